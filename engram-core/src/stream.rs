@@ -59,8 +59,8 @@ pub trait SideFiles: Send + Sync {
 pub struct ParentCall {
     /// Its id.
     pub call_id: String,
-    /// The prompt among its arguments; empty if they have none.
-    pub prompt: String,
+    /// The hash of the prompt among its arguments, byte by byte; that of the empty text if they have none.
+    pub prompt: Hash,
 }
 
 /// Facts about an artifact from files next to it.

@@ -19,6 +19,8 @@ pub mod lines;
 pub mod sqlite;
 #[cfg(feature = "sqlite")]
 mod sqlite_copy;
+#[cfg(feature = "sqlite")]
+mod sqlite_index;
 pub mod store;
 #[cfg(feature = "zstd")]
 mod zstd_stream;

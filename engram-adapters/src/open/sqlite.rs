@@ -14,6 +14,7 @@ use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 use super::copies::CopyFolder;
 use super::database_header::is_database;
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
+use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
 
 /// Bytes of the database header.
 const HEADER_BYTES: usize = 100;
@@ -28,7 +29,8 @@ const INSTRUCTIONS_PER_BYTE: u64 = 100;
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
-    /// The database that is read in place, and its state when it was opened.
+    limits: Limits,
+    /// The database that was opened in place, and its state then.
     in_place: Option<(PathBuf, State)>,
     _copy: Option<CopyFolder>,
 }
@@ -50,23 +52,33 @@ impl Store {
         refuse_links(path)?;
         let state = State::of(path);
         check_header(path, state.has_companion())?;
-        let mut store = if state.is_quiet() {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-            let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
-            Store { connection, in_place: Some((path.to_owned(), state)), _copy: None }
-        } else {
-            let copy = copy(path)?;
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
-            Store { connection, in_place: None, _copy: Some(copy) }
-        };
-        store.restrict(limits, File::open(path)?.metadata()?.len()).map_err(refused)?;
+        if !state.is_quiet() {
+            return Store::of_copy(path, limits);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
+        let mut store = Store { connection, limits, in_place: Some((path.to_owned(), state)), _copy: None };
+        store.restrict(path)?;
+        Ok(store)
+    }
+
+    fn of_copy(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
+        let copy = copy(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
+        let mut store = Store { connection, limits, in_place: None, _copy: Some(copy) };
+        store.restrict(path)?;
         Ok(store)
     }
 
     /// A store is data: nothing in its schema may run, nothing is written, and no query takes longer than reading all of it would.
-    fn restrict(&mut self, limits: Limits, bytes: u64) -> rusqlite::Result<()> {
-        let longest = i32::try_from(limits.record_bytes).unwrap_or(i32::MAX);
+    fn restrict(&mut self, path: &Path) -> Result<(), AdapterError> {
+        let bytes = File::open(path)?.metadata()?.len();
+        self.restrict_to(bytes).map_err(refused)
+    }
+
+    fn restrict_to(&mut self, bytes: u64) -> rusqlite::Result<()> {
+        let longest = i32::try_from(self.limits.record_bytes).unwrap_or(i32::MAX);
         self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -80,6 +92,30 @@ impl Store {
                 steps == 0
             }),
         )
+    }
+
+    /// The same store with an index on each of these columns, so that no search of them reads a whole table.
+    ///
+    /// Most harnesses create these indexes, so most stores are read as they are. A store that lacks one is copied, and the copy gets it. If
+    /// that fails, the store is read without it: slowly, but within its budget.
+    #[must_use]
+    pub fn with_indexes(self, columns: &[SearchedColumn]) -> Store {
+        let missing = without_index(&self.connection, columns).unwrap_or_default();
+        if missing.is_empty() {
+            return self;
+        }
+        let Some((path, _)) = &self.in_place else {
+            // It is a copy already.
+            let _ = create_indexes(&self.connection, &missing);
+            return self;
+        };
+        match Store::of_copy(path, self.limits) {
+            // What was read before the copy was made must be true of it.
+            Ok(copy) if create_indexes(&copy.connection, &missing).is_ok() && self.verify_unchanged().is_ok() => {
+                Store { in_place: self.in_place, ..copy }
+            }
+            _ => self,
+        }
     }
 
     /// The connection, for queries.

@@ -15,6 +15,7 @@ use crate::open::store::Store;
 use crate::registry::Registry;
 use crate::sessions::open_store;
 
+mod growth;
 mod members;
 mod steps;
 

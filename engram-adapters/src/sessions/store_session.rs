@@ -125,6 +125,13 @@ mod tests {
 
     use super::*;
 
+    /// The databases of all fixtures.
+    fn databases() -> Vec<PathBuf> {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+        let files = walkdir::WalkDir::new(fixtures).sort_by_file_name().into_iter().flatten().map(walkdir::DirEntry::into_path);
+        files.filter(|path| path.extension().is_some_and(|end| end == "db" || end == "vscdb")).collect()
+    }
+
     fn session_of(store: Box<dyn Store>, path: &Path) -> StoreSession {
         let (kind, session) = (store.kind(), store.sessions()[0].clone());
         let store: Arc<dyn Store> = Arc::from(store);
@@ -144,11 +151,8 @@ mod tests {
     #[test]
     fn a_database_that_changes_while_it_is_read_is_an_error_for_each_kind_of_store() {
         let registry = Registry::builtin();
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
-        let files = walkdir::WalkDir::new(fixtures).sort_by_file_name().into_iter().flatten().map(walkdir::DirEntry::into_path);
-        let databases = files.filter(|path| path.extension().is_some_and(|end| end == "db" || end == "vscdb"));
         let mut tried = BTreeSet::new();
-        for database in databases {
+        for database in databases() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(database.file_name().unwrap());
             fs::copy(&database, &path).unwrap();
@@ -167,5 +171,43 @@ mod tests {
         let kinds = ["Claude Code", "Cursor chat", "Cursor editor", "Cursor run", "OpenCode"];
         let missing: Vec<_> = kinds.iter().filter(|kind| !tried.iter().any(|tried| tried.starts_with(**kind))).collect();
         assert!(missing.is_empty(), "{missing:?} of {tried:?}");
+    }
+
+    /// Indexes and keys decide how fast rows are found, and nothing else.
+    #[test]
+    fn a_database_without_keys_gives_the_same_exports() {
+        let exports = |path: &Path| {
+            let (_, store) = open_store(&Registry::builtin(), path, Limits::default()).ok().flatten()?;
+            let of_session = |session| {
+                let export = store.export(session).unwrap();
+                (session.id.clone(), export.text, export.context.parent_call_id, export.context.later_calls)
+            };
+            Some(store.sessions().iter().map(of_session).collect::<Vec<_>>())
+        };
+        let mut compared = 0;
+        for database in databases() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(database.file_name().unwrap());
+            fs::copy(&database, &path).unwrap();
+            let Some(with_keys) = exports(&path) else { continue };
+            let writer = rusqlite::Connection::open(&path).unwrap();
+            let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+            let tables: Vec<String> = writer.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+            let mut without_keys = String::from("PRAGMA foreign_keys = OFF;");
+            for table in tables {
+                let copy = format!("CREATE TABLE copied AS SELECT * FROM \"{table}\" ORDER BY rowid; DROP TABLE \"{table}\";");
+                without_keys.push_str(&format!("{copy} ALTER TABLE copied RENAME TO \"{table}\";"));
+            }
+            writer.execute_batch(&without_keys).unwrap();
+            drop(writer);
+            for is_quiet in [false, true] {
+                if is_quiet {
+                    File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+                }
+                assert!(exports(&path).as_ref() == Some(&with_keys), "{}", database.display());
+            }
+            compared += with_keys.len();
+        }
+        assert!(compared > 20, "{compared}");
     }
 }

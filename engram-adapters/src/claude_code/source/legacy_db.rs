@@ -53,6 +53,15 @@ const STRAYS: &str = "
     UNION SELECT uuid FROM assistant_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
     UNION SELECT uuid FROM base_messages WHERE session_id IS NULL ORDER BY 1";
 
+/// The columns that are searched for each session or message. 0.2.96 itself has no index of the sessions.
+const SEARCHED_COLUMNS: &[(&str, &str)] = &[
+    ("base_messages", "session_id"),
+    ("base_messages", "uuid"),
+    ("user_messages", "uuid"),
+    ("assistant_messages", "uuid"),
+    ("conversation_summaries", "leaf_uuid"),
+];
+
 struct Database {
     store: Mutex<sqlite::Store>,
     limits: Limits,
@@ -69,6 +78,7 @@ fn has_tables(database: &DatabaseFile<'_>) -> bool {
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
     let (has_summaries, has_migrations) = (database.has("conversation_summaries"), database.has("__drizzle_migrations"));
     let DatabaseFile { path, limits, store, .. } = database;
+    let store = store.with_indexes(SEARCHED_COLUMNS);
     if let Err(error) = store.connection().prepare(MESSAGES) {
         let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
         return Err(error.path(path.to_string_lossy()));

@@ -61,7 +61,7 @@ impl ChatDatabase {
             return Ok(None);
         };
         let chat = ChatDatabase {
-            store: Mutex::new(store),
+            store: Mutex::new(store.with_indexes(&[("blobs", "id")])),
             limits,
             meta: json_or_text(kept.as_bytes()),
             root: meta.latest_root_blob_id,

@@ -204,8 +204,13 @@ impl Chat<'_> {
         // Before 1.0.18 runs do not have it.
         let has_all = self.runs.len() == graph.turns() && named.iter().all(Option::is_none);
         let first = |n: usize| if has_all { Some(n) } else { named.get(n).copied().flatten() };
-        let next = |n: usize| (n + 1..self.runs.len()).find_map(first);
-        (0..self.runs.len()).map(|n| next(n).map_or(usize::MAX - 1, |next| next.saturating_sub(1))).collect()
+        let mut ends = vec![usize::MAX - 1; self.runs.len()];
+        let mut next = None;
+        for (n, end) in ends.iter_mut().enumerate().rev() {
+            *end = next.map_or(*end, |next: usize| next.saturating_sub(1));
+            next = first(n).or(next);
+        }
+        ends
     }
 
     /// A blob that is a protobuf message, as JSON. None if it is missing, or is not a message.

@@ -189,7 +189,10 @@ impl TurnGraph {
 
     /// Writes the steps of these turns that no message has: a compaction removed their messages, or the turn was stopped.
     pub(super) fn write(&self, lines: &mut Lines, turns: Range<usize>) -> Result<(), AdapterError> {
-        for step in self.steps.iter().filter(|step| !step.joined && turns.contains(&step.turn)) {
+        // Steps are in the order of their turns.
+        let before = |turn: usize| self.steps.partition_point(|step| step.turn < turn);
+        let steps = self.steps.get(before(turns.start)..before(turns.end)).unwrap_or_default();
+        for step in steps.iter().filter(|step| !step.joined) {
             lines.line(&[("store", &quoted(step.record)), ("step", &step.json)])?;
         }
         Ok(())

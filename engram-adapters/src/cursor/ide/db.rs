@@ -93,6 +93,7 @@ impl EditorDatabase {
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<EditorDatabase> {
         let (has_rows, has_values) = (database.has("cursorDiskKV"), database.has("ItemTable"));
         let DatabaseFile { path, limits, store, .. } = database;
+        let store = store.with_indexes(&[("cursorDiskKV", "key")]);
         let (mut locations, mut skipped) = (BTreeMap::new(), Vec::new());
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
         if has_rows {

@@ -102,6 +102,7 @@ impl RunDatabase {
     /// Opens a run store.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Result<RunDatabase, AdapterError> {
         let DatabaseFile { path, limits, store, .. } = database;
+        let store = store.with_indexes(&[("agents", "agent_id"), ("runs", "agent_id"), ("run_events", "run_id")]);
         let session = |id| StoredSession { id, path: path.to_owned() };
         let sessions = rows::agent_ids(&store)?.into_iter().map(session).collect();
         Ok(RunDatabase { store: Mutex::new(store), limits, sessions, path: path.to_owned() })

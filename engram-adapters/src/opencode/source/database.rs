@@ -8,17 +8,31 @@ use rusqlite::{Row, Rows};
 
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
-use super::parent_call::{MAX_CALLS, call_in_part, calls_in_answer, side_info};
+use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info};
 use super::session_columns::{columns, info, step_info};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
 use crate::open::store::Export;
+
+/// The columns that are searched for each session or message.
+const SEARCHED_COLUMNS: &[(&str, &str)] = &[
+    ("session", "id"),
+    ("session_v2", "id"),
+    ("message", "id"),
+    ("message", "session_id"),
+    ("part", "message_id"),
+    ("part", "session_id"),
+    ("session_message", "id"),
+    ("session_message", "session_id"),
+];
 
 /// A database that is open for reading.
 pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
     generations: Generations,
+    /// The calls in parts, and those in answers of 2.x.
+    parent_calls: [ParentCalls; 2],
 }
 
 impl Database {
@@ -33,8 +47,9 @@ impl Database {
     /// `unknown_harness_version` if a column is missing that every known version has, or an error of the database.
     pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
         let DatabaseFile { path, limits, store, tables } = file;
+        let store = store.with_indexes(SEARCHED_COLUMNS);
         let generations = Generations::of(&store, &tables).map_err(|error| error.path(path.to_string_lossy()))?;
-        Ok(Database { store, limits, generations })
+        Ok(Database { store, limits, generations, parent_calls: Default::default() })
     }
 
     /// The ids of all sessions, with repetitions. None for a session without an id that can be read.
@@ -58,7 +73,7 @@ impl Database {
     }
 
     /// One session as an export.
-    pub fn export(&self, session_id: &str) -> Result<Export, AdapterError> {
+    pub fn export(&mut self, session_id: &str) -> Result<Export, AdapterError> {
         let form = self.generations.form(&self.store, session_id)?;
         let sql = format!("SELECT * FROM {} WHERE id = ?1 ORDER BY time_updated DESC LIMIT 1", form.table);
         let mut session = self.store.connection().prepare(&sql).map_err(refused)?;
@@ -71,6 +86,7 @@ impl Database {
         let info = if form.is_steps { step_info(&columns) } else { info(&columns) };
         let mut export = ExportWriter::new(self.limits, info.as_bytes(), session_id);
         drop(rows);
+        drop(session);
         if form.is_steps {
             self.steps(session_id, &mut export)?;
         } else {
@@ -122,7 +138,7 @@ impl Database {
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
     fn parts_without_message(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
         let sql = "SELECT id, data, message_id FROM part WHERE session_id = ?1 AND NOT EXISTS
-                   (SELECT 1 FROM message WHERE id = part.message_id AND session_id = ?1) ORDER BY message_id, id";
+                   (SELECT 1 FROM message WHERE id = part.message_id AND (session_id = ?1) IS TRUE) ORDER BY message_id, id";
         let mut parts = self.store.connection().prepare(sql).map_err(refused)?;
         let mut rows = parts.query([session_id]).map_err(refused)?;
         let mut last = None;
@@ -139,20 +155,29 @@ impl Database {
     }
 
     /// The calls of the parent session that gave this one its prompts.
-    fn parent_calls(&self, parent: &str, session_id: &str) -> Result<Vec<ParentCall>, AdapterError> {
-        type Search = fn(&str, &str) -> Vec<ParentCall>;
-        let parts: (&str, Search) = ("SELECT data FROM part WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY id", call_in_part);
-        let steps: (&str, Search) =
-            ("SELECT data FROM session_message WHERE session_id = ?1 AND instr(data, ?2) > 0 ORDER BY seq", calls_in_answer);
+    fn parent_calls(&mut self, parent: &str, session_id: &str) -> Result<Vec<ParentCall>, AdapterError> {
+        type Add = fn(&mut CallsByChild, &str) -> Result<(), AdapterError>;
+        // The name of a member may be escaped.
+        let parts: (&str, Add) = (
+            r"SELECT data FROM part WHERE session_id = ?1 AND (instr(data, 'sessionI') > 0 OR instr(data, '\u') > 0) ORDER BY id",
+            |calls, part| calls.add(call_in_part(part)),
+        );
+        let steps: (&str, Add) = (
+            r"SELECT data FROM session_message WHERE session_id = ?1 AND (instr(data, 'sessionI') > 0 OR instr(data, '\u') > 0) ORDER BY seq",
+            |calls, answer| calls.add(calls_in_answer(answer)),
+        );
         let searches = [(self.generations.has_parts(), parts), (self.generations.has_steps(), steps)];
-        for (_, (sql, search)) in searches.into_iter().filter(|(has_table, _)| *has_table) {
-            let mut records = self.store.connection().prepare(sql).map_err(refused)?;
-            let mut rows = records.query([parent, session_id]).map_err(refused)?;
-            let mut calls = Vec::new();
-            while let Some(row) = rows.next().map_err(refused)?.filter(|_| calls.len() < MAX_CALLS) {
-                let record = row.get_ref(0).map_err(refused)?;
-                calls.extend(std::str::from_utf8(bytes(record)).into_iter().flat_map(|record| search(record, session_id)));
-            }
+        for (known, (_, (sql, add))) in self.parent_calls.iter_mut().zip(searches).filter(|(_, (has_table, _))| *has_table) {
+            let connection = self.store.connection();
+            let calls = known.of(parent, session_id, |calls| {
+                let mut records = connection.prepare(sql).map_err(refused)?;
+                let mut rows = records.query([parent]).map_err(refused)?;
+                while let Some(row) = rows.next().map_err(refused)? {
+                    let record = row.get_ref(0).map_err(refused)?;
+                    std::str::from_utf8(bytes(record)).map_or(Ok(()), |record| add(calls, record))?;
+                }
+                Ok(())
+            })?;
             if !calls.is_empty() {
                 return Ok(calls);
             }

@@ -1,15 +1,16 @@
 //! Session files: the global `storage` folder (1.0.0 to 1.1.65) and the folder of each project (0.1.174 to 0.5.29).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use engram_core::adapter::ParentCall;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::export_writer::ExportWriter;
-use super::parent_call::{MAX_CALLS, call_in_part, side_info};
+use super::parent_call::{ParentCalls, call_in_part, side_info};
 use crate::open::store::Export;
 use crate::shared::neighbours::{Neighbours, is_below};
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
@@ -26,6 +27,15 @@ pub(super) enum Layout {
     Project,
 }
 
+/// The folder of a store, and what is known of all of its sessions.
+#[derive(Debug)]
+struct Folder {
+    files: Neighbours,
+    /// The ids of the sessions that have messages.
+    with_messages: OnceLock<BTreeSet<String>>,
+    parent_calls: Mutex<ParentCalls>,
+}
+
 /// One session's files.
 #[derive(Debug, Clone)]
 pub(super) struct SessionFiles {
@@ -37,7 +47,7 @@ pub(super) struct SessionFiles {
     /// The same file, from the folder of the store.
     own: PathBuf,
     /// The folder of the store. Nothing outside of it is read.
-    store: Arc<Neighbours>,
+    store: Arc<Folder>,
     /// When the session was last changed, in milliseconds since the epoch.
     updated: i64,
 }
@@ -76,7 +86,9 @@ impl Layout {
             Layout::Global => Path::new("session"),
             Layout::Project => Path::new("info"),
         };
-        let Some(files) = Neighbours::open(store, &store.join(own)).map(Arc::new) else { return Vec::new() };
+        let Some(files) = Neighbours::open(store, &store.join(own)) else { return Vec::new() };
+        let folder = Arc::new(Folder { files, with_messages: OnceLock::new(), parent_calls: Mutex::default() });
+        let files = &folder.files;
         let folders = match self {
             Layout::Global => files.record_names(own).into_iter().map(|project| own.join(project)).collect(),
             Layout::Project => vec![own.to_owned()],
@@ -84,9 +96,9 @@ impl Layout {
         let session = |(id, own): (String, PathBuf)| {
             let record = files.bytes(&own, MAX_INFO_BYTES).ok().and_then(|record| String::from_utf8(record).ok());
             let updated = record.and_then(|record| updated(&record)).unwrap_or(i64::MIN);
-            SessionFiles { layout: self, id, info: store.join(&own), own, store: files.clone(), updated }
+            SessionFiles { layout: self, id, info: store.join(&own), own, store: folder.clone(), updated }
         };
-        folders.iter().flat_map(|folder| records(&files, folder)).map(session).collect()
+        folders.iter().flat_map(|folder| records(files, folder)).map(session).collect()
     }
 }
 
@@ -96,7 +108,7 @@ impl SessionFiles {
         let info = self.read(&self.own, limits)?;
         let mut export = ExportWriter::new(limits, &info, &self.id);
         let (mut message_ids, mut index) = (Vec::new(), StructuralIndex::default());
-        for (id, path) in records(&self.store, &Path::new("message").join(&self.id)) {
+        for (id, path) in records(&self.store.files, &Path::new("message").join(&self.id)) {
             let message = self.read(&path, limits)?;
             let split = split_parts(&message, &mut index);
             let record = split.as_ref().map_or(&*message, |split| split.info.as_bytes());
@@ -108,13 +120,13 @@ impl SessionFiles {
             message_ids.push(id);
         }
         self.parts_without_message(&message_ids, limits, &mut export)?;
-        let context = side_info(self.parent_calls(&info, limits).unwrap_or_default());
+        let context = side_info(self.parent_calls(&info, limits)?);
         Ok(Export { text: export.finish(), context })
     }
 
     /// Reads a file of the store. If the file is larger than the limit of a record, the export fails.
     fn read(&self, path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
-        Ok(self.store.bytes(path, limits.record_bytes.saturating_add(1))?)
+        Ok(self.store.files.bytes(path, limits.record_bytes.saturating_add(1))?)
     }
 
     /// The folder with the parts of a message.
@@ -127,7 +139,7 @@ impl SessionFiles {
     }
 
     fn add_parts(&self, message: &str, limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
-        for (id, path) in records(&self.store, &self.parts_of(&self.id, message)) {
+        for (id, path) in records(&self.store.files, &self.parts_of(&self.id, message)) {
             export.part(&self.read(&path, limits)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
         }
         Ok(())
@@ -140,8 +152,8 @@ impl SessionFiles {
             return Ok(());
         }
         let parts = Path::new("part").join(&self.id);
-        for message in self.store.record_names(&parts) {
-            if message_ids.binary_search(&message).is_err() && !records(&self.store, &parts.join(&message)).is_empty() {
+        for message in self.store.files.record_names(&parts) {
+            if message_ids.binary_search(&message).is_err() && !records(&self.store.files, &parts.join(&message)).is_empty() {
                 export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
                 self.add_parts(&message, limits, export)?;
             }
@@ -150,18 +162,27 @@ impl SessionFiles {
     }
 
     /// The calls of the parent session that gave this one its prompts (1.0.98 and later).
-    fn parent_calls(&self, info: &[u8], limits: Limits) -> Option<Vec<ParentCall>> {
-        let mut index = StructuralIndex::default();
-        let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
-        let parent = text(info.member("parentID"))?;
+    fn parent_calls(&self, info: &[u8], limits: Limits) -> Result<Vec<ParentCall>, AdapterError> {
+        let Some(parent) = parent_id(info) else { return Ok(Vec::new()) };
         // The id is compared with folder names, never used as a path.
         let messages = Path::new("message");
-        let parent = self.store.record_names(messages).into_iter().find(|name| parent.eq_str(name))?;
-        let messages = records(&self.store, &messages.join(&parent)).into_iter();
-        let parts = messages.flat_map(|(message, _)| records(&self.store, &self.parts_of(&parent, &message)));
-        let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
-        Some(texts.flat_map(|part| call_in_part(&part, &self.id)).take(MAX_CALLS).collect())
+        let with_messages = self.store.with_messages.get_or_init(|| self.store.files.record_names(messages).into_iter().collect());
+        let Some(parent) = with_messages.get(&parent) else { return Ok(Vec::new()) };
+        let mut known = self.store.parent_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        known.of(parent, &self.id, |calls| {
+            let messages = records(&self.store.files, &messages.join(parent)).into_iter();
+            let parts = messages.flat_map(|(message, _)| records(&self.store.files, &self.parts_of(parent, &message)));
+            let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
+            texts.into_iter().try_for_each(|part| calls.add(call_in_part(&part)))
+        })
     }
+}
+
+/// The id of a session's parent, by its own record.
+fn parent_id(info: &[u8]) -> Option<String> {
+    let mut index = StructuralIndex::default();
+    let info = parse(std::str::from_utf8(info).ok()?, &mut index).ok()?;
+    Some(text(info.member("parentID"))?.decode().ok()?.into_owned())
 }
 
 /// When a session was last changed, by its own record.

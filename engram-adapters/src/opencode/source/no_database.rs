@@ -35,7 +35,7 @@ impl Database {
         match self.0 {}
     }
 
-    pub fn export(&self, _session_id: &str) -> Result<Export, AdapterError> {
+    pub fn export(&mut self, _session_id: &str) -> Result<Export, AdapterError> {
         match self.0 {}
     }
 

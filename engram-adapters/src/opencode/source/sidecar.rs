@@ -29,10 +29,11 @@ fn calls_in(export: &str, id: &str) -> Vec<ParentCall> {
     let mut index = StructuralIndex::default();
     let messages = parse(export, &mut index).ok().and_then(|export| export.member("messages"));
     let messages = || messages.into_iter().flat_map(Value::elements);
-    let calls: Vec<ParentCall> = messages().flat_map(|message| calls_of_answer(message, id)).collect();
+    let of_session = |(child, call): (String, ParentCall)| (child == id).then_some(call);
+    let calls: Vec<ParentCall> = messages().flat_map(calls_of_answer).filter_map(of_session).collect();
     if !calls.is_empty() {
         return calls;
     }
     let parts = messages().filter_map(|message| message.member("parts")).flat_map(Value::elements);
-    parts.filter(|part| part.raw().contains(id)).filter_map(|part| call_of_part(part, id)).collect()
+    parts.filter(|part| part.raw().contains(id)).filter_map(call_of_part).filter_map(of_session).collect()
 }

@@ -1,6 +1,7 @@
 //! The calls of the parent session that gave a child session further prompts.
 
 use engram_core::adapter::ParentCall;
+use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::restorable::Restorable;
@@ -28,7 +29,7 @@ impl LaterCalls {
             self.next.set(Some(0));
             return None;
         };
-        let prompt = prompt.decode_lossy();
+        let prompt = Hash::of_bytes(prompt.decode_lossy().as_bytes());
         let at = next + self.calls[next..].iter().position(|call| call.prompt == prompt)?;
         self.next.set(Some(at + 1));
         Some(self.calls[at].call_id.clone())
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn prompts_get_their_calls_in_order() {
-        let call = |id: &str, prompt: &str| ParentCall { call_id: id.to_owned(), prompt: prompt.to_owned() };
+        let call = |id: &str, prompt: &str| ParentCall { call_id: id.to_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) };
         let mut calls = LaterCalls::new(vec![call("b", "go on"), call("c", "stop"), call("d", "go on")]);
         let mut of = |prompt| calls.call_of(Text::Plain(prompt));
         assert_eq!(of("go on"), None, "the first prompt is that of another call");
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_malformed_record_assigns_nothing() {
-        let mut calls = LaterCalls::new(vec![ParentCall { call_id: "b".into(), prompt: "go on".into() }]);
+        let mut calls = LaterCalls::new(vec![ParentCall { call_id: "b".into(), prompt: Hash::of_bytes(b"go on") }]);
         calls.call_of(Text::Plain("first"));
         calls.commit();
         assert!(calls.call_of(Text::Plain("go on")).is_some());
