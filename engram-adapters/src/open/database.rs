@@ -44,7 +44,8 @@ impl<'p> DatabaseFile<'p> {
     #[cfg(feature = "sqlite")]
     fn open_database(path: &'p Path, limits: Limits) -> Result<DatabaseFile<'p>, AdapterError> {
         let store = sqlite::Store::open(path, limits)?;
-        let tables = store.tables().map_err(|error| error.path(path.to_string_lossy()))?;
+        let tables = store.tables().or_else(|error| store.verify_unchanged().and(Err(error)));
+        let tables = tables.map_err(|error| error.path(path.to_string_lossy()))?;
         Ok(DatabaseFile { path, limits, store, tables })
     }
 
@@ -52,6 +53,25 @@ impl<'p> DatabaseFile<'p> {
     fn open_database(path: &'p Path, _limits: Limits) -> Result<DatabaseFile<'p>, AdapterError> {
         let error = super::missing_feature("an SQLite database", "sqlite");
         Err(AdapterError::from(error).path(path.to_string_lossy()))
+    }
+
+    /// Reads it with `read`. If that fails, and another process has changed the database meanwhile, the change is the error.
+    ///
+    /// # Errors
+    /// As `read`; `io` for a change.
+    #[cfg(feature = "sqlite")]
+    pub fn read_with<T>(self, read: impl FnOnce(Self) -> Result<T, AdapterError>) -> Result<T, AdapterError> {
+        let in_place = self.store.in_place().cloned();
+        read(self).or_else(|error| in_place.map_or(Ok(()), |in_place| in_place.verify_unchanged()).and(Err(error)))
+    }
+
+    /// Without the feature `sqlite` there is nothing to read.
+    ///
+    /// # Errors
+    /// As `read`.
+    #[cfg(not(feature = "sqlite"))]
+    pub fn read_with<T>(self, read: impl FnOnce(Self) -> Result<T, AdapterError>) -> Result<T, AdapterError> {
+        read(self)
     }
 
     /// True if it has that table.

@@ -30,9 +30,29 @@ const INSTRUCTIONS_PER_BYTE: u64 = 100;
 pub struct Store {
     connection: Connection,
     limits: Limits,
-    /// The database that was opened in place, and its state then.
-    in_place: Option<(PathBuf, State)>,
+    in_place: Option<InPlace>,
     _copy: Option<CopyFolder>,
+}
+
+/// A database that is read in place, and its state when it was opened.
+#[derive(Debug, Clone)]
+pub struct InPlace {
+    path: PathBuf,
+    state: State,
+}
+
+impl InPlace {
+    /// Fails if the database has changed since it was opened.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
+        if State::of(&self.path) == self.state {
+            return Ok(());
+        }
+        let error = AdapterError::new(ErrorCode::Io).expected("a store that does not change while it is read");
+        Err(error.found("another process has changed it").path(self.path.to_string_lossy()))
+    }
 }
 
 impl Store {
@@ -51,13 +71,15 @@ impl Store {
     fn opened(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         refuse_links(path)?;
         let state = State::of(path);
-        check_header(path, state.has_companion())?;
-        if !state.is_quiet() {
+        let in_place = InPlace { path: path.to_owned(), state };
+        // A header and a length of two states contradict each other.
+        check_header(path, in_place.state.has_companion()).or_else(|error| in_place.verify_unchanged().and(Err(error)))?;
+        if !in_place.state.is_quiet() {
             return Store::of_copy(path, limits);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
-        let mut store = Store { connection, limits, in_place: Some((path.to_owned(), state)), _copy: None };
+        let mut store = Store { connection, limits, in_place: Some(in_place), _copy: None };
         store.restrict(path)?;
         Ok(store)
     }
@@ -104,7 +126,7 @@ impl Store {
         if missing.is_empty() {
             return self;
         }
-        let Some((path, _)) = &self.in_place else {
+        let Some(InPlace { path, .. }) = &self.in_place else {
             // It is a copy already.
             let _ = create_indexes(&self.connection, &missing);
             return self;
@@ -123,18 +145,18 @@ impl Store {
         &self.connection
     }
 
-    /// Fails if the store has changed since it was opened: what was read may be of two states. Call it after reading.
+    /// The database, if it is read in place.
+    pub fn in_place(&self) -> Option<&InPlace> {
+        self.in_place.as_ref()
+    }
+
+    /// Fails if the store has changed since it was opened: what was read may be of two states, and SQLite may have refused to read it for
+    /// that reason. Call it after reading.
     ///
     /// # Errors
     /// `io`.
     pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        match &self.in_place {
-            Some((path, state)) if State::of(path) != *state => {
-                let error = AdapterError::new(ErrorCode::Io).expected("a store that does not change while it is read");
-                Err(error.found("another process has changed it").path(path.to_string_lossy()))
-            }
-            _ => Ok(()),
-        }
+        self.in_place.as_ref().map_or(Ok(()), InPlace::verify_unchanged)
     }
 
     /// The names of the plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the

@@ -37,7 +37,7 @@ const LOG_HEADER: usize = 32;
 type Stamp = Option<(u64, Option<SystemTime>, Vec<u8>)>;
 
 /// The state of a database and of the files beside it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     database: Stamp,
     log: Option<Vec<u8>>,

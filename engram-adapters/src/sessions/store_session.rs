@@ -111,9 +111,10 @@ impl StoreSession {
     }
 
     fn export_from(&self, store: &dyn Store) -> Result<Export, AdapterError> {
-        let export = store.export(&self.session)?;
+        let export = store.export(&self.session);
+        // A change may be the reason of a failure too.
         store.verify_unchanged()?;
-        Ok(export)
+        export
     }
 }
 

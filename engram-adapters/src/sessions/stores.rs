@@ -33,7 +33,7 @@ pub fn open_store(registry: &Registry, path: &Path, limits: Limits) -> Opened<Re
         let Some(registration) = adapters.find(|registration| (registration.store_opener().has_tables)(&database)) else {
             return Ok(None);
         };
-        return Ok(of(registration, (registration.store_opener().open_database)(database)?));
+        return Ok(of(registration, database.read_with(registration.store_opener().open_database)?));
     }
     let first = beginning(path);
     for registration in registry.adapters() {

@@ -99,14 +99,15 @@ impl<R: Read> ByteSource for Reader<R> {
         // `read_to_end` would write zeros over all of the free buffer at each call.
         let mut end = self.buffer.len();
         self.buffer.resize(end + bytes as usize, 0);
-        let result = loop {
+        let mut result = Ok(());
+        while end < self.buffer.len() && result.is_ok() {
             match self.reader.read(&mut self.buffer[end..]) {
-                Ok(0) => break Ok(()),
+                Ok(0) => break,
                 Ok(read) => end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
+                Err(error) => result = Err(error),
             }
-        };
+        }
         self.buffer.truncate(end);
         result
     }

@@ -56,7 +56,7 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     }
     for database in databases(path) {
         match DatabaseFile::open(&database, limits)? {
-            Some(file) if Database::has_tables(&file) => stores.add_database(file)?,
+            Some(file) if Database::has_tables(&file) => file.read_with(|file| stores.add_database(file))?,
             Some(file) if !file.tables.is_empty() => stores.skip(String::new(), &database, UNKNOWN_TABLE),
             _ => {}
         }
@@ -89,8 +89,8 @@ fn links_out(root: &Path) -> Vec<PathBuf> {
     own.chain(of_projects).map(|(_, path)| path).filter(|path| path.is_symlink() && !is_below(root, path)).collect()
 }
 
-/// The databases in a data folder, without links that lead out of it. There is one for each release channel; the one without a channel has newer copies of the others'
-/// sessions, so it is first.
+/// The databases in a data folder, without links that lead out of it. There is one for each release channel; the one without a channel has
+/// newer copies of the others' sessions, so it is first.
 fn databases(root: &Path) -> Vec<PathBuf> {
     let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file() && is_below(root, path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
