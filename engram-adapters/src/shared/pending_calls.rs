@@ -1,6 +1,6 @@
 //! Calls that have no result yet, with the facts that their results need.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 
 use engram_core::keys::{KeyMap, hash64};
@@ -24,7 +24,7 @@ const MAX_OPEN: usize = 4096;
 #[derive(Debug)]
 pub struct PendingCalls<T> {
     calls: KeyMap<T>,
-    /// The calls in the order in which they were opened, with some that are closed.
+    /// The calls in the order in which they were opened, with some that are closed. An id that is used again may be there several times.
     order: VecDeque<u64>,
     /// Open calls that a later one of their id hides, oldest first.
     earlier: VecDeque<(u64, T)>,
@@ -53,7 +53,8 @@ impl<T> PendingCalls<T> {
     #[cold]
     fn shrink(&mut self) {
         if self.order.len() > 2 * MAX_OPEN {
-            self.order.retain(|call| self.calls.contains_key(call));
+            let mut kept = HashSet::new();
+            self.order.retain(|call| self.calls.contains_key(call) && kept.insert(*call));
         }
         while self.calls.len() > MAX_OPEN {
             let Some(oldest) = self.order.pop_front() else { break };
@@ -122,7 +123,8 @@ impl<T> PendingCalls<T> {
 
     /// The facts of all open calls, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.order.iter().filter_map(|call| self.calls.get(call))
+        let mut seen = HashSet::new();
+        self.order.iter().filter(move |call| seen.insert(**call)).filter_map(|call| self.calls.get(call))
     }
 }
 
@@ -153,6 +155,17 @@ mod tests {
         assert_eq!([calls.close("a"), calls.close("a"), calls.close("a")], [Some(2), Some(1), None]);
         (0..=2 * MAX_EARLIER).for_each(|n| calls.open("a", n));
         assert_eq!(std::iter::from_fn(|| calls.close("a")).count(), MAX_EARLIER + 1);
+    }
+
+    #[test]
+    fn an_id_that_is_used_again_and_again_is_one_call() {
+        let mut calls = PendingCalls::default();
+        for n in 0..3 * MAX_OPEN {
+            calls.close("a");
+            calls.open("a", n);
+        }
+        assert_eq!(calls.iter().count(), 1);
+        assert!(calls.order.len() <= MAX_OPEN, "each further call would look at all of them again");
     }
 
     #[test]
