@@ -25,6 +25,8 @@ struct Construct {
 const ENOUGH_SECONDS: f64 = 0.5;
 /// A run may not take longer.
 const TOO_MANY_SECONDS: f64 = 20.0;
+/// The exit code for a log that exceeds a limit, among others.
+const LIMIT_EXCEEDED: i32 = 3;
 /// Numbers are doubled at most so often.
 const DOUBLINGS: u32 = 8;
 
@@ -40,9 +42,12 @@ fn main() {
 
 /// Doubles until a run takes long enough. The last doubling counts.
 fn measure(construct: &Construct) {
-    let (mut n, mut seconds) = (construct.from, run(construct, construct.from));
+    let (mut n, mut seconds) = (construct.from, run(construct, construct.from).expect("the smallest number is within all limits"));
     for _ in 0..DOUBLINGS {
-        let twice = run(construct, 2 * n);
+        let Some(twice) = run(construct, 2 * n) else {
+            println!("{:<44} {n:>9} {seconds:>9.2} {:>9} {:>9}", construct.name, "", "limit");
+            return;
+        };
         if seconds >= ENOUGH_SECONDS || twice >= TOO_MANY_SECONDS {
             let exponent = (twice / seconds).log2();
             println!("{:<44} {n:>9} {seconds:>9.2} {twice:>9.2} {exponent:>9.2}", construct.name);
@@ -53,8 +58,8 @@ fn measure(construct: &Construct) {
     println!("{:<44} {n:>9} {seconds:>9.2} {:>9} {:>9}", construct.name, "", "too fast");
 }
 
-/// The processor time of one run of the command over this many.
-fn run(construct: &Construct, n: usize) -> f64 {
+/// The processor time of one run of the command over this many. None if so many exceed a limit.
+fn run(construct: &Construct, n: usize) -> Option<f64> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, out) = (folder.path().join("input"), folder.path().join("out"));
     fs::create_dir(&input).expect("a folder in it");
@@ -64,9 +69,12 @@ fn run(construct: &Construct, n: usize) -> f64 {
     let mut command = Command::new(std::env::var_os("ENGRAM_BIN").unwrap_or_else(built));
     command.args(["ingest", "--jobs", "1"]).arg(&input).arg("--out").arg(&out);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().expect("the command runs");
+    if status.code() == Some(LIMIT_EXCEEDED) {
+        return None;
+    }
     assert!(status.success(), "{}: engram fails with {status}", construct.name);
     assert!(out.join("index.jsonl").metadata().is_ok_and(|index| index.len() > 0), "{}: no tapes", construct.name);
-    seconds_of_children() - before
+    Some(seconds_of_children() - before)
 }
 
 /// The processor time of all child processes that have ended, from the kernel (Linux only): user and system, in ticks of 10 ms.
