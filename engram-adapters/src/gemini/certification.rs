@@ -31,8 +31,9 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
-    GapRow::new("result.no_duration", Kind::ToolResult, |case| {
-        has_event(case, Kind::ToolResult, |result| result.text("status") == Some("ok") && !result.has("duration_ms"))
+    GapRow::new("result.no_duration", Kind::ToolResult, |case| has_saved(case, |event| is_ok_result(event) && !event.has("duration_ms"))),
+    GapRow::new("result.display_only", Kind::ToolResult, |case| {
+        has_printed(case, |event| is_ok_result(event) && event.text("stdout") == Some(""))
     }),
     GapRow::new("usage.run_total", Kind::Meta, |case| has_printed(case, |event| event.text("label") == Some("usage"))),
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
@@ -45,11 +46,24 @@ const GAP_ROWS: &[GapRow] = &[
     .with_mistaken_author(is_delegated),
 ];
 
-/// True if some printed session has such an event.
+/// True if a run prints such an event.
 fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
+    has_in(case, true, is)
+}
+
+/// True if a log that the harness saved has such an event.
+fn has_saved(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
+    has_in(case, false, is)
+}
+
+fn has_in(case: &Case<'_>, is_printed: bool, is: impl Fn(&Event) -> bool) -> bool {
     let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("stream-json");
-    let printed = case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream));
-    printed.flat_map(|session| &session.events).any(is)
+    let sessions = case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream) == is_printed);
+    sessions.flat_map(|session| &session.events).any(is)
+}
+
+fn is_ok_result(event: &Event) -> bool {
+    event.text("k") == Some("tool.result") && event.text("status") == Some("ok")
 }
 
 /// True for an edit of which only the arguments of its call are known.

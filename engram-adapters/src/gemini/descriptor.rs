@@ -147,7 +147,16 @@ const GAPS: &[Gap] = &[
         reason: "text that is not UTF-8 is logged with U+FFFD, so the read has no hash (up to 0.38.2; later versions do not return such a file)",
         fixture: "0.28.2/b_edit",
     },
-    Gap { code: "result.no_duration", reason: "the log has the time of a result, but not how long the call ran", fixture: "0.61.0/b_edit" },
+    Gap {
+        code: "result.no_duration",
+        reason: "a result has the time of its call, and the log does not state how long the call ran",
+        fixture: "0.61.0/b_edit",
+    },
+    Gap {
+        code: "result.display_only",
+        reason: "`--output-format stream-json` prints what a call shows on the screen: nothing of a file that was read",
+        fixture: "0.60.0/n_long",
+    },
     Gap {
         code: "usage.run_total",
         reason: "`--output-format stream-json` prints the tokens of all requests of a run as one sum for each model",

@@ -29,6 +29,7 @@ const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
 
 const NO_DURATION: &str = "result.no_duration";
+const DISPLAY_ONLY: &str = "result.display_only";
 /// The claim for results.
 const RESULTS: Grade = Grade::Partial(&[NO_DURATION]);
 
@@ -104,7 +105,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 meta: Grade::Partial(&["usage.run_total"]),
                 msg_out: Grade::Partial(&["stream.no_reasoning"]),
-                ..conversation(Grade::Full, Grade::Full, RESULTS, Grade::None, Grade::None)
+                ..conversation(Grade::Full, Grade::Full, Grade::Partial(&[DISPLAY_ONLY]), Grade::None, Grade::None)
             },
         },
         Revision {
