@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use engram_adapters::sessions::FormFacts;
-use engram_core::stats::Stats;
+use engram_core::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
 
 use crate::report::Reporter;
 use crate::summary::count;
@@ -60,7 +60,7 @@ impl Once {
         }
         let mut repeated = BTreeMap::new();
         for mut inputs in sessions.into_values().filter(|inputs| inputs.len() > 1) {
-            inputs.sort_by_key(|(index, facts)| (Reverse(facts.size()), Reverse(self.tokens(*index)), *index));
+            inputs.sort_by_cached_key(|(index, facts)| (Reverse(facts.size()), self.rank(*index), *index));
             let mut used: Vec<(usize, &FormFacts)> = Vec::new();
             for (index, facts) in inputs {
                 match used.iter().find(|(_, used)| used.contain(facts)) {
@@ -72,10 +72,20 @@ impl Once {
         repeated
     }
 
-    /// All tokens of an input.
-    fn tokens(&self, index: usize) -> u64 {
-        let tokens = self.0[index].stats.counts().tokens;
-        tokens.values().map(|model| model.input.saturating_add(model.output)).fold(0, u64::saturating_add)
+    /// The order of inputs with as many prompts and calls: first the one that states most about them. Paths play no part, so the same input is
+    /// counted whether the logs are read or the tapes that were made of them.
+    fn rank(&self, index: usize) -> impl Ord {
+        let counts = self.0[index].stats.counts();
+        let sum = |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));
+        let tokens_of = |model: &TokenCounts| model.input.saturating_add(model.output);
+        (
+            sum(&mut counts.tokens.values().map(tokens_of)),
+            sum(&mut counts.calls.values().flatten().filter(|(status, _)| **status != NO_STATUS).map(|(_, calls)| *calls)),
+            sum(&mut counts.edits.values().copied()),
+            sum(&mut counts.tokens.iter().filter(|(model, _)| *model != NO_MODEL).map(|(_, tokens)| tokens_of(tokens))),
+            Reverse(counts.answers),
+            serde_json::to_string(&counts).unwrap_or_default(),
+        )
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use rayon::prelude::*;
+
 use super::*;
 
 /// A session of Cursor as transcript, chat store and run store.
@@ -68,6 +70,22 @@ fn every_command_has_a_session_once() {
     let noted = stderr(&run(&["list", folder]));
     assert!(noted.contains("2 other forms of sessions"), "{noted}");
     assert_eq!(json(&["detect", "--json", folder]).len(), 3, "what is there is still listed");
+}
+
+/// A recording can have a session as a log, as what its run printed, and as what hooks got.
+#[test]
+fn logs_and_their_tapes_give_the_same_counts() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let recordings = walkdir::WalkDir::new(&fixtures).min_depth(3).max_depth(3).into_iter().map(|entry| entry.unwrap().into_path());
+    let has_forms = |folder: &PathBuf| folder.join("stdout").is_dir() || folder.starts_with(fixtures.join("cursor"));
+    let folders: Vec<PathBuf> = recordings.filter(has_forms).collect();
+    assert!(folders.len() > 30, "{folders:?}");
+    folders.par_iter().for_each(|folder| {
+        let out = tempfile::tempdir().unwrap();
+        ingest(folder, out.path(), &["--jobs", "1"]);
+        let counts = [folder, out.path()].map(|path| json(&["stats", "--json", "--jobs", "1", text(path)]));
+        assert_eq!(counts[0], counts[1], "{}", folder.display());
+    });
 }
 
 #[test]
