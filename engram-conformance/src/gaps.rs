@@ -137,7 +137,9 @@ fn real_of<'s>(case: &'s Case<'_>, edit: &Event) -> Option<&'s RealEdit> {
 
 /// True if the arguments of the edit's call are a patch.
 fn is_patch(session: &ConvertedSession, edit: &Event) -> bool {
-    session.call_of(edit).and_then(|call| call.0.get("args")).is_some_and(|args| args.to_string().contains("*** Begin Patch"))
+    session.call_of(edit).is_some_and(|call| {
+        call.text("tool") == Some("apply_patch") || call.0.get("args").is_some_and(|args| args.to_string().contains("*** Begin Patch"))
+    })
 }
 
 /// The file was not UTF-8, and the harness wrote U+FFFD in place of invalid bytes.

@@ -12,10 +12,10 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.3.0",
     harness_family: "codex",
     matrix: MATRIX,
-    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and the lines of `exec --json` by their structure",
+    schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and what `exec --json` prints, by their structure",
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type", "/item/type"],
+    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type", "/item/type", "msg/msg/type"],
     members: Some(&MEMBERS),
     gaps: &[
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
@@ -33,6 +33,16 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             code: "call.nested_parent",
             reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
+        },
+        Gap {
+            code: "call.not_printed",
+            reason: "`exec --json` up to 0.42 prints calls of commands, patches, searches and MCP servers only",
+            fixture: "0.42.0/exec-events",
+        },
+        Gap {
+            code: "edit.changed_twice",
+            reason: "of a patch that changes a file twice, `exec --json` up to 0.42 prints one of the changes: the edit names its file alone",
+            fixture: "0.42.0/exec-events",
         },
         Gap {
             code: "usage.total",

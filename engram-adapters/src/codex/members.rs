@@ -14,6 +14,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
     include_str!("members/agents.members"),
     include_str!("members/completed.members"),
     include_str!("members/exec.members"),
+    include_str!("members/printed_events.members"),
 ]);
 
 /// Compares a value with the members that the table has for this type.

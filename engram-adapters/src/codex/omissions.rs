@@ -12,8 +12,7 @@ pub(super) const TURN_END: OmissionRule = OmissionRule::bookkeeping(
     "a turn ends without an answer or error of its own: its id and clock times",
 );
 /// Rate limits alone.
-pub(super) const NO_COUNTS: OmissionRule =
-    OmissionRule::bookkeeping("tokens.none", "event_msg/token_count", "rate limits without token counts");
+pub(super) const NO_COUNTS: OmissionRule = OmissionRule::bookkeeping("tokens.none", "*/token_count", "rate limits without token counts");
 /// An approval review that has begun.
 pub(super) const REVIEW_BEGUN: OmissionRule = OmissionRule::bookkeeping(
     "assessment.begun",
@@ -181,6 +180,10 @@ pub(super) static RULES: &[OmissionRule] = &[
     CLIENT_OUTPUT_MIRROR,
     PLAN,
     EXEC_SAME_LIST,
+    OmissionRule::bookkeeping("events.turn", "msg/task_started", "a turn begins, and the size of the context window"),
+    OmissionRule::bookkeeping("events.section", "msg/agent_reasoning_section_break", "a section of the reasoning ends"),
+    OmissionRule::piece("events.output", "msg/exec_command_output_delta", "a piece of the output, which the end of the command has whole"),
+    OmissionRule::duplicate("events.diff", "msg/turn_diff", "all changes of the turn so far, which the edits state"),
     OmissionRule::bookkeeping("exec.thread", "thread.started", "the thread's id, which is the session of the tape"),
     OmissionRule::bookkeeping("exec.turn", "turn.started", "a turn begins"),
     OmissionRule::bookkeeping("exec.total", "turn.completed", "the running totals of the thread, which are no counts of this turn"),
@@ -354,6 +357,24 @@ pub(super) static RULES: &[OmissionRule] = &[
         "event_msg/exec_command_end",
         "/payload/parsed_cmd/**",
         "the harness's guess at what the command does, for display",
+    ),
+    OmissionRule::field(
+        "command.for_model",
+        "msg/exec_command_end",
+        "/msg/formatted_output",
+        "aggregated_output as it is truncated for the model",
+    ),
+    OmissionRule::field(
+        "command.guess",
+        "msg/exec_command_begin",
+        "/msg/parsed_cmd/**",
+        "the harness's guess at what the command does, for display",
+    ),
+    OmissionRule::field(
+        "mcp.structured",
+        "msg/mcp_tool_call_end",
+        "/msg/result/Ok/structuredContent/**",
+        "a server's structured answer beside the texts",
     ),
     OmissionRule::field(
         "mcp.structured",

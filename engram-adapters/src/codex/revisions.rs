@@ -10,6 +10,9 @@ pub(super) const BARE_JSONL: &str = "bare-jsonl";
 /// The schema of what `exec --json` prints.
 pub(super) const EXEC_JSON: &str = "exec-json";
 
+/// The schema of what `exec --json` prints up to 0.42.
+pub(super) const EXEC_EVENTS: &str = "exec-events";
+
 /// The claim where only the text of a patch is recorded.
 const SNIPPETS: Coverage = Coverage {
     meta: Grade::Full,
@@ -42,11 +45,20 @@ const STREAM: Coverage = Coverage {
     ..SNIPPETS
 };
 
+/// The claim for the events that `exec --json` prints up to 0.42: calls of other tools than commands, patches, searches and MCP are not printed.
+const EVENTS: Coverage = Coverage {
+    tool_call: Grade::Partial(&["call.not_printed"]),
+    tool_result: Grade::Partial(&["call.not_printed"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice"]),
+    ..SNIPPETS
+};
+
 /// The weakest claim of all revisions.
 pub(super) const COVERAGE: Coverage = Coverage {
     meta: STREAM.meta,
     msg_in: STREAM.msg_in,
     tool_call: CHANGES.tool_call,
+    tool_result: EVENTS.tool_result,
     msg_out: DOCUMENT.msg_out,
     span_link: STREAM.span_link,
     ..SNIPPETS
@@ -57,6 +69,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
         Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
+        Revision { schema: EXEC_EVENTS, versions: None, tested: &["0.20.0", "0.34.0", "0.42.0"], coverage: EVENTS },
         Revision { schema: EXEC_JSON, versions: None, tested: &["0.77.0", "0.169.0"], coverage: STREAM },
         Revision {
             schema: "envelope",

@@ -14,7 +14,9 @@ pub fn record_type(descriptor: &AdapterDescriptor, record: RawNode<'_>) -> Strin
 
 fn part(record: RawNode<'_>, pointer: &str) -> Option<String> {
     let Some(object) = pointer.strip_suffix(FIRST_NAME) else {
-        return value_at(record, pointer).and_then(|value| serde_json::from_str(value.json()).ok());
+        let part: String = value_at(record, pointer).and_then(|value| serde_json::from_str(value.json()).ok())?;
+        let form = &pointer[..pointer.find('/').unwrap_or_default()];
+        return Some(if form.is_empty() { part } else { format!("{form}/{part}") });
     };
     let name = value_at(record, object)?.members().find(|(_, value)| has_string(*value)).map(|(name, _)| name)?;
     serde_json::from_str(&format!("\"{name}\"")).ok()
@@ -38,6 +40,7 @@ mod tests {
         let part_of = |json: &str, pointer: &str| part(RawNode::parse(json).unwrap(), pointer);
         assert_eq!(part_of(r#"{"a":{"b":"x"}}"#, "/a/b").as_deref(), Some("x"));
         assert_eq!(part_of(r#"{"a":{"b":1}}"#, "/a/b"), None);
+        assert_eq!(part_of(r#"{"a":{"b":"x"}}"#, "form/a/b").as_deref(), Some("form/x"));
         assert_eq!(part_of(r#"{"$set":{"n":1,"messages":[{"id":"x"}],"t":"y"}}"#, "/$set/#").as_deref(), Some("messages"));
         assert_eq!(part_of(r#"{"a":null}"#, "/a/#"), None);
     }

@@ -23,7 +23,9 @@ pub fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
 }
 
 /// The part of the type that a string gives, or that the name of a member gives if `pattern` ends with `#`. The member may have any value.
+/// What precedes the pointer is put before the string.
 fn type_part(pattern: &str, found: &Found<'_>, levels: &[Level<'_>]) -> Option<String> {
+    let (form, pattern) = pattern.split_at(pattern.find('/').unwrap_or_default());
     let token = match (pattern.strip_suffix("/#"), found) {
         (None, Found::Leaf(token)) if token.starts_with('"') => pointer_matches(pattern, levels).then_some(&**token),
         (Some(object), Found::Name) => {
@@ -35,7 +37,10 @@ fn type_part(pattern: &str, found: &Found<'_>, levels: &[Level<'_>]) -> Option<S
         }
         _ => None,
     };
-    token.map(|token| Text::Token(token).decode_lossy().into_owned())
+    token.map(|token| {
+        let part = Text::Token(token).decode_lossy();
+        if form.is_empty() { part.into_owned() } else { format!("{form}/{part}") }
+    })
 }
 
 /// The rules that omit records of this type.
@@ -136,6 +141,12 @@ mod tests {
         assert_eq!(part("/#", json).as_deref(), Some("$set"));
         assert_eq!(part("/other/#", json), None);
         assert_eq!(part("/$set/messages/0/id", json).as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_name_before_the_pointer_tells_forms_apart() {
+        assert_eq!(part("msg/msg/type", r#"{"msg":{"type":"error"}}"#).as_deref(), Some("msg/error"));
+        assert_eq!(part("msg/msg/type", r#"{"type":"error"}"#), None);
     }
 
     #[test]

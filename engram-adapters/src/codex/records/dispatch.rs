@@ -7,7 +7,7 @@ use crate::shared::route::{Action, Route, RouteIndex};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::{agents, exec_stream, message_events, messages, prompts, provider_calls, settings, tool_calls, turns, usage};
+use super::{agents, exec_stream, message_events, messages, printed_events, prompts, provider_calls, settings, tool_calls, turns, usage};
 use crate::codex::descriptor::DESCRIPTOR;
 use crate::codex::members;
 use crate::codex::omissions;
@@ -120,6 +120,25 @@ pub static RECORDS: &[Route<Handler>] = &[
     Route::convert("item.completed/mcp_tool_call", exec_stream::call_completed),
     Route::convert("item.completed/collab_tool_call", exec_stream::call_completed),
     Route::convert("item.completed/web_search", exec_stream::call_completed),
+    // What it prints up to 0.42.
+    Route::omit("msg/task_started"),
+    Route::omit("msg/agent_reasoning_section_break"),
+    Route::omit("msg/exec_command_output_delta"),
+    Route::omit("msg/turn_diff"),
+    Route::convert("msg/agent_message", printed_events::answer),
+    Route::convert("msg/agent_reasoning", printed_events::reasoning),
+    Route::convert("msg/agent_reasoning_raw_content", printed_events::reasoning),
+    Route::convert("msg/token_count", printed_events::token_count),
+    Route::convert("msg/error", printed_events::error),
+    Route::convert("msg/background_event", printed_events::notice),
+    Route::convert("msg/exec_command_begin", printed_events::command_begun),
+    Route::convert("msg/exec_command_end", printed_events::command_ended),
+    Route::convert("msg/patch_apply_begin", printed_events::patch_begun),
+    Route::convert("msg/patch_apply_end", printed_events::patch_ended),
+    Route::convert("msg/mcp_tool_call_begin", printed_events::mcp_begun),
+    Route::convert("msg/mcp_tool_call_end", printed_events::mcp_ended),
+    Route::convert("msg/web_search_begin", printed_events::search_begun),
+    Route::convert("msg/web_search_end", printed_events::search_ended),
 ];
 
 /// The outcome of a record that gives no event.
@@ -138,6 +157,9 @@ pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter
     }
     if is_exec_type(raw_str(envelope.kind())) {
         return convert_exec_line(state, line, out);
+    }
+    if let Some(msg) = line.first_member("msg").filter(|msg| envelope.kind().is_none() && msg.is_object()) {
+        return convert_printed_event(state, line, msg, out);
     }
     if raw_str(line.first_member("record_type")) == "state" {
         members::check("state", line, Pointer::Root, out)?;
@@ -222,7 +244,43 @@ fn convert_exec_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitte
     convert_record(state, row, &record, out)
 }
 
+/// A line `{"id":..,"msg":{..}}` of what `exec --json` prints. Calls have ids, and totals grow, so their lines can be
+/// recognised when they are repeated.
+fn convert_printed_event(state: &mut SessionState, line: Value<'_>, msg: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let kind = raw_str(msg.first_member("type"));
+    let row = find("msg/", kind).ok_or_else(|| Fault::unrecognized(&format!("msg/{kind}")))?;
+    let totals = msg.first_member("info").filter(|info| info.is_object());
+    if msg.first_member("call_id").or(totals).is_some() && row.action != Action::Omit && !state.records.insert(line.raw()) {
+        return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
+    }
+    out.set_header(RecordHeader::default());
+    members::check(row.record, line, Pointer::Root, out)?;
+    let record =
+        Record { name: row.record, value: msg, at: "/msg", t: None, replay: false, is_foreign: false, container: Container::Stream };
+    convert_record(state, row, &record, out)
+}
+
+/// A line of what `exec --json` prints before its events, if it is one: the settings or the prompt.
+fn convert_printed_header(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Option<Result<Outcome, Fault>> {
+    let prompt = line.first_member("prompt");
+    if prompt.is_none() && line.first_member("workdir").is_none() {
+        return None;
+    }
+    out.set_header(RecordHeader::default());
+    let checked = members::check("", line, Pointer::Root, out);
+    Some(checked.and_then(|()| match prompt {
+        Some(prompt) => printed_events::prompt(state, prompt, out),
+        None => printed_events::settings(state, line, out),
+    }))
+}
+
 fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if bare.kind().is_none()
+        && bare.id().is_none()
+        && let Some(outcome) = convert_printed_header(state, line, out)
+    {
+        return outcome;
+    }
     let t = tape_time(bare.timestamp());
     let row = find("response_item/", raw_str(bare.kind()));
     if bare.id().is_some() && !state.records.insert(line.raw()) {

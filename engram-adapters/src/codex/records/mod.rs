@@ -6,6 +6,7 @@ pub mod exec_stream;
 pub mod implicit_input;
 pub mod message_events;
 pub mod messages;
+pub mod printed_events;
 pub mod prompts;
 pub mod provider_calls;
 pub mod session;

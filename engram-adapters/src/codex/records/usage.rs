@@ -13,28 +13,57 @@ use crate::codex::schema::{TokenInfo, TokenUsage, UsageRecord};
 use crate::codex::state::session_state::SessionState;
 use crate::codex::state::token_counts::{Counts, NewCounts};
 
+/// Where an event has its counts.
+pub struct CountPointers {
+    info: &'static str,
+    last: &'static str,
+    total: &'static str,
+}
+
+impl CountPointers {
+    /// JSON pointers of the counts, of those of the last request, and of the totals.
+    pub const fn new(info: &'static str, last: &'static str, total: &'static str) -> CountPointers {
+        CountPointers { info, last, total }
+    }
+}
+
 /// The counts of the last request as an event, with the running totals.
 pub fn token_count(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let info = record.value.first_member("info").map(|info| TokenInfo::strict(info, "/payload/info")).transpose()?;
+    const POINTERS: CountPointers =
+        CountPointers::new("/payload/info", "/payload/info/last_token_usage", "/payload/info/total_token_usage");
+    counts_of_event(state, record, &POINTERS, out)
+}
+
+/// The counts of a response alone, as an event of up to 0.29 has them.
+pub fn response_counts(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    emit_usage(state, counts_of(&TokenUsage::strict(record.value, record.at)?), None, record.at, out)?;
+    Ok(Outcome::Mapped)
+}
+
+/// As [`token_count`], with the pointers of a form.
+pub fn counts_of_event(state: &mut SessionState, record: &Record<'_>, at: &CountPointers, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let info = record.value.first_member("info").map(|info| TokenInfo::strict(info, at.info)).transpose()?;
     let Some(last) = info.and_then(|info| info.last()) else {
         // A process of the harness writes this before its first response.
         state.counts.begin_process();
         return Ok(record.omitted_by(&omissions::NO_COUNTS));
     };
-    let request = TokenUsage::strict(last, "/payload/info/last_token_usage")?;
-    let total = info.and_then(|info| info.total()).map(|total| TokenUsage::strict(total, "/payload/info/total_token_usage")).transpose()?;
+    let request = TokenUsage::strict(last, at.last)?;
+    let total = info.and_then(|info| info.total()).map(|total| TokenUsage::strict(total, at.total)).transpose()?;
     let counts = counts_of(&request);
     // A total that cannot be read gives no difference.
     match state.counts.add_event(counts, total.as_ref().filter(|total| is_readable(total)).map(counts_of)) {
         NewCounts::Response { earlier } => {
             if let Some(earlier) = earlier {
-                emit_usage(state, earlier, None, "/payload/info/total_token_usage", out)?;
+                emit_usage(state, earlier, None, at.total, out)?;
             }
-            emit_usage(state, counts, None, "/payload/info/last_token_usage", out)?;
+            emit_usage(state, counts, None, at.last, out)?;
             Ok(Outcome::Mapped)
         }
-        NewCounts::Nothing if counts.is_zero() => emit_context_size(state, count(request.total()), record, out),
-        NewCounts::Nothing => Ok(record.omitted_by(&omissions::SAME_COUNTS)),
+        NewCounts::Nothing => {
+            let is_estimate = counts.is_zero() && emit_context_size(state, count(request.total()), at.last, out)?;
+            Ok(record.mapped_or(is_estimate, &omissions::SAME_COUNTS))
+        }
     }
 }
 
@@ -50,14 +79,12 @@ pub fn token_usage_record(state: &mut SessionState, record: &Record<'_>, out: &m
     Ok(Outcome::Mapped)
 }
 
-/// After a compaction the harness estimates how much of the context is left.
-fn emit_context_size(state: &mut SessionState, tokens: Option<u64>, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let Some(tokens) = tokens.filter(|tokens| *tokens > 0 && state.last.context_changed(*tokens)) else {
-        return Ok(record.omitted_by(&omissions::SAME_COUNTS));
-    };
+/// After a compaction the harness estimates how much of the context is left. True if that has changed.
+fn emit_context_size(state: &mut SessionState, tokens: Option<u64>, at: &'static str, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let Some(tokens) = tokens.filter(|tokens| *tokens > 0 && state.last.context_changed(*tokens)) else { return Ok(false) };
     let facts = SessionFacts { context_tokens: Some(tokens), ..SessionFacts::default() };
-    out.emit(Meta::Session(facts), Pointer::At("/payload/info/last_token_usage/total_tokens"))?;
-    Ok(Outcome::Mapped)
+    out.emit(Meta::Session(facts), Pointer::Member(at, "total_tokens"))?;
+    Ok(true)
 }
 
 /// True if all counts that are there can be read.

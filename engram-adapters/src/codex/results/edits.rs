@@ -1,6 +1,7 @@
 //! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the text of the patch (older).
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
@@ -80,16 +81,49 @@ pub fn emit_listed_changes(
         let pointer = format!("{list}/{segment}");
         let path = full_path(folder, &name);
         let file = if *path == *name { Text::Token(&token) } else { Text::Plain(&path) };
-        let listed = ListedChange { folder, file, change: Change::strict(change, &pointer)?, call_id, pointer: &pointer };
+        let change = Change::strict(change, &pointer)?;
+        let listed = ListedChange { folder, file, kind: raw_str(change.kind()), change, call_id, pointer: &pointer };
         is_changed |= emit_change(files, &listed, Pointer::Member(&list, &segment), out)?;
     }
     Ok(is_changed)
+}
+
+/// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}` up to
+/// 0.29. `at` is the record of their success, with what the tool printed.
+///
+/// Of two changes of one file only the last is listed. What the tool printed names such a file twice: how it changed is not known, unless the
+/// last change was a new file or a deletion.
+pub fn emit_printed_changes(
+    files: &mut SeenFiles,
+    changes: Value<'_>,
+    (call_id, printed): (Text<'_>, &str),
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let names_changed = |line: &&str| ["A ", "M ", "D "].iter().any(|op| line.starts_with(op));
+    let changed: Vec<&str> = printed.lines().filter(names_changed).map(|line| &line[2..]).collect();
+    for (name, stated) in changes.members() {
+        let token = format!("\"{name}\"");
+        let (kind, change) = stated.members().next().map_or((raw_str(Some(stated)), None), |(kind, change)| (kind, Some(change)));
+        let path = Text::Token(&token).decode_lossy();
+        let times = changed.iter().filter(|changed| Path::new(&*path).ends_with(changed)).count();
+        if kind == "update" && times > 1 {
+            files.insert(&path);
+            out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Update, Text::Token(&token)) }, at)?;
+            continue;
+        }
+        let change = Change::lenient_opt(change);
+        let listed = ListedChange { folder: "", file: Text::Token(&token), kind, change, call_id, pointer: "/msg/changes" };
+        emit_change(files, &listed, at, out)?;
+    }
+    Ok(())
 }
 
 /// One file of a list of changes.
 struct ListedChange<'c> {
     folder: &'c str,
     file: Text<'c>,
+    kind: &'c str,
     change: Change<'c>,
     call_id: Text<'c>,
     pointer: &'c str,
@@ -98,7 +132,7 @@ struct ListedChange<'c> {
 /// False for an update that leaves the file as it was.
 fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
     let path = listed.file.decode_lossy();
-    match raw_str(listed.change.kind()) {
+    match listed.kind {
         "add" => {
             out.emit(added_file(listed, add_operation(files, &path)), at)?;
             Ok(true)

@@ -12,7 +12,7 @@ use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members, non_empty_text, parse, raw_str, text};
 
 use super::cut_line::{ENVELOPE_START, next_record};
-use crate::codex::revisions::{BARE_JSONL, EXEC_JSON, TS_JSON};
+use crate::codex::revisions::{BARE_JSONL, EXEC_EVENTS, EXEC_JSON, TS_JSON};
 use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, is_of_agent, spawned};
 
 /// Bytes of a line that are searched for its first fields.
@@ -36,10 +36,12 @@ const SESSION_META: &str = "session_meta";
 
 /// The line with which `exec --json` begins.
 const EXEC_THREAD: &str = "exec_thread";
+/// The settings with which it begins up to 0.42.
+const EXEC_SETTINGS: &str = "exec_settings";
 
 /// The names of all marks.
 pub fn marks() -> Vec<&'static str> {
-    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META, EXEC_THREAD]
+    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META, EXEC_THREAD, EXEC_SETTINGS]
 }
 
 /// The marks that prove that this is a Codex session; none if it is not one.
@@ -57,6 +59,9 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     }
     if exec_thread(head).is_some() {
         marks.push(EXEC_THREAD);
+    }
+    if is_exec_settings(head) {
+        marks.push(EXEC_SETTINGS);
     }
     let mut has_envelopes = false;
     let meta = find_envelope(head, |line| {
@@ -94,6 +99,9 @@ pub fn identify(head: &Head<'_>) -> Identity {
     if let Some(session_id) = exec_thread(head) {
         return Identity { schema: Some(EXEC_JSON), session_id, ..Identity::default() };
     }
+    if is_exec_settings(head) {
+        return Identity { schema: Some(EXEC_EVENTS), ..Identity::default() };
+    }
     let mut first_time = None;
     let stated = find_envelope(head, |line| {
         first_time.get_or_insert_with(|| time(line.timestamp()));
@@ -116,6 +124,8 @@ pub fn lineage(head: &Head<'_>) -> Option<(String, String)> {
 static PAYLOAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"payload\""));
 /// The type of the line with which `exec --json` begins.
 static THREAD_STARTED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"thread.started\""));
+/// A key of the settings with which it begins up to 0.42.
+static WORKDIR: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"workdir\""));
 /// A key of every header of the bare form.
 static INSTRUCTIONS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"instructions\""));
 
@@ -131,6 +141,13 @@ fn exec_thread(head: &Head<'_>) -> Option<Option<String>> {
     let line = parse(first, &mut index).ok()?;
     let is_start = raw_str(line.first_member("type")) == "thread.started" && has_members(line, &["thread_id"]);
     is_start.then(|| owned(line.first_member("thread_id")))
+}
+
+/// True if the first line has the settings with which `exec --json` begins up to 0.42.
+fn is_exec_settings(head: &Head<'_>) -> bool {
+    let Some(first) = head.lines().next().filter(|line| has_early_key(line, &WORKDIR)) else { return false };
+    let mut index = StructuralIndex::default();
+    parse(first, &mut index).is_ok_and(|line| has_members(line, &["workdir", "approval", "sandbox", "model", "provider"]))
 }
 
 /// The first result of `visit` for the envelopes among the first lines.

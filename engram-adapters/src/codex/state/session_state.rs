@@ -3,6 +3,7 @@
 use engram_core::adapter::SideInfo;
 use engram_core::text::DecodeBuffer;
 
+use crate::shared::pending_calls::PendingCalls;
 use crate::shared::seen_set::SeenSet;
 use crate::shared::value::StructuralIndex;
 
@@ -35,6 +36,8 @@ pub struct SessionState {
     pub turns: Turns,
     pub calls: OpenCalls,
     pub pending_ends: PendingEnds,
+    /// The changes of patches that have begun (JSON), in what `exec --json` prints up to 0.42.
+    pub printed_patches: PendingCalls<String>,
     pub compactions: CompactionMarks,
     pub searches: SearchPair,
     pub viewed_images: ViewedImages,
@@ -58,6 +61,7 @@ impl SessionState {
             turns: Turns::default(),
             calls: OpenCalls::default(),
             pending_ends: PendingEnds::default(),
+            printed_patches: PendingCalls::default(),
             compactions: CompactionMarks::default(),
             searches: SearchPair::default(),
             viewed_images: ViewedImages::default(),
