@@ -365,3 +365,17 @@ fn a_repeated_record_of_a_copy_and_a_repeated_cut_record_are_duplicates() {
     assert_eq!(count(&twice), count(&once));
     assert_eq!(events_of(&twice).iter().filter(|event| event["k"] == "msg.in").count(), 1);
 }
+
+#[test]
+fn the_error_text_of_an_end_is_kept_beside_its_output() {
+    let end = json!({"type": "patch_apply_end", "call_id": "c1", "stdout": "done", "stderr": "a warning", "success": true, "changes": {},
+        "status": "completed"});
+    let patch = ("response_item", json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": "*** Begin Patch"}));
+    let output = ("response_item", json!({"type": "custom_tool_call_output", "call_id": "c1", "output": "done"}));
+    let before = events(&[patch.clone(), event(end.clone()), output.clone()]);
+    assert_eq!(of_kind(&before, "tool.result")[0]["stderr"], "a warning");
+    let other =
+        json!({"type": "exec_command_end", "call_id": "c0", "aggregated_output": "", "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
+    let after = events(&[patch, event(other), output, event(end)]);
+    assert!(after.iter().any(|event| event["text"] == "a warning" || event["stderr"] == "a warning"), "{after:?}");
+}

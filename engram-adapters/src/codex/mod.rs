@@ -18,6 +18,8 @@ mod fact_tests;
 mod member_tests;
 mod members;
 mod omissions;
+#[cfg(test)]
+mod printed_tests;
 mod record;
 mod records;
 mod results;

@@ -17,6 +17,12 @@ pub fn text_of(end: &PendingEnd) -> Option<&str> {
     end.stdout.as_deref().filter(is_filled).or(end.stderr.as_deref()).filter(is_filled)
 }
 
+/// The error text (a token) of an end that states an output, too.
+pub fn further_text_of(end: &PendingEnd) -> Option<&str> {
+    let is_filled = |token: &&str| !is_empty_token(token);
+    end.stdout.as_deref().filter(is_filled).and(end.stderr.as_deref()).filter(is_filled)
+}
+
 /// The result of a call that has no output for the model.
 pub fn result_of<'h>(end: &'h PendingEnd, tool: Option<&'h str>, call_id: Text<'h>) -> ToolResult<'h> {
     let stderr = end.stderr.as_deref().filter(|token| !is_empty_token(token));
@@ -33,7 +39,10 @@ pub fn result_of<'h>(end: &'h PendingEnd, tool: Option<&'h str>, call_id: Text<'
 }
 
 /// Adds to the result of an output the facts that only the end states.
-pub fn complete(result: &mut ToolResult<'_>, end: &PendingEnd) {
+pub fn complete<'r>(result: &mut ToolResult<'r>, end: &'r PendingEnd) {
+    let output = result.stdout.map(|output| output.raw()).unwrap_or_default();
+    let further = further_text_of(end).filter(|text| !contains(unquote(output), unquote(text)));
+    result.stderr = result.stderr.or(further.map(Text::Token));
     result.exit = end.exit.or(result.exit);
     result.status = end.status.or(result.status);
     result.duration_ms = end.duration_ms.or(result.duration_ms);
@@ -59,6 +68,15 @@ pub fn emit_without_output(end: &PendingEnd, calls: &OpenCalls, call_id: &str, o
         out.duplicate_was_mapped(end.record, end.rule);
     }
     Ok(())
+}
+
+/// Emits the error text of an end that states an output, too: the result of its call lacks it.
+pub fn emit_further_text(end: &PendingEnd, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let further = further_text_of(end);
+    if further.is_some() {
+        emit_system_event(end, further, call_id, out)?;
+    }
+    Ok(further.is_some())
 }
 
 /// Emits the text of the end, which the result of its call lacks.

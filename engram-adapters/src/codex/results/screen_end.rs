@@ -8,7 +8,7 @@ use engram_core::text::{Text, canonical_json};
 use crate::shared::value::{Field, Value, integer, raw_str, text};
 
 use super::edits;
-use super::end_result::{emit_plain_text, emit_text, emit_without_output, result_of, text_of};
+use super::end_result::{emit_further_text, emit_plain_text, emit_text, emit_without_output, result_of, text_of};
 use super::nested_calls::{NestedTool, emit_nested_call, is_stated};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::omissions;
@@ -227,9 +227,10 @@ fn emit_or_defer(state: &mut SessionState, end: PendingEnd, id: Text<'_>, is_nes
         Some(Progress::Ended) => {
             let Some(text) = text_of(&end) else { return Ok(false) };
             if state.calls.is_output(&key, unquote(text)) {
-                return Ok(false);
+                return emit_further_text(&end, id, out);
             }
             emit_text(&end, id, out)?;
+            emit_further_text(&end, id, out)?;
             emit_plain_text(&end, "", id, out)?;
             Ok(true)
         }
