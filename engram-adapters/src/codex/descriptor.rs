@@ -26,7 +26,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         },
         Gap {
             code: "edit.add_over_file",
-            reason: "`Add File` over an existing file replaces it and is logged as an addition: the edit is a `create` without the earlier content",
+            reason: "`Add File` or a move over an existing file replaces it and is logged as an addition or a move: nothing states the earlier content",
             fixture: "0.169.0/main",
         },
         Gap {
