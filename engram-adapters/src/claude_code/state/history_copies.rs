@@ -54,7 +54,8 @@ impl HistoryCopies {
         }
         let key = content_key(record);
         let begin = match (text(record.line.parent_uuid()), *self.copied) {
-            (None, _) if record.kind != "assistant" => Some(0),
+            // Unlike an answer, its copy has no request id.
+            (None, _) if record.kind != "assistant" || record.line.request_id().is_none() => Some(0),
             (Some(parent), Some((at, last))) if hash64(parent.raw()) == last => Some(at),
             _ => None,
         };

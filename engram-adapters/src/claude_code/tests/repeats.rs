@@ -65,6 +65,21 @@ fn history_that_the_file_repeats_is_a_duplicate() {
 }
 
 #[test]
+fn copy_may_begin_with_an_answer() {
+    let said = |number: u32, id: &str| assistant_line("1.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let mut answer = said(2, "m1");
+    answer["requestId"] = json!("r1");
+    let first = chained(vec![prompt("1.0.60", 1, "one"), answer]);
+    let copy = chained(vec![said(3, "m1"), prompt("1.0.60", 4, "two"), said(5, "m2")]);
+    let lines = [first, copy].concat();
+    assert_eq!(events(&lines, "msg.out").len(), 2);
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let requests: Vec<&Value> = tape.iter().filter(|event| event["message_id"] == "m1" && event["label"] == "usage").collect();
+    assert_eq!((requests.len(), &requests[0]["request_id"]), (1, &json!("r1")));
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
 fn agent_that_compacts_replays_the_session() {
     let of_agent = |mut line: Value| {
         line["agentId"] = json!("acompact-1");
