@@ -43,8 +43,8 @@ const GAPS: &[Gap] = &[
     gap("read.shell", "2.1.329/g_rich", "what a shell command reads is only in its output"),
     gap(
         "edit.shell",
-        "2.1.275/b_edit",
-        "before 2.1.300 the log does not record which files a shell command changes; later not if it fails, or runs in the background or in a \
+        "2.1.278/b_edit",
+        "before 2.1.280 the log does not record which files a shell command changes; later not if it fails, or runs in the background or in a \
          sub-agent",
     ),
     gap(
@@ -66,12 +66,12 @@ const GAPS: &[Gap] = &[
     ),
     gap(
         "edit.not_utf8",
-        "2.1.275/b_edit",
-        "the log has U+FFFD in place of the original bytes, so nothing is hashed; from 2.1.300 on such edits fail",
+        "2.1.280/b_edit",
+        "the log has U+FFFD in place of the original bytes, so nothing is hashed; from 2.1.296 on such edits fail",
     ),
     gap("edit.write_no_before", "2.0.45/b_edit", "up to 2.0.45 a Write does not log the file that it replaces"),
     gap("edit.notebook_no_text", "2.0.69/b_edit", "up to 2.0.69 a NotebookEdit does not log the file before or after the edit"),
-    gap("edit.copied_snippet", "2.0.10/d_resume", "copies of history up to 2.0.10 have no structured results, so their edits are snippets"),
+    gap("edit.copied_snippet", "2.0.29/d_resume", "copies of history up to 2.0.29 have no structured results, so their edits are snippets"),
     gap(
         "usage.provisional",
         "2.1.20/b_edit",
@@ -81,7 +81,7 @@ const GAPS: &[Gap] = &[
     gap(
         "edit.agent_snippet",
         "2.1.329/c_subagent",
-        "from 2.1.20 on lines of sub-agents have no structured results, so their edits are snippets",
+        "from 2.1.14 on lines of sub-agents have no structured results, so their edits are snippets",
     ),
     gap(
         "edit.big_file",

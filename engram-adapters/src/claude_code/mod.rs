@@ -1,4 +1,4 @@
-//! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), the SQLite database of 0.2.96, and what
+//! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), the SQLite database of 0.2.96 to 0.2.100, and what
 //! `--output-format stream-json` prints.
 //!
 //! A line goes from `records` (by its type) to `results` (if it returns from a tool) and to `state` (what later lines need).

@@ -143,8 +143,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision {
             schema: MESSAGE_ROWS,
-            versions: Some("=0.2.96"),
-            tested: &["0.2.96"],
+            versions: Some(">=0.2.96, <=0.2.100"),
+            tested: &["0.2.96", "0.2.100"],
             coverage: coverage(
                 Grade::Partial(&["read.no_total", "read.not_utf8"]),
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
@@ -152,8 +152,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: MESSAGE_LINES,
-            versions: Some(">=0.2.109, <=1.0.0"),
-            tested: &["0.2.109", "0.2.118", "1.0.0"],
+            versions: Some(">=0.2.109, <=1.0.9"),
+            tested: &["0.2.109", "0.2.118", "1.0.0", "1.0.9"],
             coverage: coverage(
                 Grade::Partial(&["read.no_total", "read.not_utf8"]),
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
@@ -161,8 +161,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: BLOCK_LINES,
-            versions: Some(">=1.0.10, <=2.0.10"),
-            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10"],
+            versions: Some(">=1.0.10, <=2.0.29"),
+            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10", "2.0.27", "2.0.29"],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
@@ -177,8 +177,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: AGENT_FILES,
-            versions: Some(">=2.0.45, <=2.1.10"),
-            tested: &["2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10"],
+            versions: Some(">=2.0.30, <=2.1.12"),
+            tested: &["2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12"],
             coverage: with_early_counts(coverage(
                 READS,
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
@@ -186,8 +186,11 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: BARE_AGENT_RESULTS,
-            versions: Some(">=2.1.20, <=2.1.275"),
-            tested: &["2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220", "2.1.235", "2.1.250", "2.1.275"],
+            versions: Some(">=2.1.14, <=2.1.278"),
+            tested: &[
+                "2.1.14", "2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220", "2.1.235", "2.1.250", "2.1.275",
+                "2.1.278",
+            ],
             coverage: with_early_counts(coverage(
                 READS,
                 Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"]),
@@ -195,14 +198,15 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: SHELL_DIFFS,
-            versions: Some(">=2.1.300, <=2.1.329"),
-            tested: &["2.1.300", "2.1.329"],
+            versions: Some(">=2.1.280, <=2.1.330"),
+            tested: &["2.1.280", "2.1.300", "2.1.329", "2.1.330"],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
                     "edit.shell",
                     "edit.shell_no_text",
                     "edit.shell_names_only",
+                    "edit.not_utf8",
                     "edit.agent_snippet",
                     "edit.big_file",
                     "edit.add_over_file",

@@ -45,7 +45,7 @@ view! {
         mode: "mode" String,
         shape: "shape" Object,
         total_cost_usd: "totalCostUSD" Number,
-        /// Cost of the message (up to 1.0.0).
+        /// Cost of the message (up to 1.0.5).
         cost_usd: "costUSD" Number,
         request_id: "requestId" String,
         effort: "effort" String,

@@ -21,8 +21,8 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
         Gap {
             code: "edit.patch_text",
-            reason: "up to 0.125 only the patch text is recorded: snippets without line numbers, whose old text may differ from the file in white space, quotes and dashes",
-            fixture: "0.125.0/main",
+            reason: "up to 0.128 only the patch text is recorded: snippets without line numbers, whose old text may differ from the file in white space, quotes and dashes",
+            fixture: "0.128.0/main",
         },
         Gap {
             code: "edit.add_over_file",

@@ -59,7 +59,7 @@ pub(super) const LAST_MESSAGE: OmissionRule = OmissionRule::duplicate(
 pub(super) const SAME_COUNTS: OmissionRule = OmissionRule::duplicate(
     "tokens.same",
     "*token_*",
-    "the same counts as in the previous record of counts: 0.44 to 0.125 write each token_count twice, 0.160 and later write each next to a token_usage_record",
+    "the same counts as in the previous record of counts: 0.44 to 0.130 write each token_count twice, 0.160 and later write each next to a token_usage_record",
 );
 /// The mark of a compaction, as an event.
 pub(super) const COMPACTED: OmissionRule =

@@ -73,14 +73,14 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision { schema: EXEC_JSON, versions: None, tested: &["0.77.0", "0.169.0"], coverage: STREAM },
         Revision {
             schema: "envelope",
-            versions: Some(">=0.34.0, <=0.125.0"),
-            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0"],
+            versions: Some(">=0.34.0, <=0.128.0"),
+            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0", "0.128.0"],
             coverage: SNIPPETS,
         },
         Revision {
             schema: "envelope-changes",
-            versions: Some(">=0.135.0, <=0.169.0"),
-            tested: &["0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0"],
+            versions: Some(">=0.129.0, <=0.169.0"),
+            tested: &["0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0"],
             coverage: CHANGES,
         },
     ],

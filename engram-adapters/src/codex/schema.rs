@@ -115,7 +115,7 @@ view! {
 }
 
 view! {
-    /// `{"output":"...","metadata":{...}}`: an output of 0.1 to 0.53, and of `apply_patch` up to 0.125.
+    /// `{"output":"...","metadata":{...}}`: an output of 0.1 to 0.53, and of `apply_patch` up to 0.131.
     WrappedOutput {
         output: "output" String,
         metadata: "metadata" Object,

@@ -53,7 +53,7 @@ pub(super) fn name(tool: &str) -> Cow<'static, str> {
     TOOLS.named(tool).0
 }
 
-/// The kind of a call. The server of an MCP tool is in the namespace (0.135 and later) or in the name before `__` (older).
+/// The kind of a call. The server of an MCP tool is in the namespace (0.128 and later) or in the name before `__` (older).
 pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     if namespace.starts_with("mcp__") {
         return ToolKind::Mcp;
@@ -64,7 +64,7 @@ pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     TOOLS.resolve(tool).unwrap_or_else(|| if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
 }
 
-/// The MCP server that a name states: in the namespace (0.129 and later), else before the tool in the name. None if the name can be read in
+/// The MCP server that a name states: in the namespace (0.128 and later), else before the tool in the name. None if the name can be read in
 /// several ways.
 pub(super) fn server<'n>(tool: &'n str, namespace: &'n str) -> Option<&'n str> {
     if !namespace.is_empty() {

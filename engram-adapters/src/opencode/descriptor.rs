@@ -131,8 +131,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "read.no_total",
-        reason: "a truncated output of a version before 1.3.2 does not state how many lines the file has. The number is also omitted for files that \
-                 1.1.65 to 1.2.27 read to their end: they count one line more than 1.3.2 does in the same layout",
+        reason: "a truncated output of a version before 1.3.0 does not state how many lines the file has. The number is also omitted for files that \
+                 1.1.65 to 1.2.27 read to their end: they count one line more than 1.3.0 does in the same layout",
         fixture: "1.18.34/main",
     },
     Gap {

@@ -108,8 +108,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: COUNTED_LINES,
-            versions: Some(">=1.3.2, <=1.18.34"),
-            tested: &["1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
+            versions: Some(">=1.3.0, <=1.18.34"),
+            tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
             coverage: with_meta(CACHED_INPUT, coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES)),
         },
         Revision {
@@ -230,7 +230,7 @@ mod tests {
     fn a_version_that_is_ahead_is_read_like_the_newest_and_an_unknown_one_is_not() {
         let counts_only_lines =
             |version: &str| dialect(&Identity { version: Some(version.to_owned()), ..Identity::default() }).counts_only_lines;
-        assert!(["1.3.2", "1.4.0", "1.18.34", "1.18.35", "99.0.0"].into_iter().all(counts_only_lines));
-        assert!(!["0.1.0", "1.0.98", "1.3.0", "local"].into_iter().any(counts_only_lines));
+        assert!(["1.3.0", "1.4.0", "1.18.34", "1.18.35", "99.0.0"].into_iter().all(counts_only_lines));
+        assert!(!["0.1.0", "1.0.98", "1.2.28", "local"].into_iter().any(counts_only_lines));
     }
 }

@@ -73,16 +73,16 @@ fn an_unknown_version_is_4_or_a_warning() {
 
 #[test]
 fn a_version_between_two_schemas_is_4() {
-    let error = assert_fails(&ingest_text(claude_version("1.0.5"), &["--policy", "strict"]), 4, "unknown_harness_version");
-    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"1.0.0".into(), &"1.0.10".into()));
-    assert!(error["message"].as_str().unwrap().contains("between 1.0.0 and 1.0.10, which write different schemas"), "{error}");
+    let error = assert_fails(&ingest_text(claude_version("0.2.105"), &["--policy", "strict"]), 4, "unknown_harness_version");
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"0.2.100".into(), &"0.2.109".into()));
+    assert!(error["message"].as_str().unwrap().contains("between 0.2.100 and 0.2.109, which write different schemas"), "{error}");
 }
 
 #[test]
 fn a_version_that_is_ahead_is_4_or_a_tape_without_a_warning() {
     let newer = claude_version("999.0.0");
     let error = assert_fails(&ingest_text(&newer, &["--policy", "strict"]), 4, "unknown_harness_version");
-    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"2.1.329".into(), &Value::Null));
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"2.1.330".into(), &Value::Null));
     assert!(error["message"].as_str().unwrap().contains("newer than 2.1.329, the newest recorded version"), "{error}");
     let converted = run_with_input(&["ingest", "-"], newer.as_bytes());
     assert_eq!(code(&converted), 0);

@@ -117,7 +117,7 @@ pub(super) fn mode(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     Ok(Outcome::Mapped)
 }
 
-/// `cost-state` (2.1.300 and later): the cost of the session so far, emitted when it changes.
+/// `cost-state` (2.1.277 and later): the cost of the session so far, emitted when it changes.
 pub(super) fn cost(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let cost = record.line.total_cost_usd();
     if !state.last_stated.set_cost(cost) {

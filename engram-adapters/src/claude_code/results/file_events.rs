@@ -13,7 +13,7 @@ use crate::shared::value::{Value, raw_str, text};
 enum Shape<'a> {
     /// Read, of any kind of file.
     Read(Value<'a>),
-    /// Bash (2.1.300 and later), if the command changed files.
+    /// Bash (2.1.280 and later), if the command changed files.
     ShellDiff(Value<'a>),
     /// NotebookEdit (2.1.0 and later), of this file.
     Notebook(Text<'a>),

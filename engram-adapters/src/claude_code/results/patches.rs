@@ -1,4 +1,4 @@
-//! Diffs in results: the line numbers of `structuredPatch`, and the changes of a shell command in `bashEditDiff` (2.1.300 and later).
+//! Diffs in results: the line numbers of `structuredPatch`, and the changes of a shell command in `bashEditDiff` (2.1.280 and later).
 
 use std::collections::HashSet;
 

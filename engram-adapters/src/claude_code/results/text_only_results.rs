@@ -1,4 +1,4 @@
-//! Reads and edits whose result is only text: in sub-agents from 2.1.20 on, and in copied history up to 2.0.10.
+//! Reads and edits whose result is only text: in sub-agents from 2.1.14 on, and in copied history up to 2.0.29.
 //!
 //! The call succeeded, so its arguments give the file and the text, but not the lines.
 

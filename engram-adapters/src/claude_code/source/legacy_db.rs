@@ -1,4 +1,4 @@
-//! `~/.claude/__store.db` (0.2.96): sessions as rows of a database, exported as the JSON lines that the next version writes.
+//! `~/.claude/__store.db` (0.2.96 to 0.2.100): sessions as rows of a database, exported as the JSON lines that the next version writes.
 
 use std::sync::{Mutex, PoisonError};
 

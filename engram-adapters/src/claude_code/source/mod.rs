@@ -1,4 +1,4 @@
-//! Recognising a transcript, the files around it, and the database of 0.2.96.
+//! Recognising a transcript, the files around it, and the database of 0.2.96 to 0.2.100.
 
 pub mod detect;
 #[cfg(feature = "sqlite")]

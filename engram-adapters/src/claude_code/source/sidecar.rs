@@ -1,6 +1,6 @@
 //! Files beside a transcript: which call started a sub-agent, and big outputs.
 //!
-//! Sub-agents have their own files from 2.0.30 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
+//! Sub-agents have their own files from 2.0.28 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
 //! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on. The agents of a workflow have a folder for each run,
 //! `<session>/subagents/workflows/<run>/`.
 

@@ -125,7 +125,7 @@ impl ReplayDetector {
         !self.summary_asked
     }
 
-    /// Up to 2.0.10: the file begins with records that all have the time of copying. If copied prompts are lists of blocks
+    /// Up to 2.0.29: the file begins with records that all have the time of copying. If copied prompts are lists of blocks
     /// (1.0.45 and later), the first prompt that is a string is new.
     #[inline(never)]
     fn is_restamped(&mut self, record: &Record<'_>) -> bool {
@@ -201,7 +201,7 @@ impl ReplayDetector {
     }
 }
 
-/// The `uuid` of the last copied answer in the head: copies have no request id, and copied prompts are lists of blocks (1.0.45 to 2.0.10).
+/// The `uuid` of the last copied answer in the head: copies have no request id, and copied prompts are lists of blocks (1.0.45 to 2.0.29).
 fn last_answer_without_request(head: &Head<'_>) -> Option<String> {
     let mut last = None;
     let mut has_prompt = false;

@@ -1,4 +1,4 @@
-//! Sub-agents that write into the file of their session (up to 2.0.10): which lines belong to which agent.
+//! Sub-agents that write into the file of their session (up to 2.0.27): which lines belong to which agent.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Applied patches as edits: from the changes that the harness lists (0.135 and later), or from the text of the patch (older).
+//! Applied patches as edits: from the changes that the harness lists (0.129 and later), or from the text of the patch (older).
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -56,7 +56,7 @@ pub fn check(author: Author, value: Value<'_>, record: &Record<'_>, out: &mut Em
     members::check(inner_record(record), value, Pointer::At(&record.pointer_to("/payload/output")), out)
 }
 
-/// Checks the members of an output (a token) behind the framing of a shell tool that applied a patch (0.115 to 0.125).
+/// Checks the members of an output (a token) behind the framing of a shell tool that applied a patch (0.115 to 0.131).
 pub fn check_framed(author: Author, token: &str, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let text = unquote(token);
     let body = if author == Author::HarnessOrCommand { strip_framing(text) } else { text };

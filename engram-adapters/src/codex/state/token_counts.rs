@@ -86,7 +86,7 @@ impl TokenCounts {
     }
 
     /// Records the counts of a `token_count` event: of the last request, and the running total. A request is repeated before and after
-    /// each response (0.44 to 0.125), next to a `token_usage_record` (0.160 and later), and after a compaction.
+    /// each response (0.44 to 0.130), next to a `token_usage_record` (0.160 and later), and after a compaction.
     pub fn add_event(&mut self, last: Counts, total: Option<Counts>) -> NewCounts {
         let (before, last_before) = (*self.total, *self.last);
         let recorded = (*self.recorded).clone();
