@@ -7,10 +7,10 @@ use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
+use crate::input::UnreadableLine;
 use crate::input::head::{Head, first_value, is_blank};
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
-use crate::input::{Original, UnreadableLine};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -127,8 +127,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
-    input.release_head();
-    let mut run = Run { out, complete: true, original: None, repeats: session.repeats_are_exact().then(Repeats::default) };
+    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default) };
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
@@ -193,8 +192,6 @@ impl<'b> Broken<'b> {
 struct Run<'s> {
     out: Emitter<'s>,
     complete: bool,
-    /// What the current line was, if its escapes were rewritten.
-    original: Option<Box<Original>>,
     /// The records to which later ones are compared, if the session asks for it.
     repeats: Option<Repeats>,
 }
@@ -229,7 +226,6 @@ impl Run<'_> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
-            self.original = line.original;
             match line.text {
                 Ok(text) => self.line(session, text, number, line.terminated)?,
                 Err(unreadable) => self.unreadable_line(session, *unreadable, number, line.terminated)?,
@@ -354,7 +350,7 @@ impl Run<'_> {
             Fault::Json(error) => Fault::malformed("", "fields of the expected types", &error.to_string()),
             fault => fault,
         };
-        self.out.settle_fault_of(fault, text, self.original.as_deref()).map_err(|fault| self.error(fault))
+        self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
     }
 
     /// The artifact ends inside the current record.

@@ -7,7 +7,6 @@ use crate::anchor;
 use crate::error::{Fault, excerpt};
 use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
-use crate::input::Original;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED, Outcome};
 use crate::policy::Policy;
 use crate::support::{refusal, resolve_support};
@@ -75,7 +74,7 @@ impl Emitter<'_> {
             return Err(Fault::unrecognized(name));
         }
         self.unknown_block.get_or_insert_with(|| excerpt(name));
-        self.emit_unrecognized(name, raw, None, pointer)
+        self.emit_unrecognized(name, raw, pointer)
     }
 
     /// Goes on with an earlier record, whose outcome was [`Outcome::Pending`]. Its session settles it; then it resumes the current record.
@@ -104,16 +103,11 @@ impl Emitter<'_> {
     /// # Errors
     /// The fault itself under strict policy.
     pub fn settle_fault(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
-        self.settle_fault_of(fault, raw, None)
-    }
-
-    /// As [`Emitter::settle_fault`], for a record that was `original` before its escapes were rewritten.
-    pub(crate) fn settle_fault_of(&mut self, fault: Fault, raw: &str, original: Option<&Original>) -> Result<(), Fault> {
         if self.policy == Policy::Strict || matches!(fault, Fault::Fatal(_)) {
             return Err(fault);
         }
         self.roll_back();
-        self.settle_unrecognized(fault, raw, original)?;
+        self.settle_unrecognized(fault, raw)?;
         // What is kept of the record belongs to the session that it names, and the next record to the one before it.
         if let Some(source) = self.checkpoint.source.take() {
             self.source = source;
@@ -122,20 +116,17 @@ impl Emitter<'_> {
     }
 
     /// Keeps a record that the adapter does not know or cannot read.
-    fn settle_unrecognized(&mut self, fault: Fault, raw: &str, original: Option<&Original>) -> Result<(), Fault> {
+    fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         match fault {
             Fault::Fatal(_) => Err(fault),
-            Fault::Limit(_) => {
-                let (bytes, hash) = size_and_hash(raw, original);
-                self.oversize(bytes, hash)
-            }
+            Fault::Limit(_) => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),
             Fault::Unrecognized { name } => {
-                self.emit_unrecognized(&name, raw, original, Pointer::Root)?;
+                self.emit_unrecognized(&name, raw, Pointer::Root)?;
                 self.ledger.unrecognized(&name);
                 Ok(())
             }
             Fault::Json(_) | Fault::Malformed { .. } | Fault::Refused { .. } => {
-                self.emit_unrecognized(MALFORMED, raw, original, Pointer::Root)?;
+                self.emit_unrecognized(MALFORMED, raw, Pointer::Root)?;
                 self.ledger.malformed(MALFORMED);
                 Ok(())
             }
@@ -166,21 +157,15 @@ impl Emitter<'_> {
     }
 
     /// Emits the value if it is JSON, or the text as a JSON string if it is not. Of JSON that nests too deep, emits hash and size.
-    fn emit_unrecognized(&mut self, name: &str, raw: &str, original: Option<&Original>, pointer: Pointer<'_>) -> Result<(), Fault> {
+    fn emit_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
         if is_json && nests_deeper(raw, self.limits.nesting) {
-            let (bytes, hash) = size_and_hash(raw, original);
-            return self.emit_oversize(bytes, hash, name);
+            return self.emit_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
         }
         let raw = if is_json { Cow::Borrowed(raw) } else { Cow::Owned(json_string(raw)) };
         let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(&raw), ..Unrecognized::default() };
         self.send(&Meta::Unrecognized(unrecognized).into(), pointer, None).map(drop)
     }
-}
-
-/// The size and hash of a record as the log has it.
-fn size_and_hash(raw: &str, original: Option<&Original>) -> (u64, Hash) {
-    original.map_or_else(|| (raw.len() as u64, Hash::of_bytes(raw.as_bytes())), |original| (original.bytes, original.hash))
 }
 
 /// The canonical JSON string of a text.

@@ -15,11 +15,6 @@ pub trait ByteSource {
     /// The bytes that have been read and not discarded.
     fn bytes(&self) -> &[u8];
 
-    /// The same bytes, if they may be changed.
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        None
-    }
-
     /// A range of these bytes as text.
     ///
     /// # Errors
@@ -95,10 +90,6 @@ impl<R: Read> ByteSource for Reader<R> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.buffer
-    }
-
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        Some(&mut self.buffer)
     }
 
     fn read(&mut self, bytes: u64) -> io::Result<()> {

@@ -136,12 +136,8 @@ fn may_have_several(line: &[u8]) -> bool {
 
 /// The text of a head with all escapes in canonical form. None if its beginning has no others: then it is not copied.
 pub(super) fn canonical_head(text: &str) -> Option<String> {
-    has_early_escapes(text.as_bytes()).then(|| with_canonical_escapes(text).into_owned())
-}
-
-/// True if the beginning of a head has escapes that are not canonical.
-pub(super) fn has_early_escapes(head: &[u8]) -> bool {
-    has_other_escapes(&head[..head.len().min(FIRST_ESCAPE_WITHIN)])
+    let beginning = &text.as_bytes()[..text.len().min(FIRST_ESCAPE_WITHIN)];
+    has_other_escapes(beginning).then(|| with_canonical_escapes(text).into_owned())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.

@@ -2,10 +2,8 @@
 
 mod byte_source;
 pub mod head;
-mod large;
 pub(crate) mod truncation;
 
-use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter};
@@ -18,7 +16,6 @@ use crate::limits::Limits;
 use self::byte_source::READ_BYTES;
 pub use self::byte_source::{ByteSource, Memory, Reader};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
-use self::large::LARGE_BYTES;
 
 /// An artifact that is being read.
 pub struct Input<S> {
@@ -34,8 +31,6 @@ pub struct Input<S> {
     head_lines_end: usize,
     /// The text of the head in canonical form, if it has other escapes.
     canonical_head: Option<String>,
-    /// The lines of the head that were rewritten and not returned yet, with their offset in the artifact.
-    originals: VecDeque<(u64, Original)>,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     truncation_reason: Option<String>,
@@ -49,17 +44,8 @@ pub struct Input<S> {
 pub(crate) struct Line<'b> {
     /// The line without its `\n`. The error is large and rare, so it is boxed.
     pub text: Result<&'b str, Box<UnreadableLine<'b>>>,
-    /// What the line was, if its escapes were rewritten.
-    pub original: Option<Box<Original>>,
     /// False for a last line without `\n`.
     pub terminated: bool,
-}
-
-/// A line before its escapes were rewritten.
-#[derive(Debug)]
-pub(crate) struct Original {
-    pub bytes: u64,
-    pub hash: Hash,
 }
 
 /// A line that cannot be read as text.
@@ -95,7 +81,6 @@ impl<S: ByteSource> Input<S> {
             head_lines: 0,
             head_lines_end: 0,
             canonical_head: None,
-            originals: VecDeque::new(),
             ended: false,
             truncation_reason: None,
             hasher: StreamHasher::default(),
@@ -118,9 +103,6 @@ impl<S: ByteSource> Input<S> {
             }
         }
         let len = self.head_len();
-        if len > LARGE_BYTES {
-            self.make_head_canonical(len);
-        }
         let (bytes, text) = (&self.source.bytes()[..len], self.source.text(0..len));
         let is_complete = self.ended && len == self.source.bytes().len();
         // Adapters search the head for names of members and for types, as harnesses write them.
@@ -129,11 +111,6 @@ impl<S: ByteSource> Input<S> {
             Some(canonical) => Head::of(canonical.as_bytes(), Ok(canonical), is_complete),
             None => Head::of(bytes, text, is_complete),
         })
-    }
-
-    /// Frees the memory that only the head needs.
-    pub(crate) fn release_head(&mut self) {
-        self.canonical_head = None;
     }
 
     fn head_suffices(&self) -> bool {
@@ -226,9 +203,7 @@ impl<S: ByteSource> Input<S> {
         if from == self.start {
             return Ok(None);
         }
-        let is_special = to - from > LARGE_BYTES || !self.originals.is_empty();
-        let original = if is_special { self.make_line_canonical(from..to) } else { None };
-        Ok(Some(Line { text: self.line(from, to), original, terminated: found.is_some() }))
+        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some() }))
     }
 
     #[inline]
@@ -266,7 +241,7 @@ impl<S: ByteSource> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line { text: Err(self.oversize(bytes, hash)), original: None, terminated: found.is_some() });
+                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some() });
             }
             self.fill()?;
         }
@@ -279,9 +254,6 @@ impl<S: ByteSource> Input<S> {
         if self.pending_bytes() as u64 > self.limits.record_bytes {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
-        }
-        if self.pending_bytes() > LARGE_BYTES {
-            self.make_canonical(self.start..self.source.bytes().len());
         }
         let bytes = &self.source.bytes()[self.start..];
         let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
