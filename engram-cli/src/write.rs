@@ -10,7 +10,7 @@ use engram_core::overview::{Overview, OverviewSink};
 use engram_core::pipeline::Summary;
 use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
-use engram_core::tape::JsonLines;
+use engram_core::tape::{JsonLines, Storage};
 
 /// The form of a tape.
 #[derive(Debug, Clone, Copy)]
@@ -43,14 +43,19 @@ pub fn write_tape(source: SessionSource, form: Form, file: &mut dyn Write, place
     let at_place = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     let converted = if form.compress {
         let mut encoder = zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
-        let converted = convert(source, form.redact, &mut (JsonLines::new(&mut encoder), &mut overview));
+        let converted = convert(source, form.redact, &mut (JsonLines::with_overflow(&mut encoder, temporary), &mut overview));
         converted.and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
     } else {
-        convert(source, form.redact, &mut (JsonLines::new(&mut sink), &mut overview))
+        convert(source, form.redact, &mut (JsonLines::with_overflow(&mut sink, temporary), &mut overview))
     };
     let summary = converted.map_err(|error| if sink.failed { error.path(place.to_string_lossy()) } else { error })?;
     let (hash, bytes) = sink.hasher.finish();
     Ok(Written { summary, overview: overview.overview(), hash: hash.to_string(), bytes })
+}
+
+/// A file without a name, which is gone when the command ends, however it ends.
+fn temporary() -> io::Result<Box<dyn Storage>> {
+    Ok(Box::new(tempfile::tempfile()?))
 }
 
 fn convert(source: SessionSource, redact: bool, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {

@@ -170,7 +170,7 @@ fn a_tape_is_redacted_if_that_is_wanted() {
     assert_checked(&redacted);
     let (plain, redacted) = (String::from_utf8(plain).unwrap(), String::from_utf8(redacted).unwrap());
     assert!(plain.contains(&key) && !plain.contains("redaction"));
-    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/2""#));
+    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/3""#));
     assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
     assert_eq!(plain.lines().count(), redacted.lines().count());
     assert!(show(&[], &redacted).contains("redacted: github-token"));

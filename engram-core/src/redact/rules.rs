@@ -1,7 +1,7 @@
 //! The rules: what keys and tokens look like. Each follows the format that the issuer documents, and has a name that never changes.
 
 /// The name of this set of rules in a tape. It changes with every rule.
-pub const RULES: &str = "engram-redact/2";
+pub const RULES: &str = "engram-redact/3";
 
 /// What a match must have besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +25,17 @@ pub(super) struct Rule {
     pub needs: Needs,
 }
 
-/// A token that begins where a word begins, or after a line end that is written as an escape.
+/// A token that begins where a word begins, or after an escape (of a text in a text, or of an address), a colour code of a terminal or `_`.
 macro_rules! token {
     ($name:literal, $pattern:literal) => {
         token!($name, $pattern, Needs::Nothing)
     };
     ($name:literal, $pattern:literal, $needs:expr) => {
-        Rule { name: $name, pattern: concat!(r"(?:(?-u:\b)|\\[nrt])(", $pattern, ")"), needs: $needs }
+        Rule {
+            name: $name,
+            pattern: concat!(r"(?:(?-u:\b)|\\[nrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m|_)(", $pattern, ")"),
+            needs: $needs,
+        }
     };
 }
 

@@ -23,7 +23,7 @@ mod read;
 mod replay;
 
 pub use error::{InvalidEvent, TapeError};
-pub use jsonl::JsonLines;
+pub use jsonl::{JsonLines, OpenStorage, Storage};
 pub use raw::{Members, RawEvent, RawEvents, raw_events};
 pub use read::{Events, events};
 pub use replay::replay;

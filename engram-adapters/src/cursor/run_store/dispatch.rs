@@ -140,6 +140,12 @@ impl RunStore {
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
         let message = Message::strict(message, MESSAGE)?;
         let kind = raw_str(message.kind());
+        // The export of a store puts the type of the message at the beginning of the line.
+        match raw_str(line.object().member("type")) {
+            stated if stated == kind => {}
+            "" => return Err(Fault::unrecognized("run_event")),
+            other => return Err(Fault::unrecognized(&format!("{other}/run_event"))),
+        }
         let t = time(event.created_at());
         let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
         let record = MessageRecord { message, header };

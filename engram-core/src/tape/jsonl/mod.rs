@@ -4,11 +4,13 @@ pub(crate) mod buffer;
 mod digits;
 mod frame;
 mod members;
+mod overflow;
 mod render;
 
 use std::io::{self, Write};
 
 use self::buffer::Buffer;
+pub use self::overflow::{OpenStorage, Storage};
 use self::render::push_record;
 use crate::event::{EventRecord, EventRef};
 use crate::sink::EventSink;
@@ -41,10 +43,25 @@ impl<W: Write> JsonLines<W> {
         JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES), committed: 0 }
     }
 
+    /// As [`JsonLines::new`]. Keeps at most 16 MiB of events that are not committed in memory, and the others in storage that `open` opens.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use engram_core::tape::{JsonLines, Storage};
+    ///
+    /// /// A sink that a record of any size needs little memory for.
+    /// fn sink<W: Write>(tape: W) -> JsonLines<W> {
+    ///     JsonLines::with_overflow(tape, || Ok(Box::new(tempfile::tempfile()?) as Box<dyn Storage>))
+    /// }
+    /// ```
+    pub fn with_overflow(writer: W, open: OpenStorage) -> Self {
+        let lines = Buffer::with_capacity(2 * FLUSH_BYTES).with_overflow(open);
+        JsonLines { writer, lines, committed: 0 }
+    }
+
     #[inline(never)]
     fn write(&mut self) -> io::Result<()> {
-        self.writer.write_all(&self.lines.as_bytes()[..self.committed])?;
-        self.lines.truncate(0);
+        self.lines.drain_to(&mut self.writer)?;
         self.committed = 0;
         Ok(())
     }
@@ -53,7 +70,7 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write> EventSink for JsonLines<W> {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         push_record(&mut self.lines, record);
-        Ok(())
+        self.lines.check()
     }
 
     fn commit(&mut self) -> io::Result<()> {
