@@ -81,7 +81,7 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Registration, Evidence), Adap
 /// Memory is bounded by the largest record (for a log that is one JSON document: by the document).
 ///
 /// # Errors
-/// As [`detect`] and [`convert_chosen`]. The sink may then hold part of a tape: discard it.
+/// As [`detect`] and [`convert_chosen`]. The sink may then contain part of a tape: discard it.
 pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
     ingest_with(&Registry::builtin(), input, options, sink)
 }

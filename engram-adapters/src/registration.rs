@@ -15,7 +15,7 @@ use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
 use crate::shared::tool_table::ToolTable;
 
-/// Finds out what the files around a session file say about it. Gets the file's path and head.
+/// Reads what the files around a session file state about it. Gets the file's path and head.
 pub type SidecarFn = fn(&Path, &Head<'_>) -> SideInfo;
 
 /// One of the two forms of the adapter contract.
@@ -82,7 +82,7 @@ impl Registration {
         Registration { sidecar, ..self }
     }
 
-    /// Adds an opener for the harness's stores: databases, or folders that hold many sessions.
+    /// Adds an opener for the harness's stores: databases, or folders that contain many sessions.
     #[must_use]
     pub const fn with_store_opener(self, opener: &'static Opener) -> Registration {
         Registration { opener, ..self }
@@ -150,7 +150,7 @@ impl Registration {
         self.stream()?.probe(head)
     }
 
-    /// What the head says about version, schema, session and start. Nothing for an adapter that converts complete texts only.
+    /// What the head states about version, schema, session and start. Nothing for an adapter that converts complete texts only.
     pub fn identify(&self, head: &Head<'_>) -> Identity {
         self.stream().map(|adapter| adapter.identify(head)).unwrap_or_default()
     }
@@ -160,7 +160,7 @@ impl Registration {
         self.tools
     }
 
-    /// What the files around the session file at `path` say about it.
+    /// What the files around the session file at `path` state about it.
     pub fn sidecar(&self, path: &Path, head: &Head<'_>) -> SideInfo {
         (self.sidecar)(path, head)
     }

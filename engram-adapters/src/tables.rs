@@ -131,7 +131,7 @@ pub fn omission_rules(registration: &Registration) -> Table {
     Table { headings: vec!["rule", "omission", "record", "pointer", "why nothing is lost"], rows: rows.collect() }
 }
 
-/// The tool names of one harness and their kinds. A name that ends with `*` stands for a family.
+/// The tool names of one harness and their kinds. A name that ends with `*` means all names with that beginning.
 pub fn tools(registration: &Registration) -> Table {
     let exact = registration.tools().names.iter().map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
     let families = registration.tools().prefixes.iter().map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);

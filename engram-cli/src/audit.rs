@@ -75,7 +75,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
     Ok(tally.exit())
 }
 
-/// Converts one session and audits its tape, which is held in memory, against the text that it was made from.
+/// Converts one session and audits its tape, which is kept in memory, against the text that it was made from.
 fn audited(options: &SessionOptions, input: &SessionInput) -> Result<Audited, AdapterError> {
     let at_path = |error: AdapterError| error.path(input.path().to_string_lossy());
     let (source, kept) = open_kept(input, options).map_err(at_path)?;

@@ -1,4 +1,4 @@
-//! Interrupts: they leave no half-written tape and no copy of a store, and a run says what it has done.
+//! Interrupts: they leave no half-written tape and no copy of a store, and a run reports what it has done.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -206,7 +206,7 @@ fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// For each row, whether another one has the same id: only its path says which is which.
+/// For each row, whether another one has the same id: only its path distinguishes it.
 fn with_repeated_id(rows: &[Row]) -> Vec<bool> {
     let id = |row: &'_ Row| (row.overview.harness.clone(), row.overview.session_id.clone(), row.overview.agent_id.clone());
     let mut times = HashMap::new();
@@ -243,7 +243,7 @@ fn cells(row: &Row) -> [String; COLUMNS] {
     cells.map(|cell| shortened(&one_line(&cell)))
 }
 
-/// The end of a long path, which tells more than its beginning.
+/// The end of a long path, which identifies it better than its beginning.
 fn end_of(path: &str) -> String {
     let characters = path.chars().count();
     match characters.checked_sub(CELL_CHARS) {

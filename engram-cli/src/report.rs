@@ -105,7 +105,7 @@ impl Reporter {
         Reporter { quiet: true, verbose: false, ..self.clone() }
     }
 
-    /// Reports something that the caller asked to be told, with a stable code.
+    /// Reports something that the caller asked for, with a stable code.
     pub fn finding(&self, code: &'static str, message: &str) {
         match self.format {
             ErrorFormat::Text => self.line(&one_line(&format!("error: {message}"))),
@@ -157,7 +157,7 @@ pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
     writeln!(out, "{}", printable_json(&serde_json::to_string(value)?))
 }
 
-/// JSON text as a terminal may show it. It remains the same JSON value: these characters stand only in strings.
+/// JSON text as a terminal may show it. It remains the same JSON value: these characters occur only in strings.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_command) {
         return Cow::Borrowed(json);

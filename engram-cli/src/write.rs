@@ -33,7 +33,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Converts a session and writes its tape to `file`, which may hold part of a tape if this fails.
+/// Converts a session and writes its tape to `file`, which may contain part of a tape if this fails.
 ///
 /// # Errors
 /// Those of the conversion, with the session's path; those of writing, with `place`.

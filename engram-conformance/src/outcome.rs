@@ -38,7 +38,7 @@ impl Findings {
         self.note_many(what, number);
     }
 
-    /// Counts one fact that cannot be examined; `what` says why.
+    /// Counts one fact that cannot be examined; `what` gives the reason.
     pub fn note(&mut self, what: &'static str) {
         self.note_many(what, 1);
     }

@@ -122,7 +122,7 @@ pub struct AdapterDescriptor {
     pub unknown_version_policy: UnknownVersionPolicy,
     /// JSON pointers to the parts of a record's type. The strings found there, joined with `/`, are the type in the ledger and in
     /// [`OmissionRule::record`]. `#` at the end means the name of the first member, whatever its value. A name before the pointer
-    /// (`msg/msg/type`) comes before the string, if there is one: it tells forms apart that use a type for different records.
+    /// (`msg/msg/type`) comes before the string, if there is one: it distinguishes forms that use one type for different records.
     pub record_type: &'static [&'static str],
     /// All gaps that claims refer to.
     pub gaps: &'static [Gap],

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// A path in a directory. If the directory is absolute, the result has no `.` and `..` of the path. An absolute path stays as it is, and so
-/// does any path if the directory is empty, which stands for one that no record states.
+/// does any path if the directory is empty, which means one that no record states.
 pub fn full_path<'p>(folder: &str, path: &'p str) -> Cow<'p, str> {
     if folder.is_empty() || is_absolute(path) {
         return Cow::Borrowed(path);

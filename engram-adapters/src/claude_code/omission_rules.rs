@@ -2,7 +2,7 @@
 
 use engram_core::descriptor::OmissionRule;
 
-/// Names of the rules that record handlers apply themselves, because they do not hold for every record of the type.
+/// Names of the rules that record handlers apply themselves, because they do not apply to every record of the type.
 pub(super) mod rule {
     /// A message or tool result that was appended again.
     pub const APPENDED_AGAIN: &str = "history.appended_again";

@@ -117,7 +117,7 @@ const READS_WITH_MARKS: Grade = Grade::Partial(&["read.no_total", "read.no_lines
 /// The claim of a stream that is weaker than that of a transcript.
 const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
 
-/// The claim that holds for all revisions together: the gaps of all of them.
+/// The claim that is true for all revisions together: the gaps of all of them.
 pub(super) const WEAKEST: Coverage = Coverage {
     msg_in: STREAM_PROMPTS,
     ..with_early_counts(coverage(
@@ -138,7 +138,7 @@ pub(super) const WEAKEST: Coverage = Coverage {
     ))
 };
 
-/// The matrix. There are fixtures of every tested version. No recording lies between two ranges.
+/// The matrix. There are fixtures of every tested version. There is no recording of a version between two ranges.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
         Revision {

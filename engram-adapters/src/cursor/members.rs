@@ -28,7 +28,7 @@ pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chos
     out.check_members(record, value, at, &|_| Some(chosen))
 }
 
-/// What tells the forms of records `user` and `assistant` apart.
+/// What distinguishes the forms of the records `user` and `assistant`.
 pub(super) mod form {
     /// A line of a transcript.
     pub(in crate::cursor) const TRANSCRIPT: &str = "transcript";

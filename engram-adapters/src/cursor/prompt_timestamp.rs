@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// A line at the beginning of a text that stands for an image or a file of the prompt.
+/// A line at the beginning of a text that replaces an image or a file of the prompt.
 pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
     let (line, rest) = text.split_once('\n')?;
     (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))

@@ -117,7 +117,7 @@ pub(super) fn words_of(text: &str) -> &str {
     words.unwrap_or(text)
 }
 
-/// The parts of a text. A text that is not sections from its beginning to its end is a person's: tags may stand in anyone's words.
+/// The parts of a text. A text that is not sections from its beginning to its end is a person's: a person may write tags too.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();

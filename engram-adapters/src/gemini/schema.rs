@@ -38,7 +38,7 @@ pub(super) enum Form {
 }
 
 view! {
-    /// A line of a JSON Lines log, a whole document, or a message of one. Its members tell which.
+    /// A line of a JSON Lines log, a whole document, or a message of one. Its members show which.
     Record {
         /// Changes of the header and the history.
         changes: "$set" Object,

@@ -16,7 +16,7 @@ const LOCK: &str = ".lock";
 /// A folder that was made just now may not have its lock yet.
 const UNLOCKED_FOR: Duration = Duration::from_secs(600);
 
-/// Where copies lie now.
+/// The folders that contain copies now.
 static FOLDERS: Folders = Folders::new();
 
 /// Removes all copies of stores, for a run that ends early: nothing that was opened may be used any more.
@@ -90,7 +90,7 @@ impl Folders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A folder is made only by who holds the list, so that each is on it.
+    /// A folder is made only while the list is locked, so that each is on it.
     fn add(&'static self) -> io::Result<CopyFolder> {
         let mut paths = self.paths();
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;

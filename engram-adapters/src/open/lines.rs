@@ -96,7 +96,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// A stored value that should be JSON: as it stands on one line, else as a JSON string of its text.
+/// A stored value that should be JSON: as it is, on one line, else as a JSON string of its text.
 pub fn json_or_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if parse(&text, &mut StructuralIndex::default()).is_err() {

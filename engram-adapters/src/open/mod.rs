@@ -33,7 +33,7 @@ use gzip_stream::GzipStream;
 #[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 
-/// Opens the artifact at `path`, decompressing it where its content says so.
+/// Opens the artifact at `path`, and decompresses it if its content is compressed.
 ///
 /// # Errors
 /// `io`, with the path.
@@ -42,14 +42,14 @@ pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snap
     Ok(Input::new(content, limits))
 }
 
-/// Opens a file for one reading of what it holds now.
+/// Opens a file for one reading of what it contains now.
 ///
 /// # Errors
 /// As the file system gives them.
 pub fn file(path: &Path) -> io::Result<Snapshot> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    // Pipes and the like have no length; nor do the kernel's own files, which say 0.
+    // Pipes and the like have no length. The kernel's own files report the length 0.
     let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
     Ok(Snapshot { rest: file.take(length.unwrap_or(u64::MAX)), length })
 }

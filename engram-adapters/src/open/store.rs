@@ -32,7 +32,7 @@ pub struct SkippedSession {
 pub struct Export {
     /// The text that the adapter converts.
     pub text: String,
-    /// What the rest of the store says about the session.
+    /// What the rest of the store states about the session.
     pub context: SideInfo,
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufReader, ErrorKind, Read};
 
 use zstd::stream::read::Decoder;
 
-/// The largest window that a frame may ask for, as a power of two: what `zstd` itself accepts unless told otherwise.
+/// The largest window that a frame may ask for, as a power of two: what `zstd` itself accepts by default.
 const WINDOW_LOG_MAX: u32 = 27;
 
 /// A zstd stream of any number of frames, decompressed as it is read.

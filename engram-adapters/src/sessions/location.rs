@@ -159,7 +159,7 @@ impl SessionLocation {
         SessionSource::open(reader, origin, options)
     }
 
-    /// The bytes as stored, and for a session in a store its adapter and what the rest of the store says about it.
+    /// The bytes as stored, and for a session in a store its adapter and what the rest of the store states about it.
     fn reader(&self, options: &SessionOptions) -> Result<(BoxedReader, Option<KnownAdapter>), AdapterError> {
         match &self.place {
             Place::File(candidate) => {

@@ -26,7 +26,7 @@ pub(super) type BoxedCopy = Box<dyn Write + Send>;
 /// The text of a session, which is copied while it is read.
 type Text = Copied<Content<BoxedReader>>;
 
-/// The adapter that opened a store, and what the rest of the store says about a session.
+/// The adapter that opened a store, and what the rest of the store states about a session.
 pub(super) type KnownAdapter = (&'static Registration, SideInfo);
 
 /// A session whose harness is known. Holds the head of the log in memory, or the complete export of a session in a store.
@@ -50,7 +50,7 @@ enum Prepared {
 pub(super) struct Origin<'o> {
     /// The path as messages show it.
     pub path: &'o Path,
-    /// The file whose neighbours may say more about the session.
+    /// The file whose neighbours may state more about the session.
     pub sidecar_path: Option<&'o Path>,
     pub store: Option<&'static str>,
     pub known: Option<KnownAdapter>,
@@ -188,7 +188,7 @@ impl SessionSource {
         &self.path
     }
 
-    /// The kind of store that holds it, for people; `None` for a file or a reader.
+    /// The kind of store that contains it, for people; `None` for a file or a reader.
     pub fn store(&self) -> Option<&'static str> {
         self.store
     }
@@ -208,7 +208,7 @@ impl SessionSource {
         self.evidence.as_ref()
     }
 
-    /// What the head says about version, schema, session and start.
+    /// What the head states about version, schema, session and start.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -229,7 +229,7 @@ impl SessionSource {
         (revision, if self.options.context.unknown_schema { Support::Unknown } else { support })
     }
 
-    /// Converts the session. [`JsonLines`](engram_core::tape::JsonLines) is the sink that writes a tape; it may hold part of one if
+    /// Converts the session. [`JsonLines`](engram_core::tape::JsonLines) is the sink that writes a tape; it may contain part of one if
     /// this fails.
     ///
     /// # Errors

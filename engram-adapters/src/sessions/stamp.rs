@@ -87,7 +87,7 @@ impl Stamp {
 }
 
 fn state(metadata: &Metadata) -> String {
-    // The size of a folder says nothing that its time does not.
+    // The size of a folder adds nothing to its time.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
     format!("{size} {}", modified(metadata))
 }

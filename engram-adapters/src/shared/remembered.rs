@@ -30,7 +30,7 @@ impl FileState {
         Some(FileState { path, bytes: metadata.len(), modified: metadata.modified().ok()?.into_std() })
     }
 
-    /// As [`FileState::of`], of a folder. None if it has changed just now: its size does not tell.
+    /// As [`FileState::of`], of a folder. None if it has changed just now: its size does not show a further change.
     pub fn of_folder(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
         let is_settled = |state: &FileState| SystemTime::now().duration_since(state.modified).is_ok_and(|age| age >= SETTLED);
         FileState::of(path, metadata).filter(is_settled)

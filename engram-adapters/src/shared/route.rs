@@ -14,7 +14,7 @@ pub struct Route<H> {
 pub enum Action<H> {
     /// This function converts it.
     Convert(H),
-    /// It gives no event. The descriptor's omission rule for this record type says why.
+    /// It gives no event. The descriptor's omission rule for this record type gives the reason.
     Omit,
 }
 

@@ -31,7 +31,7 @@ const SAVE_SHARE: u32 = 10;
 /// The state of a source that changed while it was read: it is read again.
 const CHANGED: &str = "it changed while it was read";
 
-/// What a run needs beside the sessions.
+/// What a run needs in addition to the sessions.
 pub struct Setting {
     /// The arguments.
     pub args: Ingest,

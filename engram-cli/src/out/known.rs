@@ -23,7 +23,7 @@ pub struct Known<'k> {
     pub setup: &'k Setup,
     /// True for sessions that this run wants.
     pub wants: &'k dyn Fn(&Overview) -> bool,
-    /// The files that the caller named: each must be a session, so that it is not one is said each time.
+    /// The files that the caller named: each must be a session, so it is an error each time if it is not one.
     pub named: HashSet<String>,
     /// The states of sources that must be read, as they were before they are opened.
     pub changed: RefCell<BTreeMap<String, Stamp>>,

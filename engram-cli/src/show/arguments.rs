@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::diff;
 use super::view::Diff;
 
-/// Names of arguments that tell what a call does, the most telling first.
+/// Names of arguments that show what a call does, the most useful first.
 const TELLING: [&str; 20] = [
     "command",
     "cmd",

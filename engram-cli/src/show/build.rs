@@ -159,7 +159,7 @@ fn add_effect(view: &mut SessionView, call: Option<(usize, usize)>, text: String
     }
 }
 
-/// Adds a result to its call. A second result of a call, or one whose call is not on the tape, stands for itself.
+/// Adds a result to its call. A second result of a call, or one whose call is not on the tape, is shown alone.
 fn add_result(
     view: &mut SessionView,
     call: Option<(usize, usize)>,

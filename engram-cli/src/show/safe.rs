@@ -47,7 +47,7 @@ fn colour_sequence(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// Appends the sign for the unsafe character that `text` begins with, and returns how many bytes it stands for.
+/// Appends the sign for the unsafe character that `text` begins with, and returns how many bytes it replaces.
 fn push_sign(out: &mut String, text: &str) -> usize {
     let Some(c) = text.chars().next() else { return 0 };
     match c {

@@ -1,4 +1,4 @@
-//! A session as a person reads it: what was said, the calls with their results, and totals. Built once; every renderer reads it.
+//! A session as a person reads it: messages, the calls with their results, and totals. Built once; every renderer reads it.
 
 /// A session or a sub-agent. All text is as the tape has it: a renderer makes it safe for its target.
 #[derive(Debug, Default)]

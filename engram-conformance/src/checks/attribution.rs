@@ -1,5 +1,5 @@
-//! Where the ground truth cannot say which call changed a file: it compares files between turns, and agents or calls that run at the same
-//! time share a turn.
+//! Where the ground truth does not state which call changed a file: it compares files between turns, and agents or calls that run at the
+//! same time share a turn.
 
 use engram_core::event::Kind;
 
@@ -37,7 +37,7 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     let has = |state: &str| {
         let lines = Lines::new(state);
         edits.events.iter().any(|event| match event.text("after_hash") {
-            // It says which file changed, and no more.
+            // It states which file changed, and no more.
             None => true,
             Some(_) if event.range("after_range").is_some() => spans::refuted(event, "after", Some(&lines)).is_none(),
             Some(hash) => text_of(&calls, hash).is_some_and(|text| state.contains(&text)),

@@ -199,7 +199,7 @@ pub fn results(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// If the ground truth has no results: true if the call's record says that it ended, or if its id occurs in a second record.
+/// If the ground truth has no results: true if the call's record states that it ended, or if its id occurs in a second record.
 fn has_returned(case: &Case<'_>, call: &Call) -> bool {
     const ENDED: [&str; 3] = ["\"state\":{\"status\":\"completed\"", "\"state\":{\"status\":\"error\"", "\"state\":\"result\""];
     let contains = |record: &[u8], words: &str| memchr::memmem::find(record, words.as_bytes()).is_some();
@@ -251,7 +251,7 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
         let actual = event.0.get("exit").and_then(Value::as_i64);
         let has_failed = returned.is_error == Some(true) || (actual.is_some() && returned.exit.is_some_and(|exit| exit != 0));
         if !has_failed && status == "error" && actual.is_some_and(|exit| exit != 0) {
-            // Not every harness tells its model that a command failed.
+            // Not every harness reports to its model that a command failed.
             findings.note("results of commands that failed");
         } else if !is_unstated && has_failed == (status == "ok") {
             findings.fail(

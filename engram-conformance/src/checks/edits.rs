@@ -113,7 +113,7 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// The op says whether the file existed before and after.
+/// The op states whether the file existed before and after.
 fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let (before, after) = (real.state_before(), real.state_after());
     let ops: Vec<&str> = edits.events.iter().filter_map(|event| event.text("op")).collect();
@@ -246,7 +246,7 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// True if the log says that the call was not successful, and the file does not have a text of its arguments that is new.
+/// True if the log states that the call was not successful, and the file does not have a text of its arguments that is new.
 fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
     let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str());
     let mut results = case.events(Kind::ToolResult).filter(|(_, result)| is_of(result)).peekable();
@@ -256,7 +256,7 @@ fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
     results.peek().is_some() && results.all(|(_, result)| is_unsuccessful(result)) && !spans::strings(&call.args).iter().any(is_new)
 }
 
-/// True if the log says that the call failed. It may still have written the file.
+/// True if the log states that the call failed. It may still have written the file.
 fn has_failed(case: &Case<'_>, call: &Call) -> bool {
     let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
     case.events(Kind::ToolResult).any(|(_, result)| is_of(result))

@@ -57,7 +57,7 @@ fn call_of<'s>((session, event): (&'s ConvertedSession, &Event)) -> Option<&'s E
     session.events.get(usize::try_from(event.number("parent")?).ok()?)
 }
 
-/// True if two events say the same. A record that is written again may add facts.
+/// True if two events state the same. A record that is written again may add facts.
 fn same_facts(one: &Event, other: &Event) -> bool {
     let facts = |event: &Event| {
         let mut facts = event.0.clone();

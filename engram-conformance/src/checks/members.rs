@@ -13,7 +13,7 @@ use crate::subject::Subject;
 
 /// The names of the counts in a report, for renames and for changes of type: all of them, and those that were noticed.
 pub const COUNTS: [(&str, &str); 2] = [("renames", "renames noticed"), ("type changes", "type changes noticed")];
-/// The name of the count of changes that give another tape, of which nothing says that it may be wrong.
+/// The name of the count of changes that give another tape, of which nothing shows that it may be wrong.
 pub const OTHER_TAPES: &str = "changes that alter a tape unnoticed";
 
 /// The most lost values of one session that are reported.

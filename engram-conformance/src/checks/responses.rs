@@ -1,4 +1,4 @@
-//! The events of one response stand together, and its usage directly behind them.
+//! The events of one response are next to each other, and its usage follows directly.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,7 +13,7 @@ use crate::tape::Event;
 
 /// The gap of logs whose input may contain what came from the cache.
 const CACHED_INPUT: &str = "usage.cached_input";
-/// Numbers below this one stand in any record by chance.
+/// Numbers below this one occur in any record by chance.
 const LEAST_TELLING: u64 = 10;
 
 /// The counts of one response.

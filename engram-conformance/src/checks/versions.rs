@@ -100,7 +100,7 @@ pub fn strict(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     convert_all((subject, case), findings, Policy::Strict, |_, result| not_refused(result));
 }
 
-/// Permissive policy converts both to a tape that claims less and says why.
+/// Permissive policy converts both to a tape that claims less and gives the reason.
 pub fn permissive(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     convert_all((subject, case), findings, Policy::Permissive, |other, result| not_degraded(result, other.level));
 }

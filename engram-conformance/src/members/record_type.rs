@@ -3,7 +3,7 @@
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::members::{JsonNode, JsonTypes, RawNode};
 
-/// The end of a pointer that stands for the name of the first member.
+/// The end of a pointer that means the name of the first member.
 const FIRST_NAME: &str = "/#";
 
 /// The strings at the pointers of the descriptor, joined with `/`.

@@ -17,13 +17,13 @@ const MAX_EXAMPLES: usize = 50;
 /// The maximum depth of records inside records.
 const MAX_RECORDS_INSIDE: usize = 16;
 
-/// The record type of what is in a document beside its records, as the ledger names it.
+/// The record type of what is in a document outside its records, as the ledger names it.
 const DOCUMENT: &str = "document";
 
 /// The record of a document at a pointer, given the text of the item that contains it.
 pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
 
-/// Accounts for the leaf values of a line's record. Returns what the table says of them.
+/// Accounts for the leaf values of a line's record. Returns what the table states about them.
 pub(super) fn audit_record<'r>(record: &Record<'r>, table: &MemberTable, text: &'r str, report: &mut AuditReport) -> Fates {
     let mut fates = HashMap::new();
     if let Some(root) = RawNode::parse(text) {

@@ -21,9 +21,9 @@ pub enum Change {
     UnknownType,
     /// An object has a member that the table does not name.
     UnknownMember,
-    /// A value has another JSON type than the table says.
+    /// A value does not have the JSON type that the table names.
     TypeChange {
-        /// The types that the table says, if they are known.
+        /// The types that the table names, if they are known.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected: Option<String>,
         /// The type of the value.

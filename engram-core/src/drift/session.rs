@@ -47,7 +47,7 @@ pub struct SessionDrift {
     path: String,
     descriptor: AdapterDescriptor,
     report: DriftReport,
-    /// What the record says that is not committed yet.
+    /// What the record states that is not committed yet.
     pending: Vec<Noted>,
     /// The versions that wrote the session, with their first record.
     versions: Vec<(At, Option<String>)>,
@@ -62,7 +62,7 @@ pub struct SessionDrift {
     names_pointers: bool,
 }
 
-/// Something that an event says.
+/// Something that an event states.
 #[derive(Debug)]
 enum Noted {
     Version(At, Option<String>),

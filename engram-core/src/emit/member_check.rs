@@ -33,7 +33,7 @@ pub(super) struct FoundMember {
     pub pointer: String,
     /// As in the ledger.
     pub pattern: String,
-    /// The types that the table says and the type of the value, if the table names the member.
+    /// The types that the table names and the type of the value, if the table names the member.
     pub types: Option<(String, String)>,
     /// The record type.
     pub record: String,

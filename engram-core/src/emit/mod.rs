@@ -73,7 +73,7 @@ pub struct Emitter<'s> {
     /// The record that events are attributed to.
     location: RecordLocation,
     pointer_prefix: Pointer<'static>,
-    /// The first part of pointers that stands for another one: the part, and the member that the source has.
+    /// The first part of pointers that replaces another one: the part, and the member that the source has.
     pointer_alias: Option<(&'static str, &'static str)>,
     /// The type of the first unknown block of the current record.
     unknown_block: Option<String>,
@@ -363,7 +363,7 @@ impl<'s> Emitter<'s> {
                 self.register_call(call.call_id, seq);
                 Ok(seq)
             }
-            // A snippet without a hash, for example of text with U+FFFD, says nothing about the text.
+            // A snippet without a hash, for example of text with U+FFFD, states nothing about the text.
             Event::CodeEdit(edit) if edit.snippet && edit.before_hash.is_none() && edit.after_hash.is_none() => {
                 let edit = CodeEdit { snippet: false, ..edit.clone() };
                 self.send(&edit.into(), pointer, parent)

@@ -24,9 +24,9 @@ pub enum Meta<'a> {
     Session(SessionFacts<'a>),
     /// Tokens and cost.
     Usage(Usage<'a>),
-    /// The person went back to an earlier point. What lies between stays in the tape.
+    /// The person went back to an earlier point. The events between stay in the tape.
     Rewind {
-        /// The last event that still holds.
+        /// The last event that was not undone.
         to: Seq,
         /// True if files were restored too.
         files: bool,

@@ -10,7 +10,7 @@ pub const DEGRADED_BY_MEMBERS: &str = "unknown_members";
 /// The most different members that a ledger lists.
 pub const MAX_UNKNOWN_MEMBERS: usize = 64;
 
-/// A member that the table does not name, or whose value has another JSON type than the table says.
+/// A member that the table does not name, or whose value does not have the JSON type that the table names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownMember {
     /// The record type.

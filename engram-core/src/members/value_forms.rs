@@ -6,7 +6,7 @@ use super::json_types::JsonTypes;
 use super::node::JsonNode;
 use crate::time::{is_millis, utc};
 
-/// What a value must be beside its JSON type: a set of forms, one bit each.
+/// What a value must be in addition to its JSON type: a set of forms, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ValueForms(u8);
 

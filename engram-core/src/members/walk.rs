@@ -29,7 +29,7 @@ pub trait Visitor<N: Copy> {
     /// A value that the table does not name, or a member whose name the object has already.
     fn unknown(&mut self, path: &Path<'_, N>);
 
-    /// A value of another type than the table says, or a time that is not readable.
+    /// A value of a type that the table does not name, or a time that is not readable.
     fn mismatch(&mut self, path: &Path<'_, N>, row: &Row);
 
     /// A value of any type with a row, `null` too, before the values in it. Nothing in user data has a row.
@@ -175,7 +175,7 @@ impl<'a> Walk<'_, '_, '_> {
 /// Reports the members that every object of this shape has.
 fn required<'a, N: JsonNode<'a>, V: Visitor<N>>(shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
     for (at, member) in shape.members.iter().enumerate().filter(|(_, member)| member.need == Need::Always) {
-        // Aliases share a row; the first of them stands for all.
+        // Aliases share a row; the first of them is used for all.
         let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
         if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
             let is_present = path.node.members().any(|(name, _)| aliases().any(|alias| name == &*alias.name));

@@ -39,7 +39,7 @@ macro_rules! token {
     };
 }
 
-/// A secret by what stands before it.
+/// A secret that is found by what precedes it.
 macro_rules! after {
     ($name:literal, $pattern:expr, $needs:expr) => {
         Rule { name: $name, pattern: $pattern, needs: $needs }

@@ -1,6 +1,6 @@
 //! The header, and the blocks of text in a message.
 
-use engram_adapters::shared::value::{Field, Value, non_empty_text, number, text};
+use engram_adapters::shared::value::{Field, Value, count, non_empty_text, text};
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
@@ -13,14 +13,9 @@ pub fn header(record: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault
     let header = Header::strict(record, "")?;
     let (cwd, title) = (non_empty_text(header.working_dir()), non_empty_text(header.description()));
     out.emit(Meta::Session(SessionFacts { cwd, title, ..SessionFacts::default() }), Pointer::Root)?;
-    let tokens = Tokens {
-        total: number(header.total_tokens()),
-        input: number(header.input_tokens()),
-        output: number(header.output_tokens()),
-        ..Tokens::default()
-    };
-    if tokens.total.is_some() {
-        out.emit(Meta::Usage(Usage { model: None, tokens, cost_usd: None }), Pointer::Root)?;
+    let tokens = Tokens { input: count(header.input_tokens()), output: count(header.output_tokens()), ..Tokens::default() };
+    if tokens.input.is_some() {
+        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root)?;
     }
     Ok(Outcome::Mapped)
 }

@@ -37,7 +37,7 @@ pub(super) fn last_prompt(state: &mut SessionState, record: &Record<'_>, out: &m
         return Ok(omitted);
     }
     if state.rewinds.confirm(out)? {
-        // The prompt that it held belongs to an earlier line.
+        // The prompt that it kept belongs to an earlier line.
         state.last_stated.forget_session();
         return Ok(Outcome::Mapped);
     }

@@ -156,7 +156,7 @@ fn emit_input<'a>(
     Ok(())
 }
 
-/// True for a prompt that a person typed and that may be held: its event needs nothing but its text.
+/// True for a prompt that a person typed and that may be kept: its event needs nothing but its text.
 fn may_be_held(record: &Record<'_>, text: Text<'_>) -> bool {
     authors::stated(&record.line) == Some(Author::Person) && !text.is_empty()
 }

@@ -1,5 +1,5 @@
 //! An edit of a file that is not in the log (2.1.101 and later: above 10,000 characters). The patch has its lines, and their text as it
-//! is displayed. A line is known exactly if it lies inside the new (or old) text, or if its display is not ambiguous.
+//! is displayed. A line is known exactly if it is inside the new (or old) text, or if its display is not ambiguous.
 
 use std::borrow::Cow;
 

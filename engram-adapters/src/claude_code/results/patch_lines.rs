@@ -1,4 +1,4 @@
-//! The lines of a `structuredPatch`, with the lines of the file that they stand for.
+//! The lines of a `structuredPatch`, with the lines of the file that they show.
 //!
 //! A patch is made for display: each tab at the beginning of a line is two spaces. All else is as in the file.
 
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::claude_code::schema::Hunk;
 use crate::shared::value::{Field, Value};
 
-/// What a line of a patch says about the file.
+/// What a line of a patch states about the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Unchanged,
@@ -100,7 +100,7 @@ pub(super) fn is_displayed_as(line: &str, shown: &str) -> bool {
     }
 }
 
-/// True if a displayed line may stand for several lines: its beginning may be a tab, or spaces.
+/// True if several lines are displayed as this one: its beginning may be a tab, or spaces.
 pub(super) fn is_ambiguous(shown: &str) -> bool {
     shown.starts_with("  ")
 }

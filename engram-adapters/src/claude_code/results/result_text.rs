@@ -53,7 +53,7 @@ pub(super) fn persisted_path(shown: &str) -> Option<&str> {
     path.lines().next().map(str::trim).filter(|path| !path.is_empty())
 }
 
-/// True if a command printed nothing, and the model is told so: `(Bash completed with no output)`.
+/// True if a command printed nothing, and the model gets a text that states this: `(Bash completed with no output)`.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
     let is_silent = |stream: Field<'_>| stream.and_then(Value::text).is_some_and(|text| text.is_empty());
     let names_no_output = |content: Text<'_>| {

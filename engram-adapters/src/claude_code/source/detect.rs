@@ -52,7 +52,7 @@ const MARKS: &[Mark] = &[
 const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", "last-prompt", "cost-state", "ai-title"];
 
 view! {
-    /// The fields that say what a transcript records.
+    /// The fields that state what a transcript records.
     Stated {
         kind: "type" String,
         session_id: "sessionId" String,

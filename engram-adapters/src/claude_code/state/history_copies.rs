@@ -14,7 +14,7 @@ const MAX_LEFT_OUT: usize = 256;
 /// The history so far, and how far the current copy has repeated it. Keeps eight bytes for each record.
 pub struct HistoryCopies {
     may_occur: bool,
-    /// What each record says, as a hash.
+    /// What each record states, as a hash.
     history: Vec<u64>,
     /// The number of converted records of the history.
     converted: usize,
@@ -76,7 +76,7 @@ impl HistoryCopies {
     }
 }
 
-/// What a record says, without what a copy changes: ids, times, and whether a text is a string or a block.
+/// What a record states, without what a copy changes: ids, times, and whether a text is a string or a block.
 fn content_key(record: &Record<'_>) -> u64 {
     let Some(content) = record.message.content() else {
         return hash64((record.kind, raw_str(record.line.subtype()), record.line.content().map(Value::raw)));

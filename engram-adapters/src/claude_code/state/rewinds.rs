@@ -38,7 +38,7 @@ impl Rewinds {
         (to <= last && record.agent.is_none() && !record.replay).then_some(to)
     }
 
-    /// Holds a prompt until it is known whether the person has gone back to this event.
+    /// Keeps a prompt until it is known whether the person has gone back to this event.
     pub fn hold(&mut self, prompt: DeferredText, to: Seq) {
         self.held = Some(HeldPrompt { prompt, to });
     }
@@ -67,7 +67,7 @@ impl Rewinds {
         Ok(true)
     }
 
-    /// Emits the held prompt before a line that shows that the person has not gone back. Returns whether there was one.
+    /// Emits the kept prompt before a line that shows that the person has not gone back. Returns whether there was one.
     #[inline]
     pub fn release_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         if self.held.is_none() || !matches!(record.kind, "user" | "assistant" | "system") {
@@ -77,7 +77,7 @@ impl Rewinds {
         Ok(true)
     }
 
-    /// Emits the held prompt.
+    /// Emits the kept prompt.
     pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.held.take().map_or(Ok(()), |held| self.emit(&held, out))
     }

@@ -12,7 +12,7 @@ use crate::shared::value::{Field, Value, raw_str, text};
 pub struct TypedCommands {
     /// Hash of the last command that was typed, with its prompt id.
     typed: Restorable<Option<u64>>,
-    /// Hash of the `uuid` of the last result that says that a command is launched.
+    /// Hash of the `uuid` of the last result that states that a command was started.
     launched: Restorable<Option<u64>>,
 }
 

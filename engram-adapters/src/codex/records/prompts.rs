@@ -19,7 +19,7 @@ use crate::codex::state::held_message::HeldMessage;
 use crate::codex::state::mirror_dedup::{Fact, Side};
 use crate::codex::state::session_state::SessionState;
 
-/// The type of the records that are held.
+/// The type of the records that are kept until the next one.
 const MESSAGE: &str = "response_item/message";
 /// Where the parts of a message are.
 const CONTENT: &str = "/payload/content";
@@ -56,7 +56,7 @@ pub enum Twin {
     Unreadable,
 }
 
-/// Holds a message until the next record, unless its own record already decides what becomes of it.
+/// Keeps a message until the next record, unless its own record already decides what becomes of it.
 pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut is_known = true;
     let mut is_repeated = true;
@@ -82,7 +82,7 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
     Ok(record.omitted_by(&omissions::MESSAGE_MIRROR))
 }
 
-/// Emits the message that is held, if any.
+/// Emits the message that is kept, if any.
 pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let twin = if state.held.is_holding() { twin() } else { Twin::Other };
     if matches!(twin, Twin::Unreadable) {

@@ -1,10 +1,10 @@
-//! A message in the user's place, held until the next record states whether a person sent it.
+//! A message in the user's place, kept until the next record states whether a person sent it.
 
 use engram_core::emit::RecordLocation;
 
 use crate::shared::value::Field;
 
-/// A message that is held: its record, and where it is.
+/// A message that is kept: its record, and where it is.
 #[derive(Debug)]
 pub struct HeldMessage {
     /// The JSON of the message.
@@ -29,12 +29,12 @@ pub struct Held {
 }
 
 impl Held {
-    /// Holds a message until the next record.
+    /// Keeps a message until the next record.
     pub fn hold(&mut self, message: HeldMessage) {
         self.message = Some(message);
     }
 
-    /// True if a message is held.
+    /// True if a message is kept.
     pub fn is_holding(&self) -> bool {
         self.message.is_some()
     }

@@ -55,7 +55,7 @@ impl SearchPair {
     }
 }
 
-/// Images that `view_image` attached. Up to 0.98 a message in the user's place holds them.
+/// Images that `view_image` attached. Up to 0.98 a message in the user's place contains them.
 #[derive(Debug, Default)]
 pub struct ViewedImages {
     /// Calls of `view_image` whose message has not been read.
@@ -63,7 +63,7 @@ pub struct ViewedImages {
 }
 
 impl ViewedImages {
-    /// Records a result of `view_image` that holds no image.
+    /// Records a result of `view_image` that contains no image.
     pub fn add_view(&mut self) {
         self.without_message += 1;
     }

@@ -42,7 +42,7 @@ impl ReplayTracker {
     }
 
     /// True when the record belongs to a copy. A copy ends at the ordinal that a sub-agent's header names, else at a turn younger than the
-    /// thread; where the thread's id holds no time (0.36), at a pause.
+    /// thread; where the thread's id contains no time (0.36), at a pause.
     pub fn is_replay(&mut self, ordinal: Field<'_>, payload: Value<'_>, t: Option<&str>) -> bool {
         if !self.is_copying {
             self.last_copied_ms = None;

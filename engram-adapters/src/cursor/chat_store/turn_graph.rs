@@ -23,7 +23,7 @@ pub(super) enum StepKey {
     Call(String),
 }
 
-/// What a step takes beside its text.
+/// The bytes that a step takes in addition to its text.
 const STEP_BYTES: usize = 128;
 
 /// One step of a turn.

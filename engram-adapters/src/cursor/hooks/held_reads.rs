@@ -1,5 +1,5 @@
 //! Reads that may be the first half of an edit. The harness runs an edit as a `Read` and then a `Write`, both with the id of the one call
-//! that the model made. So the payloads of a read are held until the next payload shows which it is.
+//! that the model made. So the payloads of a read are kept until the next payload shows which it is.
 
 use std::mem;
 
@@ -9,10 +9,10 @@ use super::schema::Payload;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::shared::value::raw_str;
 
-/// The most reads that are held at once.
+/// The most reads that are kept at once.
 const MAX_HELD: usize = 16;
 
-/// The reads that are held, oldest first.
+/// The reads that are kept, oldest first.
 #[derive(Default)]
 pub(super) struct HeldReads {
     held: Vec<HeldRead>,
@@ -32,7 +32,7 @@ pub(super) struct HeldRead {
     pub(super) payloads: Vec<HeldPayload>,
 }
 
-/// A payload that is held.
+/// A payload that is kept.
 pub(super) struct HeldPayload {
     /// Its JSON.
     pub(super) source: String,
@@ -72,7 +72,7 @@ impl HeldReads {
         }
     }
 
-    /// Holds the first payload of a read. Returns the oldest read if there are too many.
+    /// Keeps the first payload of a read. Returns the oldest read if there are too many.
     pub(super) fn begin(&mut self, payload: &Payload<'_>, held: HeldPayload) -> Option<HeldRead> {
         let text = |field| decoded(field).unwrap_or_default().into_owned();
         let file = payload.tool_input().and_then(|input| input.member("file_path"));
@@ -87,7 +87,7 @@ impl HeldReads {
         (self.held.len() > MAX_HELD).then(|| self.held.remove(0))
     }
 
-    /// Holds another payload of a read.
+    /// Keeps another payload of a read.
     pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, held: HeldPayload) {
         let Some(read) = self.held.get_mut(at) else { return };
         match raw_str(payload.hook_event_name()) {

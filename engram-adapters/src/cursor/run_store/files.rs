@@ -43,7 +43,7 @@ pub(in crate::cursor) struct Line {
     pub(in crate::cursor) run_id: String,
     /// The place of a run among the runs of its agent, or of an event among those of its run.
     pub(in crate::cursor) order: u64,
-    /// False for a line that is not JSON, and so belongs to any agent. It may hold a secret, so its text is not kept.
+    /// False for a line that is not JSON, and so belongs to any agent. It may contain a secret, so its text is not kept.
     pub(in crate::cursor) is_json: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Run stores, opened: one text per agent. A folder of text files holds the conversations of its agents too.
+//! Run stores, opened: one text per agent. A folder of text files contains the conversations of its agents too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -137,7 +137,7 @@ impl Store for RunDatabase {
     }
 }
 
-/// A folder of text files. Each agent has its runs, and the conversation that its checkpoints hold.
+/// A folder of text files. Each agent has its runs, and the conversation that its checkpoints contain.
 pub(in crate::cursor) struct RunFiles {
     files: Files,
     limits: Limits,

@@ -166,8 +166,8 @@ fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
     let [cached, of_tools, thoughts] = [tokens.cached(), tokens.tool(), tokens.thoughts()].map(count_or_zero);
     let input = count(tokens.input()).zip(cached.zip(of_tools));
     event::Tokens {
-        // The harness counts what came from the cache as input, and the results of the provider's tools beside it; reasoning beside the
-        // output.
+        // The harness counts what came from the cache as input. It counts the results of the provider's tools apart from the input, and
+        // reasoning apart from the output.
         input: input.map(|(input, (cached, of_tools))| input.saturating_sub(cached).saturating_add(of_tools)),
         cache_read: count(tokens.cached()),
         output: count(tokens.output()).zip(thoughts).map(|(output, thoughts)| output.saturating_add(thoughts)),

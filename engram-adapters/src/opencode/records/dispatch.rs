@@ -64,7 +64,7 @@ pub(super) static STEP_PARTS: &[Route<StepPartHandler>] = &[
     Route::convert("content/reasoning", step_parts::reasoning),
 ];
 
-/// The lines of `run --format json`, by `type`. All but errors carry one part.
+/// The lines of `run --format json`, by `type`. All but errors contain one part.
 pub(super) static LINES: &[Route<LineHandler>] = &[
     Route::convert("tool_use", part_of_line),
     Route::convert("text", part_of_line),

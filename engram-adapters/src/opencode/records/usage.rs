@@ -39,7 +39,7 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
     of_response(tokens, cost, stop_reason, message_id, message.model)
 }
 
-/// Tokens and cost of a request of 2.x, which counts reasoning beside the output and the cache beside the input.
+/// Tokens and cost of a request of 2.x, which counts reasoning apart from the output and the cache apart from the input.
 pub(super) fn step_usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
     let tokens = event::Tokens {

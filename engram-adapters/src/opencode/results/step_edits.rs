@@ -13,7 +13,7 @@ use crate::opencode::step_schema::{ChangedFile, StepDetails};
 use crate::shared::patch::begin_patch;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
-/// What `write` says about a file that did not exist.
+/// What `write` prints for a file that did not exist.
 const CREATED: &str = "Created file successfully";
 
 /// An `edit` call. Its diff is that of the file as it was written, after a formatter, with all its indentation.

@@ -12,7 +12,7 @@ use crate::shared::value::{Field, StructuralIndex, Value, parse, text};
 
 /// The most calls of one child session that are kept.
 const MAX_CALLS: usize = 4096;
-/// The most bytes of calls that are kept of one store, and what a call takes beside its ids. A store has 80,000 of them at least.
+/// The most bytes of calls that are kept of one store, and what a call takes in addition to its ids. A store has 80,000 of them at least.
 const MAX_BYTES: usize = 24 << 20;
 const CALL_BYTES: usize = 256;
 

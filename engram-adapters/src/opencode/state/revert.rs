@@ -8,7 +8,7 @@ use crate::shared::value::{Field, raw_str};
 /// The revert that the session's own record states.
 #[derive(Default)]
 pub struct Revert {
-    /// The first message that no longer holds.
+    /// The first message that is reverted.
     message_id: Option<String>,
     has_files: bool,
     /// The last event before that message.
