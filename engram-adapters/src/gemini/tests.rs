@@ -71,6 +71,16 @@ fn a_turn_that_is_written_again_adds_only_what_is_new_in_it() {
 }
 
 #[test]
+fn a_turn_that_is_written_again_with_other_white_space_counts_once() {
+    let tokens = r#"{"input":10,"output":3,"cached":2,"thoughts":1,"tool":0,"total":14}"#;
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"x","thoughts":[],"tokens":{tokens},"model":"m1"}}"#);
+    let spaced = turn.replace("\":", "\": ").replace(",\"", ", \"");
+    let history = format!(r#"{{"$set":{{"messages":[{turn}]}}}}"#);
+    let usages = events(&[&spaced, &history, &turn]).iter().filter(|event| event["label"] == "usage").count();
+    assert_eq!(usages, 1);
+}
+
+#[test]
 fn a_sum_with_a_count_that_is_none_is_left_out() {
     let turn = |cached: &str, thoughts: &str| {
         let tokens = format!(r#"{{"input":10,"output":3,"cached":{cached},"thoughts":{thoughts},"tool":0,"total":14}}"#);

@@ -1,7 +1,7 @@
 //! What the adapter states about itself: claims and omission rules.
 
 use engram_core::coverage::{Coverage, Grade};
-use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
+use engram_core::descriptor::{AdapterDescriptor, OmissionRule, UnknownVersionPolicy};
 use engram_core::members::MemberSource;
 use engram_core::version::{Revision, VersionMatrix};
 
@@ -38,11 +38,8 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     record_type: &["/role"],
     members: Some(&MEMBERS),
     gaps: &[],
-    omission_rules: &[OmissionRule {
-        rule: "signature",
-        omission: Omission::Opaque,
-        record: "assistant",
-        pointer: Some("/content/*/signature"),
-        reason: "a signature of the model's provider",
-    }],
+    omission_rules: &[
+        OmissionRule::REPEATED,
+        OmissionRule::opaque("signature", "assistant", "/content/*/signature", "a signature of the model's provider"),
+    ],
 };

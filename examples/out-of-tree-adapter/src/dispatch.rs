@@ -30,6 +30,11 @@ pub struct Transcript {
 }
 
 impl Session for Transcript {
+    /// A message has an id or a time, so one that is there twice was copied.
+    fn repeats_are_exact(&self) -> bool {
+        true
+    }
+
     fn record(&mut self, line: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
         let record = parse(line, &mut self.index)?;
         if !self.is_past_header && record.member("working_dir").is_some() {

@@ -2,6 +2,7 @@
 
 use crate::gemini::schema::Record;
 use engram_core::keys::hash64;
+use engram_core::text::canonical_json;
 
 use crate::shared::restorable::RestorableMap;
 use crate::shared::value::Field;
@@ -60,7 +61,7 @@ impl RepeatedTurns {
 
 impl TurnKeys {
     fn of(turn: &Record<'_>) -> TurnKeys {
-        let key = |field: Field<'_>| field.map_or(0, |value| hash64(value.raw()));
+        let key = |field: Field<'_>| field.map_or(0, |value| hash64(&*canonical_json(value.raw())));
         TurnKeys { text: key(turn.content()), thoughts: key(turn.thoughts()), tokens: key(turn.tokens()) }
     }
 
