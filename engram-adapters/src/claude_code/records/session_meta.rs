@@ -4,7 +4,6 @@ use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
-use super::authors::is_command;
 use crate::claude_code::members;
 use crate::claude_code::record::{Record, line_time};
 use crate::claude_code::revisions::dialect;
@@ -47,13 +46,11 @@ fn fill_in(state: &mut SessionState, record: &mut Record<'_>) -> Result<(), Faul
 #[inline(never)]
 fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
     let location = out.location();
-    // A text that is no command follows the harness's note on commands: an unknown command has no line of its own.
-    let is_output = *state.follows_command && record.kind == "user" && text(record.message.content()).is_some_and(|text| !is_command(text));
     // What waited for this line is attributed to earlier lines, perhaps of other sub-agents.
     let late_emitted = state.usage.flush_before(record, out)?
         | state.titles.resolve(record, out)?
         | state.rewinds.release_before(record, out)?
-        | state.prompts.release_before(record, is_output, out)?;
+        | state.prompts.release_before(record, out)?;
     if late_emitted {
         state.last_stated.forget_session();
     }

@@ -82,27 +82,13 @@ impl PendingPrompts {
         }
     }
 
-    /// Emits the prompts that no record has repeated and that came before this one: before an answer those that were delivered, before the
-    /// output of a command the command that was sent. Returns whether there were any.
+    /// Emits the prompts that were delivered before this answer, and that no record has repeated. Returns whether there were any.
     #[inline]
-    pub fn release_before(&mut self, record: &Record<'_>, is_output: bool, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.pending.is_empty() || record.agent.is_some() {
-            return Ok(false);
-        }
-        if is_output {
-            self.deliver_command();
-        } else if record.kind != "assistant" {
+    pub fn release_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        if self.pending.is_empty() || record.kind != "assistant" || record.agent.is_some() {
             return Ok(false);
         }
         self.release_delivered(out)
-    }
-
-    /// The command that was sent has left the queue.
-    #[cold]
-    fn deliver_command(&mut self) {
-        if let Some(queued) = self.pending.iter_mut().find(|queued| queued.is_sent && queued.prompt.text().starts_with("/")) {
-            queued.is_delivered = true;
-        }
     }
 
     #[inline(never)]
