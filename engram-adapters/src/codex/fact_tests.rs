@@ -188,6 +188,19 @@ fn a_repeated_record_changes_nothing() {
 }
 
 #[test]
+fn an_item_with_a_known_id_is_a_repeat_only_if_it_states_the_same() {
+    let said = |id: &str, text: &str| {
+        let content = json!([{"type": "output_text", "text": text}]);
+        ("response_item", json!({"type": "message", "id": id, "role": "assistant", "content": content}))
+    };
+    let answers = |lines: &[(&str, Value)]| of_kind(&events(lines), "msg.out").len();
+    // Each line has a time of its own.
+    assert_eq!(answers(&[said("i", "one"), said("i", "one")]), 1);
+    assert_eq!(answers(&[said("i", "one"), said("i", "two"), said("i", "one")]), 3);
+    assert_eq!(answers(&[said("", "one"), said("", "one")]), 2);
+}
+
+#[test]
 fn a_used_again_call_id_has_its_own_result() {
     let events = events(&[call("c", "exec_command", "{}"), output("c", "one"), call("c", "exec_command", "{}"), output("c", "two")]);
     let parents: Vec<&Value> = of_kind(&events, "tool.result").iter().map(|result| &result["parent"]).collect();

@@ -17,6 +17,7 @@ use crate::sessions::open_store;
 
 mod growth;
 mod members;
+mod repeats;
 mod steps;
 
 fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {

@@ -5,7 +5,7 @@
 //! | parse a record, read its members | [`value`], [`view`], [`json_type`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | dispatch records by type | [`route`] |
-//! | match results with calls, omit repeated messages | [`pending_calls`], [`seen_set`] |
+//! | match results with calls, omit what is repeated | [`pending_calls`], [`record_facts`], [`seen_set`] |
 //! | take back what a malformed record changed | [`restorable`] |
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
@@ -23,6 +23,7 @@ pub mod media;
 pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
+pub mod record_facts;
 pub mod remembered;
 pub mod restorable;
 pub mod route;

@@ -17,6 +17,7 @@ pub mod reads;
 pub mod repeated;
 pub mod repeated_ids;
 pub mod responses;
+pub mod shared_ids;
 mod spans;
 pub mod stability;
 pub mod statements;

@@ -1,5 +1,6 @@
 //! The catalogue of broken adapters: what each does wrong, and the check that must find it.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 use engram_core::adapter::HarnessAdapter;
@@ -238,6 +239,7 @@ pub const BREAKS: &[Break] = &[
     }),
     converts("does not report unknown members", "member.known", |real, input| Ok(without_unknown_members(&real.convert(input)?))),
     converts("emits a record again that the log repeats", "record.repeated", with_repeated_prompts),
+    converts("takes a record for a repeat if its id occurred before", "id.shared", without_shared_ids),
     events("emits a record of another line again", "id.once", |tape| {
         if let Some(at) = tape.find(&["\"k\":\"msg.out\"", "\"id\":"])
             && let Some(line) = tape.field(at, "line").and_then(|line| line.parse::<u64>().ok())
@@ -476,6 +478,22 @@ fn with_repeated_prompts(real: &Real, input: &str) -> Result<String, AdapterErro
     if let Some(at) = tape.find(&["\"k\":\"msg.in\""]) {
         lines.windows(2).filter(|pair| pair[0] == pair[1]).for_each(|_| tape.insert(at + 1, tape.line(at).to_owned()));
     }
+    Ok(tape.sealed())
+}
+
+/// The tape without the events of records whose id a record of another line has.
+fn without_shared_ids(real: &Real, input: &str) -> Result<String, AdapterError> {
+    let mut tape = Tape::of(&real.convert(input)?);
+    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    let mut shared = Vec::new();
+    for at in tape.all(&["\"origin\":", "\"id\":"]) {
+        let Some(id) = tape.line(at).rsplit_once("\"id\":\"").and_then(|(_, rest)| rest.split_once('"')) else { continue };
+        let line = tape.field(at, "line").unwrap_or_default().to_owned();
+        if *lines.entry(id.0.to_owned()).or_insert_with(|| line.clone()) != line {
+            shared.push(at);
+        }
+    }
+    shared.into_iter().rev().for_each(|at| drop(tape.remove(at)));
     Ok(tape.sealed())
 }
 

@@ -46,6 +46,9 @@ pub(super) fn assistant(state: &mut SessionState, record: &Record<'_>, out: &mut
 #[inline(never)]
 fn output_block(state: &mut SessionState, record: &Record<'_>, value: Value<'_>, index: usize, out: &mut Emitter) -> Result<bool, Fault> {
     let block = message_block(value, index)?;
+    if state.lines.is_stated(index) {
+        return Ok(false);
+    }
     let message = &record.message;
     let pointer = Pointer::Item(CONTENT, index);
     let event = match raw_str(block.kind()) {

@@ -17,6 +17,7 @@ use crate::claude_code::record::Record;
 use crate::claude_code::schema::Progress;
 use crate::claude_code::state::early_results::EarlyResult;
 use crate::claude_code::state::session_state::SessionState;
+use crate::shared::record_facts::Repetition;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
@@ -149,7 +150,7 @@ static ATTACHMENTS: &[Route<Conversion>] = &[
 pub fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut record = Record::default();
     record.line.strict_into(value, "")?;
-    if !state.lines.begin(&record.line)
+    if state.lines.begin(&record.line) == Repetition::Whole
         && let Some(outcome) = repeated(state, &record, out)?
     {
         return Ok(outcome);

@@ -34,6 +34,9 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let line = &record.line;
     let content = record.message.content().ok_or_else(|| malformed_content("nothing"))?;
     if let Some(text) = content.text() {
+        if state.lines.is_stated(0) {
+            return Ok(Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN });
+        }
         if let Some(to) = state.rewinds.target(record, &state.lines).filter(|_| may_be_held(record, text)) {
             state.prompts.remove(text);
             state.rewinds.hold(DeferredText::new(content, &record.line, out.location()), to);
@@ -48,10 +51,14 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let mut summary = BlockSummary::default();
     // A result waits for its call, but not a second time.
     let out_of_order = record.is_early;
+    let is_result_stated = state.lines.is_stated(content.elements().count());
     for (index, value) in content.elements().enumerate() {
         let block = message_block(value, index)?;
         summary.has_image |= block.source().is_some();
-        if raw_str(block.kind()) == "tool_result" {
+        let is_result = raw_str(block.kind()) == "tool_result";
+        if state.lines.is_stated(index) && (is_result_stated || !is_result) {
+            summary.repeated = true;
+        } else if is_result {
             if !out_of_order && state.early_results.keep(record, &state.lines, out.location()) {
                 return Ok(Outcome::Duplicate { record: "user", rule: rule::EARLY_RESULT });
             }

@@ -27,7 +27,7 @@ pub fn tool_result(state: &mut SessionState, line: &Line<'_>, block: &Block<'_>,
         content => text(content),
     };
     let structured = &Structured::lenient_opt(line.tool_use_result());
-    let is_new = state.dedup.insert_result(key);
+    let is_new = state.dedup.insert_result(key, block.object());
     state.output.remove(key);
     if !is_new && !structured.object().is_object() {
         return Ok(false);

@@ -2,9 +2,10 @@
 
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Line;
+use crate::shared::record_facts::fact_of;
 use crate::shared::restorable::{Restorable, RestorableMap};
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Value, text};
+use crate::shared::value::{Value, non_empty_text};
 
 /// What has been emitted. Messages and calls go by hashes.
 pub struct Dedup {
@@ -17,6 +18,8 @@ pub struct Dedup {
     wrapped_lines: SeenSet,
     calls: SeenSet,
     results: RestorableMap<Results>,
+    /// What each result states.
+    result_blocks: SeenSet,
 }
 
 /// The results of the calls with one id.
@@ -38,6 +41,7 @@ impl Dedup {
             blocks: SeenSet::default(),
             wrapped_lines: SeenSet::default(),
             calls: SeenSet::default(),
+            result_blocks: SeenSet::default(),
             results: RestorableMap::default(),
         }
     }
@@ -56,8 +60,8 @@ impl Dedup {
         self.sets().into_iter().for_each(SeenSet::roll_back);
     }
 
-    fn sets(&mut self) -> [&mut SeenSet; 4] {
-        [&mut self.finished_messages, &mut self.blocks, &mut self.wrapped_lines, &mut self.calls]
+    fn sets(&mut self) -> [&mut SeenSet; 5] {
+        [&mut self.finished_messages, &mut self.blocks, &mut self.wrapped_lines, &mut self.calls, &mut self.result_blocks]
     }
 
     /// The blocks that follow belong to this message.
@@ -77,9 +81,10 @@ impl Dedup {
         is_new || !self.finished_messages.contains(message)
     }
 
-    /// False for a wrapped line that has been converted.
+    /// False for a wrapped line that has been converted. Another line may have its `uuid`.
     pub fn insert_wrapped_line(&mut self, line: &Line<'_>) -> bool {
-        text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert(uuid.decode_lossy()))
+        let content = line.message().or(line.attachment()).map(Value::raw);
+        non_empty_text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert((uuid.decode_lossy(), content)))
     }
 
     /// True for a new call. False if the log has the same block again after its message was finished, or after the call got its result. A call
@@ -95,10 +100,11 @@ impl Dedup {
         !is_appended
     }
 
-    /// False for a result that has been emitted: its call has one, and no other call of its id is open.
-    pub fn insert_result(&mut self, call: u64) -> bool {
+    /// False for a result that has been emitted: its call has one that states the same, and no other call of its id is open.
+    pub fn insert_result(&mut self, call: u64, block: Value<'_>) -> bool {
         let calls = self.results.get(call).unwrap_or_default();
-        let is_new = calls.open > 0 || !calls.is_any;
+        let is_other = self.result_blocks.insert((call, fact_of(block)));
+        let is_new = calls.open > 0 || !calls.is_any || is_other;
         if is_new {
             self.results.insert(call, Results { open: calls.open.saturating_sub(1), is_any: true });
         }

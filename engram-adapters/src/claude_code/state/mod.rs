@@ -6,6 +6,7 @@ pub mod early_results;
 pub mod history_copies;
 pub mod last_edit;
 pub mod last_stated;
+mod line_facts;
 pub mod marked_files;
 pub mod open_calls;
 pub mod orphan_arguments;

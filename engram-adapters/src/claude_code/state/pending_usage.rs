@@ -36,6 +36,9 @@ const NOTICES: &[&str] = &[
 /// The last line of a printed run.
 const RESULT: &str = "result";
 
+/// Distinguishes a message with its request from a message.
+const REQUEST: &str = "request";
+
 /// The most output tokens that are counted when a response begins.
 const MAX_FIRST_OUTPUT: u64 = 1;
 
@@ -67,7 +70,7 @@ pub struct PendingUsage {
     pending: Vec<PendingCount>,
     /// Emitted counts, whose memory is reused.
     spare: Vec<PendingCount>,
-    /// The messages whose counts were emitted.
+    /// The messages whose counts were emitted, alone and with their requests.
     emitted: SeenSet,
     /// The message that goes on after the lines that are converted now.
     going_on: Option<u64>,
@@ -89,7 +92,7 @@ impl PendingUsage {
             count.agent.as_deref() == record.agent.as_deref()
                 && going_on != Some(count.message)
                 && match record.kind {
-                    "assistant" => Some(count.message) != record.message_key,
+                    "assistant" => !count.is_of(record),
                     // A hook runs before or after a call, or at the end of a turn.
                     "user" | "system" | "progress" | RESULT => true,
                     _ => count.stop_reason.is_some(),
@@ -146,10 +149,10 @@ impl PendingUsage {
     #[inline(never)]
     pub fn update(&mut self, record: &Record<'_>, dialect: Dialect, out: &mut Emitter) -> Result<(), Fault> {
         let (Some(usage), Some(id)) = (record.message.usage(), record.message_key) else { return Ok(()) };
-        if self.emitted.contains(id) {
+        if self.is_emitted(id, raw(record.line.request_id())) {
             return Ok(());
         }
-        let earlier = self.pending.iter().position(|count| count.message == id);
+        let earlier = self.pending.iter().position(|count| count.is_of(record));
         let is_full = earlier.is_none() && self.pending.len() >= MAX_PENDING;
         let mut count = match earlier {
             Some(at) => self.pending.remove(at),
@@ -161,11 +164,17 @@ impl PendingUsage {
         set(&mut count.service_tier, raw(usage.service_tier()));
         count.provisional &= dialect.counts_may_be_late || count.tokens.output.is_none_or(|output| output <= MAX_FIRST_OUTPUT);
         if is_full {
-            self.emitted.insert(id);
+            count.insert_into(&mut self.emitted);
             return count.emit_usage(out);
         }
         self.pending.push(count);
         Ok(())
+    }
+
+    /// True if the count of this response was emitted. Several responses may have the message id, if the log has their request ids.
+    fn is_emitted(&self, message: u64, request: Option<&str>) -> bool {
+        let has = |request: Option<&str>| self.emitted.contains((REQUEST, message, request));
+        self.emitted.contains(message) && (request.is_none() || has(request) || has(None))
     }
 
     fn release(&mut self, at: usize) {
@@ -210,8 +219,20 @@ impl PendingCount {
             RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: self.replay },
         );
         out.set_pointer_prefix(self.prefix);
-        emitted.insert(self.message);
+        self.insert_into(emitted);
         self.emit_usage(out)
+    }
+
+    fn insert_into(&self, emitted: &mut SeenSet) {
+        emitted.insert(self.message);
+        emitted.insert((REQUEST, self.message, self.request_id.as_deref()));
+    }
+
+    /// True if the record is a part of the response.
+    fn is_of(&self, record: &Record<'_>) -> bool {
+        let request = raw(record.line.request_id());
+        let is_other = self.request_id.is_some() && request.is_some() && self.request_id.as_deref() != request;
+        Some(self.message) == record.message_key && !is_other
     }
 
     fn emit_usage(&self, out: &mut Emitter) -> Result<(), Fault> {

@@ -3,10 +3,12 @@
 use engram_core::event::Seq;
 use engram_core::text::Text;
 
+use super::line_facts::set_facts;
 use crate::claude_code::schema::Line;
+use crate::shared::record_facts::{RecordFacts, Repetition};
 use crate::shared::restorable::RestorableMap;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Value, non_empty_text, raw_str};
 use engram_core::keys::hash64;
 
 /// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
@@ -15,11 +17,15 @@ const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape",
 /// The type of lines that have an id of another name.
 const REQUEST: &str = "api-request";
 
-/// The lines that have been read. Keeps 16 bytes for each.
+/// The lines that have been read. Keeps 16 bytes for each, and 16 bytes for each block of a message.
 #[derive(Default)]
 pub struct ReadLines {
     /// The last event at the end of each line, by the hash of its `uuid`.
     last_events: RestorableMap<Seq>,
+    /// What the lines with each `uuid` state.
+    records: RecordFacts,
+    /// What the current line states. Reused from line to line.
+    facts: Vec<u64>,
     /// Lines without an id, and titles.
     without_id: SeenSet,
     /// The line that is being read.
@@ -27,27 +33,44 @@ pub struct ReadLines {
 }
 
 impl ReadLines {
-    /// Begins a line. Returns false for a line that was read before.
-    pub fn begin(&mut self, line: &Line<'_>) -> bool {
+    /// Begins a line. Returns whether it repeats what a line with its id has stated before.
+    pub fn begin(&mut self, line: &Line<'_>) -> Repetition {
         self.current = None;
-        let Some(key) = text(line.uuid()).map(key) else {
-            let kind = raw_str(line.kind());
-            if kind == REQUEST {
-                return line.object().member("id").is_none_or(|id| self.without_id.insert((REQUEST, id.raw())));
-            }
-            return !WITHOUT_ID.contains(&kind) || line.timestamp().is_none() || self.without_id.insert(line.object().raw());
+        let Some(uuid) = non_empty_text(line.uuid()) else {
+            self.records.begin_without_id();
+            return if self.is_new_without_id(line) { Repetition::New } else { Repetition::Whole };
         };
-        if self.last_events.get(key).is_some() {
-            return false;
+        set_facts(&mut self.facts, line);
+        let repetition = self.records.begin(uuid.raw(), raw_str(line.timestamp()), &self.facts);
+        if repetition != Repetition::Whole {
+            let key = key(uuid);
+            self.last_events.insert(key, self.last_events.get(key).unwrap_or_default());
+            self.current = Some(key);
         }
-        self.last_events.insert(key, Seq::default());
-        self.current = Some(key);
-        true
+        repetition
     }
 
-    /// True if a line with the `uuid` of this one was read.
-    pub fn is_repeat(&self, line: Value<'_>) -> bool {
-        text(line.member("uuid")).is_some_and(|uuid| self.has(uuid))
+    fn is_new_without_id(&mut self, line: &Line<'_>) -> bool {
+        let kind = raw_str(line.kind());
+        if kind == REQUEST {
+            return line.object().member("id").is_none_or(|id| self.without_id.insert((REQUEST, id.raw())));
+        }
+        let may_be_repeated = line.timestamp().is_some() && (line.uuid().is_some() || WITHOUT_ID.contains(&kind));
+        !may_be_repeated || self.without_id.insert(line.object().raw())
+    }
+
+    /// True if a line with the `uuid` of the current one has stated its block with this number. The structured form of a result counts
+    /// as a block after the others.
+    pub fn is_stated(&self, block: usize) -> bool {
+        self.records.is_stated(block)
+    }
+
+    /// True if lines with the `uuid` of this one have stated all that it states.
+    pub fn is_repeat(&mut self, line: Value<'_>) -> bool {
+        let line = Line::lenient(line);
+        let Some(uuid) = non_empty_text(line.uuid()).filter(|uuid| self.has(*uuid)) else { return false };
+        set_facts(&mut self.facts, &line);
+        self.records.repetition(uuid.raw(), raw_str(line.timestamp()), &self.facts) == Repetition::Whole
     }
 
     /// The last event at the end of the line with this `uuid`, if it was read.
@@ -71,6 +94,7 @@ impl ReadLines {
             self.last_events.insert(current, last);
         }
         self.last_events.commit();
+        self.records.commit();
         self.without_id.commit();
     }
 
@@ -78,6 +102,7 @@ impl ReadLines {
     pub(super) fn roll_back(&mut self) {
         self.current = None;
         self.last_events.roll_back();
+        self.records.roll_back();
         self.without_id.roll_back();
     }
 }

@@ -192,3 +192,91 @@ fn usage_comes_before_the_next_prompt() {
     let stopped = super::tape(&lines[..2], Policy::Strict).unwrap();
     assert!(stopped.iter().any(|event| event["label"] == "usage" && event["provisional"] == true));
 }
+
+/// The texts, calls and results of the lines, in order.
+fn facts(lines: &[Value]) -> Vec<String> {
+    let events = tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["k"] != "meta");
+    events.map(|event| format!("{}{}{}", event["text"], event["args"], event["stdout"]).replace("null", "")).collect()
+}
+
+#[test]
+fn lines_with_one_uuid_and_other_content_are_all_converted() {
+    let said = |number: u32, id: &str, text: &str| assistant_line("2.1.329", number, id, json!([{"type": "text", "text": text}]));
+    let lines = [
+        prompt("2.1.329", 1, "go"),
+        call("2.1.329", 2, "m1", "t1"),
+        result_line("2.1.329", 3, "t1", "a", Some(json!({"stdout": "a", "stderr": "", "interrupted": false}))),
+        said(4, "m2", "done"),
+        prompt("2.1.329", 5, "go"),
+        said(6, "m3", "done again"),
+    ];
+    let expected = facts(&lines);
+    for uuid in ["u1", ""] {
+        let shared: Vec<Value> = lines.iter().cloned().map(|line| with(line, "uuid", uuid)).collect();
+        assert_eq!(facts(&shared), expected, "all with the uuid {uuid:?}");
+        assert_eq!(facts(&[shared.clone(), shared].concat()), expected, "all again");
+    }
+    for later in 1..lines.len() {
+        let mut shared = lines.to_vec();
+        shared[later] = with(shared[later].clone(), "uuid", "u1");
+        // The last prompt is the first one again, at another time.
+        let expected: Vec<String> =
+            expected.iter().enumerate().filter(|(at, _)| later != 4 || *at != 4).map(|(_, fact)| fact.clone()).collect();
+        assert_eq!(facts(&shared), expected, "line {later} with the uuid of the first one");
+        assert_eq!(unaccounted_bytes(&shared), 0);
+    }
+}
+
+fn with(mut line: Value, name: &str, value: &str) -> Value {
+    line[name] = json!(value);
+    line
+}
+
+#[test]
+fn a_line_that_is_written_again_with_more_content_adds_only_that() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let once = assistant_line("2.1.329", 1, "m1", json!([text("one")]));
+    let more = assistant_line("2.1.329", 1, "m1", json!([text("one"), text("two")]));
+    assert_eq!(facts(&[once.clone(), more.clone(), once, more]), [r#""one""#, r#""two""#]);
+    let patch = json!([{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b"]}]);
+    let edited = json!({"filePath": "/p/f", "oldString": "a", "newString": "b", "originalFile": "a\n", "structuredPatch": patch, "userModified": false, "replaceAll": false});
+    let input = json!({"file_path": "/p/f", "old_string": "a", "new_string": "b"});
+    let edit = assistant_line("2.1.329", 2, "m2", json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": input}]));
+    let result = |structured: Option<Value>| result_line("2.1.329", 3, "t1", "changed", structured);
+    let lines = [edit, result(None), result(Some(edited.clone())), with_empty_file(result(Some(edited)))];
+    assert_eq!((events(&lines, "tool.result").len(), events(&lines, "code.edit").len()), (1, 1));
+}
+
+/// The line as a harness writes it again: without the file before, and with other links.
+fn with_empty_file(mut line: Value) -> Value {
+    line["toolUseResult"]["originalFile"] = json!("");
+    line["gitBranch"] = json!("other");
+    line["promptId"] = json!("p2");
+    line
+}
+
+#[test]
+fn another_result_of_a_call_is_converted() {
+    let lines = [
+        call("2.1.329", 1, "m1", "t1"),
+        result_line("2.1.329", 2, "t1", "one", None),
+        result_line("2.1.329", 3, "t1", "one", None),
+        result_line("2.1.329", 4, "t1", "two", None),
+    ];
+    let results = events(&lines, "tool.result");
+    let outputs: Vec<&Value> = results.iter().map(|event| &event["stdout"]).collect();
+    assert_eq!(outputs, ["one", "two"]);
+    assert!(results.iter().all(|event| event["parent"] == results[0]["parent"]));
+}
+
+#[test]
+fn responses_with_one_message_id_count_by_their_requests() {
+    let said = |number: u32, request: &str| {
+        let line = assistant_line("2.1.329", number, "m", json!([{"type": "text", "text": format!("part {number}")}]));
+        with(line, "requestId", request)
+    };
+    let lines = [said(1, "r1"), said(2, "r1"), said(3, "r2"), prompt("2.1.329", 4, "on"), said(5, "r1"), said(6, "r3")];
+    let usages: Vec<Value> =
+        events(&lines, "meta").into_iter().filter(|event| event["label"] == "usage").map(|event| event["request_id"].clone()).collect();
+    assert_eq!(usages, ["r1", "r2", "r3"]);
+}

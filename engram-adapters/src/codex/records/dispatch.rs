@@ -3,9 +3,10 @@
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
+use crate::shared::record_facts::{Repetition, fact_of_members};
 use crate::shared::route::{Action, Route, RouteIndex};
 use crate::shared::time::tape_time;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 use super::{agents, exec_stream, message_events, messages, printed_events, prompts, provider_calls, settings, tool_calls, turns, usage};
 use crate::codex::descriptor::DESCRIPTOR;
@@ -15,6 +16,9 @@ use crate::codex::record::{Container, Record};
 use crate::codex::results::{nested_calls, outputs, screen_end};
 use crate::codex::schema::{Bare, Line, is_exec_type, is_line_type};
 use crate::codex::state::session_state::SessionState;
+
+/// Members of an event that change when it is written again.
+const TIMES: &[&str] = &["started_at_ms", "completed_at_ms"];
 
 /// Converts a record of one type.
 pub type Handler = fn(&mut SessionState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -194,6 +198,12 @@ fn convert_envelope(
     {
         return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
     }
+    if let (Some(row), Some(id)) = (row, non_empty_text(id))
+        && is_repeated_item(state, (line_type, id.raw()), line.timestamp(), payload)
+    {
+        members::check(row.record, root, Pointer::Root, out)?;
+        return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
+    }
     state.searches.begin_record();
     prompts::release(state, || prompts::twin_of(line_type, payload), out)?;
     if line_type == "session_meta" {
@@ -222,6 +232,12 @@ fn convert_envelope(
 /// True if all bytes of the line, with its time, were read before.
 fn is_repeated(state: &mut SessionState, root: Value<'_>) -> bool {
     root.first_member("timestamp").is_some() && !state.records.insert(root.raw())
+}
+
+/// True if an item with this id has stated the same before, perhaps at another time.
+fn is_repeated_item(state: &mut SessionState, id: (&str, &str), time: Field<'_>, payload: Value<'_>) -> bool {
+    let fact = fact_of_members(payload, TIMES);
+    state.items.begin(id, raw_str(time), &[fact]) == Repetition::Whole
 }
 
 /// A line of `exec --json`: without a time, and without an id of its own.
@@ -283,7 +299,7 @@ fn convert_bare(state: &mut SessionState, line: Value<'_>, bare: &Bare<'_>, out:
     }
     let t = tape_time(bare.timestamp());
     let row = find("response_item/", raw_str(bare.kind()));
-    if bare.id().is_some() && !state.records.insert(line.raw()) {
+    if non_empty_text(bare.id()).is_some() && !state.records.insert(line.raw()) {
         let record = row.map_or("", |row| row.record.strip_prefix("response_item/").unwrap_or(row.record));
         return Ok(Outcome::Duplicate { record, rule: omissions::REPEATED.rule });
     }

@@ -4,6 +4,7 @@ use engram_core::adapter::SideInfo;
 use engram_core::text::DecodeBuffer;
 
 use crate::shared::pending_calls::PendingCalls;
+use crate::shared::record_facts::RecordFacts;
 use crate::shared::seen_set::SeenSet;
 use crate::shared::value::StructuralIndex;
 
@@ -31,6 +32,8 @@ pub struct SessionState {
     pub counts: TokenCounts,
     /// The records that were read, to find those that are repeated.
     pub records: SeenSet,
+    /// What the items with each id state.
+    pub items: RecordFacts,
     pub held: Held,
     pub review: Review,
     pub turns: Turns,
@@ -56,6 +59,7 @@ impl SessionState {
             last: LastStated::default(),
             counts: TokenCounts::default(),
             records: SeenSet::default(),
+            items: RecordFacts::default(),
             held: Held::default(),
             review: Review::default(),
             turns: Turns::default(),
@@ -80,6 +84,7 @@ impl SessionState {
             self.last.commit();
             self.counts.commit();
             self.records.commit();
+            self.items.commit();
             self.review.commit();
         } else {
             self.mirrors.roll_back();
@@ -88,6 +93,7 @@ impl SessionState {
             self.last.roll_back();
             self.counts.roll_back();
             self.records.roll_back();
+            self.items.roll_back();
             self.review.roll_back();
         }
     }

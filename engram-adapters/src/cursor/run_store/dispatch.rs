@@ -13,8 +13,8 @@ use crate::cursor::members::{self, form};
 use crate::cursor::sdk_messages::schema::Message;
 use crate::cursor::sdk_messages::source::SourceForm;
 use crate::cursor::sdk_messages::{MessageRecord, SdkMessages, rows as message_types};
+use crate::shared::record_facts::{RecordFacts, Repetition, fact_of};
 use crate::shared::route::{Action, Route};
-use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, non_empty_text, raw_str};
 
 /// Converts a line of one type.
@@ -43,7 +43,8 @@ pub(in crate::cursor) struct RunStore {
     messages: SdkMessages,
     /// The run whose events follow.
     run: Option<OpenRun>,
-    seen: SeenSet,
+    /// What the events of runs have stated.
+    seen: RecordFacts,
 }
 
 /// What the beginning of a run states, and its end does not.
@@ -54,7 +55,7 @@ struct OpenRun {
 
 impl Default for RunStore {
     fn default() -> Self {
-        RunStore { messages: SdkMessages::new(SourceForm::Store), run: None, seen: SeenSet::default() }
+        RunStore { messages: SdkMessages::new(SourceForm::Store), run: None, seen: RecordFacts::default() }
     }
 }
 
@@ -133,10 +134,11 @@ impl RunStore {
         let event = Event::strict(required(line.event(), Pointer::At("/event"), "an object")?, "/event")?;
         let id = decoded(event.run_id()).unwrap_or_default();
         let seq = event.seq().map(Value::raw).unwrap_or_default();
-        if self.seen.contains((&*id, seq)) {
+        let payload = required(event.payload(), Pointer::At("/event/payload"), "an object")?;
+        let (created, fact) = (raw_str(event.created_at()), fact_of(payload));
+        if self.seen.repetition((&*id, seq), created, &[fact]) == Repetition::Whole {
             return Ok(Outcome::Duplicate { record: "run_event", rule: "repeated_event" });
         }
-        let payload = required(event.payload(), Pointer::At("/event/payload"), "an object")?;
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
         let message = Message::strict(message, MESSAGE)?;
         let kind = raw_str(message.kind());
@@ -154,7 +156,7 @@ impl RunStore {
             members::check_chosen(&format!("{kind}/run_event"), line.object(), Pointer::Root, form::MESSAGES, out)?;
         }
         let outcome = self.messages.convert(&record, out)?;
-        self.seen.insert((&*id, seq));
+        self.seen.begin((&*id, seq), created, &[fact]);
         self.seen.commit();
         Ok(outcome)
     }

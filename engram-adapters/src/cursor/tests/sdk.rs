@@ -72,6 +72,13 @@ fn events_of_a_run_count_once() {
 }
 
 #[test]
+fn events_with_one_number_and_other_content_are_all_converted() {
+    let tape = valid_tape(&store("", &[(1, answer("a")), (1, message(r#""type":"status","status":"CANCELLED""#)), (1, answer("b"))]));
+    assert!(values(&tape, "msg.out", "text").concat().contains('a') && values(&tape, "msg.out", "text").concat().contains('b'), "{tape}");
+    assert!(!tape.contains("repeated_event"), "{tape}");
+}
+
+#[test]
 fn the_record_of_a_run_adds_what_its_events_do_not_state() {
     let tape = valid_tape(&store("Done.", &[(1, answer("Half"))]));
     let labels = values(&tape, "meta", "label");

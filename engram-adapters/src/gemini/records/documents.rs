@@ -34,9 +34,9 @@ pub(super) fn log(state: &mut SessionState, document: Value<'_>, out: &mut Emitt
     Ok(())
 }
 
-/// Converts a message of a whole-file log, unless the log had its id before.
+/// Converts a message of a whole-file log, unless messages with its id have stated the same before.
 fn logged_message(state: &mut SessionState, record: &Record<'_>, base: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    if record.id().is_some_and(|id| !state.dedup.is_new_record(id.raw())) {
+    if state.dedup.is_repeated_message(record) {
         members::check(raw_str(record.kind()), record.object(), Pointer::At(base), out)?;
         return Ok(Outcome::Duplicate { record: type_of(record), rule: rule::REPEATED });
     }

@@ -14,7 +14,7 @@ use crate::gemini::descriptor::rule;
 use crate::gemini::members;
 use crate::gemini::schema::Record;
 use crate::gemini::state::session_state::SessionState;
-use crate::shared::value::raw_str;
+use crate::shared::value::{non_empty_text, raw_str};
 
 /// True if all bytes of the line, its id or its time among them, were read before.
 fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
@@ -23,7 +23,7 @@ fn is_repeated(state: &mut SessionState, line: &Record<'_>) -> bool {
         Some(changes) => {
             changes.member("messages").is_some() || (changes.member("lastUpdated").is_some() && changes.members().nth(1).is_some())
         }
-        None => line.id().is_some() || line.timestamp().is_some() || line.start_time().is_some(),
+        None => non_empty_text(line.id()).is_some() || line.timestamp().is_some() || line.start_time().is_some(),
     };
     is_identified && !state.dedup.is_new_record(line.object().raw())
 }

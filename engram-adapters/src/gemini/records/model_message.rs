@@ -2,6 +2,7 @@
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{self, Channel, Meta, MsgOut, SessionFacts, Usage};
+use engram_core::keys::KeyMap;
 use engram_core::text::Text;
 
 use super::message_record::{MessageRecord, set_header};
@@ -69,12 +70,15 @@ fn thoughts(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let path = record.path("/thoughts");
+    let mut counts: KeyMap<u32> = KeyMap::default();
     for (n, thought) in thoughts.elements().enumerate() {
         let joined = join_thought(&Thought::lenient(thought));
         let text = Text::Token(&joined);
         let key = thought_key(text);
+        let number = counts.entry(key).or_default();
+        *number += 1;
         // A turn that is written again may have more thoughts, or other times of them.
-        let is_new_in_turn = pass.is_some() || state.dedup.is_new_thought(record.message, key, n);
+        let is_new_in_turn = pass.is_some() || state.dedup.is_new_thought(record.message, key, *number);
         if !text.is_empty() && is_new_in_turn && state.dedup.is_new_text(key, pass.as_deref_mut()) {
             emit_text(&mut state.tally, text, Some(Channel::Reasoning), record, Pointer::Item(&path, n), out)?;
         }

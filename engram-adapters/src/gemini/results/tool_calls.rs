@@ -2,14 +2,14 @@
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::ToolCall;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 
 use super::call_record::CallRecord;
 use super::file_changes::{StatedCall, changes};
 use super::tool_result::emit_call_result;
 use super::{edits, reads};
 use crate::gemini::schema::{Call, FunctionCall, raw};
-use crate::gemini::state::dedup::CallList;
+use crate::gemini::state::dedup::{CallList, StatedId};
 use crate::gemini::state::occurrences::HistoryPass;
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::state::tally::RecordTally;
@@ -66,7 +66,8 @@ pub fn tool_calls(
 }
 
 fn stated<'a>(state: &mut SessionState, call: Call<'a>, pass: Option<&mut HistoryPass>) -> StatedCall<'a> {
-    let (key, is_new) = call.key().map(|id| state.dedup.next_call(id, CallList::Calls, pass)).unzip();
+    let args = args_key(raw(call.args()));
+    let (key, is_new) = call.key().map(|id| state.dedup.next_call(StatedId { id, args }, CallList::Calls, pass)).unzip();
     StatedCall { call, key, is_new: is_new.unwrap_or(true) }
 }
 
@@ -113,7 +114,10 @@ pub fn function_call(
         return Err(Fault::malformed(format!("{pointer}/name"), "the name of a tool", "none"));
     };
     let is_new = match call.id() {
-        Some(id) => state.dedup.next_call(hash64(id.raw()), CallList::Content, pass).1,
+        Some(id) => {
+            let stated = StatedId { id: hash64(id.raw()), args: args_key(raw(call.args())) };
+            state.dedup.next_call(stated, CallList::Content, pass).1
+        }
         None => state.dedup.is_new_text(call_key(raw(call.name()), raw(call.args())), pass),
     };
     if !is_new {
@@ -121,6 +125,11 @@ pub fn function_call(
     }
     let event = ToolCall { message_id: text(message_id), ..made_call(tool, text(call.id()), raw(call.args())) };
     state.tally.emit(event, pointer, out)
+}
+
+/// The key of the arguments of a call.
+fn args_key(args: Option<&str>) -> u64 {
+    hash64(args.map(canonical_json))
 }
 
 /// The key of a call without an id, which is counted like a text.

@@ -4,6 +4,7 @@ pub mod current_session;
 pub mod dedup;
 pub mod history_rewrite;
 pub mod last_stated;
+mod message_facts;
 pub mod occurrences;
 pub mod open_answer;
 pub mod pending_usage;

@@ -8,9 +8,10 @@ use engram_core::text::Text;
 
 use crate::gemini::descriptor::rule;
 use crate::gemini::schema::{Part, Record, parts};
+use crate::shared::record_facts::fact_of;
 use crate::shared::restorable::Restorable;
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, raw_str};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 
 /// The place of the counts in their line.
 const TOKENS: Pointer<'static> = Pointer::At("/tokens");
@@ -28,6 +29,8 @@ struct Pending {
     time: Option<String>,
     id: Option<String>,
     model: Option<String>,
+    /// What the turn states, as hashes.
+    keys: [Option<u64>; 2],
     /// The line gave no other event.
     is_alone: bool,
 }
@@ -37,7 +40,7 @@ impl PendingUsage {
     pub fn set(&mut self, turn: &Record<'_>, tokens: Tokens, is_alone: bool, location: RecordLocation) {
         let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
         let time = tape_time(turn.timestamp()).map(|time| time.into_owned());
-        let pending = Pending { tokens, location, time, id: owned(turn.id()), model: owned(turn.model()), is_alone };
+        let pending = Pending { tokens, location, time, id: owned(turn.id()), model: owned(turn.model()), keys: keys(turn), is_alone };
         self.pending.set(Some(pending));
     }
 
@@ -84,10 +87,16 @@ impl Pending {
             return changes.members().any(|(name, _)| name != "lastUpdated");
         }
         match raw_str(line.kind()) {
-            "gemini" => line.id().is_none() || line.id().map(Value::raw) != self.id.as_deref(),
+            "gemini" => line.id().is_none() || line.id().map(Value::raw) != self.id.as_deref() || !self.is_of(line),
             "user" => !has_only_responses(line.content()),
             _ => true,
         }
+    }
+
+    /// True if a turn with the id of this one is this one again: it has its time, its counts or its text.
+    fn is_of(&self, turn: &Record<'_>) -> bool {
+        tape_time(turn.timestamp()).as_deref() == self.time.as_deref()
+            || keys(turn).iter().zip(&self.keys).any(|(one, other)| one.is_some() && one == other)
     }
 
     fn emit(&self, out: &mut Emitter<'_>) -> Result<(), Fault> {
@@ -101,6 +110,12 @@ impl Pending {
         out.attribute_to(here, RecordHeader::default());
         Ok(())
     }
+}
+
+/// The counts and the text of a turn.
+fn keys(turn: &Record<'_>) -> [Option<u64>; 2] {
+    let content = turn.content().filter(|content| non_empty_text(Some(*content)).is_some() || content.is_array());
+    [turn.tokens().map(fact_of), content.map(fact_of)]
 }
 
 /// The text of a kept JSON string.

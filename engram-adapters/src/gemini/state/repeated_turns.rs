@@ -7,12 +7,13 @@ use engram_core::text::canonical_json;
 use crate::shared::restorable::RestorableMap;
 use crate::shared::value::Field;
 
-/// The parts of a turn, each as a key. 32 bytes a turn.
+/// The parts of a turn and its time, each as a key. 40 bytes a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct TurnKeys {
     text: u64,
     thoughts: u64,
     tokens: u64,
+    time: u64,
 }
 
 /// The last version of each turn, by the key of its id.
@@ -62,10 +63,13 @@ impl RepeatedTurns {
 impl TurnKeys {
     fn of(turn: &Record<'_>) -> TurnKeys {
         let key = |field: Field<'_>| field.map_or(0, |value| hash64(&*canonical_json(value.raw())));
-        TurnKeys { text: key(turn.content()), thoughts: key(turn.thoughts()), tokens: key(turn.tokens()) }
+        TurnKeys { text: key(turn.content()), thoughts: key(turn.thoughts()), tokens: key(turn.tokens()), time: key(turn.timestamp()) }
     }
 
     fn repeated_in(self, now: TurnKeys) -> RepeatedParts {
-        RepeatedParts { text: self.text == now.text, thoughts: self.thoughts == now.thoughts, tokens: self.tokens == now.tokens }
+        let text = self.text == now.text;
+        // Two responses may have the same counts.
+        let is_same_response = self.time == now.time || text;
+        RepeatedParts { text, thoughts: self.thoughts == now.thoughts, tokens: self.tokens == now.tokens && is_same_response }
     }
 }

@@ -15,6 +15,15 @@ pub struct CallKey {
     number: u32,
 }
 
+/// The id of a call as a message states it.
+#[derive(Debug, Clone, Copy)]
+pub struct StatedId {
+    /// The key of the id.
+    pub id: u64,
+    /// The key of the arguments. Calls with other ones are other calls.
+    pub args: u64,
+}
+
 /// Where a message states a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallList {
@@ -29,6 +38,8 @@ pub enum CallList {
 pub(super) struct SeenCalls {
     /// The number of a call, by its id, its message, and how many calls before it in the message have its id.
     numbers: RestorableMap<u32>,
+    /// The arguments of a call, by its id, its message, its number there, and the list.
+    args: RestorableMap<u64>,
     /// The calls of the last message with an id: the first and the last of them.
     latest: RestorableMap<(u32, u32)>,
     /// The calls with a result.
@@ -54,15 +65,18 @@ impl SeenCalls {
     /// is written again. In a history that is written again, the n-th call with an id is the n-th one of the log.
     pub(super) fn next_call(
         &mut self,
-        id: u64,
+        StatedId { id, args }: StatedId,
         list: CallList,
         counts: &mut OccurrenceCount,
         pass: Option<&mut HistoryPass>,
     ) -> (CallKey, bool) {
         let in_message = self.in_message.entry(hash64((list, id))).or_default();
-        let place = hash64((id, self.message, *in_message));
+        let mut place = hash64((id, self.message, *in_message));
         let is_first = *in_message == 0;
         *in_message += 1;
+        if pass.is_none() && !self.args.insert_new(hash64((place, list)), args) && self.args.get(hash64((place, list))) != Some(args) {
+            place = hash64((place, args));
+        }
         let (number, is_known) = match (pass, self.numbers.get(place)) {
             (Some(pass), _) => match self.in_history.get(&place) {
                 Some(number) => (*number, true),
@@ -114,6 +128,7 @@ impl SeenCalls {
     /// The record is converted: its facts stay.
     pub(super) fn commit(&mut self) {
         self.numbers.commit();
+        self.args.commit();
         self.latest.commit();
         self.returned.commit();
         self.responses.commit();
@@ -122,6 +137,7 @@ impl SeenCalls {
     /// The record is malformed: its facts are forgotten.
     pub(super) fn roll_back(&mut self) {
         self.numbers.roll_back();
+        self.args.roll_back();
         self.latest.roll_back();
         self.returned.roll_back();
         self.responses.roll_back();
@@ -151,7 +167,7 @@ mod tests {
 
     fn stated(calls: &mut SeenCalls, counts: &mut OccurrenceCount, message: u64, ids: &[u64]) -> Vec<(u32, bool)> {
         calls.begin_message(message);
-        let of = |id: &u64| calls.next_call(*id, CallList::Calls, counts, None);
+        let of = |id: &u64| calls.next_call(StatedId { id: *id, args: 0 }, CallList::Calls, counts, None);
         ids.iter().map(of).map(|(call, is_known)| (call.number, is_known)).collect()
     }
 
@@ -161,6 +177,17 @@ mod tests {
         assert_eq!(stated(&mut calls, &mut counts, 1, &[7, 7, 8]), [(1, false), (2, false), (1, false)]);
         assert_eq!(stated(&mut calls, &mut counts, 2, &[7]), [(3, false)]);
         assert_eq!(stated(&mut calls, &mut counts, 1, &[7, 7, 8]), [(1, true), (2, true), (1, true)]);
+    }
+
+    #[test]
+    fn a_message_with_the_id_of_another_one_states_other_calls() {
+        let (mut calls, mut counts) = (SeenCalls::default(), OccurrenceCount::default());
+        let mut next = |args: u64| {
+            calls.begin_message(1);
+            let (call, is_known) = calls.next_call(StatedId { id: 7, args }, CallList::Calls, &mut counts, None);
+            (call.number, is_known)
+        };
+        assert_eq!([next(1), next(2), next(1), next(2)], [(1, false), (2, false), (1, true), (2, true)]);
     }
 
     #[test]

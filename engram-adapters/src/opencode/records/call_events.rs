@@ -21,6 +21,8 @@ pub(super) struct CallPlace<'r> {
     pub id: Field<'r>,
     pub pointer: Pointer<'r>,
     pub dialect: Dialect,
+    /// An earlier record with the id of the part has stated the call.
+    pub is_stated: bool,
 }
 
 /// Emits a call, and its result if it has ended. The header of the call is set.
@@ -30,14 +32,18 @@ pub(super) fn emit_call(
     clock: &mut MillisFormatter,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    let CallPlace { message, id, pointer, dialect } = *place;
+    let CallPlace { message, id, pointer, dialect, is_stated } = *place;
     let event = ToolCall {
         call_id: call.id,
         message_id: message.message_id,
         args: call.input.map(Value::raw),
         ..ToolCall::new(call.name, TOOLS.kind(&call.tool))
     };
-    let seq = out.emit(event, pointer)?;
+    let stated = call.id.filter(|_| is_stated).and_then(|id| out.seq_of_call(id));
+    let seq = match stated {
+        Some(seq) => seq,
+        None => out.emit(event, pointer)?,
+    };
     emit_inner_calls(call, seq, pointer, out)?;
     if matches!(call.end, CallEnd::Open) {
         return match call.partial_output {

@@ -10,9 +10,10 @@ use super::step_parts::StepPartRecord;
 use super::{messages, parts, step_messages, step_parts, stream, tool_parts};
 use crate::opencode::schema::{Envelope, Line, Part};
 use crate::opencode::state::message_context::{MessageContext, Speaker};
+use crate::opencode::state::record_facts::RecordId;
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 type MessageHandler = fn(&mut SessionState, &Envelope<'_>, &MessageContext<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 type PartHandler = fn(&mut SessionState, &PartRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -100,7 +101,7 @@ pub(super) fn message(
 
 /// Converts one part of a message or of a line.
 pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let is_repeat = record.unchecked.is_some() && (state.is_repeat("part", record.part.id()) || record.message.is_repeat);
+    let is_repeat = record.unchecked.is_some_and(|part| state.is_repeat(id_of_part(record), part));
     // Later records do not inherit the time of a repeat.
     if !is_repeat {
         record.set_header(&mut state.clock, out);
@@ -118,6 +119,13 @@ pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
         }
         None if kind.is_empty() => Err(Fault::malformed("/type", "a part type", "nothing")),
         None => Err(Fault::unrecognized(kind)),
+    }
+}
+
+fn id_of_part<'a>(record: &PartRecord<'a>) -> RecordId<'a> {
+    match non_empty_text(record.part.id()) {
+        Some(_) => RecordId::Part(record.part.id()),
+        None => RecordId::PartOf(record.message.id, record.place),
     }
 }
 
@@ -143,14 +151,15 @@ pub(super) fn step_part(
     record: &StepPartRecord<'_>,
     out: &mut Emitter<'_>,
 ) -> Result<Outcome, Fault> {
-    if !record.message.is_repeat {
+    let is_repeat = state.is_repeat(RecordId::PartOf(record.message.id, record.place), value);
+    if !is_repeat {
         record.set_header(state, out);
     }
     let kind = raw_str(record.part.kind());
     match nested(STEP_PARTS, "content/", kind) {
         Some(route) => {
             out.check_members(route.record, value, record.pointer, &|_| None)?;
-            if record.message.is_repeat {
+            if is_repeat {
                 return repeated(route.record);
             }
             run(route, |handler| handler(state, record, out))
@@ -166,8 +175,11 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, line: &Line<'_>, 
     match nested(LINES, "", kind) {
         Some(route) => {
             // A part of 2.x has the id of its call as `id`.
-            let id = line.part().map_or(Some(value), |part| part.member("partID").or_else(|| part.member("id")));
-            if state.is_repeat("line", id) {
+            let id = match line.part() {
+                Some(part) => RecordId::Line(part.member("partID").or_else(|| part.member("id"))),
+                None => RecordId::WholeLine(value),
+            };
+            if state.is_repeat(id, line.part().unwrap_or(value)) {
                 out.check_members(route.record, value, Pointer::Root, &|_| None)?;
                 return repeated(route.record);
             }
@@ -196,7 +208,7 @@ fn part_of_line(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter<'_>
         has_step_finish: true,
         ..MessageContext::default()
     };
-    let record = PartRecord { part: &view, message: &context, pointer: PART, unchecked: None };
+    let record = PartRecord { part: &view, message: &context, pointer: PART, place: 0, unchecked: None };
     match part(state, &record, out).map_err(|fault| fault.within(PART))? {
         // The ledger counts a line by the line's own type.
         Outcome::Bookkeeping { .. } => omitted("step_start"),

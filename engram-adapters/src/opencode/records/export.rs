@@ -12,6 +12,7 @@ use super::settle::{convert_record, late_events};
 use super::{messages, step_export, step_info};
 use crate::opencode::schema::{Document, Envelope, Message, Part, Time};
 use crate::opencode::state::message_context::MessageContext;
+use crate::opencode::state::record_facts::{ERROR, RecordId, TOKENS};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::value::{PullReader, StructuralIndex, Value, integer, parse, raw_str};
 
@@ -108,7 +109,7 @@ impl ExportReader {
         convert_record(pointer, info, state, out, |state, out| {
             envelope.fill_message(info)?;
             context = MessageContext::of(&envelope, parts, &state.replay);
-            context.is_repeat = state.is_repeat("message", envelope.id());
+            context.is_repeat = state.is_repeat(RecordId::Message(envelope.id()), info);
             if !context.is_repeat {
                 context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
             }
@@ -116,6 +117,7 @@ impl ExportReader {
             if let Some(by_call) = context.tool_metadata {
                 check_tool_metadata(n, by_call, parts, out)?;
             }
+            (context.is_usage_stated, context.is_error_stated) = (state.read.is_stated(TOKENS), state.read.is_stated(ERROR));
             let outcome = dispatch::message(state, info, &envelope, &context, pointer, out)?;
             has_end = !context.is_repeat;
             Ok(outcome)
@@ -127,7 +129,7 @@ impl ExportReader {
             convert_record(pointer, part, state, out, |state, out| {
                 let mut view = Part::default();
                 view.strict_into(part, "")?;
-                dispatch::part(state, &PartRecord { part: &view, message: &context, pointer, unchecked: Some(part) }, out)
+                dispatch::part(state, &PartRecord { part: &view, message: &context, pointer, place: n, unchecked: Some(part) }, out)
             })?;
         }
         if !has_end {

@@ -14,7 +14,7 @@ use crate::opencode::state::last_stated::LastStated;
 use crate::opencode::state::message_context::{MessageContext, Speaker};
 use crate::opencode::state::session_state::SessionState;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Value, non_empty_text};
+use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
 pub(super) fn message(
@@ -115,7 +115,7 @@ fn has_end(envelope: &Envelope<'_>, context: &MessageContext<'_>) -> Result<bool
     if let Some(error) = envelope.error() {
         Error::strict(error, "/error")?;
     }
-    Ok(tokens(envelope, context)?.is_some() || envelope.error().is_some())
+    Ok(tokens(envelope, context)?.is_some() || new_error(envelope, context).is_some())
 }
 
 /// What is known only at the end of a message: tokens, unless its parts state them, and how it ended.
@@ -131,14 +131,19 @@ pub(super) fn message_end(
         let cost = envelope.cost().filter(|_| !has_calls);
         out.emit(usage(&tokens, cost, envelope.finish(), context), pointer)?;
     }
-    match envelope.error() {
+    match new_error(envelope, context) {
         Some(error) => emit_error(error, pointer, out),
         None => Ok(()),
     }
 }
 
-/// The tokens of a message whose parts do not state them.
+/// The error of a message that no earlier record of the message states.
+fn new_error<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Field<'a> {
+    envelope.error().filter(|_| !context.is_error_stated)
+}
+
+/// The tokens of a message whose parts do not state them, nor an earlier record of the message.
 fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Result<Option<Tokens<'a>>, Fault> {
-    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish) else { return Ok(None) };
+    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish && !context.is_usage_stated) else { return Ok(None) };
     Ok(Some(Tokens::strict(tokens, "/tokens")?).filter(is_spent))
 }

@@ -15,6 +15,8 @@ pub(super) struct PartRecord<'r> {
     pub message: &'r MessageContext<'r>,
     /// The place of the part.
     pub pointer: Pointer<'r>,
+    /// The number of the part in its message.
+    pub place: usize,
     /// The part itself, if its members are not compared with the member table yet.
     pub unchecked: Field<'r>,
 }

@@ -9,6 +9,7 @@ use super::settle::{convert_record, late_events};
 use super::step_messages::{StepRecord, answer_end};
 use super::step_parts::StepPartRecord;
 use crate::opencode::state::message_context::MessageContext;
+use crate::opencode::state::record_facts::{ERROR, RecordId, TOKENS};
 use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::{StepMessage, StepPart, StepTime};
 use crate::shared::value::{Value, integer, raw_str};
@@ -21,7 +22,8 @@ pub(super) fn message(n: usize, value: Value<'_>, path: &mut String, state: &mut
         let mut view = StepMessage::default();
         view.strict_into(value, "")?;
         context = MessageContext::of_step(&view, &state.replay);
-        context.is_repeat = state.is_repeat("message", view.id());
+        context.is_repeat = state.is_repeat(RecordId::Message(view.id()), value);
+        (context.is_usage_stated, context.is_error_stated) = (state.read.is_stated(TOKENS), state.read.is_stated(ERROR));
         if !context.is_repeat {
             context.set_header(integer(StepTime::lenient_opt(view.time()).created()), view.id(), &mut state.clock, out);
         }
@@ -39,7 +41,7 @@ pub(super) fn message(n: usize, value: Value<'_>, path: &mut String, state: &mut
         convert_record(pointer, part, state, out, |state, out| {
             let mut view = StepPart::default();
             view.strict_into(part, "")?;
-            dispatch::step_part(state, part, &StepPartRecord { part: &view, message: &context, pointer }, out)
+            dispatch::step_part(state, part, &StepPartRecord { part: &view, message: &context, pointer, place: n }, out)
         })?;
     }
     if context.is_repeat {

@@ -131,7 +131,7 @@ pub(super) fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mu
 /// never ended.
 pub(super) fn answer_end(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let (message, pointer) = (record.message, record.pointer);
-    if let Some(tokens) = message.tokens() {
+    if let Some(tokens) = message.tokens().filter(|_| !record.context.is_usage_stated) {
         let tokens = Tokens::strict(tokens, "/tokens")?;
         out.emit(step_usage(&tokens, message.cost(), message.finish(), record.context), pointer)?;
     }
@@ -144,7 +144,9 @@ pub(super) fn answer_end(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Resu
         emit_step_error(error, pointer, out)?;
     }
     if let Some(error) = message.error() {
-        emit_step_error(error, pointer, out)?;
+        if !record.context.is_error_stated {
+            emit_step_error(error, pointer, out)?;
+        }
     } else if message.tokens().is_none() {
         notice("answer.unfinished", None, pointer, out)?;
     }

@@ -10,6 +10,7 @@ use super::system_events::emit_system;
 use crate::opencode::results::call::Call;
 use crate::opencode::results::step_call::StepOutput;
 use crate::opencode::state::message_context::MessageContext;
+use crate::opencode::state::record_facts::CALL;
 use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::{StepPart, StepTime};
 use crate::shared::value::{integer, non_empty_text};
@@ -20,6 +21,8 @@ pub(super) struct StepPartRecord<'r> {
     pub part: &'r StepPart<'r>,
     pub message: &'r MessageContext<'r>,
     pub pointer: Pointer<'r>,
+    /// The number of the part in its message.
+    pub place: usize,
 }
 
 impl StepPartRecord<'_> {
@@ -57,6 +60,7 @@ pub(super) fn tool(state: &mut SessionState, record: &StepPartRecord<'_>, out: &
     let output = StepOutput::of(record.part);
     let mut call = Call::of_step(record.part, &output)?;
     call.directory = state.last_stated.cwd();
-    let place = CallPlace { message: record.message, id: None, pointer: record.pointer, dialect: state.dialect };
+    let is_stated = state.read.is_stated(CALL);
+    let place = CallPlace { message: record.message, id: None, pointer: record.pointer, dialect: state.dialect, is_stated };
     emit_call(&call, &place, &mut state.clock, out)
 }

@@ -7,6 +7,7 @@ use super::call_events::{CallPlace, emit_call};
 use super::part_record::PartRecord;
 use crate::opencode::results::call::Call;
 use crate::opencode::schema::Invocation;
+use crate::opencode::state::record_facts::CALL;
 use crate::opencode::state::session_state::SessionState;
 
 /// Converts a tool part. 0.1.174 has the call under `toolInvocation`, later versions under `state`.
@@ -18,6 +19,7 @@ pub(super) fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     };
     call.directory = state.last_stated.cwd();
     message.set_header(call.started, part.id(), &mut state.clock, out);
-    let place = CallPlace { message, id: part.id(), pointer, dialect: state.dialect };
+    let is_stated = state.read.is_stated(CALL);
+    let place = CallPlace { message, id: part.id(), pointer, dialect: state.dialect, is_stated };
     emit_call(&call, &place, &mut state.clock, out)
 }

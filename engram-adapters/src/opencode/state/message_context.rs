@@ -26,6 +26,8 @@ pub enum Speaker {
 pub struct MessageContext<'a> {
     pub speaker: Speaker,
     pub message_id: Option<Text<'a>>,
+    /// The id as a value.
+    pub id: Field<'a>,
     pub model: Option<Text<'a>>,
     /// The text is the summary of a compaction.
     pub is_summary: bool,
@@ -37,8 +39,12 @@ pub struct MessageContext<'a> {
     pub finish: Field<'a>,
     /// The message was copied from the session that this session was forked from.
     pub is_replay: bool,
-    /// The log had the message before.
+    /// The log had all that the message's own record states before.
     pub is_repeat: bool,
+    /// The log had its tokens before.
+    pub is_usage_stated: bool,
+    /// The log had its error before.
+    pub is_error_stated: bool,
     /// When the line of a stream was printed, in milliseconds, for parts without a time. None in an export.
     pub printed_at: Field<'a>,
     /// 0.1.174: what tools add to their results, by call id.
@@ -55,6 +61,7 @@ impl<'a> MessageContext<'a> {
                 _ => Speaker::Unknown,
             },
             message_id: text(envelope.id()),
+            id: envelope.id(),
             model: non_empty_text(envelope.model_id()),
             is_summary: is_true(envelope.summary()),
             has_step_finish: parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish"),
@@ -62,6 +69,8 @@ impl<'a> MessageContext<'a> {
             finish: envelope.finish(),
             is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
             is_repeat: false,
+            is_usage_stated: false,
+            is_error_stated: false,
             printed_at: None,
             tool_metadata: envelope.tool(),
         }
@@ -72,6 +81,7 @@ impl<'a> MessageContext<'a> {
         MessageContext {
             speaker: Speaker::Assistant,
             message_id: text(message.id()),
+            id: message.id(),
             model: non_empty_text(Model::lenient_opt(message.model()).id()),
             is_replay: replay.is_replay(integer(StepTime::lenient_opt(message.time()).created())),
             ..MessageContext::default()

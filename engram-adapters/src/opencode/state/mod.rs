@@ -4,6 +4,7 @@ pub mod compaction;
 pub mod last_stated;
 pub mod later_calls;
 pub mod message_context;
+pub mod record_facts;
 pub mod replay;
 pub mod revert;
 pub mod session_state;

@@ -6,12 +6,14 @@ use engram_core::event::Author;
 use super::compaction::PendingCompaction;
 use super::last_stated::LastStated;
 use super::later_calls::LaterCalls;
+use super::record_facts::{RecordId, set_facts};
 use super::replay::ReplayTracker;
 use super::revert::Revert;
 use crate::opencode::revisions::{Dialect, dialect};
+use crate::shared::record_facts::{RecordFacts, Repetition};
 use crate::shared::seen_set::SeenSet;
 use crate::shared::time::MillisFormatter;
-use crate::shared::value::Field;
+use crate::shared::value::Value;
 
 /// What is remembered from record to record.
 pub struct SessionState {
@@ -24,8 +26,9 @@ pub struct SessionState {
     pub later_calls: LaterCalls,
     pub compaction: PendingCompaction,
     pub last_stated: LastStated,
-    /// The ids of messages, parts and lines that have been read.
-    pub read: SeenSet,
+    /// What the messages, parts and lines with each id have stated.
+    pub read: RecordFacts,
+    facts: Vec<u64>,
     /// System prompts that have been emitted.
     pub system_prompts: SeenSet,
     pub clock: MillisFormatter,
@@ -43,15 +46,21 @@ impl SessionState {
             later_calls: LaterCalls::new(init.context.later_calls.clone()),
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
-            read: SeenSet::default(),
+            read: RecordFacts::default(),
+            facts: Vec::new(),
             system_prompts: SeenSet::default(),
             clock: MillisFormatter::default(),
         }
     }
 
-    /// True if a record of this type and id was read before. False without an id.
-    pub fn is_repeat(&mut self, record: &'static str, id: Field<'_>) -> bool {
-        id.is_some_and(|id| !self.read.insert((record, id.raw())))
+    /// True if records of this type and id have stated all that this one states. False without an id.
+    pub fn is_repeat(&mut self, id: RecordId<'_>, record: Value<'_>) -> bool {
+        let Some(key) = id.key() else {
+            self.read.begin_without_id();
+            return false;
+        };
+        let time = set_facts(&mut self.facts, id, record);
+        self.read.begin(key, time, &self.facts) == Repetition::Whole
     }
 
     /// Ends a record. What a malformed one has changed is restored.

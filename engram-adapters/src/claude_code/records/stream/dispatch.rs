@@ -15,6 +15,7 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::records::session_meta::{begin_record, check_repeated};
 use crate::claude_code::schema::Line;
+use crate::shared::record_facts::Repetition;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str, text};
 
@@ -62,7 +63,7 @@ pub(super) fn line(state: &mut StreamState, value: Value<'_>, out: &mut Emitter<
     }
     let mut stream = StreamRecord { record: Record { line: as_transcript(&printed), ..Record::default() }, printed };
     let record = &mut stream.record;
-    if !state.session.lines.begin(&record.line)
+    if state.session.lines.begin(&record.line) == Repetition::Whole
         && let Some(named) = members::named_type(&mut state.session.scratch, &record.line)
     {
         check_repeated(&mut state.session, record, out)?;
