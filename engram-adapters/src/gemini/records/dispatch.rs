@@ -23,6 +23,11 @@ pub(super) static MESSAGES: &[Route<MessageHandler>] = &[
     Route::convert("error", notices::error),
 ];
 
+/// The type of a message as its row names it. Empty without a row.
+pub(super) fn message_type(kind: &str) -> &'static str {
+    MESSAGES.iter().map(|row| row.record).find(|record| *record == kind).unwrap_or_default()
+}
+
 /// The turns of a saved conversation, by `role`.
 pub(super) static SAVED_TURNS: &[Route<MessageHandler>] =
     &[Route::convert("user", user_message::user), Route::convert("model", model_message::model)];

@@ -4,7 +4,6 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
 
 use super::dispatch;
-use super::lines::type_of;
 use super::message_record::MessageRecord;
 use crate::gemini::descriptor::rule;
 use crate::gemini::schema::{Form, Part, Record, SESSION_CONTEXT};
@@ -21,7 +20,7 @@ pub(super) fn message(state: &mut SessionState, message: &Record<'_>, base: &str
     }
     // What is new in a turn that is written again is found part by part.
     if state.form == Form::Lines && raw_str(message.kind()) != "gemini" && state.dedup.is_repeated_message(message) {
-        return Ok(Outcome::Duplicate { record: type_of(message), rule: rule::REPEATED });
+        return Ok(Outcome::Duplicate { record: dispatch::message_type(raw_str(message.kind())), rule: rule::REPEATED });
     }
     let kind = dispatch::message(state, &record, None, out)?;
     Ok(state.outcome(kind, rule::REWRITTEN))
