@@ -4,7 +4,7 @@ use super::call_inputs::CallInputs;
 use super::held_reads::HeldReads;
 use super::open_writes::OpenWrites;
 use super::session_facts::LastFacts;
-use crate::cursor::written_files::WrittenFiles;
+use crate::cursor::edits::written_files::WrittenFiles;
 
 /// What a hook log has shown so far.
 #[derive(Default)]
