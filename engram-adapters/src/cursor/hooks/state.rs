@@ -1,4 +1,4 @@
-//! What a hook log has shown so far.
+//! What a hook log has shown so far of one conversation.
 
 use super::call_inputs::CallInputs;
 use super::held_reads::HeldReads;
@@ -6,7 +6,7 @@ use super::open_writes::OpenWrites;
 use super::session_facts::LastFacts;
 use crate::cursor::edits::written_files::WrittenFiles;
 
-/// What a hook log has shown so far.
+/// What a hook log has shown so far of one conversation.
 #[derive(Default)]
 pub(super) struct HookState {
     pub(super) facts: LastFacts,
