@@ -6,7 +6,7 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    claims, completeness, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated,
+    apart, claims, completeness, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated,
     repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
@@ -95,6 +95,8 @@ checks! {
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);
     "id.shared" asserts "of records that share an id, each fact that only one of them states is on the tape",
         needs Nothing, from "adapters: silently degrade behavior", by Conversion(shared_ids::records);
+    "sessions.apart" asserts "a capture or log of two sessions at once has the events of each, as if it were alone",
+        needs STREAM, from "runtime: Parallel tool calls", by Conversion(apart::sessions);
     "id.once" asserts "apart from replayed history, a record is on one tape, and on it once",
         needs Nothing, from "runtime: Tool loop", by Case(identity::once);
     "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use engram_core::adapter::{HarnessAdapter, Identity, SideInfo, StreamAdapter};
+use engram_core::adapter::{HarnessAdapter, Identity, SessionInit, SideInfo, StreamAdapter};
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Options, convert};
@@ -63,6 +63,15 @@ fn catch(convert: impl FnOnce() -> Result<String, AdapterError>) -> Result<Strin
 /// The identity that the head of a session states.
 fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
     Input::new(bytes, Limits::default()).head().ok().map(|head| stream.identify(&head))
+}
+
+/// True if an artifact of this form may have the records of several sessions, as the adapter states.
+pub fn sessions_are_apart(stream: &dyn StreamAdapter, session: &Session) -> bool {
+    let mut input = Input::new(session.bytes.as_slice(), Limits::default());
+    let Ok(head) = input.head() else { return false };
+    let identity = session.context.complete(stream.identify(&head));
+    let (revision, _) = stream.describe().matrix.identify(&identity);
+    stream.session(&SessionInit { identity: &identity, revision, head: &head, context: &session.context }).sessions_are_apart()
 }
 
 /// Strict, except for a session with neither a version nor a schema: strict policy must refuse it.

@@ -179,15 +179,23 @@ pub fn is_snippet(edit: &Event) -> bool {
 }
 
 fn is_shell(case: &Case<'_>, call: &Call) -> bool {
-    let is_execute = case.tool_call(&call.id).and_then(|event| event.text("kind")) == Some("execute");
+    let is_execute = executed(case, call).and_then(|event| event.text("kind")) == Some("execute");
     is_execute && !call.args.to_string().contains("*** Begin Patch")
+}
+
+/// The `tool.call` of a real call: the one with its id, or else that with its command. A log of calls as they are executed has other ids.
+fn executed<'s>(case: &'s Case<'_>, call: &Call) -> Option<&'s Event> {
+    let command = call.args.get("command");
+    let has_command = |event: &&Event| command.is_some() && event.0.pointer("/args/command") == command;
+    case.tool_call(&call.id).or_else(|| case.events(Kind::ToolCall).map(|(_, event)| event).find(has_command))
 }
 
 /// Only shell commands changed a file, and they have no `code.edit` of it.
 fn has_unseen_shell_edit(case: &Case<'_>) -> bool {
     case.truth.edits.iter().any(|real| {
         let calls: Vec<&Call> = real.call_ids.iter().filter_map(|id| case.call(id)).collect();
-        let of_edit = |event: &Event| event.text("call_id").is_some_and(|id| real.call_ids.iter().any(|call| call == id));
+        let ids: BTreeSet<&str> = calls.iter().filter_map(|call| executed(case, call)?.text("call_id")).collect();
+        let of_edit = |event: &Event| event.text("call_id").is_some_and(|id| ids.contains(id));
         let is_logged = case.events(Kind::ToolResult).any(|(_, result)| of_edit(result));
         let on_file = |edit: &Event| edit.text("file").is_some_and(|file| file.ends_with(&real.file));
         let is_seen = case.events(Kind::CodeEdit).any(|(_, edit)| of_edit(edit) && on_file(edit));

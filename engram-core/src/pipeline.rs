@@ -126,7 +126,8 @@ pub fn convert_chosen<'a, S: ByteSource>(
     }
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
-    let out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
+    let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
+    out.set_apart(session.sessions_are_apart());
     let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default) };
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;

@@ -162,6 +162,13 @@ pub trait Session {
         false
     }
 
+    /// True if an artifact of this form may have the records of several sessions, as a capture of several processes has, and the session of
+    /// the harness is set for each record ([`Emitter::set_source`]). Then nothing that one session states reaches another: a result belongs
+    /// to a call of its own session, and a path or a response is completed by the directory and the model of its own session.
+    fn sessions_are_apart(&self) -> bool {
+        false
+    }
+
     /// Converts a complete document. The session calls [`Emitter::begin`] before and [`Emitter::settle`] after each of its records.
     ///
     /// If this fails because the document is truncated, the pipeline may call it again with the complete items only. Do not convert the same

@@ -75,6 +75,6 @@ impl StreamAdapter for Codex {
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(records::session::CodexSession::new(init.context))
+        Box::new(records::session::CodexSession::new(init))
     }
 }

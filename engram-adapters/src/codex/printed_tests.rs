@@ -45,3 +45,30 @@ fn a_patch_gives_edits_if_it_was_applied() {
     assert_eq!(ops(&twice)[1], ("update".to_owned(), false), "only one of two changes is listed");
     assert!(ops(&events(&[begun, ended(false, "")])).is_empty());
 }
+
+/// The events of a session with their order in it in place of their numbers and lines.
+fn of_session(tape: &str, id: &str) -> Vec<Value> {
+    let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let own: Vec<Value> = events
+        .filter(|event| event["source"]["session_id"] == id && event["label"] != "tape.start" && event["label"] != "tape.stop")
+        .collect();
+    let place = |seq: &Value| own.iter().position(|event| event["seq"] == *seq);
+    let fact =
+        |event: &Value| json!([event["k"], event["call_id"], event["text"], event["stdout"], event["file"], place(&event["parent"])]);
+    own.iter().map(fact).collect()
+}
+
+#[test]
+fn runs_that_are_printed_one_after_the_other_are_sessions_of_their_own() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/codex/0.169.0");
+    let runs = ["exec-json", "exec-json-mcp"].map(|name| std::fs::read_to_string(fixtures.join(name).join("session/run0.jsonl")).unwrap());
+    let tape = |log: &str| convert_str(&Codex, log, &Options { policy: Policy::Strict, ..Options::default() }).unwrap();
+    let both = tape(&runs.concat());
+    for run in &runs {
+        let started: Value = serde_json::from_str(run.lines().next().unwrap()).unwrap();
+        let id = started["thread_id"].as_str().unwrap();
+        let alone = of_session(&tape(run), id);
+        assert!(!alone.is_empty());
+        assert_eq!(of_session(&both, id), alone, "{id}");
+    }
+}

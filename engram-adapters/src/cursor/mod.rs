@@ -5,15 +5,12 @@
 mod certification;
 mod chat_store;
 mod descriptor;
-mod faults;
+mod edits;
 mod fields;
-mod file_edits;
-mod hex;
 mod hooks;
 mod ide;
 mod members;
 mod messages;
-mod prompt_timestamp;
 mod revisions;
 mod run_store;
 mod sdk_messages;
@@ -24,8 +21,6 @@ mod tests;
 mod tool_calls;
 mod tools;
 mod transcript;
-mod user_text;
-mod written_files;
 
 use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;

@@ -6,6 +6,7 @@
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | dispatch records by type | [`route`] |
 //! | match results with calls, omit what is repeated | [`pending_calls`], [`record_facts`], [`seen_set`] |
+//! | keep the sessions of one artifact apart | [`by_session`] |
 //! | take back what a malformed record changed | [`restorable`] |
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
@@ -14,6 +15,7 @@
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
+pub mod by_session;
 pub mod document;
 pub mod field_hash;
 pub mod json;

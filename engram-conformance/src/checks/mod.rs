@@ -1,5 +1,6 @@
 //! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
+pub mod apart;
 mod attribution;
 mod call_edits;
 pub mod claims;

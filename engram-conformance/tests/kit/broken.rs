@@ -5,9 +5,11 @@ use std::path::Path;
 
 use engram_adapters::{Registry, conformance};
 use engram_conformance::{CHECKS, Capabilities, Open, Options, Session, run};
-use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
+use engram_core::adapter::{self, Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::emit::{Emitter, Fault};
 use engram_core::head::Head;
+use engram_core::ledger::Outcome;
 use engram_core::policy::Policy;
 use rayon::prelude::*;
 
@@ -22,6 +24,7 @@ const OVERLAPPING: &[&str] = &[
     "session.detected",
     "scenario.declared",
     AUDIT,
+    "sessions.apart",
     "parent.record",
     "call.parallel",
     "result.all",
@@ -214,5 +217,63 @@ fn adapter_that_detects_no_session_is_found() {
         let capabilities = Capabilities { stream: Some(&blind), ..capabilities };
         let report = run(&blind, &fixtures(EDIT), &Options { check: Some("session.detected"), capabilities, ..Options::default() });
         assert_eq!(report.failing(), [("claude-code", "session.detected")]);
+    });
+}
+
+/// An adapter that takes all records of a capture for those of the session that it begins with.
+struct Mixing(&'static dyn StreamAdapter);
+
+impl StreamAdapter for Mixing {
+    fn describe(&self) -> &'static AdapterDescriptor {
+        self.0.describe()
+    }
+
+    fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
+        self.0.probe(head)
+    }
+
+    fn identify(&self, head: &Head<'_>) -> Identity {
+        self.0.identify(head)
+    }
+
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn adapter::Session> {
+        Box::new(Mixed { inner: self.0.session(init), first: None })
+    }
+}
+
+/// The conversion of one capture.
+struct Mixed {
+    inner: Box<dyn adapter::Session>,
+    first: Option<String>,
+}
+
+impl adapter::Session for Mixed {
+    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+        let record: serde_json::Value = serde_json::from_str(text)?;
+        let id = record["session_id"].as_str().unwrap_or_default();
+        let first = self.first.get_or_insert_with(|| id.to_owned());
+        self.inner.record(&text.replace(id, first), out)
+    }
+
+    fn sessions_are_apart(&self) -> bool {
+        true
+    }
+
+    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.inner.finish(out)
+    }
+}
+
+#[test]
+fn adapter_that_mixes_sessions_is_found() {
+    let real = Changed::unchanged("claude-code", Policy::Permissive);
+    let mixing = Mixing(real.real.adapter());
+    conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
+        for (stream, failing) in [(&mixing as &dyn StreamAdapter, true), (real.real.adapter(), false)] {
+            let capabilities = Capabilities { stream: Some(stream), ..capabilities };
+            let captures = fixtures(&["claude-code/2.1.90/n_stream_agents"]);
+            let report = run(&real, &captures, &Options { check: Some("sessions.apart"), capabilities, ..Options::default() });
+            assert_eq!(!report.passes(), failing, "{report}");
+        }
     });
 }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::Emitter;
-use super::stated::Missing;
+use super::stated::{Missing, Speaker};
 use crate::event::{Event, SessionFacts};
 
 impl Emitter<'_> {
@@ -15,14 +15,18 @@ impl Emitter<'_> {
         emitted
     }
 
+    fn speaker(&self) -> Speaker<'_> {
+        Speaker { session: self.session(), agent: self.source.agent_id.as_deref() }
+    }
+
     pub(super) fn missing(&self, event: &Event<'_>) -> Option<Missing> {
-        let missing = self.stated.missing(event, self.source.agent_id.as_deref())?;
+        let missing = self.stated.missing(event, self.speaker())?;
         let is_path = matches!(missing, Missing::File(_) | Missing::Link { .. });
         (!is_path || !self.keeps_paths).then_some(missing)
     }
 
     pub(super) fn remember(&mut self, facts: &SessionFacts<'_>) {
-        if let Some(stated) = self.stated.after(facts, self.source.agent_id.as_deref()) {
+        if let Some(stated) = self.stated.after(facts, self.speaker()) {
             let before = mem::replace(&mut self.stated, stated);
             self.checkpoint.stated.get_or_insert(before);
         }

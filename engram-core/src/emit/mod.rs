@@ -58,6 +58,8 @@ pub struct Emitter<'s> {
     next_seq: Seq,
     calls: Calls,
     source: Source,
+    /// Nothing that one session states reaches another.
+    is_apart: bool,
     stated: Stated,
     /// Relative paths stay as they are.
     keeps_paths: bool,
@@ -140,6 +142,7 @@ impl<'s> Emitter<'s> {
             next_seq: Seq::default(),
             calls: Calls::new(),
             source: Source::default(),
+            is_apart: false,
             stated: Stated::default(),
             keeps_paths: false,
             header: Header { t, t_basis: Some(t_basis), ..Header::default() },
@@ -175,6 +178,22 @@ impl<'s> Emitter<'s> {
         }
         let before = mem::replace(&mut self.source, Source { session_id: token(session_id), agent_id: token(agent_id) });
         self.checkpoint.source.get_or_insert(before);
+    }
+
+    /// Keeps the sessions of the artifact apart, or not.
+    pub(crate) fn set_apart(&mut self, is_apart: bool) {
+        self.is_apart = is_apart;
+    }
+
+    /// The session among whose facts the current record's are, as a canonical JSON string. `None` if the artifact is one session.
+    fn session(&self) -> Option<&str> {
+        self.source.session_id.as_deref().filter(|_| self.is_apart)
+    }
+
+    /// The key of a call of the current session.
+    fn call_key(&self, call_id: Text<'_>) -> u64 {
+        let key = call_key(call_id);
+        self.session().map_or(key, |session| keys::hash64((session, key)))
     }
 
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
@@ -297,13 +316,13 @@ impl<'s> Emitter<'s> {
     /// The number of the latest `tool.call` with this id that is still open, else of the latest one; `None` if there is none so far.
     #[inline(never)]
     pub fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
-        self.calls.latest(call_key(call_id))
+        self.calls.latest(self.call_key(call_id))
     }
 
     /// The number of the latest `tool.call` with this id that has no result; `None` if there is none. Where a log states a call by its end
     /// alone, the end of a call that is not open is that of another call with the same id.
     pub fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
-        self.calls.latest_open(call_key(call_id))
+        self.calls.latest_open(self.call_key(call_id))
     }
 
     /// The number of the last event so far, for a later event that refers to it.
@@ -350,7 +369,10 @@ impl<'s> Emitter<'s> {
     /// Emits an event that leaves nothing to what the session stated.
     fn emit_complete(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         let of_call = match event {
-            Event::ToolResult(result) => result.call_id.and_then(|id| self.calls.end(call_key(id))),
+            Event::ToolResult(result) => {
+                let key = result.call_id.map(|id| self.call_key(id));
+                key.and_then(|key| self.calls.end(key))
+            }
             _ => event.caused_by().filter(|_| parent.is_none()).and_then(|id| self.seq_of_call(id)),
         };
         let parent = parent.or(of_call);
@@ -393,7 +415,8 @@ impl<'s> Emitter<'s> {
     #[inline(never)]
     fn register_call(&mut self, call_id: Option<Text<'_>>, seq: Seq) {
         if let Some(id) = call_id.filter(|id| !id.is_empty()) {
-            self.calls.open(call_key(id), seq);
+            let key = self.call_key(id);
+            self.calls.open(key, seq);
         }
     }
 

@@ -7,69 +7,90 @@ use crate::event::{CodeEdit, CodeRead, Event, Meta, SessionFacts, SpanLink, Usag
 use crate::file_path::full_path;
 use crate::text::{Text, push_text};
 
-/// The directory and the models that the session stated last.
+/// The directories and the models that the sessions stated last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stated {
-    /// Empty if none is stated, or if it is not Unicode.
-    cwd: String,
-    /// By sub-agent, as canonical JSON strings.
-    models: BTreeMap<Option<String>, String>,
+    /// By session. Empty if it is not Unicode.
+    cwds: BTreeMap<Option<String>, String>,
+    /// By session and sub-agent, as canonical JSON strings.
+    models: BTreeMap<(Option<String>, Option<String>), String>,
 }
 
-/// The most sub-agents of one artifact whose models are kept.
-const MAX_AGENTS: usize = 256;
+/// Whose facts are meant, as canonical JSON strings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Speaker<'s> {
+    /// The session, in an artifact that has several.
+    pub(super) session: Option<&'s str>,
+    /// The sub-agent.
+    pub(super) agent: Option<&'s str>,
+}
+
+impl Speaker<'_> {
+    fn session(self) -> Option<String> {
+        self.session.map(str::to_owned)
+    }
+
+    fn key(self) -> (Option<String>, Option<String>) {
+        (self.session(), self.agent.map(str::to_owned))
+    }
+}
+
+/// The most sessions and sub-agents of one artifact whose facts are kept.
+const MAX_SPEAKERS: usize = 256;
+
+/// Sets a value, unless there would be too many.
+fn set<K: Ord>(values: &mut BTreeMap<K, String>, key: K, value: String) {
+    if values.len() < MAX_SPEAKERS || values.contains_key(&key) {
+        values.insert(key, value);
+    }
+}
 
 impl Stated {
     /// What is stated after these facts. `None` if they change nothing.
-    pub(super) fn after(&self, facts: &SessionFacts<'_>, agent_id: Option<&str>) -> Option<Stated> {
+    pub(super) fn after(&self, facts: &SessionFacts<'_>, speaker: Speaker<'_>) -> Option<Stated> {
         if facts.cwd.is_none() && facts.model.is_none() {
             return None;
         }
         let mut stated = self.clone();
         if let Some(cwd) = facts.cwd {
-            stated.cwd = cwd.decode().map(Cow::into_owned).unwrap_or_default();
+            set(&mut stated.cwds, speaker.session(), cwd.decode().map(Cow::into_owned).unwrap_or_default());
         }
         if let Some(model) = facts.model {
             let mut name = String::new();
             push_text(&mut name, model);
-            let agent_id = agent_id.map(str::to_owned);
-            if stated.models.len() < MAX_AGENTS || stated.models.contains_key(&agent_id) {
-                stated.models.insert(agent_id, name);
-            }
+            set(&mut stated.models, speaker.key(), name);
         }
         Some(stated)
     }
 
     /// What the event leaves to the session. `None` if it lacks nothing, or if the session does not state it.
-    pub(super) fn missing(&self, event: &Event<'_>, agent_id: Option<&str>) -> Option<Missing> {
+    pub(super) fn missing(&self, event: &Event<'_>, speaker: Speaker<'_>) -> Option<Missing> {
         match event {
-            Event::CodeRead(read) => self.full(read.file).map(Missing::File),
-            Event::CodeEdit(edit) => self.full(edit.file).map(Missing::File),
-            Event::SpanLink(link) => match (self.full(link.from_file), self.full(link.to_file)) {
+            Event::CodeRead(read) => self.full(read.file, speaker).map(Missing::File),
+            Event::CodeEdit(edit) => self.full(edit.file, speaker).map(Missing::File),
+            Event::SpanLink(link) => match (self.full(link.from_file, speaker), self.full(link.to_file, speaker)) {
                 (None, None) => None,
                 (from, to) => Some(Missing::Link { from, to }),
             },
-            Event::Meta(Meta::Usage(usage)) if usage.model.is_none() => {
-                self.models.get(&agent_id.map(str::to_owned)).cloned().map(Missing::Model)
-            }
+            Event::Meta(Meta::Usage(usage)) if usage.model.is_none() => self.models.get(&speaker.key()).cloned().map(Missing::Model),
             _ => None,
         }
     }
 
     /// The absolute form of a relative path.
     #[inline]
-    fn full(&self, file: Text<'_>) -> Option<String> {
-        if file.starts_with("/") { None } else { self.full_of_relative(file) }
+    fn full(&self, file: Text<'_>, speaker: Speaker<'_>) -> Option<String> {
+        if file.starts_with("/") { None } else { self.full_of_relative(file, speaker) }
     }
 
     #[cold]
-    fn full_of_relative(&self, file: Text<'_>) -> Option<String> {
+    fn full_of_relative(&self, file: Text<'_>, speaker: Speaker<'_>) -> Option<String> {
         let path = file.decode().ok()?;
         // A shell replaces `~` by the home, which the log need not state.
         if path.is_empty() || path.starts_with('~') {
             return None;
         }
-        match full_path(&self.cwd, &path) {
+        match full_path(self.cwds.get(&speaker.session())?, &path) {
             Cow::Owned(full) => Some(full),
             Cow::Borrowed(_) => None,
         }
@@ -109,15 +130,27 @@ mod tests {
     use super::*;
     use crate::event::{EditOp, Tokens};
 
-    fn after(stated: &Stated, cwd: Option<&'static str>, model: Option<&'static str>, agent: Option<&str>) -> Stated {
+    fn of_agent(agent: &str) -> Speaker<'_> {
+        Speaker { agent: Some(agent), ..Speaker::default() }
+    }
+
+    fn of_session(session: &str) -> Speaker<'_> {
+        Speaker { session: Some(session), ..Speaker::default() }
+    }
+
+    fn after(stated: &Stated, cwd: Option<&'static str>, model: Option<&'static str>, speaker: Speaker<'_>) -> Stated {
         let facts = SessionFacts { cwd: cwd.map(Text::Plain), model: model.map(Text::Plain), ..SessionFacts::default() };
-        stated.after(&facts, agent).unwrap_or_else(|| stated.clone())
+        stated.after(&facts, speaker).unwrap_or_else(|| stated.clone())
     }
 
     /// The path of an edit of this file.
     fn file(stated: &Stated, file: Text<'_>) -> Option<String> {
+        file_of(stated, file, Speaker::default())
+    }
+
+    fn file_of(stated: &Stated, file: Text<'_>, speaker: Speaker<'_>) -> Option<String> {
         let event = CodeEdit::new(EditOp::Update, file).into();
-        let missing = stated.missing(&event, None)?;
+        let missing = stated.missing(&event, speaker)?;
         let Event::CodeEdit(edit) = missing.complete(&event) else { panic!("another event") };
         Some(edit.file.decode_lossy().into_owned())
     }
@@ -126,9 +159,9 @@ mod tests {
     fn relative_paths_are_completed_by_the_directory_that_was_stated_last() {
         let none = Stated::default();
         assert_eq!(file(&none, Text::Plain("a")), None);
-        let first = after(&none, Some("/p"), None, None);
+        let first = after(&none, Some("/p"), None, Speaker::default());
         assert_eq!(file(&first, Text::Token(r#""e/../e/\u0061.txt""#)).as_deref(), Some("/p/e/a.txt"));
-        let second = after(&after(&first, None, Some("m"), None), Some("/q"), None, None);
+        let second = after(&after(&first, None, Some("m"), Speaker::default()), Some("/q"), None, Speaker::default());
         assert_eq!(file(&second, Text::Plain("../a")).as_deref(), Some("/a"));
         for complete in ["/a/../b", "C:\\a", "~/a", ""] {
             assert_eq!(file(&second, Text::Plain(complete)), None, "{complete}");
@@ -142,7 +175,7 @@ mod tests {
             note: None,
         };
         let event = link.into();
-        let missing = second.missing(&event, None).unwrap();
+        let missing = second.missing(&event, Speaker::default()).unwrap();
         let Event::SpanLink(link) = missing.complete(&event) else { panic!("another event") };
         assert!(link.from_file.eq_str("/q/a") && link.to_file.eq_str("/b"));
     }
@@ -150,12 +183,21 @@ mod tests {
     #[test]
     fn a_response_has_the_model_of_its_own_agent() {
         let usage = Event::from(Meta::Usage(Usage { tokens: Tokens::default(), ..Usage::default() }));
-        let stated = after(&after(&Stated::default(), None, Some("m"), Some("a")), None, Some("n"), Some("b"));
-        assert!(stated.missing(&usage, None).is_none() && Stated::default().missing(&usage, None).is_none());
-        let missing = stated.missing(&usage, Some("a")).unwrap();
+        let stated = after(&after(&Stated::default(), None, Some("m"), of_agent("a")), None, Some("n"), of_agent("b"));
+        assert!(stated.missing(&usage, Speaker::default()).is_none() && Stated::default().missing(&usage, Speaker::default()).is_none());
+        let missing = stated.missing(&usage, of_agent("a")).unwrap();
         let Event::Meta(Meta::Usage(complete)) = missing.complete(&usage) else { panic!("another event") };
         assert!(complete.model.is_some_and(|model| model.eq_str("m")));
         let own = Usage { model: Some(Text::Plain("own")), ..Usage::default() };
-        assert!(stated.missing(&Meta::Usage(own).into(), Some("a")).is_none());
+        assert!(stated.missing(&Meta::Usage(own).into(), of_agent("a")).is_none());
+    }
+
+    #[test]
+    fn what_a_session_states_does_not_reach_another() {
+        let stated = after(&Stated::default(), Some("/p"), Some("m"), of_session("a"));
+        let usage = Event::from(Meta::Usage(Usage { tokens: Tokens::default(), ..Usage::default() }));
+        assert_eq!(file_of(&stated, Text::Plain("x"), of_session("a")).as_deref(), Some("/p/x"));
+        assert_eq!(file_of(&stated, Text::Plain("x"), of_session("b")), None);
+        assert!(stated.missing(&usage, of_session("a")).is_some() && stated.missing(&usage, of_session("b")).is_none());
     }
 }

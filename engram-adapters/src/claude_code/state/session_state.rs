@@ -2,6 +2,7 @@
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Emitter, Fault};
+use engram_core::head::Head;
 use engram_core::text::DecodeBuffer;
 
 use super::dedup::Dedup;
@@ -73,16 +74,20 @@ pub struct Scratch {
 impl SessionState {
     /// The state before the first line.
     pub fn new(init: &SessionInit<'_>) -> Self {
-        let dialect = dialect(init.revision);
+        Self::before(init.head, dialect(init.revision), init.context.clone())
+    }
+
+    /// The state before the first line of a session that begins with this head.
+    pub fn before(head: &Head<'_>, dialect: Dialect, side_info: SideInfo) -> Self {
         SessionState {
             dialect: Restorable::new(dialect),
-            side_info: init.context.clone(),
+            side_info,
             last_stated: LastStated::default(),
             calls: OpenCalls::default(),
             dedup: Dedup::new(dialect),
             lines: ReadLines::default(),
             copies: HistoryCopies::new(dialect),
-            replay: ReplayDetector::new(init.head, dialect),
+            replay: ReplayDetector::new(head, dialect),
             sidechains: Sidechains::new(dialect),
             usage: PendingUsage::default(),
             prompts: PendingPrompts::default(),

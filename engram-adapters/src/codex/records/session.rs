@@ -1,36 +1,59 @@
 //! A session that is read record by record: the entry point from the pipeline.
 
-use engram_core::adapter::{Session, SideInfo};
+use engram_core::adapter::{Session, SessionInit, SideInfo};
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::shared::value::{StructuralIndex, parse};
+use crate::shared::by_session::{BySession, Ended};
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 use super::dispatch;
 use super::prompts::{self, Twin};
 use super::ts_document;
 use crate::codex::omissions;
 use crate::codex::results::end_result::emit_without_output;
+use crate::codex::revisions::EXEC_JSON;
 use crate::codex::source::cut_line::{is_cut_record, next_record};
 use crate::codex::state::session_state::SessionState;
 
 /// The name of a record that a kill cut.
 const CUT_RECORD: &str = "cut_record";
 
-/// One file under conversion.
+/// One file under conversion. Several runs may have printed to it, one after the other.
 pub struct CodexSession {
-    state: SessionState,
+    threads: BySession<SessionState>,
+    is_printed: bool,
     /// The values of the current line. Kept only to spare allocations.
     index: StructuralIndex,
 }
 
 impl CodexSession {
     /// A session before its first record.
-    pub fn new(side_info: &SideInfo) -> Self {
-        CodexSession { state: SessionState::new(side_info), index: StructuralIndex::default() }
+    pub fn new(init: &SessionInit<'_>) -> Self {
+        let begin = || SessionState::new(&SideInfo::default());
+        CodexSession {
+            threads: BySession::new(SessionState::new(init.context), begin),
+            is_printed: init.identity.schema == Some(EXEC_JSON),
+            index: StructuralIndex::default(),
+        }
     }
+}
+
+/// The thread that a run of `exec --json` names when it begins. Its other lines have no id: they belong to the run that began last.
+fn printed_thread(line: Value<'_>) -> Option<Text<'_>> {
+    text(line.first_member("thread_id")).filter(|_| raw_str(line.first_member("type")) == "thread.started")
+}
+
+/// Emits what no later record of a thread completes.
+fn finish(mut ended: Ended<SessionState>, out: &mut Emitter) -> Result<(), Fault> {
+    let state = &mut *ended.state;
+    prompts::release(state, || Twin::Unknown, out)?;
+    for (call_id, end) in state.pending_ends.take_all() {
+        emit_without_output(&end, &state.calls, &call_id, out)?;
+    }
+    Ok(())
 }
 
 impl Session for CodexSession {
@@ -39,30 +62,40 @@ impl Session for CodexSession {
             return dispatch::omitted("state");
         }
         let line = parse(text, &mut self.index)?;
-        let outcome = dispatch::convert_line(&mut self.state, line, out);
-        self.state.end_record(outcome.is_ok());
+        if let Some(thread) = printed_thread(line).filter(|_| self.is_printed).map(|id| id.decode_lossy()) {
+            // What a run prints leaves nothing open.
+            drop(self.threads.switch_to(&thread));
+            if self.threads.has_several() {
+                out.set_source(Some(&*thread), None);
+            }
+        }
+        let state = self.threads.current();
+        let outcome = dispatch::convert_line(state, line, out);
+        state.end_record(outcome.is_ok());
         outcome
     }
 
+    /// A rollout is one session, whatever was copied into it.
+    fn sessions_are_apart(&self) -> bool {
+        self.is_printed
+    }
+
     fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        ts_document::convert_document(&mut self.state, text, out)
+        ts_document::convert_document(self.threads.current(), text, out)
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        prompts::release(&mut self.state, || Twin::Unknown, out)?;
-        for (call_id, end) in self.state.pending_ends.take_all() {
-            emit_without_output(&end, &self.state.calls, &call_id, out)?;
-        }
-        Ok(())
+        self.threads.end_all().into_iter().try_for_each(|ended| finish(ended, out))
     }
 
     fn fragment(&mut self, text: &str, out: &mut Emitter) -> Option<Result<Outcome, Fault>> {
         let is_cut = is_cut_record(text);
-        if is_cut && !self.state.records.insert(text) {
+        let state = self.threads.current();
+        if is_cut && !state.records.insert(text) {
             return Some(Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule }));
         }
-        self.state.records.commit();
-        if let Err(fault) = prompts::release(&mut self.state, || Twin::Unknown, out) {
+        state.records.commit();
+        if let Err(fault) = prompts::release(state, || Twin::Unknown, out) {
             return Some(Err(fault));
         }
         is_cut.then(|| {

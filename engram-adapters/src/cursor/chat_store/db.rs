@@ -10,7 +10,7 @@ use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
 use super::export::{Chat, root_of_agent};
-use crate::cursor::hex::from_hex;
+use crate::cursor::fields::hex::from_hex;
 use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;

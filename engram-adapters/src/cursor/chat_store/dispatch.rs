@@ -10,7 +10,7 @@ use super::schema::Line;
 use super::state::ChatState;
 use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
-use crate::cursor::faults::absent;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::members;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};

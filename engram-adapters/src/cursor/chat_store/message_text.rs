@@ -6,7 +6,7 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::cursor::user_text::UserText;
+use crate::cursor::messages::user_text::UserText;
 use crate::shared::value::{is_true, non_empty_text};
 use crate::shared::view::view;
 

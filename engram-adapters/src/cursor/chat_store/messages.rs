@@ -9,13 +9,13 @@ use engram_core::text::Text;
 use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
 use super::schema::{Line, Message, Part, Step};
 use super::state::ChatState;
+use crate::cursor::fields::hex::from_hex;
 use crate::cursor::fields::{required, required_name, text_or_json};
-use crate::cursor::hex::from_hex;
+use crate::cursor::messages::user_text::UserText;
 use crate::cursor::messages::{emit_reasoning, message_outcome};
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
 use crate::cursor::tool_calls::result::emit_result;
 use crate::cursor::tools;
-use crate::cursor::user_text::UserText;
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 

@@ -2,7 +2,7 @@
 
 use engram_core::event::Author;
 
-use crate::cursor::written_files::WrittenFiles;
+use crate::cursor::edits::written_files::WrittenFiles;
 
 /// What a chat has shown so far.
 pub(super) struct ChatState {

@@ -7,7 +7,7 @@ use engram_core::text::Text;
 
 use super::schema::{Line, StepText};
 use super::state::ChatState;
-use crate::cursor::faults::absent;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::text_or_json;
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::cursor::tool_calls::call::emit_call;

@@ -12,7 +12,7 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::cursor::members;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{StructuralIndex, Value, parse, raw_str};
+use crate::shared::value::{StructuralIndex, parse, raw_str};
 
 /// Converts the payload of one step.
 type Handler = fn(&mut HookState, &Payload<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -46,30 +46,29 @@ static RECORDS: &[Route<Handler>] = &[
 const ENDS: &[&str] = &["stop", "sessionEnd", "sessionStart", "beforeSubmitPrompt"];
 
 /// Converts one payload.
-pub(super) fn convert(state: &mut HookState, source: &str, payload: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let payload = Payload::strict(payload, "")?;
-    let role = state.reads.role(&payload);
+pub(super) fn convert(state: &mut HookState, source: &str, payload: &Payload<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    let role = state.reads.role(payload);
     let step = raw_str(payload.hook_event_name());
     let location = out.location();
     // Reads that run side by side with a write that is under way may be the first halves of edits, too.
-    if (matches!(role, Role::Begins) || (role == Role::Other && !state.writes.has(&payload)))
+    if (matches!(role, Role::Begins) || (role == Role::Other && !state.writes.has(payload)))
         && emit_settled(state, ENDS.contains(&step), out)?
     {
         out.attribute_to(location, RecordHeader::default());
     }
-    begin_record(&payload, out)?;
+    begin_record(payload, out)?;
     let action = Route::find(RECORDS, step).ok_or_else(|| Fault::unrecognized(step))?;
     members::check(step, payload.object(), out)?;
-    let now = state.facts.facts_of(&payload);
-    let has_new_facts = state.facts.emit_changed(&now, &payload, out)?;
+    let now = state.facts.facts_of(payload);
+    let has_new_facts = state.facts.emit_changed(&now, payload, out)?;
     let outcome = match (role, action) {
         (Role::Begins | Role::BelongsTo(_), _) => {
             let held = HeldPayload { source: source.to_owned(), location, is_mapped: has_new_facts };
-            hold(state, role, &payload, held, out)?
+            hold(state, role, payload, held, out)?
         }
         (_, Action::Convert(handler)) => {
-            let outcome = handler(state, &payload, out)?;
-            begin_write(state, role, step, &payload);
+            let outcome = handler(state, payload, out)?;
+            begin_write(state, role, step, payload);
             outcome
         }
         (_, Action::Omit) => omitted(step)?,

@@ -10,10 +10,10 @@ use super::events::emit_notice;
 use super::open_writes::{Before, OpenWrite};
 use super::schema::Payload;
 use super::state::HookState;
-use crate::cursor::faults::absent;
+use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
+use crate::cursor::edits::written_files::WrittenFiles;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::required_name;
-use crate::cursor::file_edits::{set_snippets, whole_file_edits};
-use crate::cursor::written_files::WrittenFiles;
 use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// The whole file that is about to be read: its hash. Another step shows whether it was read.

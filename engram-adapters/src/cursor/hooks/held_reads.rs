@@ -22,6 +22,7 @@ pub(super) struct HeldReads {
 pub(super) struct HeldRead {
     id: String,
     file: String,
+    generation: String,
     /// True if it has ended.
     has_ended: bool,
     /// The content of the file, if a payload had it.
@@ -62,7 +63,9 @@ impl HeldReads {
         let id = decoded_non_empty(payload.tool_use_id());
         let at = || self.held.iter().position(|read| Some(read.id.as_str()) == id.as_deref());
         let file = || decoded(payload.file_path());
-        let reads_file = || self.held.iter().rposition(|read| !read.has_ended && Some(read.file.as_str()) == file().as_deref());
+        let generation = || decoded(payload.generation_id()).unwrap_or_default();
+        let is_open = |read: &HeldRead| !read.has_ended && read.generation == generation();
+        let reads_file = || self.held.iter().rposition(|read| is_open(read) && Some(read.file.as_str()) == file().as_deref());
         match (step, tool) {
             ("preToolUse", "Read") if id.is_some() && at().is_none() => Role::Begins,
             ("preToolUse", tool) if tool != "Read" => at().map_or(Role::Other, Role::Contains),
@@ -79,6 +82,7 @@ impl HeldReads {
         self.held.push(HeldRead {
             id: text(payload.tool_use_id()),
             file: text(file),
+            generation: text(payload.generation_id()),
             has_ended: false,
             content: None,
             is_missing: false,

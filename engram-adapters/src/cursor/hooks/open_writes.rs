@@ -31,6 +31,7 @@ pub(super) struct OpenWrite {
     pub(super) id: String,
     /// The file.
     pub(super) file: String,
+    generation: String,
     /// What the file was before.
     pub(super) before: Before,
     /// The text that is written.
@@ -49,16 +50,19 @@ impl OpenWrites {
         self.open.push(OpenWrite {
             id: decoded(payload.tool_use_id()).unwrap_or_default().into_owned(),
             file: input("file_path").unwrap_or_default(),
+            generation: decoded(payload.generation_id()).unwrap_or_default().into_owned(),
             before,
             after: input("content"),
             is_emitted: false,
         });
     }
 
-    /// The write that a payload about a file belongs to: by its id, else by the file.
+    /// The write that a payload about a file belongs to: by its id, else by the file and the generation.
     pub(super) fn of(&mut self, payload: &Payload<'_>) -> Option<&mut OpenWrite> {
         let (id, file) = (decoded_non_empty(payload.tool_use_id()), decoded(payload.file_path()));
-        let is_it = |write: &OpenWrite| id.as_deref().map_or(Some(write.file.as_str()) == file.as_deref(), |id| write.id == id);
+        let generation = decoded(payload.generation_id()).unwrap_or_default();
+        let is_of_file = |write: &OpenWrite| Some(write.file.as_str()) == file.as_deref() && write.generation == generation;
+        let is_it = |write: &OpenWrite| id.as_deref().map_or_else(|| is_of_file(write), |id| write.id == id);
         self.open.iter_mut().rev().find(|write| is_it(write))
     }
 

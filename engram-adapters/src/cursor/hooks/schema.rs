@@ -7,6 +7,8 @@ view! {
     Payload {
         hook_event_name: "hook_event_name" Any,
         conversation_id: "conversation_id" Any,
+        /// The turn, or for some steps the conversation again. All steps of a call have the same.
+        generation_id: "generation_id" Any,
         cursor_version: "cursor_version" Any,
         model: "model" Any,
         /// The model by its id. `model` may be a name for people, or a placeholder.

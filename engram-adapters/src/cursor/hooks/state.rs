@@ -1,12 +1,12 @@
-//! What a hook log has shown so far.
+//! What a hook log has shown so far of one conversation.
 
 use super::call_inputs::CallInputs;
 use super::held_reads::HeldReads;
 use super::open_writes::OpenWrites;
 use super::session_facts::LastFacts;
-use crate::cursor::written_files::WrittenFiles;
+use crate::cursor::edits::written_files::WrittenFiles;
 
-/// What a hook log has shown so far.
+/// What a hook log has shown so far of one conversation.
 #[derive(Default)]
 pub(super) struct HookState {
     pub(super) facts: LastFacts,

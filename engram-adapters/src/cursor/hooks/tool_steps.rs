@@ -12,8 +12,8 @@ use super::files::emit_whole_file;
 use super::open_writes::OpenWrite;
 use super::schema::Payload;
 use super::state::HookState;
+use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::fields::{decoded, required_name, text_or_json};
-use crate::cursor::file_edits::set_snippets;
 use crate::cursor::tools;
 use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
 use crate::shared::view::view;
@@ -32,19 +32,21 @@ pub(super) fn result(state: &mut HookState, payload: &Payload<'_>, out: &mut Emi
     let parsed = output.as_deref().and_then(|output| parse(output, &mut index).ok());
     let returned = Output::lenient_opt(payload.tool_output().filter(|output| output.is_object()).or(parsed));
     let is_shell = returned.exit_code().is_some() && returned.output().is_some();
-    let status = if is_true(returned.is_error()) || integer(returned.exit_code()).is_some_and(|exit| exit != 0) {
-        Status::Error
-    } else {
-        Status::Ok
-    };
+    let has_failed = is_true(returned.is_error()) || integer(returned.exit_code()).is_some_and(|exit| exit != 0);
+    let status = if has_failed { Some(Status::Error) } else { Some(Status::Ok).filter(|_| states_outcome(payload, &returned)) };
     let stdout = if is_shell { text(returned.output()) } else { text_or_json(payload.tool_output()) };
-    let result = ToolResult { status: Some(status), exit: integer(returned.exit_code()), stdout, ..ToolResult::default() };
+    let result = ToolResult { status, exit: integer(returned.exit_code()), stdout, ..ToolResult::default() };
     emit_result(state, payload, result, out)?;
     let write = state.writes.end(payload.tool_use_id());
-    if status == Status::Ok {
+    if status == Some(Status::Ok) {
         emit_code(state, payload, write, out)?;
     }
     Ok(Outcome::Mapped)
+}
+
+/// False for what has the place of an MCP server's result and is none: the harness runs this hook also where there is no such server.
+fn states_outcome(payload: &Payload<'_>, returned: &Output<'_>) -> bool {
+    !raw_str(payload.tool_name()).starts_with("MCP:") || returned.is_error().is_some()
 }
 
 /// The edit or read that a successful call proves.

@@ -5,8 +5,8 @@ use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Seq, Stat
 use engram_core::text::Text;
 
 use super::schema::{Line, Params, ResultFields, ToolFormerData};
+use crate::cursor::edits::file_edits::whole_file_edits;
 use crate::cursor::fields::{decoded, text_or_json};
-use crate::cursor::file_edits::whole_file_edits;
 use crate::cursor::members;
 use crate::cursor::tools;
 use crate::shared::value::{StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};

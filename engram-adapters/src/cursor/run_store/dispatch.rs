@@ -7,7 +7,7 @@ use engram_core::text::Text;
 
 use super::facts::{emit_agent, emit_end, emit_run, emit_usage, end, tokens};
 use super::schema::{Agent, Event, Line, Run, time};
-use crate::cursor::faults::absent;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, decoded_non_empty, required, text_or_json};
 use crate::cursor::members::{self, form};
 use crate::cursor::sdk_messages::schema::Message;

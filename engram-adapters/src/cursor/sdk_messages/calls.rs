@@ -7,8 +7,8 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{CallResult, Message, Returned};
+use crate::cursor::edits::file_edits::diff_edits;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
-use crate::cursor::file_edits::diff_edits;
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::spans::{hash_and_anchors, line_count};

@@ -9,7 +9,7 @@ use super::calls::Calls;
 use super::pieces::{PieceOf, Pieces};
 use super::schema::{Content, Message, Part};
 use super::source::SourceForm;
-use crate::cursor::faults::absent;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, decoded_non_empty, required};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
 use crate::cursor::run_store::schema::RunUsage;

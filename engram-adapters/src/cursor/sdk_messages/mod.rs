@@ -12,20 +12,23 @@ use engram_core::ledger::Outcome;
 
 pub(super) use convert::{MessageRecord, SdkMessages, rows};
 
+use crate::cursor::fields::decoded_non_empty;
 use crate::cursor::members::{self, form};
+use crate::shared::by_session::{BySession, Ended};
 use crate::shared::value::{StructuralIndex, parse, raw_str};
 use schema::Message;
 use source::SourceForm;
 
-/// The converter of a message stream: one message per line.
+/// The converter of a message stream: one message per line. A program may run several agents and print the messages of all.
 pub(super) struct MessageStream {
-    messages: SdkMessages,
+    agents: BySession<SdkMessages>,
     index: StructuralIndex,
 }
 
 impl Default for MessageStream {
     fn default() -> Self {
-        MessageStream { messages: SdkMessages::new(SourceForm::Stream), index: StructuralIndex::default() }
+        let begin = || SdkMessages::new(SourceForm::Stream);
+        MessageStream { agents: BySession::new(begin(), begin), index: StructuralIndex::default() }
     }
 }
 
@@ -34,14 +37,34 @@ impl Session for MessageStream {
         let value = parse(source, &mut self.index)?;
         let message = Message::strict(value, "")?;
         let record = MessageRecord { message, header: RecordHeader::default() };
-        self.messages.begin(&record, out)?;
+        if let Some(agent) = decoded_non_empty(message.agent_id())
+            && let Some(ended) = self.agents.switch_to(&agent)
+        {
+            let location = out.location();
+            finish(ended, out)?;
+            out.attribute_to(location, RecordHeader::default());
+        }
+        let messages = self.agents.current();
+        messages.begin(&record, out)?;
         if rows().contains(&raw_str(message.kind())) {
             members::check_chosen(raw_str(message.kind()), value, Pointer::Root, form::MESSAGES, out)?;
         }
-        self.messages.convert(&record, out)
+        messages.convert(&record, out)
+    }
+
+    fn sessions_are_apart(&self) -> bool {
+        true
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.messages.finish(out)
+        self.agents.end_all().into_iter().try_for_each(|ended| finish(ended, out))
     }
+}
+
+/// Emits the text of an agent that no later message has ended.
+fn finish(mut ended: Ended<SdkMessages>, out: &mut Emitter) -> Result<(), Fault> {
+    if let Some(id) = &ended.id {
+        out.set_source(Some(id), None);
+    }
+    ended.state.finish(out)
 }

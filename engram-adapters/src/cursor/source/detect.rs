@@ -8,7 +8,7 @@ use engram_core::head::Head;
 use super::form::Form;
 use super::marks::{Line, is_reordered_transcript_document, is_transcript_document, line_mark, may_have_mark};
 use crate::cursor::fields::{decoded, decoded_non_empty, time_of_millis};
-use crate::cursor::prompt_timestamp::prompt_time;
+use crate::cursor::messages::prompt_timestamp::prompt_time;
 use crate::shared::document::whole_document;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, parse};

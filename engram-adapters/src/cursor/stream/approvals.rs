@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use super::schema::{Answer, Question, Record};
 use super::state::StreamState;
 use super::state::pending_approvals::{PendingApprovals, UnclaimedArgs};
-use crate::cursor::faults::{absent, within_member};
+use crate::cursor::fields::faults::{absent, within_member};
 use crate::cursor::fields::required;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 

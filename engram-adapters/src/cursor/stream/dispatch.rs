@@ -10,7 +10,7 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded_non_empty, time_of_millis};
 use crate::cursor::members::{self, form};
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, raw_str};
+use crate::shared::value::raw_str;
 
 /// Converts a record of one type.
 type Handler = fn(&mut StreamState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
@@ -41,8 +41,7 @@ fn row(kind: &str, subtype: &str) -> Option<&'static Route<Handler>> {
 }
 
 /// Converts one line.
-pub(super) fn convert(state: &mut StreamState, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-    let line = Line::strict(line, "")?;
+pub(super) fn convert(state: &mut StreamState, line: Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let time = time_of_millis(line.timestamp_ms());
     let record = Record { line, header: RecordHeader { t: time.as_deref(), ..RecordHeader::default() } };
     let (kind, subtype) = (raw_str(line.kind()), raw_str(line.subtype()));

@@ -9,7 +9,7 @@ use super::schema::{Record, TurnUsage};
 use super::state::StreamState;
 use super::state::partial_text::PartialKind;
 use crate::cursor::descriptor::omitted;
-use crate::cursor::faults::absent;
+use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, text_or_json};
 use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 

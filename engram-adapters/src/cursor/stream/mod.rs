@@ -9,20 +9,28 @@ mod state;
 mod tool_calls;
 
 use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::ledger::Outcome;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
+use schema::Line;
 use state::StreamState;
 
+use crate::cursor::fields::decoded_non_empty;
+use crate::shared::by_session::{BySession, Ended};
 use crate::shared::value::{StructuralIndex, parse};
 
-/// The converter of one capture.
-#[derive(Default)]
+/// The converter of one capture. Several processes may have written to it.
 pub(super) struct Stream {
-    state: StreamState,
+    sessions: BySession<StreamState>,
     index: StructuralIndex,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Stream { sessions: BySession::new(StreamState::default(), StreamState::default), index: StructuralIndex::default() }
+    }
 }
 
 impl Session for Stream {
@@ -30,7 +38,19 @@ impl Session for Stream {
         if notices::is_error_output(source) {
             return notices::error_output(source, out);
         }
-        dispatch::convert(&mut self.state, parse(source, &mut self.index)?, out)
+        let line = Line::strict(parse(source, &mut self.index)?, "")?;
+        if let Some(session) = decoded_non_empty(line.session_id())
+            && let Some(ended) = self.sessions.switch_to(&session)
+        {
+            let location = out.location();
+            finish(ended, out)?;
+            out.attribute_to(location, RecordHeader::default());
+        }
+        dispatch::convert(self.sessions.current(), line, out)
+    }
+
+    fn sessions_are_apart(&self) -> bool {
+        true
     }
 
     fn repeats_are_exact(&self) -> bool {
@@ -38,7 +58,15 @@ impl Session for Stream {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.state.partial_text.flush(out)?;
-        approvals::emit_unclaimed(&mut self.state.approvals, out)
+        self.sessions.end_all().into_iter().try_for_each(|ended| finish(ended, out))
     }
+}
+
+/// Emits what the lines of a session have left open.
+fn finish(mut ended: Ended<StreamState>, out: &mut Emitter) -> Result<(), Fault> {
+    if let Some(id) = &ended.id {
+        out.set_source(Some(id), None);
+    }
+    ended.state.partial_text.flush(out)?;
+    approvals::emit_unclaimed(&mut ended.state.approvals, out)
 }

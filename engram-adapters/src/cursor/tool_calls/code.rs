@@ -8,9 +8,9 @@ use engram_core::hash::Hash;
 
 use super::payload::CallRecord;
 use super::result_fields::ResultFields;
+use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
+use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::unsigned;
-use crate::cursor::file_edits::{set_snippets, whole_file_edits};
-use crate::cursor::written_files::WrittenFiles;
 use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
 use crate::shared::value::{non_empty_text, text};
 

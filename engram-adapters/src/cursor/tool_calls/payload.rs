@@ -3,8 +3,8 @@
 use engram_core::emit::{Fault, Pointer};
 use engram_core::text::Text;
 
-use crate::cursor::faults::within_member;
 use crate::cursor::fields::decoded;
+use crate::cursor::fields::faults::within_member;
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str};
 use crate::shared::view::view;
 

@@ -8,8 +8,8 @@ use super::code::{emit_delete, emit_edit, emit_nothing, emit_read, emit_write};
 use super::output;
 use super::payload::CallRecord;
 use super::result_fields::ResultFields;
-use crate::cursor::faults::{absent, within_member};
-use crate::cursor::written_files::WrittenFiles;
+use crate::cursor::edits::written_files::WrittenFiles;
+use crate::cursor::fields::faults::{absent, within_member};
 
 /// What is read from the result of a successful call.
 struct ResultRoute {

@@ -4,7 +4,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
 use engram_core::text::Text;
 
-use crate::cursor::file_edits::set_snippets;
+use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::members;
 use crate::cursor::tools;
 use crate::shared::value::{Field, Value, non_empty_text, text};

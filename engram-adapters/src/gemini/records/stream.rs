@@ -11,6 +11,7 @@ use crate::gemini::members;
 use crate::gemini::schema::{ModelStats, StreamLine, raw};
 use crate::gemini::state::session_state::SessionState;
 use crate::gemini::tools::TOOLS;
+use crate::shared::by_session::BySession;
 use crate::shared::route::{Action, Route};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
@@ -33,6 +34,21 @@ const PIECE: &str = "message/assistant";
 /// Emits the answer that has been printed so far.
 pub(super) fn end_answer(state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
     state.answer.end(PIECE, rule::PIECE, out)
+}
+
+/// Goes to the session that a run names when it begins. The other lines have no id: they belong to the run that began last.
+pub(super) fn begin_run(sessions: &mut BySession<SessionState>, value: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let line = StreamLine::strict(value, "")?;
+    let Some(id) = text(line.session_id()).filter(|_| raw_str(line.kind()) == "init").map(|id| id.decode_lossy()) else { return Ok(()) };
+    if !sessions.is_current(&id) {
+        end_answer(sessions.current(), out)?;
+        // The answer was all that waited for a later line.
+        drop(sessions.switch_to(&id));
+        if sessions.has_several() {
+            out.set_source(Some(&*id), None);
+        }
+    }
+    Ok(())
 }
 
 /// Converts a line.

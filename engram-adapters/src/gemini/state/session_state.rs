@@ -36,10 +36,15 @@ pub struct SessionState {
 impl SessionState {
     /// The state before the first record.
     pub fn new(form: Form, init: &SessionInit<'_>) -> Self {
+        Self::of_session(form, init.identity.session_id.clone(), init.context.clone())
+    }
+
+    /// The state before the first record of this session.
+    pub fn of_session(form: Form, session_id: Option<String>, side_info: SideInfo) -> Self {
         SessionState {
             form,
-            side_info: init.context.clone(),
-            session: CurrentSession::new(init.identity.session_id.clone()),
+            side_info,
+            session: CurrentSession::new(session_id),
             last_stated: LastStated::default(),
             dedup: Dedup::new(form),
             rewrites: HistoryRewrites::default(),

@@ -37,13 +37,18 @@ pub struct SessionState {
 impl SessionState {
     /// The state before the first record.
     pub fn new(init: &SessionInit<'_>) -> Self {
+        Self::of_dialect(dialect(init.identity), init.context.clone())
+    }
+
+    /// The state before the first record of a session in this dialect.
+    pub fn of_dialect(dialect: Dialect, side_info: SideInfo) -> Self {
         SessionState {
-            dialect: dialect(init.identity),
-            side_info: init.context.clone(),
+            dialect,
             replay: ReplayTracker::default(),
             revert: Revert::default(),
             prompt_author: Author::Person,
-            later_calls: LaterCalls::new(init.context.later_calls.clone()),
+            later_calls: LaterCalls::new(side_info.later_calls.clone()),
+            side_info,
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),
             read: RecordFacts::default(),

@@ -17,7 +17,7 @@ use crate::claude_code::records::session_meta::{begin_record, check_repeated};
 use crate::claude_code::schema::Line;
 use crate::shared::record_facts::Repetition;
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
@@ -54,9 +54,7 @@ pub(in crate::claude_code::records) fn rows() -> impl Iterator<Item = (&'static 
 }
 
 /// Converts one printed line.
-pub(super) fn line(state: &mut StreamState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let mut printed = Printed::default();
-    printed.strict_into(value, "")?;
+pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let is_conversation = matches!(raw_str(printed.kind()), "assistant" | "user");
     if let Some(message) = printed.message().filter(|message| is_conversation && !message.is_object()) {
         return Err(Fault::malformed("/message", "an object", message.raw()));

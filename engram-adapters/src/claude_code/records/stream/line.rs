@@ -1,9 +1,11 @@
 //! One printed line, also in the form of a line of a transcript, and what later lines need of it.
 
-use engram_core::adapter::SessionInit;
+use engram_core::adapter::SideInfo;
 use engram_core::emit::Emitter;
+use engram_core::head::Head;
 
 use crate::claude_code::record::Record;
+use crate::claude_code::revisions::Dialect;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::restorable::Restorable;
 use crate::shared::seen_set::SeenSet;
@@ -51,9 +53,13 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// The state before the first line.
-    pub fn new(init: &SessionInit<'_>) -> Self {
-        StreamState { session: SessionState::new(init), agents: SeenSet::default(), last_text: Restorable::default() }
+    /// The state before the first line. A capture has no copied history, for which the state of a transcript looks at the head.
+    pub fn new(dialect: Dialect, side_info: SideInfo) -> Self {
+        StreamState {
+            session: SessionState::before(&Head::new(&[], true), dialect, side_info),
+            agents: SeenSet::default(),
+            last_text: Restorable::default(),
+        }
     }
 
     /// Ends a record. What a malformed one has changed is restored.

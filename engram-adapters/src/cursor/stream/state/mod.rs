@@ -8,7 +8,7 @@ use partial_text::PartialText;
 use pending_approvals::PendingApprovals;
 use started_calls::StartedCalls;
 
-use crate::cursor::written_files::WrittenFiles;
+use crate::cursor::edits::written_files::WrittenFiles;
 
 /// What is kept from line to line. Each part keeps its own fields private.
 #[derive(Default)]

@@ -5,12 +5,12 @@ use engram_core::emit::{Fault, Pointer};
 use crate::shared::value::{Field, Value};
 
 /// The fault of a field at `place` that is absent or not of the expected type.
-pub(super) fn absent(place: Pointer<'_>, expected: &'static str, field: Field<'_>) -> Fault {
+pub(in crate::cursor) fn absent(place: Pointer<'_>, expected: &'static str, field: Field<'_>) -> Fault {
     Fault::malformed(place.to_string(), expected, field.map_or("nothing", Value::raw))
 }
 
 /// A fault found inside the member `name` of the object at `place`.
-pub(super) fn within_member(place: &str, name: &str, fault: Fault) -> Fault {
+pub(in crate::cursor) fn within_member(place: &str, name: &str, fault: Fault) -> Fault {
     let segment = name.replace('~', "~0").replace('/', "~1");
     fault.within(Pointer::Member(place, &segment))
 }

@@ -60,20 +60,20 @@ enum Part<'t> {
 }
 
 /// A text with the role of the user, and what else its message states.
-pub(super) struct UserText<'a> {
+pub(in crate::cursor) struct UserText<'a> {
     /// The text.
-    pub(super) text: Text<'a>,
+    pub(in crate::cursor) text: Text<'a>,
     /// Who wrote the words in it.
-    pub(super) by: Author,
+    pub(in crate::cursor) by: Author,
     /// The id of its record.
-    pub(super) id: Option<Text<'a>>,
+    pub(in crate::cursor) id: Option<Text<'a>>,
     /// Its place.
-    pub(super) pointer: Pointer<'a>,
+    pub(in crate::cursor) pointer: Pointer<'a>,
 }
 
 impl UserText<'_> {
     /// Emits the words, with the attachments of their message, and the sections. Returns the number of events.
-    pub(super) fn emit(&self, attachments: &mut Vec<Attachment<'_>>, out: &mut Emitter) -> Result<usize, Fault> {
+    pub(in crate::cursor) fn emit(&self, attachments: &mut Vec<Attachment<'_>>, out: &mut Emitter) -> Result<usize, Fault> {
         // Parts of a text with half a character could not be written as the source has them.
         let Ok(decoded) = self.text.decode() else { return self.emit_words(self.text, mem::take(attachments), out) };
         if let Some(time) = prompt_time(&decoded) {
@@ -112,7 +112,7 @@ impl UserText<'_> {
 }
 
 /// The words in a text, without the sections around them.
-pub(super) fn words_of(text: &str) -> &str {
+pub(in crate::cursor) fn words_of(text: &str) -> &str {
     let words = parts(text).into_iter().find_map(|part| if let Part::Words(words) = part { Some(words) } else { None });
     words.unwrap_or(text)
 }

@@ -5,14 +5,14 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
 /// A line at the beginning of a text that replaces an image or a file of the prompt.
-pub(super) fn placeholder(text: &str) -> Option<(&str, &str)> {
+pub(in crate::cursor) fn placeholder(text: &str) -> Option<(&str, &str)> {
     let (line, rest) = text.split_once('\n')?;
     (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))
 }
 
 /// The time at the beginning of a prompt, in the tape's form. It is local time with its offset, to the minute:
 /// `<timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>` (command line 2026.09.28).
-pub(super) fn prompt_time(prompt: &str) -> Option<String> {
+pub(in crate::cursor) fn prompt_time(prompt: &str) -> Option<String> {
     let mut prompt = prompt;
     while let Some((_, rest)) = placeholder(prompt) {
         prompt = rest;

@@ -1,13 +1,16 @@
 //! How fields are read that all of Cursor's formats have: text, JSON that may be text, and times in milliseconds.
 
+pub(super) mod faults;
+pub(super) mod hex;
+
 use std::borrow::Cow;
 
 use engram_core::emit::{Fault, Pointer};
 use engram_core::text::Text;
 
-use super::faults::absent;
 use crate::shared::time;
 use crate::shared::value::{Field, Value, non_empty_text, text};
+use faults::absent;
 
 /// The decoded text of a field, if it is a string.
 pub(super) fn decoded(field: Field<'_>) -> Option<Cow<'_, str>> {

@@ -16,7 +16,7 @@ fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
 
 /// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
 /// changed, which the log does not have), nothing is known but the file.
-pub(super) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Text<'_>>, after: Option<Text<'_>>) {
+pub(in crate::cursor) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Text<'_>>, after: Option<Text<'_>>) {
     let (old, new) = (snippet(before), snippet(after));
     if old.0.is_some() && old.0 == new.0 {
         return;
@@ -35,7 +35,7 @@ fn lines(text: Text<'_>) -> u64 {
 
 /// The edits of one call by the whole file before and after it: one per changed span if a diff separates them. None if nothing changed.
 /// Without the text before, the file is new.
-pub(super) fn whole_file_edits<'a>(
+pub(in crate::cursor) fn whole_file_edits<'a>(
     mut edit: CodeEdit<'a>,
     before: Option<Text<'_>>,
     after: Text<'_>,
@@ -66,7 +66,7 @@ pub(super) fn whole_file_edits<'a>(
 
 /// The edits that a rendered diff shows, one per changed run of lines. Without a diff that is one, or where the lines are the same on both
 /// sides (a final line end was added or removed), only the file is known.
-pub(super) fn diff_edits<'a>(edit: CodeEdit<'a>, diff: Option<&str>) -> Vec<CodeEdit<'a>> {
+pub(in crate::cursor) fn diff_edits<'a>(edit: CodeEdit<'a>, diff: Option<&str>) -> Vec<CodeEdit<'a>> {
     let runs = diff.and_then(|diff| unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>()));
     let runs = runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
     runs.map_or_else(|| vec![edit.clone()], |runs| runs.iter().map(|run| run.edit(&edit)).collect())

@@ -10,14 +10,14 @@ const MAX_FILES: usize = 4096;
 
 /// The files that the harness created, with the hash of what it wrote last.
 #[derive(Default)]
-pub(super) struct WrittenFiles {
+pub(in crate::cursor) struct WrittenFiles {
     texts: KeyMap<Hash>,
 }
 
 impl WrittenFiles {
     /// Keeps the hashes of whole files of one call's edits where the text before is what the harness wrote itself, and leaves them out
     /// elsewhere.
-    pub(super) fn settle(&mut self, edits: &mut [CodeEdit<'_>]) {
+    pub(in crate::cursor) fn settle(&mut self, edits: &mut [CodeEdit<'_>]) {
         let Some(first) = edits.first() else { return };
         let (key, op) = (hash64(&*first.file.decode_lossy()), first.op);
         let (before, after) = (first.file_before_hash, first.file_after_hash);

@@ -1,7 +1,7 @@
 //! Bytes as hex digits, in which stores keep records and images.
 
 /// The bytes of hex digits. None if the text is anything else.
-pub(super) fn from_hex(hex: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::cursor) fn from_hex(hex: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = hex.chunks_exact(2);
     if !pairs.remainder().is_empty() {

@@ -1,11 +1,14 @@
 //! Prompts, answers and reasoning: shared by transcripts, chat stores and the editor's stores.
 
+pub(super) mod prompt_timestamp;
+pub(super) mod user_text;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Author, Channel, MsgOut};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::user_text::UserText;
+use user_text::UserText;
 
 /// The outcome of a message that gave `events` events. No known version writes a message that gives none.
 pub(super) fn message_outcome(events: usize) -> Result<Outcome, Fault> {
