@@ -7,10 +7,10 @@ use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
-use crate::input::UnreadableLine;
 use crate::input::head::{Head, first_value, is_blank};
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
+use crate::input::{OriginalRecord, UnreadableLine};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -127,7 +127,8 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
-    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default) };
+    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default), original: None };
+    input.discard_head();
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
@@ -194,6 +195,8 @@ struct Run<'s> {
     complete: bool,
     /// The records to which later ones are compared, if the session asks for it.
     repeats: Option<Repeats>,
+    /// The current line as it was, if it was rewritten.
+    original: Option<OriginalRecord>,
 }
 
 impl Run<'_> {
@@ -226,6 +229,7 @@ impl Run<'_> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
+            self.original = line.original;
             match line.text {
                 Ok(text) => self.line(session, text, number, line.terminated)?,
                 Err(unreadable) => self.unreadable_line(session, *unreadable, number, line.terminated)?,
@@ -317,7 +321,7 @@ impl Run<'_> {
     /// Counts a record that is an exact repeat. It does not reach the session.
     #[inline]
     fn omit_repeat(&mut self, text: &str) -> bool {
-        let is_repeat = self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text));
+        let is_repeat = self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text, self.original.as_ref()));
         if is_repeat {
             self.out.settle_repeat(text);
         }
@@ -335,7 +339,7 @@ impl Run<'_> {
                 if let Some(repeats) = self.repeats.as_mut().filter(|_| self.out.is_identified())
                     && !matches!(outcome, Outcome::Duplicate { .. })
                 {
-                    repeats.insert(text);
+                    repeats.insert(text, self.original.as_ref());
                 }
                 self.out.settle(outcome);
                 self.out.take_error().map_or(Ok(()), Err)
@@ -350,7 +354,10 @@ impl Run<'_> {
             Fault::Json(error) => Fault::malformed("", "fields of the expected types", &error.to_string()),
             fault => fault,
         };
-        self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
+        self.out.set_original(self.original);
+        let settled = self.out.settle_fault(fault, text);
+        self.out.set_original(None);
+        settled.map_err(|fault| self.error(fault))
     }
 
     /// The artifact ends inside the current record.
