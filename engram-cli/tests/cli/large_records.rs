@@ -20,7 +20,8 @@ fn with_large_text(log: &Path, mark: &str, piece: &str) -> NamedTempFile {
     let text = fs::read_to_string(log).unwrap();
     let (before, after) = text.split_once(mark).unwrap();
     let mut file = NamedTempFile::new().unwrap();
-    for part in [before, mark, &piece.repeat(TEXT_BYTES / piece.len()), after] {
+    let large = piece.repeat(TEXT_BYTES / piece.len());
+    for part in [before, mark, large.as_str(), after] {
         file.write_all(part.as_bytes()).unwrap();
     }
     file

@@ -294,7 +294,7 @@ fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: 
 }
 
 fn describe_run(edit: &mut CodeEdit<'_>, run: &ChangedRun<'_>) {
-    let range = |first: u64, lines: &[&str]| Range { first, last: first + lines.len() as u64 - 1 };
+    let range = |first: u64, lines: &[&str]| Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
     edit.before_range = Some(range(run.before_first, &run.before));
     edit.after_range = Some(range(run.after_first, &run.after));
     describe_before(edit, &run.before.join("\n"));
