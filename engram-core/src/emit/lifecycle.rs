@@ -121,14 +121,19 @@ impl Emitter<'_> {
         self.original = original;
     }
 
+    /// Size and hash of a record or block, as the log has it.
+    fn size_and_hash(&self, raw: &str) -> (u64, Hash) {
+        self.original.map_or_else(|| (raw.len() as u64, Hash::of_bytes(raw.as_bytes())), |original| (original.bytes, original.hash))
+    }
+
     /// Keeps a record that the adapter does not know or cannot read.
     fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         match fault {
             Fault::Fatal(_) => Err(fault),
-            Fault::Limit(_) => match self.original {
-                Some(original) => self.oversize(original.bytes, original.hash),
-                None => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),
-            },
+            Fault::Limit(_) => {
+                let (bytes, hash) = self.size_and_hash(raw);
+                self.oversize(bytes, hash)
+            }
             Fault::Unrecognized { name } => {
                 self.emit_unrecognized(&name, raw, Pointer::Root)?;
                 self.ledger.unrecognized(&name);
@@ -172,7 +177,8 @@ impl Emitter<'_> {
     fn emit_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
         if is_json && nests_deeper(raw, self.limits.nesting) {
-            return self.emit_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
+            let (bytes, hash) = self.size_and_hash(raw);
+            return self.emit_oversize(bytes, hash, name);
         }
         let text = if is_json { None } else { Some(Text::Plain(raw)) };
         let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(raw).filter(|_| is_json), text, ..Unrecognized::default() };
