@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 mod constructs;
 #[path = "growth/databases.rs"]
 mod databases;
+#[path = "growth/edits.rs"]
+mod edits;
 
 /// One thing that a log can have any number of.
 struct Construct {
@@ -33,7 +35,7 @@ const DOUBLINGS: u32 = 8;
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     println!("{:<44} {:>9} {:>9} {:>9} {:>9}", "construct", "n", "s", "s at 2n", "exponent");
-    for construct in constructs::ALL.iter().chain(databases::ALL) {
+    for construct in constructs::ALL.iter().chain(edits::ALL).chain(databases::ALL) {
         if wanted.is_empty() || wanted.iter().any(|name| construct.name.contains(name.as_str())) {
             measure(construct);
         }

@@ -7,10 +7,10 @@ use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
-use crate::input::UnreadableLine;
 use crate::input::head::{Head, first_value, is_blank};
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
+use crate::input::{OriginalRecord, UnreadableLine};
 use crate::ledger::{Ledger, Outcome};
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -128,7 +128,8 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
     out.set_apart(session.sessions_are_apart());
-    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default) };
+    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default), original: None };
+    input.discard_head();
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);
@@ -195,6 +196,8 @@ struct Run<'s> {
     complete: bool,
     /// The records to which later ones are compared, if the session asks for it.
     repeats: Option<Repeats>,
+    /// The current line as it was, if it was rewritten.
+    original: Option<OriginalRecord>,
 }
 
 impl Run<'_> {
@@ -227,6 +230,7 @@ impl Run<'_> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
+            self.original = line.original;
             match line.text {
                 Ok(text) => self.line(session, text, number, line.terminated)?,
                 Err(unreadable) => self.unreadable_line(session, *unreadable, number, line.terminated)?,
@@ -318,7 +322,7 @@ impl Run<'_> {
     /// Counts a record that is an exact repeat. It does not reach the session.
     #[inline]
     fn omit_repeat(&mut self, text: &str) -> bool {
-        let is_repeat = self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text));
+        let is_repeat = self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text, self.original.as_ref()));
         if is_repeat {
             self.out.settle_repeat(text);
         }
@@ -336,7 +340,7 @@ impl Run<'_> {
                 if let Some(repeats) = self.repeats.as_mut().filter(|_| self.out.is_identified())
                     && !matches!(outcome, Outcome::Duplicate { .. })
                 {
-                    repeats.insert(text);
+                    repeats.insert(text, self.original.as_ref());
                 }
                 self.out.settle(outcome);
                 self.out.take_error().map_or(Ok(()), Err)
@@ -351,7 +355,10 @@ impl Run<'_> {
             Fault::Json(error) => Fault::malformed("", "fields of the expected types", &error.to_string()),
             fault => fault,
         };
-        self.out.settle_fault(fault, text).map_err(|fault| self.error(fault))
+        self.out.set_original(self.original);
+        let settled = self.out.settle_fault(fault, text);
+        self.out.set_original(None);
+        settled.map_err(|fault| self.error(fault))
     }
 
     /// The artifact ends inside the current record.

@@ -92,12 +92,15 @@ struct Tape {
 /// The contribution of one event.
 #[derive(Debug)]
 enum Fact {
-    Tape { is_sub_agent: bool },
+    Tape {
+        is_sub_agent: bool,
+    },
     Prompt,
     Answer,
     Call(Seq, ToolKind),
     Result(Seq, Status),
-    Edit(EditOp, String),
+    /// A number of edits of one file.
+    Edits(EditOp, String, u64),
     Model(String),
     Usage(Option<String>, TokenCounts),
 }
@@ -146,9 +149,9 @@ impl Stats {
                     *self.calls_with(kind, status.as_str()) += 1;
                 }
             }
-            Fact::Edit(op, file) => {
+            Fact::Edits(op, file, edits) => {
                 self.files.insert(file);
-                *self.counts.edits.entry(op.as_str()).or_default() += 1;
+                *self.counts.edits.entry(op.as_str()).or_default() += edits;
             }
             Fact::Model(model) => self.tape.model = Some(model),
             Fact::Usage(model, tokens) => {
@@ -165,7 +168,13 @@ impl Stats {
 
 impl EventSink for Stats {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        self.pending.extend(fact(record));
+        // One call can change many places of a file.
+        match (record.event, self.pending.last_mut()) {
+            (Event::CodeEdit(edit), Some(Fact::Edits(op, file, edits))) if !record.replay && edit.op == *op && edit.file.eq_str(file) => {
+                *edits += 1;
+            }
+            _ => self.pending.extend(fact(record)),
+        }
         Ok(())
     }
 
@@ -200,7 +209,7 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::MsgOut(message) => (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer),
         Event::ToolCall(call) => Some(Fact::Call(record.seq, call.kind)),
         Event::ToolResult(result) => Some(Fact::Result(record.parent?, result.status?)),
-        Event::CodeEdit(edit) => Some(Fact::Edit(edit.op, owned(edit.file))),
+        Event::CodeEdit(edit) => Some(Fact::Edits(edit.op, owned(edit.file), 1)),
         Event::Meta(_) | Event::CodeRead(_) | Event::SpanLink(_) => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
+use engram_core::error::ErrorCode;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
@@ -391,4 +392,15 @@ fn the_error_text_of_an_end_is_kept_beside_its_output() {
         json!({"type": "exec_command_end", "call_id": "c0", "aggregated_output": "", "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
     let after = events(&[patch, event(other), output, event(end)]);
     assert!(after.iter().any(|event| event["text"] == "a warning" || event["stderr"] == "a warning"), "{after:?}");
+}
+
+#[test]
+fn hunks_at_lines_that_cannot_be_make_the_record_malformed() {
+    for diff in ["@@ -0,1 +1,1 @@\n-a\n+b\n", "@@ -0,1 +1,2 @@\n+b\n a\n"] {
+        let changes = json!({"/p/f": {"type": "update", "unified_diff": diff, "move_path": null}});
+        let end = json!({"type": "patch_apply_end", "call_id": "c1", "stdout": "done", "stderr": "", "success": true, "changes": changes});
+        let log = session_with(json!({}), &[event(end)]);
+        let error = convert_str(&Codex, &log, &Options { policy: Policy::Strict, ..Options::default() }).unwrap_err();
+        assert_eq!((error.code, error.line), (ErrorCode::MalformedRecord, Some(2)), "{error}");
+    }
 }

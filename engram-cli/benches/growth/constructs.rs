@@ -22,10 +22,10 @@ pub const ALL: &[Construct] = &[
     Construct { name: "zstd frames", from: 8_000, write: zstd_frames },
 ];
 
-const ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";
+pub const ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";
 
 /// A line of Claude Code: what all lines have, and its own members.
-fn line(n: usize, own: &str) -> String {
+pub fn line(n: usize, own: &str) -> String {
     line_of(ID, n, own)
 }
 
@@ -38,7 +38,7 @@ fn line_of(session: &str, n: usize, own: &str) -> String {
     ) + "\n"
 }
 
-fn prompt(text: &str) -> String {
+pub fn prompt(text: &str) -> String {
     format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#)
 }
 
@@ -55,11 +55,11 @@ fn result(id: usize, text: &str, details: &str) -> String {
 }
 
 /// Writes the session of these lines.
-fn session(folder: &Path, lines: impl Iterator<Item = String>) {
+pub fn session(folder: &Path, lines: impl Iterator<Item = String>) {
     write_lines(&folder.join(format!("{ID}.jsonl")), lines);
 }
 
-fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
+pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
     let mut file = BufWriter::new(File::create(path).expect("a new file"));
     lines.for_each(|line| file.write_all(line.as_bytes()).expect("the disk has room"));
     file.flush().expect("the disk has room");

@@ -201,7 +201,10 @@ fn of_meta(meta: &Meta<'_>) -> Option<What> {
             notice(Detail, &format!("context {}{file}", owned(input.name)), input.text.map(owned))
         }
         Meta::System { name, text } => notice(Detail, &owned(*name), text.map(owned)),
-        Meta::Unrecognized(unknown) => notice(Error, &format!("not recognised: {}", owned(unknown.name)), unknown.raw.map(str::to_owned)),
+        Meta::Unrecognized(unknown) => {
+            let text = || serde_json::to_string(&unknown.text.map(owned)?).ok();
+            notice(Error, &format!("not recognised: {}", owned(unknown.name)), unknown.raw.map(str::to_owned).or_else(text))
+        }
         Meta::Other(label) => notice(Detail, label, None),
         _ => None,
     }

@@ -17,6 +17,7 @@ mod faults;
 mod forms;
 mod homes;
 mod killed;
+mod large_records;
 mod library;
 mod list;
 mod looking;

@@ -1,18 +1,19 @@
 //! Events that the emitter makes itself: start and stop of the tape, changes of version, and records that are unknown or malformed.
 
-use std::borrow::Cow;
+use simdutf8::basic::from_utf8;
 
 use super::Emitter;
 use crate::anchor;
 use crate::error::{Fault, excerpt};
 use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
+use crate::input::OriginalRecord;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED, Outcome};
 use crate::policy::Policy;
 use crate::support::{refusal, resolve_support};
 use crate::tape::TAPE_SCHEMA;
 use crate::text::json::nests_deeper;
-use crate::text::{Text, push_text};
+use crate::text::{MAX_DECODED_BYTES, Text};
 use crate::version::Revision;
 
 impl Emitter<'_> {
@@ -115,11 +116,24 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Sets what the record that is settled next was before it was rewritten.
+    pub(crate) fn set_original(&mut self, original: Option<OriginalRecord>) {
+        self.original = original;
+    }
+
+    /// Size and hash of a record or block, as the log has it.
+    fn size_and_hash(&self, raw: &str) -> (u64, Hash) {
+        self.original.map_or_else(|| (raw.len() as u64, Hash::of_bytes(raw.as_bytes())), |original| (original.bytes, original.hash))
+    }
+
     /// Keeps a record that the adapter does not know or cannot read.
     fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         match fault {
             Fault::Fatal(_) => Err(fault),
-            Fault::Limit(_) => self.oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes())),
+            Fault::Limit(_) => {
+                let (bytes, hash) = self.size_and_hash(raw);
+                self.oversize(bytes, hash)
+            }
             Fault::Unrecognized { name } => {
                 self.emit_unrecognized(&name, raw, Pointer::Root)?;
                 self.ledger.unrecognized(&name);
@@ -135,10 +149,13 @@ impl Emitter<'_> {
 
     /// Keeps bytes that are not JSON or not UTF-8.
     pub(crate) fn malformed_bytes(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let is_text = from_utf8(bytes).is_ok();
+        if !is_text && bytes.len() > MAX_DECODED_BYTES {
+            return self.oversize(bytes.len() as u64, Hash::of_bytes(bytes));
+        }
         let text = String::from_utf8_lossy(bytes);
-        let raw = json_string(&text);
-        let lossy = matches!(text, Cow::Owned(_));
-        let unrecognized = Unrecognized { name: Text::Plain(MALFORMED), raw: Some(&raw), lossy, ..Unrecognized::default() };
+        let unrecognized =
+            Unrecognized { name: Text::Plain(MALFORMED), text: Some(Text::Plain(&text)), lossy: !is_text, ..Unrecognized::default() };
         self.send(&Meta::Unrecognized(unrecognized).into(), Pointer::Root, None)?;
         self.ledger.malformed(MALFORMED);
         Ok(())
@@ -160,17 +177,11 @@ impl Emitter<'_> {
     fn emit_unrecognized(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
         if is_json && nests_deeper(raw, self.limits.nesting) {
-            return self.emit_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
+            let (bytes, hash) = self.size_and_hash(raw);
+            return self.emit_oversize(bytes, hash, name);
         }
-        let raw = if is_json { Cow::Borrowed(raw) } else { Cow::Owned(json_string(raw)) };
-        let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(&raw), ..Unrecognized::default() };
+        let text = if is_json { None } else { Some(Text::Plain(raw)) };
+        let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(raw).filter(|_| is_json), text, ..Unrecognized::default() };
         self.send(&Meta::Unrecognized(unrecognized).into(), pointer, None).map(drop)
     }
-}
-
-/// The canonical JSON string of a text.
-fn json_string(text: &str) -> String {
-    let mut string = String::with_capacity(text.len() + 2);
-    push_text(&mut string, Text::Plain(text));
-    string
 }

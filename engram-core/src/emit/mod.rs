@@ -5,6 +5,7 @@ mod completion;
 mod lifecycle;
 mod member_check;
 mod members;
+mod names;
 mod stated;
 
 use std::mem;
@@ -16,18 +17,19 @@ pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Meta, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
+use crate::input::OriginalRecord;
 use crate::input::head::Identity;
-use crate::keys;
 use crate::ledger::Ledger;
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
-use crate::text::{LoneSurrogate, Text, push_text};
+use crate::text::{Text, push_text};
 use crate::time::is_time;
-use calls::Calls;
+use calls::{Calls, call_key};
 use member_check::{Kinds, MemberCheck};
+use names::LongNames;
 use stated::Stated;
 
 /// The time of all events of an artifact without times.
@@ -81,6 +83,9 @@ pub struct Emitter<'s> {
     unknown_block: Option<String>,
     /// An error of a method that returns no `Result`. The next event fails with it.
     error: Option<AdapterError>,
+    long_names: LongNames,
+    /// The record that is settled as it was before it was rewritten.
+    original: Option<OriginalRecord>,
     members: MemberCheck,
     /// The state to restore if the current record is rolled back.
     checkpoint: Checkpoint,
@@ -155,6 +160,8 @@ impl<'s> Emitter<'s> {
             pointer_alias: None,
             unknown_block: None,
             error: None,
+            long_names: LongNames::default(),
+            original: None,
             members: MemberCheck::default(),
             checkpoint: Checkpoint::default(),
         };
@@ -335,7 +342,7 @@ impl<'s> Emitter<'s> {
     /// stated last, and a usage without a model gets the one that the session stated last.
     ///
     /// # Errors
-    /// [`Fault::Limit`] if `args` nest too deep, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
+    /// [`Fault::Limit`] if `args` nest too deep or the names that events repeat are too long, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
     /// tape may have (`adapter_defect`), or if the sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(None, &event.into(), pointer)
@@ -479,6 +486,7 @@ impl<'s> Emitter<'s> {
             },
             replay: *replay,
         };
+        self.long_names.add(&record)?;
         self.sink.event(&record).map_err(|error| Fault::Fatal(error.into()))?;
         self.counts.add(kind);
         self.next_seq = Seq(seq.0 + 1);
@@ -505,18 +513,6 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn lowest_support(&self) -> &ResolvedSupport {
         &self.lowest_support
-    }
-}
-
-/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
-fn call_key(call_id: Text<'_>) -> u64 {
-    match call_id.decode() {
-        Ok(id) => keys::hash64(id),
-        Err(LoneSurrogate) => {
-            let mut token = String::new();
-            push_text(&mut token, call_id);
-            keys::hash64(token)
-        }
     }
 }
 

@@ -80,6 +80,8 @@ pub struct Unrecognized<'a> {
     pub name: Text<'a>,
     /// The JSON value, or a JSON string if the record is not JSON. Absent if the record exceeds a limit.
     pub raw: Option<&'a str>,
+    /// The text of a record that is not JSON. A tape has it as the JSON string `raw`, and a tape that is read gives `raw`.
+    pub text: Option<Text<'a>>,
     /// Size in bytes of a record that exceeds a limit.
     pub bytes: Option<u64>,
     /// Hash of a record that exceeds a limit.

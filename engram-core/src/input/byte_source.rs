@@ -29,6 +29,11 @@ pub trait ByteSource {
     /// Those of the reader. Bytes that were read before the error are kept.
     fn read(&mut self, bytes: u64) -> io::Result<()>;
 
+    /// These bytes, to be rewritten in place, if this source has a copy of its own.
+    fn bytes_mut(&mut self, _range: Range<usize>) -> Option<&mut [u8]> {
+        None
+    }
+
     /// Discards up to `done` bytes from the front, if that is worth the time. Returns the number of discarded bytes.
     fn discard(&mut self, done: usize) -> usize;
 }
@@ -110,6 +115,10 @@ impl<R: Read> ByteSource for Reader<R> {
         }
         self.buffer.truncate(end);
         result
+    }
+
+    fn bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
+        self.buffer.get_mut(range)
     }
 
     /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused.

@@ -2,6 +2,7 @@
 
 mod byte_source;
 pub mod head;
+mod large_record;
 pub(crate) mod truncation;
 
 use std::io::{ErrorKind, Read};
@@ -16,6 +17,8 @@ use crate::limits::Limits;
 use self::byte_source::READ_BYTES;
 pub use self::byte_source::{ByteSource, Memory, Reader};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
+pub(crate) use self::large_record::OriginalRecord;
+use self::large_record::{LARGE_RECORD_BYTES, needs_rewriting, rewrite};
 
 /// An artifact that is being read.
 pub struct Input<S> {
@@ -31,6 +34,8 @@ pub struct Input<S> {
     head_lines_end: usize,
     /// The text of the head in canonical form, if it has other escapes.
     canonical_head: Option<String>,
+    /// The last record that was rewritten, with the offset of its line in the artifact.
+    rewritten: Option<(u64, OriginalRecord)>,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     truncation_reason: Option<String>,
@@ -46,6 +51,8 @@ pub(crate) struct Line<'b> {
     pub text: Result<&'b str, Box<UnreadableLine<'b>>>,
     /// False for a last line without `\n`.
     pub terminated: bool,
+    /// The record as it was, if it was rewritten.
+    pub original: Option<OriginalRecord>,
 }
 
 /// A line that cannot be read as text.
@@ -81,6 +88,7 @@ impl<S: ByteSource> Input<S> {
             head_lines: 0,
             head_lines_end: 0,
             canonical_head: None,
+            rewritten: None,
             ended: false,
             truncation_reason: None,
             hasher: StreamHasher::default(),
@@ -103,6 +111,11 @@ impl<S: ByteSource> Input<S> {
             }
         }
         let len = self.head_len();
+        if self.start == 0 {
+            let first = memchr(b'\n', &self.source.bytes()[..len]).unwrap_or(len);
+            let is_whole = first < len || self.ended && len == self.source.bytes().len();
+            self.rewrite_large(0, if is_whole { first } else { 0 });
+        }
         let (bytes, text) = (&self.source.bytes()[..len], self.source.text(0..len));
         let is_complete = self.ended && len == self.source.bytes().len();
         // Adapters search the head for names of members and for types, as harnesses write them.
@@ -111,6 +124,33 @@ impl<S: ByteSource> Input<S> {
             Some(canonical) => Head::of(canonical.as_bytes(), Ok(canonical), is_complete),
             None => Head::of(bytes, text, is_complete),
         })
+    }
+
+    /// Gives back the memory of the head, which is not used any more.
+    pub(crate) fn discard_head(&mut self) {
+        self.canonical_head = None;
+    }
+
+    /// Writes a large record in canonical form, where it is.
+    fn rewrite_large(&mut self, from: usize, to: usize) {
+        if to - from < LARGE_RECORD_BYTES || (to - from) as u64 > self.limits.record_bytes {
+            return;
+        }
+        let text = from + self.lead(from, to);
+        if !self.source.text(text..to).is_ok_and(needs_rewriting) {
+            return;
+        }
+        self.hash_read();
+        let offset = self.offset(from);
+        if let Some(bytes) = self.source.bytes_mut(text..to) {
+            self.rewritten = Some((offset, rewrite(bytes)));
+        }
+    }
+
+    /// The length of the byte order mark that precedes the text of a line.
+    fn lead(&self, from: usize, to: usize) -> usize {
+        let has_bom = self.offset(from) == 0 && self.source.bytes()[from..to].starts_with(BOM);
+        if has_bom { BOM.len() } else { 0 }
     }
 
     fn head_suffices(&self) -> bool {
@@ -203,7 +243,9 @@ impl<S: ByteSource> Input<S> {
         if from == self.start {
             return Ok(None);
         }
-        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some() }))
+        self.rewrite_large(from, to);
+        let original = self.rewritten.as_ref().filter(|(offset, _)| *offset == self.offset(from)).map(|(_, original)| *original);
+        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), original }))
     }
 
     #[inline]
@@ -211,9 +253,8 @@ impl<S: ByteSource> Input<S> {
         if (to - from) as u64 > self.limits.record_bytes {
             return Err(self.long_line(from, to));
         }
-        let has_bom = self.offset(from) == 0 && self.source.bytes()[from..to].starts_with(BOM);
-        let from = if has_bom { from + BOM.len() } else { from };
-        self.source.text(from..to).map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
+        let text = self.source.text(from + self.lead(from, to)..to);
+        text.map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
     }
 
     fn long_line(&self, from: usize, to: usize) -> Box<UnreadableLine<'_>> {
@@ -241,7 +282,7 @@ impl<S: ByteSource> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some() });
+                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), original: None });
             }
             self.fill()?;
         }
@@ -255,6 +296,7 @@ impl<S: ByteSource> Input<S> {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
+        self.rewrite_large(self.start, self.source.bytes().len());
         let bytes = &self.source.bytes()[self.start..];
         let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         Ok((&bytes[lead..], self.source.text(self.start + lead..self.start + bytes.len())))
@@ -318,6 +360,27 @@ mod tests {
         assert!(input.next_line().unwrap().is_none());
         assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are allocated", input.source.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
+    }
+
+    #[test]
+    fn a_large_record_is_rewritten_where_it_is() {
+        let text = r"\u003Cb\u003E".repeat(1 << 20);
+        for (before, after) in [("", ""), ("{\"a\":1}\n", "\n{}\n")] {
+            let log = format!("{before}{{\"text\":\"{text}\"}}{after}");
+            let mut input = Input::new(log.as_bytes(), Limits::default());
+            input.head().unwrap();
+            let lines = std::iter::from_fn(|| {
+                let line = input.next_line().unwrap()?;
+                Some((line.text.unwrap().trim_end().to_owned(), line.original.map(|original| (original.bytes, original.hash))))
+            });
+            let (record, original) = lines.filter(|(line, _)| line.len() > 10).next().unwrap();
+            let record_as_it_was = log.lines().find(|line| line.contains("text")).unwrap();
+            assert_eq!(record, record_as_it_was.replace(r"\u003C", "<").replace(r"\u003E", ">"));
+            assert_eq!(original, Some((record_as_it_was.len() as u64, Hash::of_bytes(record_as_it_was.as_bytes()))));
+            assert!(input.source.buffer.capacity() < 2 * log.len(), "{} bytes are allocated", input.source.buffer.capacity());
+            while input.next_line().unwrap().is_some() {}
+            assert_eq!(input.consumed(), (Hash::of_bytes(log.as_bytes()), log.len() as u64));
+        }
     }
 
     /// Gives bytes, `step` at a time.

@@ -72,6 +72,7 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
         Meta::Unrecognized(unknown) => {
             visit(Slot::Text(&mut unknown.name));
             json(&mut unknown.raw, visit);
+            unknown.text.iter_mut().for_each(|text| visit(Slot::Text(text)));
         }
         Meta::TapeStart(_) | Meta::Revision(_) | Meta::TapeStop(_) | Meta::Usage(_) | Meta::Rewind { .. } | Meta::Other(_) => {}
     }

@@ -141,6 +141,7 @@ fn meta<'t>(fields: &Reader<'t>) -> Result<Meta<'t>, InvalidEvent> {
         "unrecognized" => Meta::Unrecognized(Unrecognized {
             name: fields.required_text("name")?,
             raw: fields.0.get("raw").map(RawValue::get),
+            text: None,
             bytes: fields.count("bytes")?,
             hash: fields.hash("hash")?,
             lossy: fields.flag("lossy")?,

@@ -48,9 +48,12 @@ impl Default for Text<'_> {
     }
 }
 
-/// The token contains a lone surrogate. JavaScript allows that in strings, UTF-8 does not.
+/// The token contains a lone surrogate, which JavaScript allows in strings and UTF-8 does not; or it is longer than [`MAX_DECODED_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LoneSurrogate;
+pub struct NotDecoded;
+
+/// The longest token with escapes that [`Text::decode`] decodes. The decoded text is in memory beside the record.
+pub const MAX_DECODED_BYTES: usize = 16 << 20;
 
 impl<'a> Text<'a> {
     /// The text of a raw JSON value, if it is a string.
@@ -99,8 +102,8 @@ impl<'a> Text<'a> {
     /// The text as UTF-8. Borrowed if the token has no escapes.
     ///
     /// # Errors
-    /// [`LoneSurrogate`] if the token contains a lone surrogate.
-    pub fn decode(&self) -> Result<Cow<'a, str>, LoneSurrogate> {
+    /// [`NotDecoded`] if the token contains a lone surrogate, or is too long.
+    pub fn decode(&self) -> Result<Cow<'a, str>, NotDecoded> {
         match *self {
             Text::Plain(plain) => Ok(Cow::Borrowed(plain)),
             Text::Json(json) => Ok(canonical_json(json)),
@@ -110,9 +113,12 @@ impl<'a> Text<'a> {
                 if backslash(inner.as_bytes(), 0).is_none() {
                     return Ok(Cow::Borrowed(inner));
                 }
+                if inner.len() > MAX_DECODED_BYTES {
+                    return Err(NotDecoded);
+                }
                 match DecodeBuffer::default().unescaped(inner) {
                     (text, false) => Ok(Cow::Owned(text)),
-                    _ => Err(LoneSurrogate),
+                    _ => Err(NotDecoded),
                 }
             }
         }
@@ -122,13 +128,16 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     /// As [`Text::decode`].
-    pub fn decode_into<'r>(&self, buffer: &'r mut DecodeBuffer) -> Result<&'r str, LoneSurrogate>
+    pub fn decode_into<'r>(&self, buffer: &'r mut DecodeBuffer) -> Result<&'r str, NotDecoded>
     where
         'a: 'r,
     {
+        if self.raw().len() > MAX_DECODED_BYTES && matches!(self, Text::Token(_) | Text::Canonical(_)) {
+            return self.decode().and_then(|text| if let Cow::Borrowed(text) = text { Ok(text) } else { Err(NotDecoded) });
+        }
         match self.decoded_in(buffer) {
             (text, false) => Ok(text),
-            _ => Err(LoneSurrogate),
+            _ => Err(NotDecoded),
         }
     }
 
@@ -162,7 +171,7 @@ impl<'a> Text<'a> {
 
     /// The text as UTF-8, lone surrogates as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|LoneSurrogate| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
+        self.decode().unwrap_or_else(|NotDecoded| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
     }
 
     /// True if the text equals `other`.
@@ -244,6 +253,17 @@ mod tests {
         assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
+    }
+
+    #[test]
+    fn long_tokens_are_decoded_only_if_nothing_has_to_be_copied() {
+        let mut buffer = DecodeBuffer::default();
+        let [long, escaped] = ["x", "\\n"].map(|end| format!("\"{}{end}\"", "x".repeat(MAX_DECODED_BYTES)));
+        for (token, is_decoded) in [(&long, true), (&escaped, false)] {
+            assert_eq!(Text::Token(token).decode().is_ok(), is_decoded);
+            assert_eq!(Text::Token(token).decode_into(&mut buffer).is_ok(), is_decoded);
+            assert!(Text::Token(token).decode_lossy().len() > MAX_DECODED_BYTES);
+        }
     }
 
     #[test]

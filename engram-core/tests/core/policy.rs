@@ -372,3 +372,23 @@ fn errors_contain_only_short_excerpts() {
     let json = serde_json::to_string(&error).unwrap();
     assert!(json.starts_with(r#"{"code":"malformed_record","adapter":"toy","harness":"toy","version":"1.0.0","line":2,"pointer":"/text","expected":"a string","found":"["#), "{json}");
 }
+
+#[test]
+fn a_long_name_may_not_be_repeated_without_end() {
+    let header = HEADER.replace("s-1", &"s".repeat(1 << 20));
+    let log = format!("{header}\n{}", format!("{SAY}\n").repeat(80));
+    for policy in [Policy::Strict, Policy::Permissive] {
+        let error = tape(log.as_bytes(), usize::MAX, &Options { policy, ..Options::default() }).unwrap_err();
+        assert_eq!(error.code, ErrorCode::LimitExceeded, "{error}");
+    }
+}
+
+#[test]
+fn a_long_line_that_is_not_utf_8_keeps_its_hash() {
+    let line = [&b"\xff"[..], &vec![b'x'; 17 << 20]].concat();
+    let log = [HEADER.as_bytes(), b"\n", &line, b"\n"].concat();
+    let tape = tape(&log, usize::MAX, &Options { policy: Policy::Permissive, ..Options::default() }).unwrap();
+    assert_eq!(check(&tape), []);
+    let [event] = &unrecognized(&tape)[..] else { panic!("one event") };
+    assert!(event.fields.count("bytes").is_some_and(|bytes| bytes == line.len() as u64) && event.fields.text("raw").is_none());
+}

@@ -32,10 +32,7 @@ pub(super) fn settle(rewrite: &mut Rewrite<'_>, patch: Field<'_>) -> bool {
             None => return false,
         }
     }
-    for (at, text) in written.into_iter().rev() {
-        rewrite.replace_at(at, &text);
-    }
-    true
+    written.is_empty() || rewrite.replace_each(written.iter().map(|(at, text)| (at.clone(), text.as_str())))
 }
 
 /// The line of the file that is displayed so, if it begins with the same white space as the expected one, or has none there.

@@ -201,7 +201,7 @@ fn replace_all(rewrite: &mut Rewrite<'_>, replacements: &[Replacement<'_>], with
     for replacement in replacements {
         let (mut old, new) = (decoded(text(replacement.old))?, decoded(text(replacement.new))?);
         if old.is_empty() {
-            rewrite.insert_first(&new);
+            rewrite.insert_first(&new).then_some(())?;
             continue;
         }
         if with_line_ends && new.is_empty() && !old.ends_with('\n') {

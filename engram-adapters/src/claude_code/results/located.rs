@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::event::{CodeEdit, EditOp};
 
 use super::patch_lines::{PatchLine, Side, displayed, growth, is_ambiguous, patch_lines};
-use super::patches::{emit_ranges, runs_of};
+use super::patches::{Run, emit_ranges, runs_of};
 use super::result_context::EditTarget;
 use crate::shared::spans::{hash_and_anchors, line_count};
 use crate::shared::value::Field;
@@ -36,8 +36,9 @@ pub(super) fn emit(
         return emit_ranges(edit, None, patch, out);
     }
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
-    let events: Vec<CodeEdit<'_>> =
-        runs_of(lines.iter().map(|line| line.at)).map(|run| located.event(edit, run.before, run.after, &lines)).collect();
+    let mut changed = lines.iter().filter(|line| line.at.side != Side::Unchanged);
+    let runs = runs_of(lines.iter().map(|line| line.at));
+    let events: Vec<CodeEdit<'_>> = runs.map(|run| located.event(edit, &run, changed.by_ref().take(run.lines))).collect();
     if events.iter().all(|event| event.before_hash.is_none() && event.after_hash.is_none()) {
         out.emit(snippet(edit, Some(old), Some(new)), Pointer::At("/toolUseResult"))?;
         return Ok(true);
@@ -106,32 +107,29 @@ impl<'t> Located<'t> {
     }
 
     /// The event of a run of changed lines.
-    fn event<'a>(&self, edit: &EditTarget<'a>, before: Range, after: Range, lines: &[ShownLine<'_>]) -> CodeEdit<'a> {
-        let mut event = CodeEdit { before_range: Some(before), after_range: Some(after), ..edit.event(EditOp::Update) };
-        let removed = lines.iter().filter(|line| line.at.side == Side::Removed).map(|line| (line.at.before, &*line.text));
-        let added = lines.iter().filter(|line| line.at.side == Side::Added).map(|line| (line.at.after, &*line.text));
-        if let Some(text) = self.exact(before, removed, true) {
+    fn event<'a, 'l>(&self, edit: &EditTarget<'a>, run: &Run, lines: impl Iterator<Item = &'l ShownLine<'l>>) -> CodeEdit<'a> {
+        let mut event = CodeEdit { before_range: Some(run.before), after_range: Some(run.after), ..edit.event(EditOp::Update) };
+        let (removed, added): (Vec<_>, Vec<_>) = lines.partition(|line| line.at.side == Side::Removed);
+        if let Some(text) = self.exact(&removed, true) {
             (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&text);
         }
-        if let Some(text) = self.exact(after, added, false) {
+        if let Some(text) = self.exact(&added, false) {
             (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&text);
         }
         event
     }
 
     /// The exact text of these lines.
-    fn exact<'l>(&self, range: Range, lines: impl Iterator<Item = (u64, &'l str)>, is_before: bool) -> Option<String> {
-        let in_range = lines.filter(|(number, _)| (range.first..=range.last).contains(number));
-        let texts: Option<Vec<Cow<'_, str>>> = in_range
-            .map(|(number, shown)| match self {
-                Located::At { line, old, new } => {
-                    let segments = if is_before { old } else { new };
-                    exact_line(shown, segments, usize::try_from(number.checked_sub(*line)?).ok()?)
-                }
-                _ => (!is_ambiguous(shown)).then_some(Cow::Borrowed(shown)),
-            })
-            .collect();
-        texts.map(|texts| texts.join("\n"))
+    fn exact(&self, lines: &[&ShownLine<'_>], is_before: bool) -> Option<String> {
+        let exact = |shown: &ShownLine<'_>| match self {
+            Located::At { line, old, new } => {
+                let (number, segments) = if is_before { (shown.at.before, old) } else { (shown.at.after, new) };
+                let index = usize::try_from(number.checked_sub(*line)?).ok()?;
+                exact_line(&shown.text, segments, index).map(Cow::into_owned)
+            }
+            _ => (!is_ambiguous(&shown.text)).then(|| shown.text.to_string()),
+        };
+        lines.iter().map(|line| exact(line)).collect::<Option<Vec<String>>>().map(|texts| texts.join("\n"))
     }
 }
 

@@ -72,10 +72,11 @@ pub(super) fn patch_lines<'a>(patch: Field<'a>) -> impl Iterator<Item = PatchLin
 
 /// How many lines the patch adds to the file, or removes if negative. None without a patch.
 pub(super) fn growth(patch: Field<'_>) -> Option<i64> {
-    let mut grown = None;
+    let mut grown: Option<i64> = None;
     for hunk in patch?.elements().map(Hunk::lenient) {
         let count = |field: Field<'_>| field.and_then(Value::unsigned).and_then(|count| i64::try_from(count).ok());
-        *grown.get_or_insert(0) += count(hunk.new_lines())? - count(hunk.old_lines())?;
+        let more = count(hunk.new_lines())? - count(hunk.old_lines())?;
+        grown = Some(grown.unwrap_or_default().checked_add(more)?);
     }
     grown
 }
@@ -108,6 +109,15 @@ pub(super) fn is_ambiguous(shown: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::value::{StructuralIndex, parse};
+
+    #[test]
+    fn counts_that_cannot_be_give_no_growth() {
+        let hunk = format!(r#"{{"oldLines":0,"newLines":{}}}"#, i64::MAX);
+        let mut index = StructuralIndex::default();
+        let mut grown = |patch: &str| growth(Some(parse(patch, &mut index).unwrap()));
+        assert_eq!((grown(&format!("[{hunk}]")), grown(&format!("[{hunk},{hunk}]"))), (Some(i64::MAX), None));
+    }
 
     #[test]
     fn tabs_at_the_beginning_are_displayed_as_spaces() {

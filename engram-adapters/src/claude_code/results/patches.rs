@@ -16,6 +16,8 @@ use crate::shared::value::{Field, Value, is_true, text};
 pub(super) struct Run {
     pub before: Range,
     pub after: Range,
+    /// The number of its lines.
+    pub lines: usize,
 }
 
 /// Emits an edit whose text is not known: the line numbers of its patch, and the hash of the file before, if that is known.
@@ -84,11 +86,12 @@ pub(super) fn runs_of<'a>(lines: impl Iterator<Item = PatchLine<'a>>) -> impl It
     for line in lines.filter(|line| line.side != Side::Unchanged) {
         if next != Some((line.before, line.after)) {
             let empty = |first: u64| Range { first, last: first.wrapping_sub(1) };
-            runs.push(Run { before: empty(line.before), after: empty(line.after) });
+            runs.push(Run { before: empty(line.before), after: empty(line.after), lines: 0 });
         }
         if let Some(run) = runs.last_mut() {
             let (side, number) = if line.is_before() { (&mut run.before, line.before) } else { (&mut run.after, line.after) };
             side.last = number;
+            run.lines += 1;
         }
         next = Some((line.before + u64::from(line.is_before()), line.after + u64::from(line.is_after())));
     }

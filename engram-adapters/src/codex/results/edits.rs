@@ -1,6 +1,7 @@
 //! Applied patches as edits: from the changes that the harness lists (0.129 and later), or from the text of the patch (older).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -101,13 +102,15 @@ pub fn emit_printed_changes(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let names_changed = |line: &&str| ["A ", "M ", "D "].iter().any(|op| line.starts_with(op));
-    let changed: Vec<&str> = printed.lines().filter(names_changed).map(|line| &line[2..]).collect();
+    let mut changed: HashMap<&Path, usize> = HashMap::new();
+    for line in printed.lines().filter(names_changed) {
+        *changed.entry(Path::new(&line[2..])).or_default() += 1;
+    }
     for (name, stated) in changes.members() {
         let token = format!("\"{name}\"");
         let (kind, change) = stated.members().next().map_or((raw_str(Some(stated)), None), |(kind, change)| (kind, Some(change)));
         let path = Text::Token(&token).decode_lossy();
-        let times = changed.iter().filter(|changed| Path::new(&*path).ends_with(changed)).count();
-        if kind == "update" && times > 1 {
+        if kind == "update" && times_named(&changed, &path) > 1 {
             files.insert(&path);
             out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Update, Text::Token(&token)) }, at)?;
             continue;
@@ -117,6 +120,20 @@ pub fn emit_printed_changes(
         emit_change(files, &listed, at, out)?;
     }
     Ok(())
+}
+
+/// The length of the longest path that a file system has.
+const LONGEST_PATH: usize = 4096;
+
+/// How many of the names, which are relative to any folder, can be that of the file at this path.
+fn times_named(names: &HashMap<&Path, usize>, path: &str) -> usize {
+    let mut rest = Path::new(path).components();
+    let mut times = 0;
+    while path.len() <= LONGEST_PATH && !rest.as_path().as_os_str().is_empty() {
+        times += names.get(rest.as_path()).copied().unwrap_or_default();
+        rest.next();
+    }
+    times
 }
 
 /// One file of a list of changes.
@@ -175,7 +192,11 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
 }
 
 fn emit_update(listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
-    let diff = text(listed.change.unified_diff()).and_then(|diff| diff.decode().ok()).unwrap_or_default();
+    let Ok(diff) = text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode()) else {
+        // What the patch changed is not known, only that it did.
+        out.emit(CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Update, listed.file) }, at)?;
+        return Ok(true);
+    };
     let Some(runs) = unified_runs(&diff) else {
         return Err(Fault::malformed(format!("{}/unified_diff", listed.pointer), "a unified diff", &diff));
     };
@@ -273,7 +294,7 @@ fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: 
 }
 
 fn describe_run(edit: &mut CodeEdit<'_>, run: &ChangedRun<'_>) {
-    let range = |first: u64, lines: &[&str]| Range { first, last: first + lines.len() as u64 - 1 };
+    let range = |first: u64, lines: &[&str]| Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
     edit.before_range = Some(range(run.before_first, &run.before));
     edit.after_range = Some(range(run.after_first, &run.after));
     describe_before(edit, &run.before.join("\n"));

@@ -87,7 +87,7 @@ struct OwnedRun {
 
 impl OwnedRun {
     fn of(run: &ChangedRun<'_>) -> OwnedRun {
-        let side = |first: u64, lines: &[&str]| (Range { first, last: first + lines.len() as u64 - 1 }, lines.join("\n"));
+        let side = |first: u64, lines: &[&str]| (Range { first, last: (first + lines.len() as u64).saturating_sub(1) }, lines.join("\n"));
         OwnedRun { before: side(run.before_first, &run.before), after: side(run.after_first, &run.after) }
     }
 

@@ -121,7 +121,7 @@ impl Files {
         let mut bytes = Vec::new();
         for number in 1.. {
             bytes.clear();
-            if reader.by_ref().take(self.limits.record_bytes + 1).read_until(b'\n', &mut bytes)? == 0 {
+            if reader.by_ref().take(self.limits.record_bytes.saturating_add(1)).read_until(b'\n', &mut bytes)? == 0 {
                 break;
             }
             if bytes.len() as u64 > self.limits.record_bytes {

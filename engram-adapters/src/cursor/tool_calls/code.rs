@@ -32,14 +32,15 @@ pub(super) fn emit_read(
     let stated = fields.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
     if let Some((first, last)) = stated
         && let Some(Ok(content)) = text(fields.content()).map(|content| content.decode())
-        && content.split('\n').count() as u64 == last.saturating_add(1).saturating_sub(first)
+        && let shown = content.split('\n').count() as u64
+        && last.checked_sub(first) == Some(shown - 1)
         && first > 0
         && !numbered
     {
         let to_end = unsigned(fields.total_lines()) == Some(last);
-        let lines = if to_end { line_count(&content) } else { last + 1 - first };
-        read.range = Some(Range { first, last: first + lines - 1 });
-        read.total_lines = to_end.then_some(first + lines - 1);
+        let lines = if to_end { line_count(&content) } else { shown };
+        read.range = Some(Range { first, last: first - 1 + lines });
+        read.total_lines = to_end.then_some(first - 1 + lines);
         let span = if to_end { content.strip_suffix('\n').unwrap_or(&content) } else { &content };
         (read.hash, read.anchor_hashes) = hash_and_anchors(span);
     }

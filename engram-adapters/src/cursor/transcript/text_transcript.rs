@@ -148,7 +148,7 @@ fn read(path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
     let file = path.file_name().zip(folder).and_then(|(name, folder)| folder.open_file(Path::new(name)));
     let Some(file) = file else { return Err(AdapterError::new(ErrorCode::Io).expected("a regular file")) };
     let mut bytes = Vec::new();
-    file.take(limits.record_bytes + 1).read_to_end(&mut bytes)?;
+    file.take(limits.record_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limits.record_bytes {
         let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
         return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));

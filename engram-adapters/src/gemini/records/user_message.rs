@@ -1,6 +1,7 @@
 //! Messages in the user's place: prompts, expanded prompts, results as the model gets them, files.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{MsgIn, Role};
@@ -53,15 +54,19 @@ pub(super) fn user(
 #[derive(Default)]
 struct TypedTexts<'a> {
     texts: Vec<Text<'a>>,
+    /// Their tokens. Equal texts of a record have equal tokens.
+    tokens: HashSet<&'a str>,
 }
 
 impl<'a> TypedTexts<'a> {
     fn of(display_content: Option<Value<'a>>) -> Self {
-        TypedTexts { texts: parts(display_content).filter_map(|part| text(part.plain_text())).collect() }
+        let texts: Vec<Text<'a>> = parts(display_content).filter_map(|part| text(part.plain_text())).collect();
+        let tokens = texts.iter().map(Text::raw).collect();
+        TypedTexts { texts, tokens }
     }
 
     fn contains(&self, text: Text<'_>) -> bool {
-        self.texts.iter().any(|typed| typed.decode_lossy() == text.decode_lossy())
+        self.tokens.contains(text.raw())
     }
 
     /// Who wrote a text of the message.

@@ -133,11 +133,12 @@ fn from_arguments(
 ) -> Result<(), Fault> {
     let Source { is_unconfirmed, is_exact, pointer } = source;
     let Some(file) = text(request.args.file_path()) else { return Ok(()) };
-    let Some(Ok(new)) = text(request.new).map(|text| text.decode()) else { return Ok(()) };
+    let Some(new) = text(request.new) else { return Ok(()) };
     let creates = request.creates_file(record.call);
     let mut edit = CodeEdit::new(if creates { EditOp::Create } else { request.op }, file);
     edit.call_id = text(record.call.id());
     edit.unconfirmed = is_unconfirmed;
+    let Ok(new) = new.decode() else { return tally.emit(edit, pointer, out) };
     if creates && request.op == EditOp::Update {
         // The file that `replace` creates is exactly the new text.
         edit.file_after_hash = Hash::of_lossless_text(&new);

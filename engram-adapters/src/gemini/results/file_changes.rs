@@ -1,5 +1,7 @@
 //! What the calls of one turn report to have changed.
 
+use std::collections::HashMap;
+
 use crate::gemini::schema::{Call, FileChange, raw};
 use crate::gemini::state::dedup::CallKey;
 use crate::shared::value::raw_str;
@@ -31,6 +33,8 @@ fn is_edit(call: &Call<'_>) -> bool {
 /// would have done.
 pub(super) fn changes<'a>(calls: &[StatedCall<'a>], is_open: impl Fn(&StatedCall<'_>) -> bool) -> Vec<Option<Change<'a>>> {
     let mut changes: Vec<Option<Change<'a>>> = Vec::new();
+    // The last change of each file.
+    let mut last = HashMap::new();
     for (n, stated) in calls.iter().enumerate() {
         let call = &stated.call;
         let Some(display) = call.display().filter(|display| display.is_object() && is_edit(call) && call.succeeded() && is_open(stated))
@@ -38,7 +42,7 @@ pub(super) fn changes<'a>(calls: &[StatedCall<'a>], is_open: impl Fn(&StatedCall
             continue;
         };
         let file = FileChange::lenient(display);
-        let before = changes.iter_mut().flatten().rfind(|before| raw(before.file.file_path()) == raw(file.file_path()));
+        let before = last.insert(raw(file.file_path()), n).and_then(|before: usize| changes.get_mut(before)?.as_mut());
         let is_contested = before.is_some_and(|before| {
             let same = raw(before.file.original()) == raw(file.original());
             before.is_contested |= same;

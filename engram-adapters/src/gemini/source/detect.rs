@@ -73,8 +73,10 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         // A line of an indented document is not a JSON value.
         let Ok(value) = parse(line, &mut index) else { break };
         if is_header(value) {
-            let lines = Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) };
-            return if has_members(value, &[MESSAGES]) { document_form(source) } else { Some(lines) };
+            if has_members(value, &[MESSAGES]) {
+                return document_form(source);
+            }
+            return Some(Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) });
         }
     }
     document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
@@ -94,13 +96,17 @@ fn is_stream(head: &Head<'_>) -> bool {
         .is_ok_and(|line| raw_str(line.member("type")) == "init" && has_members(line, &["session_id", "model", "timestamp"]))
 }
 
+/// The beginning of the messages of a rewritten document that is kept to identify it.
+const LISTED_BYTES: usize = 1 << 20;
+
 /// A document that another program rewrote, with the messages before the header's members.
 fn reordered_document(document: &str) -> Option<Found<'_>> {
     memmem::find(document.as_bytes(), START_TIME)?;
     let mut index = StructuralIndex::default();
     let value = parse(document, &mut index).ok()?;
     let messages = value.member(MESSAGES).filter(|_| is_header(value))?;
-    let messages = Cow::Owned(messages.raw().to_owned());
+    let messages = messages.raw();
+    let messages = Cow::Owned(messages[..messages.floor_char_boundary(LISTED_BYTES)].to_owned());
     Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use engram_core::emit::Fault;
-use engram_core::text::Text;
+use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use crate::opencode::schema::{Invocation, Metadata, Part, State, Time};
 use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
@@ -57,7 +57,8 @@ impl<'a> Call<'a> {
     /// What a completed call returned.
     pub fn output(&self) -> Option<&str> {
         let CallEnd::Completed(Some(output)) = self.end else { return None };
-        Some(self.output.get_or_init(|| output.decode_lossy()))
+        let is_short = || output.raw().len() <= MAX_DECODED_BYTES || matches!(output.decode(), Ok(Cow::Borrowed(_)));
+        is_short().then(|| &**self.output.get_or_init(|| output.decode_lossy()))
     }
 
     /// The call of a part of 0.5.29 or later.

@@ -1,6 +1,7 @@
 //! The edits of one call, as exactly as its result states them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
@@ -73,11 +74,13 @@ impl<'e> CallEdits<'e> {
         }
         // The tool also matches text that differs in white space, and a formatter may have run: then the replacement proves nothing.
         let spans = if rewrite.after() == after { rewrite.spans() } else { vec![ChangedSpan::trimmed(1, before, 1, after)] };
-        for span in spans.iter().filter(|_| before != after) {
-            let mut event = CodeEdit::new(EditOp::Update, file);
+        if before == after {
+            return Ok(());
+        }
+        let (file_before_hash, file_after_hash) = (Hash::of_lossless_text(before), Hash::of_lossless_text(after));
+        for span in &spans {
+            let mut event = CodeEdit { file_before_hash, file_after_hash, ..CodeEdit::new(EditOp::Update, file) };
             span.set_in(&mut event);
-            event.file_before_hash = Hash::of_lossless_text(before);
-            event.file_after_hash = Hash::of_lossless_text(after);
             self.emit(event, out)?;
         }
         Ok(())
@@ -104,6 +107,12 @@ impl<'e> CallEdits<'e> {
     pub fn patched_files(self, files: Value<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
         let patch_text = text(args.patch_text()).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
+        let mut changes: HashMap<&str, &FileChange<'_>> = HashMap::new();
+        for request in &requested {
+            for name in [Some(request.path), target(&request.change)].into_iter().flatten() {
+                changes.entry(name).or_insert(&request.change);
+            }
+        }
         for patched in files.elements().map(PatchedFile::lenient) {
             let Some(file) = non_empty_text(patched.file_path()) else { continue };
             let target = non_empty_text(patched.move_path()).unwrap_or(file);
@@ -126,8 +135,7 @@ impl<'e> CallEdits<'e> {
                 _ => EditOp::Update,
             };
             let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
-            let request = requested.iter().find(|request| request.path == relative || moves_to(&request.change, |to| to == relative));
-            let proof = request.map_or(Proof::None, |request| Proof::Requested(&request.change));
+            let proof = changes.get(&*relative).map_or(Proof::None, |change| Proof::Requested(change));
             match diff {
                 Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out)?,
                 // The diff has no lines: a move without changes, or an empty file.
@@ -184,9 +192,12 @@ impl<'e> CallEdits<'e> {
     }
 }
 
-/// True for a move to a name for which `is_target` is true.
-pub(super) fn moves_to(change: &FileChange<'_>, is_target: impl Fn(&str) -> bool) -> bool {
-    matches!(change, FileChange::Update { move_to: Some(to), .. } if is_target(to))
+/// The name that a change moves its file to.
+pub(super) fn target<'p>(change: &FileChange<'p>) -> Option<&'p str> {
+    match change {
+        FileChange::Update { move_to, .. } => *move_to,
+        _ => None,
+    }
 }
 
 /// The text with `\n` for its line ends. None if it is not valid Unicode.

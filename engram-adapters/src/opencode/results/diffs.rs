@@ -62,7 +62,7 @@ impl<'d> Diff<'d> {
                     lines.flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect()
                 };
                 let (before, after) = (side('+'), side('-'));
-                before.contains(old) && (if all { before.replace(old, new) } else { before.replacen(old, new, 1) }) == after
+                is_replaced(&before, old, new, if all { usize::MAX } else { 1 }, &after)
             })
     }
 
@@ -75,6 +75,14 @@ impl<'d> Diff<'d> {
             (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&run.after.join("\n"));
         }
     }
+}
+
+/// True if `old` is in the text before, and `new` in its first places, at most so many, makes it the text after. A long text that makes
+/// another length is not put together.
+fn is_replaced(before: &str, old: &str, new: &str, most: usize, after: &str) -> bool {
+    let places = before.matches(old).take(most).count();
+    let len = places.checked_mul(new.len()).and_then(|added| added.checked_add(before.len() - places * old.len()));
+    places > 0 && len == Some(after.len()) && before.replacen(old, new, places) == after
 }
 
 fn range(first: u64, lines: &[&str]) -> Range {
@@ -128,6 +136,14 @@ mod tests {
         let hunks = "@@ -1,2 +1,2 @@\n-a\n-b\n+a\n+B\n@@ -9,2 +9,2 @@\n-a\n-b\n+a\n+B\n";
         assert!(is_exact(hunks, "a\nb", "a\nB", true));
         assert!(!is_exact(&hunks.replace("+a\n+B\n@@", "+a\n+ B\n@@"), "a\nb", "a\nB", true));
+    }
+
+    #[test]
+    fn a_replacement_that_would_be_huge_is_not_made() {
+        let (before, new) = ("a".repeat(1 << 20), "b".repeat(1 << 24));
+        assert!(!is_replaced(&before, "a", &new, usize::MAX, "b"));
+        assert!(is_replaced("a-a", "a", "b", usize::MAX, "b-b") && is_replaced("a-a", "a", "b", 1, "b-a"));
+        assert!(is_replaced("ab", "", "-", usize::MAX, "-a-b-") && !is_replaced("ab", "c", "", 1, "ab"));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::opencode::revisions::Dialect;
 /// The longest line that `read` does not cut, in UTF-16 code units (0.1.174 to 1.18.34).
 const MAX_LINE_UTF16: usize = 2000;
 
+/// The highest number that is taken for one of a line. Sums of it and a number of lines cannot overflow.
+const LAST_LINE: u64 = 1 << 40;
+
 /// What `read` puts at the end of a cut line; the second since 1.14.34.
 const CUT_LINE_ENDS: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
 
@@ -74,7 +77,8 @@ pub(super) fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o
     let digits = output.bytes().take_while(u8::is_ascii_digit).count();
     let rest = output[digits..].strip_prefix(separator)?;
     let end = memchr(b'\n', rest.as_bytes())?;
-    let (number, text) = (output[..digits].parse().ok()?, &rest[..end]);
+    let number = output[..digits].parse().ok().filter(|number| *number <= LAST_LINE)?;
+    let text = &rest[..end];
     Some((number, text.strip_suffix('\r').unwrap_or(text), &rest[end + 1..]))
 }
 
@@ -103,6 +107,12 @@ mod tests {
     fn lines(output: &str, dialect: Dialect) -> (u64, u64, Option<u64>, String, bool) {
         let lines = Lines::of(output, dialect).unwrap();
         (lines.range.first, lines.range.last, lines.total, lines.text, lines.is_exact)
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_no_lines() {
+        let lines = Lines::of("<file>\n18446744073709551615| a\n0| b\n\n</file>", OLDER).unwrap();
+        assert_eq!((lines.range, lines.text.as_str()), (Range { first: 1, last: 0 }, ""));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Edits of OpenCode 2: `edit` and `patch` state a diff of each file that they changed, `write` whether the file existed.
 
+use std::collections::HashMap;
+
 use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
 use engram_core::text::Text;
 
 use super::call::Call;
-use super::call_edits::{CallEdits, lines_of, moves_to, snippet};
+use super::call_edits::{CallEdits, lines_of, snippet, target};
 use super::diffs::{Diff, Proof};
 use super::paths::absolute;
 use crate::opencode::schema::FileArgs;
@@ -49,15 +51,22 @@ pub(super) fn write(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
 pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let patch_text = text(args.patch_text()).and_then(lines_of);
     let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
+    let (mut by_target, mut by_path) = (HashMap::new(), HashMap::new());
+    let name_of = |path: &str| absolute_name(Text::Plain(path), call.directory);
+    for request in &requested {
+        if let Some(to) = target(&request.change) {
+            by_target.entry(name_of(to)).or_insert(request);
+        }
+        by_path.entry(name_of(request.path)).or_insert(request);
+    }
     for changed in changed_files(call) {
         let Some(file) = non_empty_text(changed.file()) else { continue };
         let name = absolute_name(file, call.directory);
-        let names = |path: &str| absolute_name(Text::Plain(path), call.directory) == name;
-        let moved = requested.iter().find(|request| moves_to(&request.change, names));
+        let moved = by_target.get(&name);
         if let Some(request) = moved {
             edits.emit_move(Text::Plain(request.path), file, out)?;
         }
-        let request = moved.or_else(|| requested.iter().find(|request| names(request.path)));
+        let request = moved.or_else(|| by_path.get(&name));
         let proof = match request {
             _ if call.is_exact => Proof::Complete,
             Some(request) => Proof::Requested(&request.change),

@@ -40,7 +40,7 @@ fn page(content: &str, offset: Option<u64>) -> Option<Lines> {
         None => content.strip_suffix('\n').unwrap_or(content),
         Some(_) => content,
     };
-    Some(Lines::new(Range { first, last: (first + count).checked_sub(1)? }, total, text.to_owned()))
+    Some(Lines::new(Range { first, last: first.checked_add(count)?.checked_sub(1)? }, total, text.to_owned()))
 }
 
 /// `Read file P, lines A-B`, then the lines with their numbers; `Read file P, 0 lines` for an empty file.
@@ -56,7 +56,7 @@ fn of_output(output: &str) -> Option<Lines> {
     let rest = format!("{}\n", rest.trim_end_matches('\n'));
     let (mut lines, mut left) = (Vec::new(), rest.as_str());
     while let Some((number, line, after)) = numbered(left, ": ") {
-        if number != range.first + lines.len() as u64 {
+        if Some(number) != range.first.checked_add(lines.len() as u64) {
             break;
         }
         lines.push(line);

@@ -108,6 +108,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
     /// See [`PullReader::of`].
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
         let (count, escapes) = self.step(|builder, at| Ok((builder.value(at)?, (builder.count, builder.escapes))))?;
+        self.mask_start = self.index.mask.release_before(self.mask_start, self.at);
         let value = Value::of_nodes(self.text, &self.index.nodes[..count]);
         if escapes.are_canonical() { Ok(value) } else { parse(value.raw(), &mut self.part) }
     }

@@ -48,6 +48,17 @@ impl StringMask {
         }
     }
 
+    /// As [`StringMask::discard_before`], and gives back the memory, if the mask is large and most of its text is read.
+    pub(super) fn release_before(&mut self, start: u32, at: u32) -> u32 {
+        let left = self.blocks.len().saturating_sub((at - start) as usize / BLOCK);
+        if self.blocks.capacity() <= KEPT_BLOCKS || left > self.blocks.len() / 2 {
+            return start;
+        }
+        let start = self.discard_before(start, at);
+        self.blocks.shrink_to_fit();
+        start
+    }
+
     /// Removes the blocks before position `at`. `start` is the position of the first block; returns its new value.
     pub(super) fn discard_before(&mut self, start: u32, at: u32) -> u32 {
         let passed = ((at - start) as usize / BLOCK).min(self.blocks.len());

@@ -10,6 +10,13 @@ use super::changed_span::ChangedSpan;
 use super::lines::{has_open_line, line_ends};
 use crate::shared::search::find;
 
+/// A text after replacements is at most this long, or as long as the text before them. One short replacement can occur in a text many times.
+const MAX_BYTES: usize = 16 << 20;
+/// The most ranges that are replaced at once.
+const MAX_CUTS: usize = 1 << 20;
+/// Each edit copies the text, so the edits of one text may copy it so often, and [`MAX_BYTES`] more.
+const COPIES: usize = 64;
+
 /// A file's text to which replacements are applied. Records which regions differ from the original text.
 ///
 /// ```
@@ -28,6 +35,8 @@ pub struct Rewrite<'b> {
     scratch: String,
     /// Changed regions, in order and disjoint.
     regions: Vec<Region>,
+    /// The bytes that further replacements may still copy.
+    budget: usize,
 }
 
 /// A byte range of the original text, and the range that replaces it in the present text.
@@ -45,7 +54,8 @@ impl<'b> Rewrite<'b> {
 
     /// As [`Rewrite::new`]. Reuses the memory of `scratch` for the text that replacements make.
     pub fn with_scratch(before: &'b str, scratch: String) -> Self {
-        Rewrite { before, after: Cow::Borrowed(before), scratch, regions: Vec::new() }
+        let budget = before.len().saturating_mul(COPIES).saturating_add(MAX_BYTES);
+        Rewrite { before, after: Cow::Borrowed(before), scratch, regions: Vec::new(), budget }
     }
 
     /// Undoes all replacements.
@@ -78,81 +88,77 @@ impl<'b> Rewrite<'b> {
         self.regions.iter().map(added).sum::<i64>() + open_line(&self.after) - open_line(self.before)
     }
 
-    /// Replaces the first occurrence of `old`, or all of them. Returns whether there is one.
+    /// Replaces the first occurrence of `old`, or all of them. Returns whether there is one, and the text after is not too long.
     pub fn replace(&mut self, old: &str, new: &str, all: bool) -> bool {
         if old.is_empty() {
             return false;
         }
         let found: Vec<usize> = if all {
-            memmem::find_iter(self.after.as_bytes(), old.as_bytes()).collect()
+            memmem::find_iter(self.after.as_bytes(), old.as_bytes()).take(MAX_CUTS).collect()
         } else {
             find(&self.after, old).into_iter().collect()
         };
-        if found.is_empty() {
+        !found.is_empty() && self.replace_each(found.iter().map(|at| (*at..*at + old.len(), new)))
+    }
+
+    /// Inserts `new` at the start. Returns whether the text after is not too long.
+    pub fn insert_first(&mut self, new: &str) -> bool {
+        self.replace_each([(0..0, new)].into_iter())
+    }
+
+    /// Replaces these ranges of the present text, which ascend and do not overlap. Changes nothing and returns false if the text after
+    /// would be too long, or if the edits of this text have cost too much.
+    pub fn replace_each<'n>(&mut self, cuts: impl Iterator<Item = (Bytes<usize>, &'n str)> + Clone) -> bool {
+        let cut = cuts.clone().map(|(at, _)| at.len()).sum::<usize>();
+        let Some(len) = cuts.clone().try_fold(self.after.len() - cut, |len, (_, new)| len.checked_add(new.len())) else { return false };
+        let cost = len.saturating_add(self.after.len());
+        if len > MAX_BYTES.max(self.before.len()) || cost > self.budget || cuts.clone().nth(MAX_CUTS - 1).is_some() {
             return false;
         }
-        // From the end, so that the earlier positions stay valid.
-        for at in found.iter().rev() {
-            self.record(*at..*at + old.len(), new.len());
-        }
+        self.budget -= cost;
+        self.record(cuts.clone());
         let mut after = mem::take(&mut self.scratch);
         after.clear();
-        after.reserve(self.after.len() - found.len() * old.len() + found.len() * new.len());
+        after.reserve(len);
         let mut copied = 0;
-        for at in found {
-            after.push_str(&self.after[copied..at]);
+        for (at, new) in cuts {
+            after.push_str(&self.after[copied..at.start]);
             after.push_str(new);
-            copied = at + old.len();
+            copied = at.end;
         }
         after.push_str(&self.after[copied..]);
         self.set_after(Cow::Owned(after));
         true
     }
 
-    /// Replaces this range of the present text.
-    pub fn replace_at(&mut self, at: Bytes<usize>, new: &str) {
-        self.record(at.clone(), new.len());
-        self.after.to_mut().replace_range(at, new);
-    }
-
-    /// Inserts `new` at the start.
-    pub fn insert_first(&mut self, new: &str) {
-        self.record(0..0, new.len());
-        self.after.to_mut().insert_str(0, new);
-    }
-
-    /// Records that `len` bytes replace the range `cut` of the present text.
-    fn record(&mut self, cut: Bytes<usize>, len: usize) {
-        let first = self.regions.partition_point(|region| region.after.end < cut.start);
-        let last = self.regions.partition_point(|region| region.after.start <= cut.end);
-        let touched = &self.regions[first..last];
-        let start = touched.first().map_or(cut.start, |region| region.after.start.min(cut.start));
-        let end = touched.last().map_or(cut.end, |region| region.after.end.max(cut.end));
-        let merged = Region { before: self.origin(start)..self.origin_end(end), after: start..end - cut.len() + len };
-        self.regions.splice(first..last, [merged]);
-        for region in &mut self.regions[first + 1..] {
-            region.after = region.after.start - cut.len() + len..region.after.end - cut.len() + len;
+    /// Records that each range of the present text is replaced by a text. Regions and ranges that touch become one region.
+    fn record<'n>(&mut self, cuts: impl Iterator<Item = (Bytes<usize>, &'n str)>) {
+        let regions = mem::take(&mut self.regions);
+        let (mut old, mut cuts) = (regions.iter().peekable(), cuts.peekable());
+        // How far the cuts so far move what follows them, and how far the last region moved the original text.
+        let (mut cut, mut added) = (0, 0);
+        let (mut last_before, mut last_after) = (0, 0);
+        loop {
+            let next_cut = cuts.peek().map(|(at, _)| at.start);
+            let next_old = old.peek().map(|region| region.after.start);
+            let Some(start) = next_cut.into_iter().chain(next_old).min() else { break };
+            let (begin, mut end) = (start + added - cut, start);
+            let before_start = start - last_after + last_before;
+            loop {
+                if let Some(region) = old.next_if(|region| region.after.start <= end) {
+                    (last_before, last_after) = (region.before.end, region.after.end);
+                    end = end.max(region.after.end);
+                } else if let Some((at, new)) = cuts.next_if(|(at, _)| at.start <= end) {
+                    cut += at.len();
+                    added += new.len();
+                    end = end.max(at.end);
+                } else {
+                    break;
+                }
+            }
+            let before_end = end - last_after + last_before;
+            self.regions.push(Region { before: before_start..before_end, after: begin..end + added - cut });
         }
-    }
-
-    /// The original position of a position outside of all regions, or at the start of one.
-    fn origin(&self, at: usize) -> usize {
-        let passed = self.regions.partition_point(|region| region.after.start < at);
-        match self.regions.get(passed) {
-            Some(region) if region.after.start == at => region.before.start,
-            _ => self.shifted(passed, at),
-        }
-    }
-
-    /// As [`Rewrite::origin`], for a position at the end of a region.
-    fn origin_end(&self, at: usize) -> usize {
-        let passed = self.regions.partition_point(|region| region.after.end <= at);
-        self.shifted(passed, at)
-    }
-
-    /// The original position of `at`, which `passed` regions precede.
-    fn shifted(&self, passed: usize, at: usize) -> usize {
-        passed.checked_sub(1).map_or(at, |n| at - self.regions[n].after.end + self.regions[n].before.end)
     }
 
     /// The changed spans in file order, each trimmed to the lines that differ.
@@ -253,7 +259,47 @@ mod tests {
         assert_eq!(spans, [(1, 1, "one".into(), 1, 1, "1".into()), (2, 3, "two\nthree".into(), 2, 3, "2\n3".into())]);
     }
 
+    #[test]
+    fn a_text_that_grows_too_long_is_not_made() {
+        let before = "a ".repeat(1 << 16);
+        let mut rewrite = Rewrite::new(&before);
+        assert!(!rewrite.replace("a", &"b".repeat(1 << 10), true));
+        assert_eq!(rewrite.after(), before);
+        assert!(rewrite.spans().is_empty() && rewrite.replace("a", "b", true));
+    }
+
+    #[test]
+    fn the_edits_of_one_text_have_a_bounded_cost() {
+        let before = "a".repeat(MAX_BYTES);
+        let mut rewrite = Rewrite::new(&before);
+        let edits = (0..100).take_while(|_| rewrite.replace("a", "b", false)).count();
+        assert_eq!(edits, (COPIES + 1) / 2);
+    }
+
     proptest! {
+        /// Ranges that are replaced together give what they give one after the other, from the last on.
+        #[test]
+        fn ranges_are_replaced_together(before in "[ab\n]{0,40}", first in "[ab]{1,2}", cuts in proptest::collection::vec((0usize..4, 0usize..3, "[abc\n]{0,3}"), 0..8)) {
+            let [mut together, mut apart] = [(); 2].map(|()| Rewrite::new(&before));
+            for rewrite in [&mut together, &mut apart] {
+                rewrite.replace(&first, "xy", true);
+            }
+            let (mut ranges, mut at) = (Vec::new(), 0);
+            for (skipped, len, new) in &cuts {
+                let start = at + skipped;
+                if start + len <= together.after().len() {
+                    ranges.push((start..start + len, new.as_str()));
+                }
+                at = start + len;
+            }
+            prop_assert!(together.replace_each(ranges.iter().cloned()));
+            for range in ranges.into_iter().rev() {
+                prop_assert!(apart.replace_each([range].into_iter()));
+            }
+            prop_assert_eq!(together.after(), apart.after());
+            prop_assert_eq!(together.regions, apart.regions);
+        }
+
         /// Replacing the lines before by the lines after gives the present text.
         #[test]
         fn spans_contain_all_changes(

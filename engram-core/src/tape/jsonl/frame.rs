@@ -61,7 +61,10 @@ fn push_claims(out: &mut Buffer, claims: &Claims<'_>) {
 pub(super) fn push_unrecognized(out: &mut Buffer, unrecognized: &Unrecognized<'_>) {
     out.push_static(word!("label", "unrecognized"));
     out.text(key!("name"), &unrecognized.name);
-    out.json(key!("raw"), unrecognized.raw);
+    match &unrecognized.text {
+        Some(text) => out.text(key!("raw"), text),
+        None => out.json(key!("raw"), unrecognized.raw),
+    }
     out.number(key!("bytes"), unrecognized.bytes);
     out.hash(key!("hash"), &unrecognized.hash);
     out.bool_if(key!("lossy"), unrecognized.lossy, false);
