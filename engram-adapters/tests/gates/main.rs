@@ -4,6 +4,7 @@ mod bless;
 mod codes;
 mod conformance;
 mod contract;
+mod cut_prompts;
 mod detection;
 mod determinism;
 mod drift;
