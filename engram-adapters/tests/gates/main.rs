@@ -28,5 +28,6 @@ mod tape;
 mod tidy;
 mod tree;
 mod typed;
+mod vendor_text;
 mod versions;
 mod white_space;
