@@ -235,7 +235,7 @@ fn cells(row: &Row) -> [String; COLUMNS] {
         project.as_deref().map_or_else(|| "-".to_owned(), end_of),
         prompts.to_string(),
         calls.to_string(),
-        short_number(tokens.input + tokens.output + tokens.cache_read + tokens.cache_write),
+        tokens.all().map_or_else(|| "-".to_owned(), |(all, is_partial)| short_number(all) + if is_partial { "+" } else { "" }),
         tape.to_owned(),
         session,
         text(title),

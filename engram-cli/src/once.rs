@@ -77,7 +77,7 @@ impl Once {
     fn rank(&self, index: usize) -> impl Ord {
         let counts = self.0[index].stats.counts();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));
-        let tokens_of = |model: &TokenCounts| model.input.saturating_add(model.output);
+        let tokens_of = |model: &TokenCounts| model.input.unwrap_or_default().saturating_add(model.output.unwrap_or_default());
         (
             sum(&mut counts.tokens.values().map(tokens_of)),
             sum(&mut counts.calls.values().flatten().filter(|(status, _)| **status != NO_STATUS).map(|(_, calls)| *calls)),

@@ -8,7 +8,7 @@ use engram_adapters::Registry;
 use engram_adapters::sessions::{FormSink, SessionOptions};
 use engram_core::error::AdapterError;
 use engram_core::overview::OverviewSink;
-use engram_core::stats::{Counts, Stats, TokenCounts};
+use engram_core::stats::{Counts, Partial, Stats, TokenCounts};
 use engram_core::tape::replay;
 
 use crate::args;
@@ -143,10 +143,27 @@ fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
         "input", "output", "cache read", "cache write", "reasoning", "USD"
     )?;
     for (model, tokens) in &counts.tokens {
-        let TokenCounts { input, output, cache_read, cache_write, reasoning, cost_usd, .. } = tokens;
-        writeln!(out, "{input:>12} {output:>12} {cache_read:>12} {cache_write:>12} {reasoning:>12} {cost_usd:>10.4}  {}", one_line(model))?;
+        let TokenCounts { input, output, cache_read, cache_write, reasoning, cost_usd, partial, .. } = tokens;
+        let [input, output, cache_read, cache_write, reasoning] = [
+            (input, partial.input),
+            (output, partial.output),
+            (cache_read, partial.cache_read),
+            (cache_write, partial.cache_write),
+            (reasoning, partial.reasoning),
+        ]
+        .map(|(count, is_partial)| cell(count.map(|count| count.to_string()), is_partial));
+        let cost = cell(cost_usd.map(|cost| format!("{cost:.4}")), partial.cost_usd);
+        writeln!(out, "{input:>12} {output:>12} {cache_read:>12} {cache_write:>12} {reasoning:>12} {cost:>10}  {}", one_line(model))?;
+    }
+    if counts.tokens.values().any(|tokens| tokens.partial != Partial::default()) {
+        writeln!(out, "\n+: some responses do not state it")?;
     }
     Ok(())
+}
+
+/// A sum in the table: `-` if it is unknown, with `+` if some of its parts are.
+fn cell(sum: Option<String>, is_partial: bool) -> String {
+    sum.map_or_else(|| "-".to_owned(), |sum| sum + if is_partial { "+" } else { "" })
 }
 
 /// `3 error, 5 ok`.

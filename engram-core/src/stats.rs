@@ -38,23 +38,65 @@ pub struct Counts {
     pub tokens: BTreeMap<String, TokenCounts>,
 }
 
-/// Sums of token counts, as the logs state them.
+/// Sums of token counts and costs, as the logs state them. A count that no response states is unknown, not 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TokenCounts {
+    /// The responses that are added.
+    pub responses: u64,
     /// Input tokens.
-    pub input: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
     /// Output tokens.
-    pub output: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
     /// Input tokens read from a cache.
-    pub cache_read: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
     /// Input tokens written to a cache.
-    pub cache_write: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
     /// Output tokens spent on reasoning.
-    pub reasoning: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
     /// Cost in US dollars.
-    pub cost_usd: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The sums that lack counts, because some of the responses do not state them.
+    #[serde(skip_serializing_if = "Partial::is_empty")]
+    pub partial: Partial,
+}
+
+/// Which sums of [`TokenCounts`] lack the counts of some responses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Partial {
+    /// [`TokenCounts::input`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub input: bool,
+    /// [`TokenCounts::output`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub output: bool,
+    /// [`TokenCounts::cache_read`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub cache_read: bool,
+    /// [`TokenCounts::cache_write`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub cache_write: bool,
+    /// [`TokenCounts::reasoning`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub reasoning: bool,
+    /// [`TokenCounts::cost_usd`].
+    #[serde(skip_serializing_if = "is_false")]
+    pub cost_usd: bool,
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A sink that counts. It can take any number of tapes, one after the other.
@@ -218,29 +260,75 @@ fn owned(text: Text<'_>) -> String {
     text.decode_lossy().into_owned()
 }
 
+impl Partial {
+    // Serde passes a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_empty(&self) -> bool {
+        *self == Partial::default()
+    }
+}
+
 impl TokenCounts {
-    fn of(usage: &Usage<'_>) -> TokenCounts {
+    /// The counts of one response.
+    pub fn of(usage: &Usage<'_>) -> TokenCounts {
         let Tokens { input, cache_read, cache_write, cache_write_1h: _, output, reasoning } = usage.tokens;
-        TokenCounts {
-            input: input.unwrap_or_default(),
-            output: output.unwrap_or_default(),
-            cache_read: cache_read.unwrap_or_default(),
-            cache_write: cache_write.unwrap_or_default(),
-            reasoning: reasoning.unwrap_or_default(),
-            cost_usd: usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()).unwrap_or_default(),
-        }
+        let cost_usd = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok());
+        TokenCounts { responses: 1, input, output, cache_read, cache_write, reasoning, cost_usd, partial: Partial::default() }
     }
 
     /// Adds other counts.
     pub fn add(&mut self, more: TokenCounts) {
+        if self.responses == 0 || more.responses == 0 {
+            *self = if self.responses == 0 { more } else { *self };
+            return;
+        }
         // A log can contain any number.
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut self.input, more.input);
-        add(&mut self.output, more.output);
-        add(&mut self.cache_read, more.cache_read);
-        add(&mut self.cache_write, more.cache_write);
-        add(&mut self.reasoning, more.reasoning);
-        self.cost_usd += more.cost_usd;
+        let count = |one: Option<u64>, other| sum(one, other, u64::saturating_add);
+        let (one, other, known, others) = (self.partial, more.partial, self.known(), more.known());
+        let of = |field: fn(&Partial) -> bool| field(&one) || field(&other) || field(&known) != field(&others);
+        self.partial = Partial {
+            input: of(|of| of.input),
+            output: of(|of| of.output),
+            cache_read: of(|of| of.cache_read),
+            cache_write: of(|of| of.cache_write),
+            reasoning: of(|of| of.reasoning),
+            cost_usd: of(|of| of.cost_usd),
+        };
+        self.responses = self.responses.saturating_add(more.responses);
+        self.input = count(self.input, more.input);
+        self.output = count(self.output, more.output);
+        self.cache_read = count(self.cache_read, more.cache_read);
+        self.cache_write = count(self.cache_write, more.cache_write);
+        self.reasoning = count(self.reasoning, more.reasoning);
+        self.cost_usd = sum(self.cost_usd, more.cost_usd, |one, other| one + other);
+    }
+
+    /// The sums that some response states.
+    fn known(&self) -> Partial {
+        Partial {
+            input: self.input.is_some(),
+            output: self.output.is_some(),
+            cache_read: self.cache_read.is_some(),
+            cache_write: self.cache_write.is_some(),
+            reasoning: self.reasoning.is_some(),
+            cost_usd: self.cost_usd.is_some(),
+        }
+    }
+
+    /// All tokens together, and whether counts of input or output are unknown. `None` if no count is known.
+    pub fn all(&self) -> Option<(u64, bool)> {
+        let counts = [self.input, self.output, self.cache_read, self.cache_write];
+        let all = counts.into_iter().flatten().reduce(u64::saturating_add)?;
+        let is_partial = self.partial.input || self.partial.output || self.input.is_none() || self.output.is_none();
+        Some((all, is_partial))
+    }
+}
+
+/// The sum of what is known.
+fn sum<T: Copy>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(add(one, other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -290,7 +378,25 @@ mod tests {
             r#""k":"meta","label":"usage","tokens":{"input":3,"output":4},"cost_usd":0.5}"#,
             r#""k":"meta","label":"usage","model":"n","tokens":{"input":1}}"#,
         ]);
-        assert_eq!((counts.tokens["m"].output, counts.tokens["m"].cost_usd, counts.tokens["n"].input), (4, 0.5, 1));
+        let (m, n) = (counts.tokens["m"], counts.tokens["n"]);
+        assert_eq!((m.output, m.cost_usd, n.input), (Some(4), Some(0.5), Some(1)));
+    }
+
+    #[test]
+    fn what_no_response_states_is_unknown_and_a_sum_without_some_is_partial() {
+        let usage = |rest: &str| format!(r#""k":"meta","label":"usage","model":"m",{rest}}}"#);
+        let of = |rests: &[&str]| {
+            let lines: Vec<String> = rests.iter().map(|rest| usage(rest)).collect();
+            counts(&lines.iter().map(String::as_str).collect::<Vec<_>>()).tokens["m"]
+        };
+        let known = of(&[r#""tokens":{"input":1},"cost_usd":0.5"#, r#""tokens":{"input":0},"cost_usd":0.0"#]);
+        assert_eq!((known.input, known.cost_usd, known.output, known.partial), (Some(1), Some(0.5), None, Partial::default()));
+        let partial = of(&[r#""tokens":{"input":1}"#, r#""tokens":{"input":2},"cost_usd":0.5"#, r#""tokens":{}"#]);
+        assert_eq!((partial.responses, partial.input, partial.cost_usd), (3, Some(3), Some(0.5)));
+        assert_eq!(partial.partial, Partial { input: true, cost_usd: true, ..Partial::default() });
+        let json = serde_json::to_string(&partial).unwrap();
+        assert_eq!(json, r#"{"responses":3,"input":3,"cost_usd":0.5,"partial":{"input":true,"cost_usd":true}}"#);
+        assert_eq!((partial.all(), of(&[r#""tokens":{}"#]).all()), (Some((3, true)), None));
     }
 
     #[test]

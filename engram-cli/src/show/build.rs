@@ -138,17 +138,6 @@ fn count(totals: &mut Totals, body: &Body, is_replay: bool) {
     }
 }
 
-impl TokenSum {
-    /// Adds the tokens of another response or session. A log can contain any number.
-    pub fn add(&mut self, more: TokenSum) {
-        self.input = self.input.saturating_add(more.input);
-        self.cache_read = self.cache_read.saturating_add(more.cache_read);
-        self.cache_write = self.cache_write.saturating_add(more.cache_write);
-        self.output = self.output.saturating_add(more.output);
-        self.cost_usd += more.cost_usd;
-    }
-}
-
 fn add_effect(view: &mut SessionView, call: Option<(usize, usize)>, text: String, (seq, time, is_replay): (Seq, Option<String>, bool)) {
     match call.map(|(_, item)| &mut view.items[item].body) {
         Some(Body::Call(call)) => call.effects.push(text),

@@ -1,9 +1,10 @@
 //! What one event adds to a view. Events borrow their text and may be taken back, so it is kept until they are final.
 
 use engram_core::event::*;
+use engram_core::stats::TokenCounts;
 
 use super::calls::{call, owned};
-use super::view::{Body, CallResult, Facts, Message, Notice, NoticeKind, TokenSum, Who};
+use super::view::{Body, CallResult, Facts, Message, Notice, NoticeKind, Who};
 
 /// What one event adds, with its place.
 #[derive(Debug)]
@@ -184,7 +185,7 @@ fn of_meta(meta: &Meta<'_>) -> Option<What> {
             Some(What::Stop { is_complete: stop.complete, redacted: redacted.collect() })
         }
         Meta::Rewind { to, files } => Some(What::Rewind { to: to.get(), files: *files }),
-        Meta::Usage(usage) => Some(What::Body(Body::Usage(tokens(usage), usage.model.map(owned)))),
+        Meta::Usage(usage) => Some(What::Body(Body::Usage(TokenCounts::of(usage), usage.model.map(owned)))),
         Meta::Compaction { text, .. } => notice(Turn, "history replaced by a summary", text.map(owned)),
         Meta::Error { code, text } => {
             let title = code.map_or("error".to_owned(), |code| format!("error {}", owned(code)));
@@ -233,16 +234,5 @@ fn of_session(stated: &SessionFacts<'_>) -> Facts {
         parent_session_id: stated.parent_session_id.map(owned),
         parent_call_id: stated.parent_call_id.map(owned),
         ..Facts::default()
-    }
-}
-
-fn tokens(usage: &Usage<'_>) -> TokenSum {
-    let Tokens { input, cache_read, cache_write, cache_write_1h: _, output, reasoning: _ } = usage.tokens;
-    TokenSum {
-        input: input.unwrap_or_default(),
-        cache_read: cache_read.unwrap_or_default(),
-        cache_write: cache_write.unwrap_or_default(),
-        output: output.unwrap_or_default(),
-        cost_usd: usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()).unwrap_or_default(),
     }
 }

@@ -1,5 +1,7 @@
 //! A session as a person reads it: messages, the calls with their results, and totals. Built once; every renderer reads it.
 
+use engram_core::stats::TokenCounts;
+
 /// A session or a sub-agent. All text is as the tape has it: a renderer makes it safe for its target.
 #[derive(Debug, Default)]
 pub struct SessionView {
@@ -41,17 +43,7 @@ pub struct Totals {
     pub calls: u64,
     pub failed_calls: u64,
     pub edits: u64,
-    pub tokens: TokenSum,
-}
-
-/// Sums of token counts.
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub struct TokenSum {
-    pub input: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    pub output: u64,
-    pub cost_usd: f64,
+    pub tokens: TokenCounts,
 }
 
 /// Items as they are shown: notices of no importance that follow each other are one group.
@@ -89,7 +81,7 @@ impl Item {
 pub enum Body {
     Message(Message),
     Call(Box<Call>),
-    Usage(TokenSum, Option<String>),
+    Usage(TokenCounts, Option<String>),
     Notice(Notice),
     /// A sub-agent whose call is not known.
     Agent(Box<SessionView>),

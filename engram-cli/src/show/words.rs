@@ -1,7 +1,9 @@
 //! Words and numbers that every form of a view has in common.
 
+use engram_core::stats::TokenCounts;
+
 use super::safe::visible_line;
-use super::view::{Call, CallResult, Facts, Item, SessionView, TokenSum};
+use super::view::{Call, CallResult, Facts, Item, SessionView};
 
 /// The time of day of a time in a tape; the time itself if it has another form.
 pub fn clock(time: &str) -> &str {
@@ -49,20 +51,27 @@ fn times(first: &str, last: &str) -> String {
     format!("{day} {} to {last} UTC", clock(first))
 }
 
-/// Tokens and cost; empty if there are none.
-pub fn tokens(sum: &TokenSum) -> String {
-    if *sum == TokenSum::default() {
-        return String::new();
-    }
-    let of = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", number(count)));
-    let cost = (sum.cost_usd > 0.0).then(|| format!("{:.4} USD", sum.cost_usd));
-    let parts = [of(sum.input, "in"), of(sum.cache_read, "cache read"), of(sum.cache_write, "cache write"), of(sum.output, "out"), cost];
+/// Tokens and cost; empty if there are none. What no response states is left out, and a sum without the counts of some says so.
+pub fn tokens(sum: &TokenCounts) -> String {
+    let least = |is_partial: bool| if is_partial { "at least " } else { "" };
+    let of = |count: Option<u64>, is_partial: bool, what: &str| {
+        count.filter(|count| *count > 0).map(|count| format!("{}{} {what}", least(is_partial), number(count)))
+    };
+    let partial = sum.partial;
+    let cost = sum.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("{}{cost:.4} USD", least(partial.cost_usd)));
+    let parts = [
+        of(sum.input, partial.input, "in"),
+        of(sum.cache_read, partial.cache_read, "cache read"),
+        of(sum.cache_write, partial.cache_write, "cache write"),
+        of(sum.output, partial.output, "out"),
+        cost,
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!("tokens: {}", parts.join(", ")) }
 }
 
 /// Tokens and cost of one response, and its model.
-pub fn usage(sum: &TokenSum, model: Option<&str>) -> String {
+pub fn usage(sum: &TokenCounts, model: Option<&str>) -> String {
     let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
     format!("{}{model}", tokens(sum))
 }

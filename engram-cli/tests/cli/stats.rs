@@ -32,7 +32,7 @@ fn sessions_are_added() {
 /// Numbers that must not depend on how many forms of a session there are.
 fn sums(counts: &Value) -> Value {
     let tokens = counts["tokens"].as_object().unwrap().values();
-    let [input, output] = ["input", "output"].map(|name| tokens.clone().map(|model| model[name].as_u64().unwrap()).sum::<u64>());
+    let [input, output] = ["input", "output"].map(|name| tokens.clone().map(|model| model[name].as_u64().unwrap_or_default()).sum::<u64>());
     serde_json::json!([counts["sessions"], counts["sub_agents"], counts["prompts"], input, output])
 }
 
@@ -82,6 +82,16 @@ fn the_table_has_the_same_numbers() {
         |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap_or_default().split_whitespace().last().map(str::to_owned);
     assert_eq!(row("prompts"), Some(counts["prompts"].to_string()));
     assert_eq!(row("files edited"), Some(counts["files_edited"].to_string()));
+}
+
+#[test]
+fn a_cost_that_no_response_states_is_unknown_and_not_zero() {
+    let counts = stats(&[&fixture(CODEX)]);
+    let models = counts["tokens"].as_object().unwrap();
+    assert!(!models.is_empty() && models.values().all(|tokens| tokens.get("cost_usd").is_none() && tokens["input"].is_u64()), "{counts}");
+    let table = String::from_utf8(run(&["stats", text(&fixture(CODEX))]).stdout).unwrap();
+    let rows: Vec<&str> = table.lines().skip_while(|line| !line.ends_with("model")).skip(1).take(models.len()).collect();
+    assert!(rows.iter().all(|row| row.split_whitespace().nth(5) == Some("-")), "{table}");
 }
 
 #[test]

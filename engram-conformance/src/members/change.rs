@@ -1,4 +1,4 @@
-//! Changes of a member: another name, or a value of another JSON type or form. The rest of the source keeps its bytes.
+//! Changes of a member: another name, a value of another JSON type or form, or `null`. The rest of the source keeps its bytes.
 
 use std::ops::Range;
 
@@ -11,6 +11,8 @@ pub enum Kind {
     Rename,
     /// The JSON type of the value.
     Retype,
+    /// The value to `null`.
+    Nullify,
     /// The form of the value: another kind of number, or no time.
     Reform,
 }
@@ -78,6 +80,11 @@ impl Change {
         Some(Change { kind: Kind::Retype, at: value, with: (*with).to_owned() })
     }
 
+    /// `null`. `None` if the table allows it.
+    pub fn nullify(value: Range<usize>, allowed: Allowed) -> Option<Change> {
+        (!allowed.types.meets(JsonTypes::NULL)).then(|| Change { kind: Kind::Nullify, at: value, with: "null".to_owned() })
+    }
+
     /// A value of an allowed type, but of a form that the table does not allow. `choice` chooses among several. `None` if it allows every form.
     pub fn reform(value: Range<usize>, allowed: Allowed, choice: u64) -> Option<Change> {
         let others: Vec<&str> = FORMS.into_iter().filter(|json| allowed.is_only_of_other_form(json)).collect();
@@ -119,6 +126,13 @@ mod tests {
         assert_eq!(with(JsonTypes::STRING.or(JsonTypes::NUMBER)).as_deref(), Some("true"));
         assert_eq!(with(JsonTypes::STRING.or(JsonTypes::COUNT)).as_deref(), Some("true"));
         assert_eq!(with(JsonTypes::ANY), None);
+    }
+
+    #[test]
+    fn null_is_tried_where_the_table_does_not_allow_it() {
+        let with = |types| Change::nullify(0..0, of(types)).map(|change| change.with().to_owned());
+        assert_eq!(with(JsonTypes::STRING).as_deref(), Some("null"));
+        assert_eq!((with(JsonTypes::STRING.or(JsonTypes::NULL)), with(JsonTypes::EVERY)), (None, None));
     }
 
     #[test]

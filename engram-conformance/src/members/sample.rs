@@ -97,8 +97,9 @@ impl Sample {
         let choice = hash64((SEED, &member.record, &member.pattern));
         let changes = [
             member.name.clone().map(Change::rename),
-            value().and_then(|value| Change::retype(value, member.allowed)),
-            value().and_then(|value| Change::reform(value, member.allowed, choice)),
+            Change::retype(value(), member.allowed),
+            Change::nullify(value(), member.allowed),
+            Change::reform(value(), member.allowed, choice),
         ];
         for change in changes.into_iter().flatten() {
             let key = Key {

@@ -36,8 +36,8 @@ pub struct Member {
     pub end: usize,
     /// Where its name is, without the quotes. `None` for keys of maps, which are user data.
     pub name: Option<Range<usize>>,
-    /// Where its value is. `None` for `null`, which has no type.
-    pub value: Option<Range<usize>>,
+    /// Where its value is.
+    pub value: Range<usize>,
     /// The values that the table allows.
     pub allowed: Allowed,
 }
@@ -135,7 +135,7 @@ impl<'s> Surveyor<'s> {
                 line: place.line,
                 end: place.end,
                 name: member.name.clone(),
-                value: (!member.node.is_null()).then(|| offset(self.source, member.node.json())),
+                value: offset(self.source, member.node.json()),
                 allowed: allowed(&seen, pointer),
             });
         }

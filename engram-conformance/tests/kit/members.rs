@@ -22,7 +22,7 @@ fn every_change_of_a_declared_member_is_noticed() {
         let outcome = known(&Toy::new(table("rule", "rule"), table("rule", "rule"), Defect::Nothing), source);
         assert_eq!(outcome.verdict, Verdict::Pass, "{outcome:?}");
         let count = |what: &str| outcome.notes.get(what).copied().unwrap_or_default();
-        // A key of a map keeps its name, `null` and user data keep their type.
+        // A key of a map keeps its name, and user data keep their type.
         assert_eq!((count("renames"), count("renames noticed")), (renames, renames));
         assert_eq!((count("type changes"), count("type changes noticed")), (types, types));
     }
@@ -70,6 +70,17 @@ fn an_adapter_that_accepts_another_type_is_found() {
     assert_eq!(found, ["toy/1.0.0/main/log.jsonl:7 `state` /screen changed to \"changed\": unnoticed"]);
     let found = failures(("  tool     string", "  tool     string|number"), SAME, Defect::Nothing);
     assert_eq!(found, ["toy/1.0.0/main/log.jsonl:4 `call` /tool changed to 7: unnoticed, and the tape is another one"]);
+}
+
+#[test]
+fn an_adapter_that_accepts_null_is_found() {
+    for (strict, lax, what) in [
+        ("  screen   bool", "  screen   bool|null", "7 `state` /screen changed to null: unnoticed"),
+        ("    input  count ", "    input  count|null ", "2 `say` /tokens/input changed to null: unnoticed"),
+        ("  tokens?  object", "  tokens?  object|null", "2 `say` /tokens changed to null: unnoticed"),
+    ] {
+        assert_eq!(failures((strict, lax), SAME, Defect::Nothing), [format!("toy/1.0.0/main/log.jsonl:{what}")]);
+    }
 }
 
 #[test]

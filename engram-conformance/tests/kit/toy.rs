@@ -49,7 +49,7 @@ record wrap feeds msg.out
 record state omit ui.state
   type     string
   screen   bool
-  back?    string
+  back?    string|null
 document object feeds msg.out
   items    array   records
 ";

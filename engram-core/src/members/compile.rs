@@ -147,7 +147,7 @@ impl<'l> Compiler<'l> {
                 false => Ok(Content::Record),
             };
         }
-        if types == JsonTypes::ANY && !is_described {
+        if types.or(JsonTypes::NULL) == JsonTypes::EVERY && !is_described {
             return Err(line.error("a value of any type is `free`, or has rows"));
         }
         let referenced = suffix.shape.map(|name| self.shape(line, name, fate)).transpose()?;
@@ -278,7 +278,7 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, words)?;
         let own = suffix.fate.clone().or_else(|| fate.cloned());
         if suffix.free {
-            return Ok(Choice::Free(self.row_of(line, (JsonTypes::ANY, ValueForms::NONE), suffix, fate)?));
+            return Ok(Choice::Free(self.row_of(line, (JsonTypes::EVERY, ValueForms::NONE), suffix, fate)?));
         }
         let lines: Vec<&Line> = line.children.iter().collect();
         Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))

@@ -23,12 +23,16 @@ impl JsonTypes {
     pub const COUNT: JsonTypes = JsonTypes(0b100_0000);
     /// A value that is a count and an integer, as nearly all numbers are.
     pub const NATURAL: JsonTypes = JsonTypes::NUMBER.or(JsonTypes::INTEGER).or(JsonTypes::COUNT);
-    /// Any type. `null` has this set, because it counts as absent.
+    /// Any type but `null`. The value `null` has this set: a view takes it as absent, whatever type it expects.
     pub const ANY: JsonTypes = JsonTypes(0b111_1111);
+    /// `null`, where a table allows it. No value has this bit.
+    pub const NULL: JsonTypes = JsonTypes(0b1000_0000);
+    /// Any type, and `null`.
+    pub const EVERY: JsonTypes = JsonTypes::ANY.or(JsonTypes::NULL);
     /// All types without the sub-types of numbers.
     const WITHOUT_SUBTYPES: JsonTypes = JsonTypes(0b001_1111);
 
-    const NAMES: [(JsonTypes, &'static str); 7] = [
+    const NAMES: [(JsonTypes, &'static str); 8] = [
         (JsonTypes::STRING, "string"),
         (JsonTypes::NUMBER, "number"),
         (JsonTypes::INTEGER, "integer"),
@@ -36,6 +40,7 @@ impl JsonTypes {
         (JsonTypes::BOOL, "bool"),
         (JsonTypes::OBJECT, "object"),
         (JsonTypes::ARRAY, "array"),
+        (JsonTypes::NULL, "null"),
     ];
 
     /// The types in both sets.
@@ -75,6 +80,12 @@ impl JsonTypes {
         !self.meets(JsonTypes::OBJECT.or(JsonTypes::ARRAY)) || self == JsonTypes::ANY
     }
 
+    /// True if a table that allows `self` allows a value with these types.
+    #[inline(always)]
+    pub const fn allow(self, value: JsonTypes) -> bool {
+        if value.0 == JsonTypes::ANY.0 { self.meets(JsonTypes::NULL) } else { self.meets(value) }
+    }
+
     /// The types that matter where a table allows `self`: the sub-types of numbers only if it does not allow every number.
     pub(super) const fn relevant(self) -> JsonTypes {
         if self.meets(JsonTypes::NUMBER) { JsonTypes::WITHOUT_SUBTYPES } else { JsonTypes::ANY }
@@ -83,16 +94,16 @@ impl JsonTypes {
     /// The type with this name in a table.
     pub(super) fn from_name(name: &str) -> Option<JsonTypes> {
         if name == "any" {
-            return Some(JsonTypes::ANY);
+            return Some(JsonTypes::EVERY);
         }
         JsonTypes::NAMES.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
     }
 
     /// The names of the types, joined with `|`; `any` for all of them. A number of any form is a `number`.
     pub fn name(self) -> Cow<'static, str> {
-        let named = self.and(self.relevant());
+        let named = self.and(self.relevant().or(JsonTypes::NULL));
         let mut names = JsonTypes::NAMES.iter().filter(|(types, _)| named.meets(*types)).map(|(_, name)| *name);
-        match (self == JsonTypes::ANY, names.clone().count()) {
+        match (self.without(JsonTypes::NULL) == JsonTypes::ANY, names.clone().count()) {
             (true, _) => Cow::Borrowed("any"),
             (false, 1) => Cow::Borrowed(names.next().unwrap_or_default()),
             _ => Cow::Owned(names.collect::<Vec<_>>().join("|")),
@@ -143,6 +154,12 @@ mod tests {
         assert_eq!(JsonTypes::STRING.or(JsonTypes::ARRAY).name(), "string|array");
         assert_eq!(JsonTypes::from_name("number"), Some(JsonTypes::NUMBER));
         assert_eq!(JsonTypes::from_name("int"), None);
+        assert_eq!((JsonTypes::EVERY.name(), JsonTypes::STRING.or(JsonTypes::NULL).name()), ("any".into(), "string|null".into()));
+        assert!(
+            JsonTypes::EVERY.allow(JsonTypes::ANY)
+                && !JsonTypes::STRING.allow(JsonTypes::ANY)
+                && JsonTypes::STRING.allow(JsonTypes::STRING)
+        );
         assert_eq!(JsonTypes::COUNT.or(JsonTypes::STRING).name(), "string|count");
         assert_eq!((JsonTypes::of_number("1").name(), JsonTypes::of_number("-1").name()), ("number".into(), "number".into()));
     }

@@ -107,7 +107,7 @@ impl KnownObjects {
         let mut leaves = 0;
         for (name, value) in object.members() {
             let types = value.types();
-            let fits = |member: &&Member| types.meets(member.types) && !self.is_full();
+            let fits = |member: &&Member| member.types.allow(types) && !self.is_full();
             let Member { row, types: allowed, forms, .. } = *table.shape(id).find(name).filter(fits)?;
             let relevant = allowed.relevant();
             self.members.push(KnownMember { name: KnownName::new(name), types: types.and(relevant), relevant });

@@ -65,7 +65,11 @@ impl Row {
 
     /// What a value is that does not fit the row: its JSON type, a time that is not readable, or a negative number.
     pub fn found<'a, N: JsonNode<'a>>(&self, node: N) -> Cow<'static, str> {
-        if node.types().meets(self.types) { Cow::Borrowed(self.forms.mismatch(node)) } else { node.types().name() }
+        match self.types.allow(node.types()) {
+            true => Cow::Borrowed(self.forms.mismatch(node)),
+            false if node.is_null() => JsonTypes::NULL.name(),
+            false => node.types().name(),
+        }
     }
 }
 

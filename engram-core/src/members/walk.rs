@@ -77,11 +77,14 @@ impl<'a> Walk<'_, '_, '_> {
         if V::VALUES {
             visitor.value(path, row);
         }
-        if types == JsonTypes::ANY || path.depth > MAX_DEPTH {
+        if path.depth > MAX_DEPTH {
             return;
         }
-        if !types.meets(row.types) || (!row.forms.is_none() && !row.forms.accept(path.node)) {
+        if !row.types.allow(types) || (!row.forms.is_none() && !row.forms.accept(path.node)) {
             return visitor.mismatch(path, row);
+        }
+        if path.node.is_null() {
+            return;
         }
         match row.content {
             Content::Record if types == JsonTypes::ARRAY => {
@@ -96,7 +99,7 @@ impl<'a> Walk<'_, '_, '_> {
                 for (index, item) in path.node.items().enumerate() {
                     let types = item.types();
                     match row {
-                        Some(row) if !V::LEAVES && !V::VALUES && types.meets(row.types) && types.is_leaf() && row.forms.is_none() => {}
+                        Some(row) if !V::LEAVES && !V::VALUES && row.types.allow(types) && types.is_leaf() && row.forms.is_none() => {}
                         Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
                         None => visitor.unknown(&path.inner(Step::Item(index), item)),
                     }
@@ -278,7 +281,8 @@ record message feeds msg.in msg.out
             ["Tape /id", "mismatch /usage/input string, not count", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
         );
         assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
-        assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
+        assert_eq!(walk(r#"{"usage":null}"#, None), ["mismatch /usage null, not object", "absent /id"]);
+        assert_eq!(walk(r#"{"id":null,"args":null}"#, None), ["mismatch /id null, not string"]);
         assert_eq!(walk("[]", None), ["mismatch  array, not object"]);
         assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);
         assert_eq!(walk(r#"{"id":"x","more":1,"more":2}"#, None), ["Tape /id", "Tape /more", "Tape /more"]);

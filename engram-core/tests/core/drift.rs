@@ -62,7 +62,7 @@ record toy feeds meta
 record say feeds msg.out
   type       string         as msg.out
   text       string         tape
-  mood|tone? string         omit kept
+  mood|tone? string|null    omit kept
   usage?     object         =usage
   env?       object         omit kept
     *        string
@@ -171,6 +171,20 @@ fn unknown_members_and_type_changes_are_counted_with_their_first_place() {
     );
     let report = drift("a", &records);
     assert_eq!(report.groups()[0].rows[0].first.part, 1);
+}
+
+#[test]
+fn null_is_a_change_of_type_where_the_table_does_not_allow_it() {
+    let records =
+        [r#"{"type":"say","text":"x","mood":null,"usage":{"tokens":null}}"#, r#"{"type":"say","text":"x","usage":null,"env":{"a":null}}"#];
+    assert_eq!(
+        all(&drift("a", &records)),
+        [
+            "type_change(string null) say /env/* 1 a:3/env/a",
+            "type_change(object null) say /usage 1 a:3/usage",
+            "type_change(number null) say /usage/tokens 1 a:2/usage/tokens",
+        ]
+    );
 }
 
 #[test]
