@@ -76,6 +76,10 @@ pub(super) fn lost_rows(file: &DatabaseFile<'_>, has_steps: bool, is_step: &str)
         searches.push(("session_message", of_none, NO_SESSION));
     }
     if file.has("session_v2") {
+        if file.has("part") {
+            // 2.x does not change these tables. A session that it has not continued is read from them only if they are whole.
+            searches.push(("part", "NOT EXISTS (SELECT 1 FROM message WHERE id = part.message_id)".to_owned(), "parts of no message"));
+        }
         let copied = if file.has("session") { " AND NOT EXISTS (SELECT 1 FROM session WHERE id = session_v2.id)" } else { "" };
         searches.push(("session_v2", format!("NOT EXISTS (SELECT 1 FROM session_message){copied}"), NO_MESSAGES));
     }
