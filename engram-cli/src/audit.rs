@@ -40,7 +40,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
     let (mut out, mut printed) = (stdout().lock(), Ok(()));
     let paths = homes::paths(&args.paths, registry, report);
     let inputs = find(&paths, &options);
-    inputs.note_other_forms(report);
+    inputs.note(report);
     let found = inputs.sessions;
     let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| audited(&options, &input));
     let done = in_order(args.conversion.jobs, &found, work, |input, audited| match audited {

@@ -41,7 +41,7 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
     let (mut tally, mut total) = (Tally::default(), DriftReport::default());
     let paths = homes::paths(&args.paths, registry, report);
     let inputs = find(&paths, &options);
-    inputs.note_other_forms(report);
+    inputs.note(report);
     let found = inputs.sessions;
     let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| examined(&options, &input, &args.filter));
     let done = in_order(None, &found, work, |input, examined| match examined {

@@ -42,6 +42,7 @@ impl From<ErrorCode> for Exit {
             | ErrorCode::MalformedRecord
             | ErrorCode::TruncatedInput
             | ErrorCode::LimitExceeded
+            | ErrorCode::IncompleteStore
             | ErrorCode::BadRecordings => Exit::BadInput,
             ErrorCode::Io => Exit::Io,
             ErrorCode::AdapterDefect => Exit::PartialFailure,

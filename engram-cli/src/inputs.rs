@@ -5,7 +5,7 @@ use std::io::{Write, stdin};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
-use engram_adapters::open::store::SkippedSession;
+use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::{FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource};
 use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use crate::args::Conversion;
 use crate::out::Known;
 use crate::report::Reporter;
-use crate::summary::{count, other_form_line};
+use crate::summary::{count, lost_line, other_form_line};
 
 /// One possible session.
 #[derive(Clone)]
@@ -107,6 +107,8 @@ pub struct Inputs {
     pub sessions: Vec<Result<SessionInput, AdapterError>>,
     /// Sessions in stores that are not converted.
     pub skipped: Vec<SkippedSession>,
+    /// Records of stores that no session has.
+    pub lost: Vec<LostRecords>,
     /// Links out of the searched folders. They are not followed.
     pub links_out: Vec<PathBuf>,
     /// Other forms of sessions.
@@ -116,8 +118,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Prints which forms of sessions are skipped, and which are converted beside another one.
-    pub fn note_other_forms(&self, report: &Reporter) {
+    /// Prints what stores have lost, which forms of sessions are skipped, and which are converted beside another one.
+    pub fn note(&self, report: &Reporter) {
+        self.lost.iter().for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
         self.other_forms.iter().for_each(|other| report.detail(&other_form_line(other)));
         let skipped = self.other_forms.iter().filter(|other| other.is_skipped).count() as u64;
         if skipped > 0 && !report.is_verbose() {
@@ -148,13 +151,13 @@ fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<
     }
     let again = known.map(|known| known.in_other_forms(finder.forms(), finder.unchanged())).unwrap_or_default();
     again.iter().for_each(|path| finder.open_again(path));
-    let FoundSessions { locations, skipped, other_forms, mut links_out, unchanged, .. } = finder.finish();
+    let FoundSessions { locations, skipped, lost, other_forms, mut links_out, unchanged, .. } = finder.finish();
     links_out.retain(|link| !paths.contains(link));
     let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));
     }
-    Inputs { sessions, skipped, other_forms, links_out, unchanged }
+    Inputs { sessions, skipped, lost, other_forms, links_out, unchanged }
 }
 
 /// The options that the command line asks for.

@@ -119,7 +119,7 @@ fn collect(
         changed: RefCell::default(),
     };
     let found = find_changed(&others, options, &known);
-    found.note_other_forms(report);
+    found.note(report);
     let of_path = |path: &PathBuf| source_of(path).into_iter().flat_map(|source| index.of_source(&source).collect::<Vec<_>>());
     let current = found.unchanged.iter().flat_map(of_path).filter(|entry| entry.state == State::Current);
     let rows = current.filter_map(|entry| {

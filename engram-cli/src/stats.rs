@@ -85,7 +85,7 @@ fn items(paths: &[PathBuf], options: &SessionOptions, report: &Reporter) -> Vec<
     let (tapes, others) = tapes_among(paths, current_tapes_in);
     let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
     let found = find(&others, options);
-    found.note_other_forms(report);
+    found.note(report);
     items.extend(found.sessions.into_iter().map(|input| input.map(Item::Session)));
     items
 }

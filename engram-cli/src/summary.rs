@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engram_adapters::open::store::SkippedSession;
+use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::{OtherForm, display_path};
 use engram_adapters::tables::claims;
 use engram_core::event::KindCounts;
@@ -12,6 +12,8 @@ use engram_core::ledger::Ledger;
 use engram_core::members::DEGRADED_BY_MEMBERS;
 use engram_core::pipeline::Summary;
 use engram_core::version::Support;
+
+use crate::report::shown;
 
 /// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
@@ -109,6 +111,11 @@ impl Ahead {
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
     format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
+}
+
+/// Records of a store that no session has.
+pub fn lost_line(lost: &LostRecords) -> String {
+    format!("{}: not whole: {lost}", shown(&lost.path))
 }
 
 /// A link that is not followed.

@@ -27,8 +27,24 @@ pub struct DatabaseFile<'p> {
     pub limits: Limits,
     /// The open database.
     pub store: OpenDatabase,
-    /// The names of its tables.
-    pub tables: Vec<String>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+}
+
+/// A table of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The names of its columns, in the order of the schema.
+    pub columns: Vec<String>,
+}
+
+impl Table {
+    /// True if it has that column. SQL does not tell upper from lower case.
+    pub fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|known| known.eq_ignore_ascii_case(column))
+    }
 }
 
 impl<'p> DatabaseFile<'p> {
@@ -76,6 +92,11 @@ impl<'p> DatabaseFile<'p> {
 
     /// True if it has that table.
     pub fn has(&self, table: &str) -> bool {
-        self.tables.iter().any(|known| known == table)
+        self.table(table).is_some()
+    }
+
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
     }
 }

@@ -12,6 +12,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyFolder;
+use super::database::Table;
 use super::database_header::is_database;
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
@@ -159,19 +160,18 @@ impl Store {
         self.in_place.as_ref().map_or(Ok(()), InPlace::verify_unchanged)
     }
 
-    /// The names of the plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the
+    /// The plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the
     /// store states.
     ///
     /// # Errors
     /// As [`refused`]; `malformed_record` if the name of a column is not UTF-8.
-    pub fn tables(&self) -> Result<Vec<String>, AdapterError> {
-        let tables = self.strings(
+    pub fn tables(&self) -> Result<Vec<Table>, AdapterError> {
+        let names = self.strings(
             "SELECT name FROM pragma_table_list AS entry WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
              AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(entry.name) WHERE hidden <> 0) ORDER BY name",
         )?;
-        // The names of a query's columns are read without a check later on.
-        tables.iter().try_for_each(|table| self.columns(table).map(drop))?;
-        Ok(tables)
+        // The names of a query's columns are read without a check later on, so all must be text.
+        names.into_iter().map(|name| Ok(Table { columns: self.columns(&name)?, name })).collect()
     }
 
     /// The names of the columns of a table, in the order of the schema.
@@ -189,6 +189,15 @@ impl Store {
         let rows = statement.query_map([], |row| row.get(0)).map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
     }
+}
+
+/// The number that a query gives.
+///
+/// # Errors
+/// As [`refused`].
+pub fn count(store: &Store, sql: &str) -> Result<u64, AdapterError> {
+    let number: i64 = store.connection().query_row(sql, [], |row| row.get(0)).map_err(refused)?;
+    Ok(u64::try_from(number).unwrap_or_default())
 }
 
 /// The bytes of a column, whatever type SQLite gave it. Nothing for NULL and numbers.
@@ -431,8 +440,9 @@ mod tests {
         writer.execute_batch(schema).unwrap();
         drop(writer);
         let store = Store::open(&path, Limits::default()).unwrap();
-        assert_eq!(store.tables().unwrap(), ["note", "other"]);
-        assert_eq!(store.columns("other").unwrap(), ["a", "b"]);
+        let tables = store.tables().unwrap();
+        assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["note", "other"]);
+        assert_eq!(tables[1].columns, ["a", "b"]);
     }
 
     #[test]

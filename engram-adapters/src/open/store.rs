@@ -1,9 +1,10 @@
 //! The types of stores, which contain many sessions. Each session is exported in its harness's own form.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::SideInfo;
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use super::database::DatabaseFile;
@@ -27,6 +28,33 @@ pub struct SkippedSession {
     pub reason: &'static str,
 }
 
+/// Records of a store that no session has, or that lack the records that belong to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostRecords {
+    /// The file or folder that contains them.
+    pub path: PathBuf,
+    /// The table or file of the store that they are in.
+    pub table: String,
+    /// How many there are.
+    pub records: u64,
+    /// What they are and what they lack, in the plural.
+    pub what: &'static str,
+}
+
+impl LostRecords {
+    /// The error under strict policy.
+    pub fn error(&self) -> AdapterError {
+        let error = AdapterError::new(ErrorCode::IncompleteStore).expected("a session for each record");
+        error.found(&self.to_string()).path(self.path.to_string_lossy())
+    }
+}
+
+impl fmt::Display for LostRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} in {}", self.what, self.records, self.table)
+    }
+}
+
 /// A session in its harness's own export form.
 #[derive(Debug, Clone)]
 pub struct Export {
@@ -46,6 +74,11 @@ pub trait Store: Send + Sync {
 
     /// Sessions in the store that are not converted.
     fn skipped(&self) -> &[SkippedSession] {
+        &[]
+    }
+
+    /// Records that no session has, and sessions whose records are gone: an error under strict policy, a warning under permissive policy.
+    fn lost(&self) -> &[LostRecords] {
         &[]
     }
 
@@ -74,9 +107,9 @@ pub struct Opener {
     pub is_inside: fn(&str) -> bool,
     /// Opens the root folder of a store.
     pub open_root: fn(&Path, Limits) -> OpenedStore,
-    /// True for a database with the tables of such a store.
+    /// True for a database with tables of such a store, even if some are missing ([`StoreTables::are_in`](super::tables::StoreTables::are_in)).
     pub has_tables: fn(&DatabaseFile<'_>) -> bool,
-    /// Opens such a database; `None` if it contains nothing of the harness.
+    /// Opens such a database; `None` if it is empty or contains nothing of the harness. If it lacks what its sessions need, that is an error.
     pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
     /// Files elsewhere that the sessions of the store at this path are read with. A change of one of them may change a tape.
     pub read_with: fn(&Path) -> Vec<PathBuf>,

@@ -246,13 +246,13 @@ fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
 }
 
 #[test]
-fn another_database_is_ignored_and_a_missing_column_makes_the_version_unknown() {
+fn another_database_is_ignored_and_one_without_a_column_is_not_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("opencode.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
     assert!(open_store(&Registry::builtin(), &path, Limits::default()).unwrap().is_none());
     let (_folder, path) = database("ALTER TABLE part DROP COLUMN data");
-    assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::UnknownHarnessVersion);
+    assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::IncompleteStore);
 }
 
 #[test]

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use engram_core::error::AdapterError;
+use engram_core::policy::Policy;
 
 use super::discover::{Candidate, Discovered, IsUnchanged, discover};
 use super::forms::{FormIdentity, Located, OtherForm, identity, separate};
 use super::location::SessionLocation;
 use super::options::SessionOptions;
 use super::store_session::store_sessions;
-use crate::open::store::{SkippedSession, StoredSession};
+use crate::open::store::{LostRecords, SkippedSession, StoredSession};
 
 /// The sessions at some paths.
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub struct FoundSessions {
     pub locations: Vec<Result<SessionLocation, AdapterError>>,
     /// Sessions in stores that are not converted, because a newer copy is, or because their id cannot be trusted.
     pub skipped: Vec<SkippedSession>,
+    /// Records of stores that no session has. Under strict policy they are errors in `locations` instead.
+    pub lost: Vec<LostRecords>,
     /// Links that lead out of the folder that was searched. They are not followed; what they lead to can be added by its own path.
     pub links_out: Vec<PathBuf>,
     /// Other forms of sessions in `locations`. Those that have something more are in `locations` too.
@@ -45,6 +48,7 @@ pub struct SessionFinder<'o> {
     options: &'o SessionOptions,
     located: Vec<Located>,
     skipped: Vec<SkippedSession>,
+    lost: Vec<LostRecords>,
     links_out: Vec<PathBuf>,
     unchanged: Vec<PathBuf>,
     /// The index of each location, by its file and by its id inside the file.
@@ -66,6 +70,7 @@ impl<'o> SessionFinder<'o> {
             options,
             located: Vec::new(),
             skipped: Vec::new(),
+            lost: Vec::new(),
             links_out: Vec::new(),
             unchanged: Vec::new(),
             indexes: HashMap::new(),
@@ -121,7 +126,14 @@ impl<'o> SessionFinder<'o> {
     /// What was found.
     pub fn finish(self) -> FoundSessions {
         let (locations, other_forms) = separate(self.located, self.options);
-        FoundSessions { locations, skipped: self.skipped, links_out: self.links_out, other_forms, unchanged: self.unchanged }
+        FoundSessions {
+            locations,
+            skipped: self.skipped,
+            lost: self.lost,
+            links_out: self.links_out,
+            other_forms,
+            unchanged: self.unchanged,
+        }
     }
 
     fn add_candidate(&mut self, candidate: Candidate) {
@@ -139,9 +151,13 @@ impl<'o> SessionFinder<'o> {
                 for session in store.sessions {
                     self.add_location(place(&session.session), SessionLocation::stored(session));
                 }
-                // A store that is found twice skips the same sessions.
+                // A store that is found twice skips and loses the same.
                 if real.is_none_or(|real| self.stores.insert(real)) {
                     self.skipped.extend(store.skipped);
+                    match self.options.policy {
+                        Policy::Strict => self.located.extend(store.lost.iter().map(|lost| (Err(lost.error()), None))),
+                        Policy::Permissive => self.lost.extend(store.lost),
+                    }
                 }
             }
             Ok(None) => self.add_location(real.map(|real| (real, None)), SessionLocation::file(candidate)),

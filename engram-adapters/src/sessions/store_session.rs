@@ -8,7 +8,7 @@ use engram_core::limits::Limits;
 
 use super::discover::Candidate;
 use super::stores::{RegisteredStore, open_store};
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, LostRecords, Opened, SkippedSession, Store, StoredSession};
 use crate::registration::Registration;
 use crate::registry::Registry;
 
@@ -38,6 +38,8 @@ pub(super) struct StoreSessions {
     pub sessions: Vec<StoreSession>,
     /// Sessions that are not converted, with the reason.
     pub skipped: Vec<SkippedSession>,
+    /// Records that no session has.
+    pub lost: Vec<LostRecords>,
 }
 
 /// The sessions of the store at a candidate's path; `None` if it is not a store.
@@ -47,8 +49,8 @@ pub(super) struct StoreSessions {
 pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits: Limits) -> Result<Option<StoreSessions>, AdapterError> {
     let Some((registration, opened)) = open(registry, &candidate.path, limits)? else { return Ok(None) };
     let (kind, found) = (opened.kind(), opened.sessions().to_vec());
-    let skipped = opened.skipped().to_vec();
-    if found.is_empty() && candidate.named {
+    let (skipped, lost) = (opened.skipped().to_vec(), opened.lost().to_vec());
+    if found.is_empty() && lost.is_empty() && candidate.named {
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(candidate.path.to_string_lossy());
         return Err(error.found(&format!("a store without any: {kind}")));
     }
@@ -65,7 +67,7 @@ pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits:
         store: store.clone(),
         path: candidate.path.clone(),
     };
-    Ok(Some(StoreSessions { sessions: found.into_iter().map(stored).collect(), skipped }))
+    Ok(Some(StoreSessions { sessions: found.into_iter().map(stored).collect(), skipped, lost }))
 }
 
 fn open(registry: &Registry, path: &Path, limits: Limits) -> Opened<RegisteredStore> {

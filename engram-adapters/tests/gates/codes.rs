@@ -14,6 +14,7 @@ const TESTED: &[(&str, &str, &str)] = &[
     ("unknown_member", "engram-adapters/tests/gates/hostile.rs", "deep_nesting_in_an_unknown_member_is_an_error_or_counted"),
     ("known_bad_version", "engram-adapters/tests/gates/versions.rs", "known_bad_version_is_rejected_or_degraded"),
     ("limit_exceeded", "engram-adapters/tests/gates/hostile.rs", "record_over_the_limit_is_rejected_or_replaced_by_its_hash"),
+    ("incomplete_store", "engram-adapters/tests/gates/stores.rs", "a_store_that_lost_something_says_so"),
     ("io", "engram-adapters/src/sessions/discover.rs", "a_named_file_is_a_candidate_whatever_its_name_and_a_missing_one_an_error"),
     ("adapter_defect", "engram-core/tests/core/policy.rs", "a_mapped_record_without_events_is_an_adapter_defect"),
     ("unknown_adapter", "engram-cli/tests/cli/broken_input.rs", "wrong_usage_is_2"),

@@ -24,6 +24,7 @@ mod rollback;
 mod schema;
 mod snapshot_faults;
 mod snapshots;
+mod stores;
 mod tape;
 mod tidy;
 mod tree;

@@ -55,7 +55,7 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
     match &found.sessions[..] {
         [Ok(input)] if !args.paths.iter().any(is_searched) => {
             report.start_progress(input.bytes());
-            single::to_stdout(args, options, input, &found.skipped, report)
+            single::to_stdout(args, options, input, &found.skipped, &found.lost, report)
         }
         [Err(error)] if !args.paths.iter().any(is_searched) => Ok(report.failure(error)),
         _ => Ok(report.usage("several sessions, or a directory, need `--out DIR`")),

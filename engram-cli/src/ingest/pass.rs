@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use engram_adapters::Registry;
-use engram_adapters::open::store::SkippedSession;
+use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::{OtherForm, Stamp};
-use engram_core::error::AdapterError;
+use engram_core::error::{AdapterError, ErrorCode};
 
 use super::convert::{Converted, Outcome, Work};
 use super::run_summary::RunSummary;
@@ -16,9 +16,11 @@ use super::totals::Totals;
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::message::sentence;
-use crate::out::{Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, tape_stem};
+use crate::out::{
+    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, tape_stem,
+};
 use crate::report::{Reporter, shown};
-use crate::summary::{count, link_line, other_form_line, session, skipped_line, warnings};
+use crate::summary::{count, link_line, lost_line, other_form_line, session, skipped_line, warnings};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);
@@ -179,7 +181,8 @@ impl Pass {
         }
         let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
         let key = work.key.as_ref();
-        let target = Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old };
+        let target =
+            Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old, setup: &self.setting.setup };
         let decided = self.placer.decide(&self.out, &self.index, tape, &target);
         let placement = decided.map_err(|error| self.at_folder(summary.harness, error))?;
         self.index.forget_missing(&placement.tape, key);
@@ -320,6 +323,20 @@ impl Pass {
         false
     }
 
+    /// Takes what stores have lost. The index has it as a failure of the store, so that the next run looks at the store again.
+    pub fn lost(&mut self, lost: &[LostRecords]) {
+        for lost in lost {
+            let Some(source) = container(&self.setting.changed, &lost.path) else { continue };
+            let Some(stamp) = self.setting.changed.get(&source) else { continue };
+            let key = (source, None);
+            let mut entry = Entry::new(&key, State::Failed, stamp.clone(), &self.setting.setup);
+            entry.error = Some(Failure { code: ErrorCode::IncompleteStore.as_str().to_owned(), message: lost_line(lost) });
+            self.seen.insert(key);
+            self.index.insert(entry);
+        }
+        self.totals.lost = lost.to_vec();
+    }
+
     /// The end of a run that looked at everything.
     pub fn end(&mut self, skipped: &[SkippedSession], forms: &[OtherForm], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
         self.name_pending();
@@ -329,6 +346,7 @@ impl Pass {
         if self.totals.is_empty() && self.totals.filtered == 0 {
             self.out.remove_if_new();
             links_out.iter().for_each(|link| report.note(&link_line(link)));
+            self.totals.lost.iter().for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
             let exit = report.no_session(paths);
             return self.told(exit);
         }

@@ -17,7 +17,7 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
-use crate::out::{Index, Key, Known, OutDir, Setup, source_of};
+use crate::out::{Index, Key, Known, OutDir, Setup, container, source_of};
 use crate::pool::in_order;
 use crate::report::Reporter;
 
@@ -94,6 +94,7 @@ pub fn once(
     report.end_progress();
     let mut pass = held(&pass);
     other_forms.iter().for_each(|(work, used)| pass.other_form(work, used.clone()));
+    pass.lost(&inputs.lost);
     let exit = match done {
         Err(error) => report.failure(&error),
         Ok(()) if is_first => pass.end(&inputs.skipped, &inputs.other_forms, &inputs.links_out, paths),
@@ -156,7 +157,7 @@ fn work_of(sessions: Vec<Result<SessionInput, AdapterError>>, index: &Index, cha
     let one = |input: Result<SessionInput, AdapterError>| {
         let key = match &input {
             Ok(input) => input.container().and_then(source_of).map(|source| (source, input.id_in_store())),
-            Err(error) => error.path.as_deref().and_then(|path| source_of(Path::new(path))).map(|source| (source, None)),
+            Err(error) => error.path.as_deref().and_then(|path| container(changed, Path::new(path))).map(|source| (source, None)),
         };
         let stamp = key.as_ref().and_then(|key| changed.get(&key.0)).cloned();
         let old = key.as_ref().and_then(|key| index.get(key)).filter(|entry| entry.tape.is_some());

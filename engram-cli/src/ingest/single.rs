@@ -3,7 +3,7 @@
 use std::env::temp_dir;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Seek, SeekFrom, Write, stdout};
 
-use engram_adapters::open::store::SkippedSession;
+use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::SessionOptions;
 use engram_core::overview::Overview;
 use tempfile::SpooledTempFile;
@@ -15,7 +15,7 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::SessionInput;
 use crate::report::{Reporter, printable_json, shown};
-use crate::summary::{Ahead, session, skipped_line, warnings};
+use crate::summary::{Ahead, lost_line, session, skipped_line, warnings};
 use crate::write::write_tape;
 
 /// A tape for standard output is kept in memory up to this size, then in a temporary file.
@@ -30,6 +30,7 @@ pub fn to_stdout(
     options: &SessionOptions,
     input: &SessionInput,
     skipped: &[SkippedSession],
+    lost: &[LostRecords],
     report: &Reporter,
 ) -> io::Result<Exit> {
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
@@ -57,6 +58,7 @@ pub fn to_stdout(
     let mut ahead = Ahead::default();
     ahead.add(summary);
     warnings(summary).into_iter().chain(ahead.warning()).for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
+    lost.iter().for_each(|lost| report.note(&format!("warning: {}", lost_line(lost))));
     skipped.iter().for_each(|skipped| report.note(&skipped_line(skipped)));
     Ok(judged(args, &written.overview, report))
 }

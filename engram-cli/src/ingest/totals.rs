@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use engram_adapters::open::store::LostRecords;
 use engram_core::error::AdapterError;
 use engram_core::overview::Overview;
 use engram_core::pipeline::Summary;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::verdict::Verdict;
 use crate::message::sentence;
 use crate::out::Placed;
-use crate::summary::{Details, count};
+use crate::summary::{Details, count, lost_line};
 
 /// The most warnings that a short summary lists.
 const MAX_WARNINGS: usize = 4;
@@ -47,6 +48,8 @@ pub struct Totals {
     pub other_forms: u64,
     /// Sessions of stores that are not converted.
     pub skipped_sessions: u64,
+    /// Records of stores that no session has.
+    pub lost: Vec<LostRecords>,
     /// Links out of the searched folders.
     pub links_out: u64,
     /// Events of the new and replaced tapes.
@@ -141,7 +144,8 @@ impl Totals {
         if self.has_news() {
             lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
         }
-        let warnings = self.details.warnings();
+        let mut warnings: Vec<String> = self.lost.iter().map(lost_line).collect();
+        warnings.extend(self.details.warnings());
         let shown = if is_verbose { warnings.len() } else { MAX_WARNINGS };
         lines.extend(warnings.iter().take(shown).map(|warning| line("warning", warning.clone())));
         if warnings.len() > shown {

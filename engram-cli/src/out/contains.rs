@@ -1,6 +1,6 @@
-//! Whether a tape has every event of another one. Numbers of events do not count, because an event may have got more before it.
+//! Whether a tape loses nothing that another one has. Numbers of events do not count, because an event may have got more before it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -8,27 +8,103 @@ use std::path::Path;
 use engram_adapters::open;
 use engram_core::keys::hash64;
 use engram_core::tape::Members;
+use serde::Deserialize;
 
 /// Members that change with the number of events before.
 const NUMBERS: [&str; 2] = ["seq", "parent"];
+
+/// Facts of a session that a store overwrites: their last value is the fact.
+const OVERWRITTEN: [&str; 3] = ["title", "cost_total_usd", "context_tokens"];
+
+const NO_TAPE: &str = "one of the two is no tape";
+const OTHER_SOURCE: &str = "the source does not begin as it did, and events of this tape are not in the new one";
+const FEWER_FILES: &str = "files beside the source have changed, and what they stated is not in the new tape";
 
 /// The events of a tape: how often each occurs. Its frame (`tape.start`, `tape.stop`) does not count.
 #[derive(Default)]
 struct Events {
     counts: HashMap<u64, u64>,
+    /// What may come from files beside the source: facts of the session, members of results, and paths of files.
+    facts: HashSet<u64>,
     has_start: bool,
     has_stop: bool,
+    input: Input,
 }
 
-/// True if `old` is a whole tape, and each of its events is in `new` at least as often.
+/// What a tape was made from.
+#[derive(Default, Deserialize)]
+struct Input {
+    hash: Option<String>,
+    #[serde(default)]
+    beside: Vec<Beside>,
+}
+
+#[derive(Deserialize)]
+struct Beside {
+    name: String,
+}
+
+/// True if `old` is a whole tape, and each of its events is in `new` at least as often. A value that a store overwrites may be another one.
 ///
 /// # Errors
 /// As the file system gives them.
 pub fn has_events_of(new: &Path, old: &Path) -> io::Result<bool> {
-    let Some(mut missing) = events(old)?.filter(|events| events.has_start && events.has_stop) else { return Ok(false) };
-    let Some(there) = events(new)? else { return Ok(false) };
-    missing.counts.retain(|event, count| there.counts.get(event).is_none_or(|there| there < count));
-    Ok(missing.counts.is_empty())
+    let (Some(old), Some(new)) = (events(old)?, events(new)?) else { return Ok(false) };
+    Ok(old.is_whole() && old.are_in(&new))
+}
+
+/// Why `new` loses something that `old` has; `None` if it does not, or what it lacks is settled otherwise by what the source has more.
+/// `extends_old` is true if the source of `new` begins with the source of `old`, `is_same_setup` if both were made in one way.
+///
+/// If neither the source nor the setup has changed, only files beside the source can have, so all events must be there. If the source grew, later
+/// records may have settled events otherwise, so only what such files can give is compared. With another setup all events may differ, so the
+/// files must be there.
+///
+/// # Errors
+/// As the file system gives them.
+pub fn why_poorer(new: &Path, old: &Path, extends_old: bool, is_same_setup: bool) -> io::Result<Option<&'static str>> {
+    let (Some(old), Some(new)) = (events(old)?, events(new)?) else { return Ok(Some(NO_TAPE)) };
+    if old.is_whole() && old.are_in(&new) {
+        return Ok(None);
+    }
+    if !extends_old {
+        return Ok(Some(OTHER_SOURCE));
+    }
+    let is_same_source = old.input.hash.is_some() && old.input.hash == new.input.hash;
+    let is_there = |beside: &Beside| new.input.beside.iter().any(|now| now.name == beside.name);
+    let has_files = || old.input.beside.iter().all(is_there);
+    let has_facts = !is_same_setup || !is_same_source && old.facts.is_subset(&new.facts);
+    Ok((!has_facts || !has_files()).then_some(FEWER_FILES))
+}
+
+impl Events {
+    fn is_whole(&self) -> bool {
+        self.has_start && self.has_stop
+    }
+
+    fn are_in(&self, other: &Events) -> bool {
+        self.counts.iter().all(|(event, count)| other.counts.get(event).is_some_and(|there| there >= count))
+    }
+
+    fn add(&mut self, members: &Members<'_>) {
+        let value = |name: &str| members.get(name).map(|value| value.get()).unwrap_or_default();
+        let (kind, label) = (value("k"), value("label"));
+        *self.counts.entry(hash(members, label)).or_default() += 1;
+        let own = members.0.iter().filter(|(key, _)| !NUMBERS.contains(key));
+        match (kind, label) {
+            (_, "\"session\"") => {
+                let is_fact = |key: &str| !["t", "t_basis", "origin"].contains(&key);
+                let facts =
+                    own.filter(|(key, _)| is_fact(key)).map(|(key, text)| (*key, if is_overwritten(key) { "" } else { text.get() }));
+                self.facts.extend(facts.map(hash64));
+            }
+            ("\"tool.result\"", _) => self.facts.extend(own.map(|(key, _)| hash64((value("call_id"), *key)))),
+            ("\"code.read\"" | "\"code.edit\"", _) if value("confirmed").is_empty() => {
+                self.facts.insert(hash64((kind, value("call_id"), value("file"))));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The events of the tape at `path`; `None` if a line is not an event.
@@ -47,15 +123,24 @@ fn events(path: &Path) -> io::Result<Option<Events>> {
         let Ok(members) = Members::of(line.trim_end_matches('\n')) else { return Ok(None) };
         match members.get("label").map(|label| label.get()) {
             Some("\"tape.start\"") => events.has_start = true,
-            Some("\"tape.stop\"") => events.has_stop = true,
-            _ => *events.counts.entry(hash(&members)).or_default() += 1,
+            Some("\"tape.stop\"") => {
+                events.has_stop = true;
+                let input = members.get("input").and_then(|input| serde_json::from_str(input.get()).ok());
+                events.input = input.unwrap_or_default();
+            }
+            _ => events.add(&members),
         }
     }
 }
 
-fn hash(members: &Members<'_>) -> u64 {
+fn is_overwritten(key: &str) -> bool {
+    OVERWRITTEN.contains(&key)
+}
+
+fn hash(members: &Members<'_>, label: &str) -> u64 {
+    let is_session = label == "\"session\"";
     let counted = members.0.iter().filter(|(key, _)| !NUMBERS.contains(key));
-    hash64(counted.map(|(key, value)| (*key, value.get())).collect::<Vec<_>>())
+    hash64(counted.map(|(key, value)| (*key, if is_session && is_overwritten(key) { "" } else { value.get() })).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -99,6 +99,13 @@ impl Known<'_> {
     }
 }
 
+/// The source that a path is, or the store whose root contains it.
+pub fn container(changed: &BTreeMap<String, Stamp>, path: &Path) -> Option<String> {
+    let own = source_of(path)?;
+    let store = Path::new(&own).ancestors().filter_map(Path::to_str).find(|source| changed.contains_key(*source)).map(str::to_owned);
+    Some(store.unwrap_or(own))
+}
+
 /// The path of a source in the index. `None` for a path that is not Unicode: it would not be the same path when it is read again.
 pub fn source_of(path: &Path) -> Option<String> {
     std::path::absolute(path).ok()?.into_os_string().into_string().ok()

@@ -15,6 +15,6 @@ mod place;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
 pub use folder::OutDir;
 pub use index::{INDEX, Index};
-pub use known::{Known, source_of};
+pub use known::{Known, container, source_of};
 pub use names::tape_stem;
 pub use place::{Finished, Placed, Placement, Placer, Target};

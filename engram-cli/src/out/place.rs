@@ -8,8 +8,8 @@ use std::path::Path;
 
 use tempfile::TempPath;
 
-use super::contains::has_events_of;
-use super::entry::{Entry, Key, Superseded};
+use super::contains::{has_events_of, why_poorer};
+use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
 use super::folder::OutDir;
 use super::index::Index;
@@ -40,6 +40,8 @@ pub struct Target<'t> {
     pub ending: &'static str,
     /// True if the text of the older tape's source is the beginning of this one's.
     pub extends_old: bool,
+    /// What decides about tapes in this run.
+    pub setup: &'t Setup,
 }
 
 /// What became of a tape.
@@ -220,10 +222,7 @@ fn why_not(
     if Some(hash) != old.tape_hash.as_deref() {
         return Ok(Some("the tape is not as it was written"));
     }
-    if target.extends_old || has_events_of(tape.path()?, &out.path(name))? {
-        return Ok(None);
-    }
-    Ok(Some("the source does not begin as it did, and events of this tape are not in the new one"))
+    why_poorer(tape.path()?, &out.path(name), target.extends_old, old.setup == *target.setup)
 }
 
 /// True if a source that is still there has this tape, besides `own`.

@@ -128,6 +128,69 @@ fn another_version_of_an_adapter_reads_everything_again() {
     assert_eq!(index(out.path())[0]["adapters"], adapters);
 }
 
+/// A sub-agent's call is stated by the log of its parent only.
+#[test]
+fn a_tape_stays_if_a_file_beside_its_source_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = fixture("claude-code/2.0.29/c_subagent");
+    for name in names(&source) {
+        let target = folder.path().join(&name);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(source.join(&name), target).unwrap();
+    }
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let before: Vec<_> = tape_files(out.path()).into_iter().map(|path| (fs::read(&path).unwrap(), path)).collect();
+    let parent = names(folder.path()).into_iter().find(|name| name.contains("/projects/") && !name.contains("agent-")).unwrap();
+    fs::remove_file(folder.path().join(parent)).unwrap();
+    for _ in 0..2 {
+        ingest(folder.path(), out.path(), &[]);
+        before.iter().for_each(|(tape, path)| assert_same(&fs::read(path).unwrap(), tape));
+        let why = |entry: &Value| entry["supersedes"][0]["why"].as_str().is_some_and(|why| why.starts_with("files beside the source"));
+        assert!(index(out.path()).iter().filter(|entry| why(entry)).count() > 1);
+    }
+}
+
+#[test]
+fn a_title_that_a_store_overwrites_is_superseded_and_nothing_else_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("opencode.db");
+    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), &database).unwrap();
+    let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    ingest(folder.path(), out.path(), &[]);
+    let sessions = tape_files(out.path()).len();
+    change("UPDATE session SET title = 'another title', cost = coalesce(cost, 0) + 1, time_updated = time_updated + 5000");
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), format!("0 new, {sessions} replaced, 0 unchanged, 0 failed"));
+    change("UPDATE session SET directory = directory || '/elsewhere'");
+    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), format!("{sessions} new, 0 replaced, 0 unchanged, 0 failed"));
+}
+
+#[test]
+fn what_a_store_lost_is_said_again_in_each_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("opencode");
+    fs::create_dir(&root).unwrap();
+    let database = root.join("opencode.db");
+    fs::copy(only_file(&fixture("opencode/1.18.34/sub"), ".db"), &database).unwrap();
+    let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    change("DELETE FROM session WHERE parent_id IS NOT NULL");
+    for _ in 0..2 {
+        let said = stderr(&ingest(folder.path(), out.path(), &[]));
+        assert!(said.contains("opencode.db: not whole: rows of no session: ") && said.contains(" in part"), "{said}");
+        let strict = engram().args(["ingest", text(folder.path()), "--policy", "strict", "--out", text(out.path())]).output().unwrap();
+        assert_eq!(code(&strict), 1, "{}", stderr(&strict));
+        assert!(stderr(&strict).contains("rows of no session"), "{}", stderr(&strict));
+    }
+    change("DROP TABLE part");
+    for policy in ["strict", "permissive"] {
+        let failed = engram().args(["ingest", text(folder.path()), "--policy", policy, "--out", text(out.path())]).output().unwrap();
+        assert_eq!(code(&failed), 5, "{}", stderr(&failed));
+        assert!(stderr(&failed).contains("expected the table `part` in an OpenCode database"), "{}", stderr(&failed));
+    }
+}
+
 #[test]
 fn a_lost_index_or_a_lost_tape_is_made_again() {
     let folder = folder_of(&[("1.jsonl", &first(30))]);

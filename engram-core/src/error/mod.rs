@@ -33,6 +33,8 @@ pub enum ErrorCode {
     TruncatedInput,
     /// The input exceeds one of the [`Limits`](crate::limits::Limits).
     LimitExceeded,
+    /// A store lacks a table, a column or rows that its sessions need.
+    IncompleteStore,
     /// Reading the artifact or writing the tape failed.
     Io,
     /// The adapter broke its contract. This is a bug.
@@ -45,7 +47,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order in which `docs/errors.md` lists them.
-    pub const ALL: [ErrorCode; 13] = [
+    pub const ALL: [ErrorCode; 14] = [
         ErrorCode::UnknownHarness,
         ErrorCode::AmbiguousHarness,
         ErrorCode::UnknownHarnessVersion,
@@ -55,6 +57,7 @@ impl ErrorCode {
         ErrorCode::MalformedRecord,
         ErrorCode::TruncatedInput,
         ErrorCode::LimitExceeded,
+        ErrorCode::IncompleteStore,
         ErrorCode::Io,
         ErrorCode::AdapterDefect,
         ErrorCode::UnknownAdapter,
@@ -73,6 +76,7 @@ impl ErrorCode {
             ErrorCode::MalformedRecord => "malformed_record",
             ErrorCode::TruncatedInput => "truncated_input",
             ErrorCode::LimitExceeded => "limit_exceeded",
+            ErrorCode::IncompleteStore => "incomplete_store",
             ErrorCode::Io => "io",
             ErrorCode::AdapterDefect => "adapter_defect",
             ErrorCode::UnknownAdapter => "unknown_adapter",
@@ -96,6 +100,9 @@ impl ErrorCode {
             ErrorCode::MalformedRecord => "the record is damaged, or its structure does not match its type",
             ErrorCode::TruncatedInput => "the log ends inside a record",
             ErrorCode::LimitExceeded => "the record is larger or more deeply nested than the limit",
+            ErrorCode::IncompleteStore => {
+                "the store is not whole, or a later version of the harness wrote it: restore it from a copy, or upgrade engram"
+            }
             ErrorCode::Io => "reading or writing failed; check the path and its permissions",
             ErrorCode::AdapterDefect => "the adapter broke its contract; please report this with the harness and version of the log",
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",

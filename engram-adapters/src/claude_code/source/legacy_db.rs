@@ -3,15 +3,16 @@
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
-use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
+use crate::open::sqlite::{self, column, count, refused};
+use crate::open::store::{Export, LostRecords, OpenedStore, Opener, Store, StoredSession};
+use crate::open::tables::{NeededTable, StoreTables};
 use crate::shared::time::from_seconds;
 
 /// The opener. The database's folder also has logs of later versions, so it is not a store root.
@@ -20,7 +21,24 @@ pub(crate) static OPENER: Opener = Opener { has_tables, open_database, ..Opener:
 /// The kind of store.
 pub(super) const KIND: &str = "Claude Code database";
 
-const TABLES: [&str; 3] = ["base_messages", "user_messages", "assistant_messages"];
+/// The tables of sessions, as 0.2.96 and 0.2.100 have them.
+const TABLES: StoreTables = StoreTables {
+    kind: KIND,
+    is_file_name: |name| name == "__store.db",
+    tables: &[
+        mark(
+            "base_messages",
+            &["uuid", "parent_uuid", "session_id", "timestamp", "message_type", "cwd", "user_type", "version", "isSidechain"],
+        ),
+        mark("user_messages", &["uuid", "message", "tool_use_result"]),
+        mark("assistant_messages", &["uuid", "cost_usd", "duration_ms", "message", "is_api_error_message"]),
+        mark("conversation_summaries", &["leaf_uuid", "summary", "updated_at"]),
+    ],
+};
+
+const fn mark(name: &'static str, columns: &'static [&'static str]) -> NeededTable {
+    NeededTable { name, columns, is_mark: true }
+}
 
 /// The hashes of the known schema migrations (0.2.96 has all three).
 pub const MIGRATIONS: [&str; 3] = [
@@ -47,11 +65,13 @@ const SUMMARIES: &str = "
     FROM conversation_summaries JOIN base_messages base ON base.uuid = leaf_uuid
     WHERE base.session_id = ?1 ORDER BY updated_at, leaf_uuid";
 
-/// Messages that belong to no session, by their ids.
-const STRAYS: &str = "
-    SELECT uuid FROM user_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
-    UNION SELECT uuid FROM assistant_messages WHERE uuid NOT IN (SELECT uuid FROM base_messages)
-    UNION SELECT uuid FROM base_messages WHERE session_id IS NULL ORDER BY 1";
+/// Rows that no session has: table, condition.
+const LOST: [(&str, &str); 4] = [
+    ("base_messages", "session_id IS NULL"),
+    ("user_messages", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = user_messages.uuid)"),
+    ("assistant_messages", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = assistant_messages.uuid)"),
+    ("conversation_summaries", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = leaf_uuid)"),
+];
 
 /// The columns that are searched for each session or message. 0.2.96 itself has no index of the sessions.
 const SEARCHED_COLUMNS: &[(&str, &str)] = &[
@@ -66,31 +86,31 @@ struct Database {
     store: Mutex<sqlite::Store>,
     limits: Limits,
     sessions: Vec<StoredSession>,
-    skipped: Vec<SkippedSession>,
-    has_summaries: bool,
+    lost: Vec<LostRecords>,
     unknown_schema: bool,
 }
 
 fn has_tables(database: &DatabaseFile<'_>) -> bool {
-    TABLES.iter().all(|table| database.has(table))
+    TABLES.are_in(database)
 }
 
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
-    let (has_summaries, has_migrations) = (database.has("conversation_summaries"), database.has("__drizzle_migrations"));
-    let DatabaseFile { path, limits, store, .. } = database;
+    let has_migrations = database.table("__drizzle_migrations").is_some_and(|table| table.has("hash"));
+    let DatabaseFile { path, limits, store, tables } = database;
+    TABLES.require_all(path, &tables)?;
     let store = store.with_indexes(SEARCHED_COLUMNS);
-    if let Err(error) = store.connection().prepare(MESSAGES) {
-        let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the columns of 0.2.96").found(&error.to_string());
-        return Err(error.path(path.to_string_lossy()));
-    }
     let at = |id: String| StoredSession { id, path: path.to_owned() };
     let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages WHERE session_id IS NOT NULL ORDER BY session_id")?;
-    let strays = strings(&store, STRAYS)?.into_iter();
     let migrations = if has_migrations { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
+    let mut lost = Vec::new();
+    for (table, condition) in LOST {
+        let records = count(&store, &format!("SELECT count(*) FROM {table} WHERE {condition}"))?;
+        let found = || LostRecords { path: path.to_owned(), table: table.to_owned(), records, what: "rows of no session" };
+        lost.extend((records > 0).then(found));
+    }
     Ok(Some(Box::new(Database {
         sessions: sessions.into_iter().map(at).collect(),
-        skipped: strays.map(|id| SkippedSession { session: at(id), reason: "a message that belongs to no session" }).collect(),
-        has_summaries,
+        lost,
         unknown_schema: migrations.is_empty() || migrations.iter().any(|hash| !MIGRATIONS.contains(&hash.as_str())),
         store: Mutex::new(store),
         limits,
@@ -109,7 +129,7 @@ impl Database {
         // The database is only read, so a panic in another thread leaves it intact.
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = Lines::new(self.limits);
-        for sql in [MESSAGES, SUMMARIES].into_iter().take(if self.has_summaries { 2 } else { 1 }) {
+        for sql in [MESSAGES, SUMMARIES] {
             let mut statement = store.connection().prepare(sql).map_err(refused)?;
             let mut rows = statement.query([session_id]).map_err(refused)?;
             while let Some(row) = rows.next().map_err(refused)? {
@@ -156,8 +176,8 @@ impl Store for Database {
         &self.sessions
     }
 
-    fn skipped(&self) -> &[SkippedSession] {
-        &self.skipped
+    fn lost(&self) -> &[LostRecords] {
+        &self.lost
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

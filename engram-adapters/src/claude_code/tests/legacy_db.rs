@@ -66,7 +66,8 @@ fn session_is_exported_as_lines_of_the_next_version() {
     let store = opened.unwrap().unwrap();
     let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
     assert_eq!(ids, ["s1", "s2"]);
-    assert_eq!(store.skipped()[0].session.id, "gone");
+    let lost: Vec<_> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
+    assert_eq!(lost, [("user_messages", 1)]);
     let export = store.export(&store.sessions()[0]).unwrap();
     let expected = concat!(
         r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/p","sessionId":"s1","version":"0.2.96","type":"user","#,
@@ -107,7 +108,7 @@ fn unknown_migration_is_refused_or_degrades() {
 }
 
 #[test]
-fn missing_column_is_an_unknown_version() {
+fn missing_column_is_an_incomplete_store() {
     let (_folder, opened) = database(&format!("{}ALTER TABLE base_messages DROP COLUMN cwd;", prompt("u1", "s1", "'{}'")));
-    assert_eq!(opened.err(), Some(ErrorCode::UnknownHarnessVersion));
+    assert_eq!(opened.err(), Some(ErrorCode::IncompleteStore));
 }

@@ -1,6 +1,6 @@
 //! Opens `store.db` of the command line and the SDK: one chat as blobs under their hashes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
@@ -15,9 +15,10 @@ use crate::cursor::run_store::files::run_store_of;
 use crate::cursor::run_store::rows;
 use crate::cursor::run_store::secret::without_secret;
 use crate::cursor::source::store_kinds;
+use crate::cursor::source::store_tables::{CHAT, RUNS};
 use crate::open::database::DatabaseFile;
 use crate::open::lines::json_or_text;
-use crate::open::sqlite::{self, column, refused};
+use crate::open::sqlite::{self, column, count, refused};
 use crate::open::store::{Export, Opened, Store, StoredSession};
 use crate::shared::neighbours::is_below;
 
@@ -45,21 +46,23 @@ struct Meta {
 struct Beside {
     agent: Option<String>,
     runs: Vec<String>,
+    /// What the run store lacks.
+    missing: Option<String>,
 }
 
 impl ChatDatabase {
-    /// Opens a chat. None if the tables belong to another product.
+    /// Opens a chat. None if it is empty, or the tables belong to another product.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<ChatDatabase> {
-        let DatabaseFile { path, limits, store, .. } = database;
+        let DatabaseFile { path, limits, store, tables } = database;
+        CHAT.require_all(path, &tables)?;
         let value: Option<Vec<u8>> = store
             .connection()
             .query_row("SELECT value FROM meta WHERE key = '0'", [], |row| Ok(column(row.get_ref(0)?)))
             .optional()
             .map_err(refused)?;
-        let Some(json) = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok()) else { return Ok(None) };
-        let (Ok(meta), Some(kept)) = (serde_json::from_str::<Meta>(&json), without_secret(&json)) else {
-            return Ok(None);
-        };
+        let json = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok());
+        let record = json.and_then(|json| Some((serde_json::from_str::<Meta>(&json).ok()?, without_secret(&json)?)));
+        let Some((meta, kept)) = record else { return without_record(path, &store) };
         let chat = ChatDatabase {
             store: Mutex::new(store.with_indexes(&[("blobs", "id")])),
             limits,
@@ -87,7 +90,7 @@ impl ChatDatabase {
         let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
             query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
         };
-        let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, blobs: &blobs };
+        let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, missing: beside.missing, blobs: &blobs };
         chat.text(self.limits)
     }
 
@@ -99,17 +102,33 @@ impl ChatDatabase {
         else {
             return Ok(Beside::default());
         };
-        let index = DatabaseFile::open(&path, self.limits).ok().flatten();
-        let Some(index) = index.filter(|index| index.has("agents") && index.has("runs")) else { return Ok(Beside::default()) };
-        let read = |id: &str| -> Opened<Beside> {
-            let Some(agent) = rows::agent(&index.store, id)? else { return Ok(None) };
-            let runs = rows::runs(&index.store, id)?.into_iter().map(|(_, run)| run).collect();
-            Ok(Some(Beside { agent: Some(agent), runs }))
+        let Some(index) = DatabaseFile::open(&path, self.limits).ok().flatten().filter(|index| RUNS.are_in(index)) else {
+            return Ok(Beside::default());
         };
-        let beside = self.sessions.first().and_then(|session| read(&session.id).ok().flatten()).unwrap_or_default();
+        let read = |id: &str| -> Result<Beside, AdapterError> {
+            ["agents", "runs"].iter().try_for_each(|table| RUNS.require(&path, &index.tables, table))?;
+            let agent = rows::agent(&index.store, id)?;
+            let runs = rows::runs(&index.store, id)?.into_iter().map(|(_, run)| run).collect();
+            let missing = agent.is_none().then(|| "the agent of the chat in index.db".to_owned());
+            Ok(Beside { agent, runs, missing })
+        };
+        let id = self.sessions.first().map(|session| session.id.as_str()).unwrap_or_default();
+        let beside = read(id).unwrap_or_else(|error| {
+            let missing = error.expected.unwrap_or_else(|| "a run store that can be read".to_owned());
+            Beside { missing: Some(missing), ..Beside::default() }
+        });
         index.store.verify_unchanged()?;
         Ok(beside)
     }
+}
+
+/// A database without the record of its chat: an error if it has something and the name of a chat's.
+fn without_record(path: &Path, store: &sqlite::Store) -> Opened<ChatDatabase> {
+    let rows = count(store, "SELECT (SELECT count(*) FROM meta) + (SELECT count(*) FROM blobs)")?;
+    if rows == 0 || !CHAT.has_file_name(path) {
+        return Ok(None);
+    }
+    Err(CHAT.lacks(path, "the record of the chat (row `0` of the table `meta`)", "no such record, or one that cannot be read"))
 }
 
 impl Store for ChatDatabase {

@@ -23,6 +23,8 @@ pub(in crate::cursor) struct Chat<'c> {
     pub(in crate::cursor) agent: Option<String>,
     /// Its runs, in order.
     pub(in crate::cursor) runs: Vec<String>,
+    /// What the run store beside it lacks.
+    pub(in crate::cursor) missing: Option<String>,
     /// The blobs.
     pub(in crate::cursor) blobs: &'c Blobs<'c>,
 }
@@ -123,6 +125,9 @@ impl Chat<'_> {
         lines.line(&[("store", "\"chat\""), ("meta", self.meta)])?;
         if let Some(agent) = &self.agent {
             lines.line(&[("store", "\"chat_agent\""), ("agent", agent)])?;
+        }
+        if let Some(missing) = &self.missing {
+            lines.line(&[("store", "\"missing\""), ("blob", &quoted(missing))])?;
         }
         let Some((json, root)) = self.root(&mut lines)? else {
             if self.last.is_some() {

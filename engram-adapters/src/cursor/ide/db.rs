@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use engram_core::adapter::SideInfo;
@@ -11,10 +12,11 @@ use rusqlite::OptionalExtension;
 use serde::Deserialize;
 
 use crate::cursor::source::store_kinds;
+use crate::cursor::source::store_tables::EDITOR;
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, json_or_text, quoted};
 use crate::open::sqlite::{self, column, refused};
-use crate::open::store::{Export, Opened, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, LostRecords, Opened, SkippedSession, Store, StoredSession};
 use crate::shared::value::{StructuralIndex, Value, parse, text};
 
 /// Where the store keeps a conversation.
@@ -32,6 +34,39 @@ pub(in crate::cursor) struct EditorDatabase {
     locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
     skipped: Vec<SkippedSession>,
+    lost: Vec<LostRecords>,
+}
+
+/// The table of conversations and messages as rows.
+const ROWS: &str = "cursorDiskKV";
+/// The table of values of the window.
+const VALUES: &str = "ItemTable";
+/// The key of the list of conversations that have rows.
+const LIST_OF_ROWS: &str = "composer.composerHeaders";
+
+/// What no conversation has.
+struct Lost<'p> {
+    path: &'p Path,
+    found: Vec<LostRecords>,
+}
+
+impl Lost<'_> {
+    fn add(&mut self, table: &str, records: u64, what: &'static str) {
+        match self.found.iter_mut().find(|lost| lost.table == table && lost.what == what) {
+            _ if records == 0 => {}
+            Some(known) => known.records += records,
+            None => self.found.push(LostRecords { path: self.path.to_owned(), table: table.to_owned(), records, what }),
+        }
+    }
+}
+
+/// The conversations in one value.
+#[derive(Default)]
+struct Inline {
+    /// Those with messages: ids and records.
+    conversations: Vec<(String, String)>,
+    /// Those without an id, or the whole value if it is not JSON.
+    unreadable: u64,
 }
 
 /// The values of `ItemTable` with conversations (2024): key, the member with the list, the record type of its items, and their id.
@@ -91,15 +126,28 @@ struct ContentIds {
 impl EditorDatabase {
     /// Opens an editor's store. None if it has no conversations.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<EditorDatabase> {
-        let (has_rows, has_values) = (database.has("cursorDiskKV"), database.has("ItemTable"));
-        let DatabaseFile { path, limits, store, .. } = database;
+        let (has_rows, has_values) = (database.has(ROWS), database.has(VALUES));
+        let DatabaseFile { path, limits, store, tables } = database;
+        if has_values || !has_rows {
+            EDITOR.require(path, &tables, VALUES)?;
+        }
+        if has_rows || value_of(&store, LIST_OF_ROWS)?.is_some() {
+            EDITOR.require(path, &tables, ROWS)?;
+        }
         let store = store.with_indexes(&[("cursorDiskKV", "key")]);
-        let (mut locations, mut skipped) = (BTreeMap::new(), Vec::new());
+        let (mut locations, mut skipped, mut lost) = (BTreeMap::new(), Vec::new(), Lost { path, found: Vec::new() });
         let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
         if has_rows {
-            let with_messages = ids_of_messages(&store)?;
-            for id in row_ids(&store)? {
+            let (with_messages, without_id) = ids_of_messages(&store)?;
+            lost.add(ROWS, without_id, "messages whose keys name no conversation");
+            let with_record: BTreeSet<String> = row_ids(&store)?.into_iter().collect();
+            // A sub-agent's conversation has the id of its call, and no record.
+            let has_record = |id: &String| with_record.contains(id) || id.starts_with("task-");
+            let without_record = with_messages.iter().filter(|id| !has_record(id)).count();
+            lost.add(ROWS, without_record as u64, "conversations without their record (title, order of messages)");
+            for id in with_record {
                 if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
+                    lost.add(ROWS, u64::from(has_headers(&store, &id)?), "conversations whose messages are gone");
                     skipped.push(SkippedSession { session: at(&id), reason: "a conversation without messages" });
                 } else {
                     locations.insert(id, Location::Rows);
@@ -112,7 +160,9 @@ impl EditorDatabase {
         }
         if has_values {
             for (key, list, record, id_member) in INLINE {
-                for (id, json) in inline(&store, key, list, id_member)? {
+                let found = inline(&store, key, list, id_member)?;
+                lost.add(VALUES, found.unreadable, "conversations that cannot be read");
+                for (id, json) in found.conversations {
                     match locations.entry(id) {
                         Entry::Occupied(known) => {
                             let is_rows = matches!(known.get(), Location::Rows);
@@ -129,10 +179,11 @@ impl EditorDatabase {
             }
         }
         let sessions: Vec<StoredSession> = locations.keys().map(|id| at(id)).collect();
-        if sessions.is_empty() && skipped.is_empty() {
+        let lost = lost.found;
+        if sessions.is_empty() && skipped.is_empty() && lost.is_empty() {
             return Ok(None);
         }
-        Ok(Some(EditorDatabase { store: Mutex::new(store), limits, locations, sessions, skipped }))
+        Ok(Some(EditorDatabase { store: Mutex::new(store), limits, locations, sessions, skipped, lost }))
     }
 
     fn text(&self, id: &str) -> Result<String, AdapterError> {
@@ -211,20 +262,29 @@ fn row_ids(store: &sqlite::Store) -> Result<Vec<String>, AdapterError> {
 }
 
 /// The ids of the conversations that have message rows: `bubbleId:<conversation>:<message>`.
-fn ids_of_messages(store: &sqlite::Store) -> Result<BTreeSet<String>, AdapterError> {
+///
+/// Returns how many rows name no conversation, too.
+fn ids_of_messages(store: &sqlite::Store) -> Result<(BTreeSet<String>, u64), AdapterError> {
     let sql = "SELECT substr(key, 10) FROM cursorDiskKV WHERE key >= 'bubbleId:' AND key < 'bubbleId;' AND value IS NOT NULL";
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
     let mut rows = statement.query([]).map_err(refused)?;
-    let mut ids = BTreeSet::new();
+    let (mut ids, mut without_id) = (BTreeSet::new(), 0);
     while let Some(row) = rows.next().map_err(refused)? {
         let key: String = row.get(0).map_err(refused)?;
-        if let Some((id, _)) = key.rsplit_once(':')
-            && !ids.contains(id)
-        {
-            ids.insert(id.to_owned());
+        match key.rsplit_once(':') {
+            Some((id, _)) if ids.contains(id) => {}
+            Some((id, _)) => drop(ids.insert(id.to_owned())),
+            None => without_id += 1,
         }
     }
-    Ok(ids)
+    Ok((ids, without_id))
+}
+
+/// True if a conversation's record lists messages.
+fn has_headers(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
+    let record = value(store, &format!("composerData:{id}"))?.unwrap_or_default();
+    let data: ComposerData = serde_json::from_slice(&record).unwrap_or_default();
+    Ok(!data.full_conversation_headers_only.is_empty())
 }
 
 /// True if a conversation's record has messages.
@@ -273,19 +333,32 @@ fn value(store: &sqlite::Store, key: &str) -> Result<Option<Vec<u8>>, AdapterErr
     store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
 }
 
-/// The conversations in one value of `ItemTable`: those with messages, by id.
-fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Vec<(String, String)>, AdapterError> {
+/// A value of `ItemTable`. None if the database has no such table.
+fn value_of(store: &sqlite::Store, key: &str) -> Result<Option<Vec<u8>>, AdapterError> {
+    if !store.columns(VALUES)?.iter().any(|column| column == "value") {
+        return Ok(None);
+    }
     let sql = "SELECT value FROM ItemTable WHERE key = ?1 AND value IS NOT NULL";
-    let found = store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)?;
-    let Some(json) = found.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(Vec::new()) };
+    store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
+}
+
+/// The conversations in one value of `ItemTable`. Those without messages are left out.
+fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Inline, AdapterError> {
+    let mut found = Inline::default();
+    let Some(bytes) = value_of(store, key)? else { return Ok(found) };
+    let json = String::from_utf8(bytes).unwrap_or_default();
     let mut index = StructuralIndex::default();
-    let Ok(value) = parse(&json, &mut index) else { return Ok(Vec::new()) };
-    let conversation = |item: Value<'_>| {
+    let Ok(value) = parse(&json, &mut index) else { return Ok(Inline { unreadable: 1, ..found }) };
+    for item in value.member(list).into_iter().flat_map(Value::elements) {
         let has = |list| item.member(list).is_some_and(|list| list.elements().next().is_some());
-        let id = text(item.member(id))?.decode_lossy().into_owned();
-        (has("conversation") || has("bubbles")).then(|| (id, item.raw().to_owned()))
-    };
-    Ok(value.member(list).into_iter().flat_map(Value::elements).filter_map(conversation).collect())
+        if has("conversation") || has("bubbles") {
+            match text(item.member(id)) {
+                Some(id) => found.conversations.push((id.decode_lossy().into_owned(), item.raw().to_owned())),
+                None => found.unreadable += 1,
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Store for EditorDatabase {
@@ -299,6 +372,10 @@ impl Store for EditorDatabase {
 
     fn skipped(&self) -> &[SkippedSession] {
         &self.skipped
+    }
+
+    fn lost(&self) -> &[LostRecords] {
+        &self.lost
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

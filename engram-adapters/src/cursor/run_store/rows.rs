@@ -1,5 +1,7 @@
 //! The tables of a run store (`index.db`), as the records of its text form: agents, runs and run events.
 
+use std::path::Path;
+
 use engram_core::error::AdapterError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Params, Row};
@@ -7,7 +9,8 @@ use serde::Deserialize;
 
 use super::secret::without_secret;
 use crate::open::lines::{json_or_text, quoted};
-use crate::open::sqlite::{Store, refused};
+use crate::open::sqlite::{Store, count, refused};
+use crate::open::store::LostRecords;
 
 /// How a column is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +102,22 @@ fn run_id(run: &str) -> String {
 /// The events of a run, in order.
 pub(in crate::cursor) fn events(store: &Store, run_id: &str) -> Result<Vec<String>, AdapterError> {
     rows(store, "SELECT * FROM run_events WHERE run_id = ?1 ORDER BY seq", [run_id], EVENTS)
+}
+
+/// Rows that no agent has, and agents or runs whose content is gone.
+pub(in crate::cursor) fn lost(store: &Store, path: &Path) -> Result<Vec<LostRecords>, AdapterError> {
+    let searches = [
+        ("runs", "NOT EXISTS (SELECT 1 FROM agents WHERE agent_id = runs.agent_id)", "runs of no agent"),
+        ("run_events", "NOT EXISTS (SELECT 1 FROM runs WHERE run_id = run_events.run_id)", "events of no run"),
+        ("agents", "NOT EXISTS (SELECT 1 FROM runs)", "agents without runs (their table is empty)"),
+        ("runs", "NOT EXISTS (SELECT 1 FROM run_events)", "runs without events (their table is empty)"),
+    ];
+    let mut lost = Vec::new();
+    for (table, condition, what) in searches {
+        let records = count(store, &format!("SELECT count(*) FROM {table} WHERE {condition}"))?;
+        lost.extend((records > 0).then(|| LostRecords { path: path.to_owned(), table: table.to_owned(), records, what }));
+    }
+    Ok(lost)
 }
 
 fn rows(store: &Store, sql: &str, params: impl Params, columns: &[Column]) -> Result<Vec<String>, AdapterError> {

@@ -18,11 +18,13 @@ use super::rows;
 use crate::cursor::chat_store::export::{Chat, root_of_agent};
 use crate::cursor::source::store_kinds::{self, RUNS_OF};
 #[cfg(feature = "sqlite")]
+use crate::cursor::source::store_tables;
+#[cfg(feature = "sqlite")]
 use crate::open::database::DatabaseFile;
 use crate::open::lines::{Lines, quoted};
 #[cfg(feature = "sqlite")]
 use crate::open::sqlite;
-use crate::open::store::{Export, Opened, Store, StoredSession};
+use crate::open::store::{Export, LostRecords, Opened, Store, StoredSession};
 use crate::shared::value::{StructuralIndex, parse};
 
 /// Writes the lines of an agent. The runs are ids and records; `events` are those of the run with an id.
@@ -94,6 +96,7 @@ pub(in crate::cursor) struct RunDatabase {
     store: Mutex<sqlite::Store>,
     limits: Limits,
     sessions: Vec<StoredSession>,
+    lost: Vec<LostRecords>,
     path: PathBuf,
 }
 
@@ -101,11 +104,13 @@ pub(in crate::cursor) struct RunDatabase {
 impl RunDatabase {
     /// Opens a run store.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Result<RunDatabase, AdapterError> {
-        let DatabaseFile { path, limits, store, .. } = database;
+        let DatabaseFile { path, limits, store, tables } = database;
+        store_tables::RUNS.require_all(path, &tables)?;
         let store = store.with_indexes(&[("agents", "agent_id"), ("runs", "agent_id"), ("run_events", "run_id")]);
         let session = |id| StoredSession { id, path: path.to_owned() };
         let sessions = rows::agent_ids(&store)?.into_iter().map(session).collect();
-        Ok(RunDatabase { store: Mutex::new(store), limits, sessions, path: path.to_owned() })
+        let lost = rows::lost(&store, path)?;
+        Ok(RunDatabase { store: Mutex::new(store), limits, sessions, lost, path: path.to_owned() })
     }
 
     fn text(&self, agent_id: &str) -> Result<String, AdapterError> {
@@ -125,6 +130,10 @@ impl Store for RunDatabase {
 
     fn sessions(&self) -> &[StoredSession] {
         &self.sessions
+    }
+
+    fn lost(&self) -> &[LostRecords] {
+        &self.lost
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
@@ -205,6 +214,7 @@ impl RunFiles {
             last,
             agent: Some(agent.to_owned()),
             runs,
+            missing: None,
             blobs: &find,
         };
         chat.text(self.limits)

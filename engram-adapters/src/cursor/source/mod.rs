@@ -7,3 +7,4 @@ pub(super) mod opener;
 pub(super) mod session_forms;
 pub(super) mod sidecar;
 pub(super) mod store_kinds;
+pub(super) mod store_tables;

@@ -12,6 +12,7 @@ use crate::cursor::run_store::files::{self, run_store_of};
 #[cfg(feature = "sqlite")]
 use crate::cursor::run_store::store::RunDatabase;
 use crate::cursor::run_store::store::RunFiles;
+use crate::cursor::source::store_tables::{CHAT, EDITOR, RUNS};
 use crate::cursor::transcript::text_transcript::TextTranscript;
 use crate::open::database::DatabaseFile;
 use crate::open::store::{OpenedStore, Opener, Store};
@@ -24,24 +25,21 @@ fn open_root(folder: &Path, limits: Limits) -> OpenedStore {
     Ok(RunFiles::open(folder, limits)?.map(|files| Box::new(files) as Box<dyn Store>))
 }
 
-fn is_chat(database: &DatabaseFile<'_>) -> bool {
-    database.has("blobs") && database.has("meta")
-}
-
-fn is_run_store(database: &DatabaseFile<'_>) -> bool {
-    ["agents", "runs", "run_events"].iter().all(|table| database.has(table))
+/// A file with the name of the editor's store is one, whatever its tables are called.
+fn is_editor(database: &DatabaseFile<'_>) -> bool {
+    EDITOR.are_in(database) || EDITOR.has_file_name(database.path) && !database.tables.is_empty()
 }
 
 fn has_tables(database: &DatabaseFile<'_>) -> bool {
-    is_chat(database) || is_run_store(database) || database.has("cursorDiskKV") || database.has("ItemTable")
+    CHAT.are_in(database) || RUNS.are_in(database) || is_editor(database)
 }
 
 #[cfg(feature = "sqlite")]
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
-    if is_chat(&database) {
+    if CHAT.are_in(&database) {
         return Ok(ChatDatabase::open(database)?.map(|chat| Box::new(chat) as Box<dyn Store>));
     }
-    if is_run_store(&database) {
+    if RUNS.are_in(&database) {
         return Ok(Some(Box::new(RunDatabase::open(database)?)));
     }
     Ok(EditorDatabase::open(database)?.map(|editor| Box::new(editor) as Box<dyn Store>))

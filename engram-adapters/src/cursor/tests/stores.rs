@@ -108,11 +108,14 @@ fn other_files_and_databases_are_not_opened() {
     database
         .execute_batch("CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
         .unwrap();
-    assert_eq!(open(&path), Ok(false), "no record of a chat");
+    assert_eq!(open(&path), Ok(false), "an empty store");
     for value in ["zz", "7b7d", "7b"] {
         database.execute("INSERT OR REPLACE INTO meta VALUES ('0', ?1)", [value]).unwrap();
-        assert_eq!(open(&path), Ok(false), "{value}");
+        assert_eq!(open(&path), Err(ErrorCode::IncompleteStore), "{value}");
     }
+    let copy = folder.path().join("other.db");
+    fs::copy(&path, &copy).unwrap();
+    assert_eq!(open(&copy), Ok(false), "tables of another product");
 }
 
 #[test]

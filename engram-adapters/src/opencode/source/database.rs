@@ -8,11 +8,12 @@ use rusqlite::{Row, Rows};
 
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
+use super::needed_tables::TABLES;
 use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info};
 use super::session_columns::{columns, info, step_info};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
-use crate::open::store::Export;
+use crate::open::store::{Export, LostRecords};
 
 /// The columns that are searched for each session or message.
 const SEARCHED_COLUMNS: &[(&str, &str)] = &[
@@ -38,17 +39,18 @@ pub(super) struct Database {
 impl Database {
     /// True for a database with the tables of some version.
     pub fn has_tables(file: &DatabaseFile<'_>) -> bool {
-        Generations::has_tables(file)
+        TABLES.are_in(file)
     }
 
     /// Opens a database with these tables.
     ///
     /// # Errors
-    /// `unknown_harness_version` if a column is missing that every known version has, or an error of the database.
+    /// `incomplete_store` if a table or column is missing, or an error of the database.
     pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
         let DatabaseFile { path, limits, store, tables } = file;
-        let store = store.with_indexes(SEARCHED_COLUMNS);
-        let generations = Generations::of(&store, &tables).map_err(|error| error.path(path.to_string_lossy()))?;
+        let file = DatabaseFile { path, limits, store: store.with_indexes(SEARCHED_COLUMNS), tables };
+        let generations = Generations::of(&file).map_err(|error| error.path(path.to_string_lossy()))?;
+        let store = file.store;
         Ok(Database { store, limits, generations, parent_calls: Default::default() })
     }
 
@@ -57,19 +59,14 @@ impl Database {
         self.ids(self.generations.session_ids(), [])
     }
 
-    /// The ids of deleted sessions that still have messages or parts.
-    pub fn ids_without_session(&self) -> Result<Vec<Option<String>>, AdapterError> {
-        self.ids(&self.generations.ids_without_session(), [])
-    }
-
     /// The ids of sessions whose messages of 1.x were continued after 2.x had taken them over. The tape has those of 2.x.
     pub fn ids_continued_twice(&self) -> Result<Vec<Option<String>>, AdapterError> {
         self.generations.ids_continued_twice().map_or(Ok(Vec::new()), |sql| self.ids(sql, []))
     }
 
-    /// Tables with rows that look like sessions of a later version.
-    pub fn unknown_tables(&self) -> &[String] {
-        self.generations.unknown_tables()
+    /// Rows that no session has.
+    pub fn lost(&self) -> &[LostRecords] {
+        self.generations.lost()
     }
 
     /// One session as an export.

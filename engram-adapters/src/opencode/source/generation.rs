@@ -3,25 +3,15 @@
 //! An upgrade copies sessions to new tables and never writes the old ones again. The old ones have more of what came before, so a session
 //! that 2.x has not continued is read from there.
 
-use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::error::AdapterError;
 
-use crate::open::database::DatabaseFile;
-use crate::open::sqlite::{self, refused};
+use super::needed_tables::{STEP_COLUMNS, is_beta, lost_rows, require};
+use crate::open::database::{DatabaseFile, Table};
+use crate::open::sqlite::{self, count, refused};
+use crate::open::store::LostRecords;
 use crate::opencode::revisions::{is_known_migration, is_newer_migration};
 
-/// Columns without which a session cannot be read (all versions have them).
-const REQUIRED_COLUMNS: [(&str, &[&str]); 4] = [
-    ("session", &["id", "version", "time_created", "time_updated"]),
-    ("message", &["id", "session_id", "time_created", "data"]),
-    ("part", &["id", "message_id", "session_id", "data"]),
-    ("session_v2", &["id", "directory", "time_created", "time_updated"]),
-];
-
-/// Columns of `session_message`. 1.14 to 1.16 have it without an order, with nothing but switches in it.
-const STEP_COLUMNS: [&str; 6] = ["id", "session_id", "type", "seq", "time_created", "data"];
-
-/// Tables of which a database must have one group. Betas of 2.x have their messages beside the table `session` of 1.x.
-const GROUPS: [&[&str]; 3] = [&["session", "message", "part"], &["session_v2", "session_message"], &["session", "session_message"]];
+const UNKNOWN_TABLE: &str = "rows of a table that no known version has";
 
 /// Names of tables of sessions. A later version may add a number to them, as 2.x did.
 const NUMBERED_TABLES: [&str; 4] = ["session_v", "message_v", "part_v", "session_message_v"];
@@ -44,7 +34,8 @@ pub(super) struct Generations {
     is_beta: bool,
     /// The schema is one that no tested version has: for sessions of 1.x, and for those of 2.x.
     is_unknown: [bool; 2],
-    unknown_tables: Vec<String>,
+    has_unknown_tables: bool,
+    lost: Vec<LostRecords>,
 }
 
 /// Where and in which form a database has a session.
@@ -56,33 +47,31 @@ pub(super) struct Form {
 }
 
 impl Generations {
-    /// True for a database with the tables of some version.
-    pub fn has_tables(file: &DatabaseFile<'_>) -> bool {
-        GROUPS.iter().any(|tables| tables.iter().all(|table| file.has(table)))
-    }
-
     /// Examines a database.
     ///
     /// # Errors
-    /// `unknown_harness_version` if a column is missing that every known version has, or an error of the database.
-    pub fn of(store: &sqlite::Store, tables: &[String]) -> Result<Generations, AdapterError> {
-        let has = |table: &str| tables.iter().any(|known| known == table);
-        for (table, required) in REQUIRED_COLUMNS.into_iter().filter(|(table, _)| has(table)) {
-            if let Some(missing) = missing_column(store, table, required)? {
-                return Err(AdapterError::new(ErrorCode::UnknownHarnessVersion).expected(format!("a column {missing} of table {table}")));
-            }
-        }
+    /// `incomplete_store` if a table or column is missing that every version with the others has, or an error of the database.
+    pub fn of(file: &DatabaseFile<'_>) -> Result<Generations, AdapterError> {
+        let DatabaseFile { store, tables, .. } = file;
+        let has = |table: &str| file.has(table);
+        let has_steps = file.table("session_message").is_some_and(|table| STEP_COLUMNS.iter().all(|column| table.has(column)));
+        let is_copied = if has("message") { " AND NOT EXISTS (SELECT 1 FROM message WHERE id = step.id)" } else { "" };
+        let own_steps = format!(concat!("SELECT 1 FROM session_message AS step WHERE ", is_step!(), "{}"), is_copied);
+        require(file, has_steps && exists(store, &own_steps, [])?)?;
         let mut found = Generations {
             has_sessions: has("session"),
             has_parts: has("message") && has("part"),
-            has_steps: has("session_message") && missing_column(store, "session_message", &STEP_COLUMNS)?.is_none(),
+            has_steps,
             has_sessions_v2: has("session_v2"),
-            is_beta: has("session") && missing_column(store, "session", &["fork_session_id"])?.is_none(),
+            is_beta: is_beta(tables),
+            lost: lost_rows(file, has_steps, is_step!())?,
             ..Generations::default()
         };
-        for table in tables.iter().filter(|table| is_numbered(table) && *table != "session_v2") {
-            if exists(store, &format!("SELECT 1 FROM \"{table}\""), [])? {
-                found.unknown_tables.push(table.clone());
+        for table in tables.iter().map(|table| &table.name).filter(|table| is_numbered(table) && *table != "session_v2") {
+            let records = count(store, &format!("SELECT count(*) FROM \"{table}\""))?;
+            if records > 0 {
+                found.has_unknown_tables = true;
+                found.lost.push(LostRecords { path: file.path.to_owned(), table: table.clone(), records, what: UNKNOWN_TABLE });
             }
         }
         let migrations = migrations(store, tables)?;
@@ -96,7 +85,7 @@ impl Generations {
             && exists(store, concat!("SELECT 1 FROM session_message WHERE ", is_step!()), []).unwrap_or(true);
         found.is_unknown = [
             migrations.is_empty() || of_parts || is_queue_filled || is_foreign,
-            !found.unknown_tables.is_empty() || migrations.iter().any(|migration| !is_known_migration(migration)),
+            found.has_unknown_tables || migrations.iter().any(|migration| !is_known_migration(migration)),
         ];
         Ok(found)
     }
@@ -106,9 +95,9 @@ impl Generations {
         self.is_unknown[usize::from(is_steps)]
     }
 
-    /// Tables with rows that look like sessions of a later version.
-    pub fn unknown_tables(&self) -> &[String] {
-        &self.unknown_tables
+    /// Rows that no session has.
+    pub fn lost(&self) -> &[LostRecords] {
+        &self.lost
     }
 
     pub fn has_parts(&self) -> bool {
@@ -146,21 +135,6 @@ impl Generations {
         }
     }
 
-    /// The ids of deleted sessions that still have messages or parts.
-    pub fn ids_without_session(&self) -> String {
-        let parts = "SELECT session_id FROM message UNION SELECT session_id FROM part";
-        let steps = concat!("SELECT session_id FROM session_message WHERE ", is_step!());
-        let named: Vec<&str> =
-            [(self.has_parts, parts), (self.has_steps, steps)].into_iter().filter(|(has, _)| *has).map(|(_, sql)| sql).collect();
-        let tables = [(self.has_sessions, "session"), (self.has_sessions_v2, "session_v2")];
-        let missing = |(_, table)| format!(" AND NOT EXISTS (SELECT 1 FROM {table} WHERE id = named.session_id)");
-        let missing: String = tables.into_iter().filter(|(has, _)| *has).map(missing).collect();
-        format!(
-            "SELECT CAST(session_id AS TEXT) FROM (SELECT DISTINCT session_id FROM ({})) AS named WHERE 1{missing}",
-            named.join(" UNION ")
-        )
-    }
-
     /// The ids of sessions that 1.x continued after 2.x had.
     pub fn ids_continued_twice(&self) -> Option<&'static str> {
         let sql = concat!(
@@ -187,24 +161,19 @@ fn is_numbered(table: &str) -> bool {
         .any(|name| table.strip_prefix(name).is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
-fn missing_column(store: &sqlite::Store, table: &str, required: &[&'static str]) -> Result<Option<&'static str>, AdapterError> {
-    let columns = store.columns(table)?;
-    Ok(required.iter().find(|column| !columns.iter().any(|known| known == *column)).copied())
-}
-
 fn exists<P: rusqlite::Params>(store: &sqlite::Store, sql: &str, params: P) -> Result<bool, AdapterError> {
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
     statement.exists(params).map_err(refused)
 }
 
 /// Every migration that the database lists: by name since 1.17.11, by time before.
-fn migrations(store: &sqlite::Store, tables: &[String]) -> Result<Vec<String>, AdapterError> {
+fn migrations(store: &sqlite::Store, tables: &[Table]) -> Result<Vec<String>, AdapterError> {
     let sources = [
         ("migration", "SELECT id FROM migration"),
         ("__drizzle_migrations", "SELECT strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch') FROM __drizzle_migrations"),
     ];
     let mut found = Vec::new();
-    for (table, sql) in sources.iter().filter(|(table, _)| tables.iter().any(|known| known == table)) {
+    for (table, sql) in sources.iter().filter(|(table, _)| tables.iter().any(|known| known.name == **table)) {
         let mut statement = store.connection().prepare(sql).map_err(refused)?;
         let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).map_err(refused)?;
         for name in rows {

@@ -10,6 +10,8 @@ mod export_writer;
 mod files;
 #[cfg(feature = "sqlite")]
 mod generation;
+#[cfg(feature = "sqlite")]
+mod needed_tables;
 mod parent_call;
 #[cfg(feature = "sqlite")]
 mod session_columns;

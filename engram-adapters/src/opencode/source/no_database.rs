@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use engram_core::error::AdapterError;
 
 use crate::open::database::DatabaseFile;
-use crate::open::store::Export;
+use crate::open::store::{Export, LostRecords};
 
 /// A database that is open for reading. There is none.
 pub(super) struct Database(Infallible);
@@ -23,15 +23,11 @@ impl Database {
         match self.0 {}
     }
 
-    pub fn ids_without_session(&self) -> Result<Vec<Option<String>>, AdapterError> {
-        match self.0 {}
-    }
-
     pub fn ids_continued_twice(&self) -> Result<Vec<Option<String>>, AdapterError> {
         match self.0 {}
     }
 
-    pub fn unknown_tables(&self) -> &[String] {
+    pub fn lost(&self) -> &[LostRecords] {
         match self.0 {}
     }
 

@@ -86,6 +86,9 @@ const STEP_FIELDS: &[InfoField] = &[
     (&["revert"], "revert", ColumnForm::Json),
 ];
 
+/// Columns that neither export has: what a fork was made from in betas of 2.x, and when the harness runs the session.
+const LEFT_OUT: &[&str] = &["fork_message_id", "fork_seq", "time_suspended", "resume_attempts"];
+
 /// The session's own record, in the form of the export of 1.x.
 pub(super) fn info(columns: &BTreeMap<String, ValueRef<'_>>) -> String {
     record(columns, FIELDS)
@@ -112,8 +115,20 @@ fn record(columns: &BTreeMap<String, ValueRef<'_>>, fields: &[InfoField]) -> Str
         out.push_str(&value);
         open_objects = objects;
     }
-    out.push_str(&"}".repeat(open_objects.len() + 1));
+    out.push_str(&"}".repeat(open_objects.len()));
+    // A column of a later version is reported as a member that no table names.
+    for (column, value) in columns.iter().filter(|(column, _)| !is_known(column)) {
+        if let Some(value) = json(*value, &ColumnForm::Json) {
+            push_key(&mut out, column);
+            out.push_str(&value);
+        }
+    }
+    out.push('}');
     out
+}
+
+fn is_known(column: &str) -> bool {
+    [FIELDS, STEP_FIELDS].into_iter().flatten().any(|(_, known, _)| *known == column) || LEFT_OUT.contains(&column)
 }
 
 fn push_key(out: &mut String, key: &str) {

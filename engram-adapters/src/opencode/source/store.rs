@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::policy::Policy;
 
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
-use crate::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
+use crate::open::store::{Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession};
 use crate::open::{beginning, is_database};
 use crate::shared::neighbours::is_below;
 
@@ -23,10 +24,8 @@ const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
-const NO_ID: &str = "a session without an id that can be read";
-const NO_SESSION: &str = "messages or parts of a deleted session";
+const NO_ID: &str = "sessions without an id that can be read";
 const CONTINUED_TWICE: &str = "a copy that 1.x continued after 2.x had continued the session";
-const UNKNOWN_TABLE: &str = "a table of sessions that no known version has";
 const LEADS_OUT: &str = "a link that leads out of the folder of the store";
 
 /// Where one session is stored.
@@ -41,6 +40,7 @@ struct Stores {
     locations: BTreeMap<String, Location>,
     sessions: Vec<StoredSession>,
     skipped: Vec<SkippedSession>,
+    lost: Vec<LostRecords>,
     limits: Limits,
 }
 
@@ -57,20 +57,27 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
     for database in databases(path) {
         match DatabaseFile::open(&database, limits)? {
             Some(file) if Database::has_tables(&file) => file.read_with(|file| stores.add_database(file))?,
-            Some(file) if !file.tables.is_empty() => stores.skip(String::new(), &database, UNKNOWN_TABLE),
+            Some(file) if !file.tables.is_empty() => return Err(no_known_table(&file)),
             _ => {}
         }
     }
     for layout in Layout::ALL {
         stores.add_files(path, layout);
     }
-    stores.sorted(path).map(Some)
+    Ok(Some(stores.sorted()))
+}
+
+/// The error of a database with the name of OpenCode's and other tables.
+fn no_known_table(file: &DatabaseFile<'_>) -> AdapterError {
+    let names: Vec<&str> = file.tables.iter().map(|table| table.name.as_str()).collect();
+    let error = AdapterError::new(ErrorCode::IncompleteStore).expected("the tables of sessions of a known version");
+    error.found(&format!("the tables {}", names.join(", "))).path(file.path.to_string_lossy()).under(Policy::Permissive)
 }
 
 fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
-    let (mut stores, path) = (Stores::new(file.limits), file.path);
+    let mut stores = Stores::new(file.limits);
     stores.add_database(file)?;
-    stores.sorted(path).map(Some)
+    Ok(Some(stores.sorted()))
 }
 
 fn is_inside(name: &str) -> bool {
@@ -99,20 +106,13 @@ fn databases(root: &Path) -> Vec<PathBuf> {
 
 impl Stores {
     fn new(limits: Limits) -> Self {
-        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), skipped: Vec::new(), limits }
+        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), skipped: Vec::new(), lost: Vec::new(), limits }
     }
 
     /// The store, with its sessions in order.
-    ///
-    /// # Errors
-    /// `unknown_harness_version` if it has tables of sessions, but none that a known version has.
-    fn sorted(mut self, path: &Path) -> Result<Box<dyn Store>, AdapterError> {
-        if self.sessions.is_empty() && self.skipped.iter().any(|skipped| skipped.reason == UNKNOWN_TABLE) {
-            let error = AdapterError::new(ErrorCode::UnknownHarnessVersion).expected("the tables of sessions of a known version");
-            return Err(error.found("other tables").path(path.to_string_lossy()));
-        }
+    fn sorted(mut self) -> Box<dyn Store> {
         self.sessions.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(Box::new(self))
+        Box::new(self)
     }
 
     fn skip(&mut self, id: String, path: &Path, reason: &'static str) {
@@ -125,15 +125,13 @@ impl Stores {
         let database = Database::new(file)?;
         let ids = database.session_ids()?;
         let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
-        let (ids, without_id): (Vec<_>, Vec<_>) = ids.into_iter().partition(Option::is_some);
-        self.skipped.extend(without_id.into_iter().map(|id| SkippedSession { session: session(id), reason: NO_ID }));
-        let orphans = database.ids_without_session()?.into_iter();
-        self.skipped.extend(orphans.map(|id| SkippedSession { session: session(id), reason: NO_SESSION }));
+        self.lost.extend_from_slice(database.lost());
+        let without_id = ids.iter().filter(|id| id.is_none()).count() as u64;
+        if without_id > 0 {
+            self.lost.push(LostRecords { path: path.to_owned(), table: "session".to_owned(), records: without_id, what: NO_ID });
+        }
         let copies = database.ids_continued_twice()?.into_iter();
         self.skipped.extend(copies.map(|id| SkippedSession { session: session(id), reason: CONTINUED_TWICE }));
-        for table in database.unknown_tables() {
-            self.skip(table.clone(), path, UNKNOWN_TABLE);
-        }
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {
@@ -177,6 +175,10 @@ impl Store for Stores {
 
     fn skipped(&self) -> &[SkippedSession] {
         &self.skipped
+    }
+
+    fn lost(&self) -> &[LostRecords] {
+        &self.lost
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {

@@ -41,7 +41,7 @@ impl Place {
         file.write_all(text.as_bytes()).unwrap();
         let hash = Hash::of_bytes(text.as_bytes()).to_string();
         let mut tape = Finished { file: Some(file.into_temp_path()), hash: hash.clone(), bytes: text.len() as u64 };
-        let target = Target { key: Some(source), harness: "toy", stem, ending: ".tape.jsonl", extends_old };
+        let target = Target { key: Some(source), harness: "toy", stem, ending: ".tape.jsonl", extends_old, setup: &Setup::default() };
         let placement = self.placer.decide(&self.out, &self.index, &tape, &target).unwrap();
         assert!(self.placer.commit(&self.out, &mut tape, &placement).unwrap());
         self.index.forget_missing(&placement.tape, Some(source));
@@ -157,7 +157,7 @@ fn a_name_that_another_program_takes_meanwhile_is_not_overwritten() {
     let a = place.source("a");
     let file = place.out.temporary("toy").unwrap().into_temp_path();
     let mut tape = Finished { file: Some(file), hash: "x".to_owned(), bytes: 0 };
-    let target = Target { key: Some(&a), harness: "toy", stem: "s", ending: ".tape.jsonl", extends_old: false };
+    let target = Target { key: Some(&a), harness: "toy", stem: "s", ending: ".tape.jsonl", extends_old: false, setup: &Setup::default() };
     let placement = place.placer.decide(&place.out, &place.index, &tape, &target).unwrap();
     fs::write(place.root.path().join(tape_path(&placement)), "mine").unwrap();
     assert!(!place.placer.commit(&place.out, &mut tape, &placement).unwrap());
@@ -172,7 +172,7 @@ fn a_name_that_is_decided_on_is_not_given_twice() {
     let file = place.out.temporary("toy").unwrap().into_temp_path();
     let tape = Finished { file: Some(file), hash: "x".to_owned(), bytes: 0 };
     let decided = |place: &mut Place, key: &Key, stem: &str| {
-        let target = Target { key: Some(key), harness: "toy", stem, ending: ".tape.jsonl", extends_old: false };
+        let target = Target { key: Some(key), harness: "toy", stem, ending: ".tape.jsonl", extends_old: false, setup: &Setup::default() };
         place.placer.decide(&place.out, &place.index, &tape, &target).unwrap().tape
     };
     assert_eq!(decided(&mut place, &b, "s"), self::tape("s-2"));
