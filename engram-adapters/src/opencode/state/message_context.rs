@@ -60,7 +60,7 @@ impl<'a> MessageContext<'a> {
             has_step_finish: parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish"),
             is_turn: envelope.system().is_some_and(Value::is_array),
             finish: envelope.finish(),
-            is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
+            is_replay: replay.is_replay(raw_str(envelope.id()), integer(Time::lenient_opt(envelope.time()).created())),
             is_repeat: false,
             printed_at: None,
             tool_metadata: envelope.tool(),
@@ -73,7 +73,7 @@ impl<'a> MessageContext<'a> {
             speaker: Speaker::Assistant,
             message_id: text(message.id()),
             model: non_empty_text(Model::lenient_opt(message.model()).id()),
-            is_replay: replay.is_replay(integer(StepTime::lenient_opt(message.time()).created())),
+            is_replay: replay.is_replay(raw_str(message.id()), integer(StepTime::lenient_opt(message.time()).created())),
             ..MessageContext::default()
         }
     }
