@@ -48,6 +48,11 @@ pub trait SideFiles: Send + Sync {
         false
     }
 
+    /// How many prompts of the session's logs are this text, as raw JSON; without a session, of all logs. For files that repeat what a log has.
+    fn count_prompts(&self, _session_id: Option<&str>, _raw: &str) -> u32 {
+        0
+    }
+
     /// True if the sub-agent with this id has a file of its own. Then its records in the session's file are not converted.
     fn has_agent(&self, _agent_id: &str) -> bool {
         false

@@ -43,6 +43,17 @@ fn a_prompt_given_twice_is_two_prompts_in_repeated_histories_too() {
 }
 
 #[test]
+fn a_rewind_names_the_last_event_that_holds() {
+    let rewind = |to: &str| format!(r#"{{"$rewindTo":"{to}",{TIME}}}"#);
+    let events = events(&[&user("a", "one"), &user("b", "two"), &rewind("b"), &user("c", "three"), &rewind("unknown")]);
+    let first = &events[0]["seq"];
+    let rewound: Vec<_> = events.iter().filter(|event| event["label"] == "rewind").map(|event| &event["to"]).collect();
+    assert_eq!(rewound, [first]);
+    // What the log does not have cannot be named.
+    assert_eq!(events.last().map(|event| &event["name"]), Some(&Value::from("rewind")));
+}
+
+#[test]
 fn a_line_that_repeats_another_changes_nothing() {
     let prompt = user("a", "go on");
     let turn = |time: &str| format!(r#"{{"id":"m","timestamp":"{time}","type":"gemini","content":"done","thoughts":[],"tokens":null}}"#);

@@ -17,14 +17,17 @@ pub fn contains(text: &str, part: &str) -> bool {
 pub fn find(text: &str, part: &str) -> Option<usize> {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     let Some(beginning) = part.get(..BEGINNING_BYTES) else { return memmem::find(text, part) };
-    let mut candidates = memmem::find_iter(text, beginning);
+    let finder = memmem::Finder::new(beginning);
+    let mut from = 0;
     for _ in 0..TRIES {
-        let at = candidates.next()?;
+        let at = from + finder.find(&text[from..])?;
         if text[at..].starts_with(part) {
             return Some(at);
         }
+        // Occurrences may overlap.
+        from = at + 1;
     }
-    memmem::find(text, part)
+    memmem::find(&text[from..], part).map(|at| from + at)
 }
 
 #[cfg(test)]
@@ -40,6 +43,15 @@ mod tests {
         let text = format!("{}{part}.", beginning.repeat(100));
         assert!(contains(&text, &part));
         assert!(!contains(&text, &format!("{part}!")));
+    }
+
+    #[test]
+    fn occurrences_of_the_beginning_may_overlap() {
+        for (dashes, longer) in [(32, 33), (33, 63), (36, 40), (40, 400)] {
+            let part = format!("{}x", "-".repeat(dashes));
+            let text = format!("{}x", "-".repeat(longer));
+            assert_eq!(find(&text, &part), text.find(&part));
+        }
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use crate::ground_truth::in_project;
 use crate::outcome::Findings;
 use crate::tape::Event;
 
-/// A read whose result has line numbers.
+/// A read whose result shows the lines, with their numbers or as they are.
 struct Read<'s> {
     session: &'s ConvertedSession,
     event: &'s Event,
@@ -29,17 +29,18 @@ impl Read<'_> {
         self.shown.first().is_some_and(|(number, _)| *number == first) && (last == shown_last || (dropped && last + 1 == shown_last))
     }
 
-    /// The text of the lines. A carriage return at the end of one is a part of it, or of a line end. None if it contains U+FFFD, so that it
-    /// may differ from the file.
+    /// The text of the lines. A carriage return at the end of all of them is a part of their line ends; else it may be a part of the line.
+    /// None if the text contains U+FFFD, so that it may differ from the file.
     fn texts(&self) -> Vec<String> {
         let (first, last) = self.range;
         let lines = || self.shown.iter().filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| *line);
         let bare: Vec<&str> = lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-        [bare.join("\n"), lines().collect::<Vec<_>>().join("\n")].into_iter().filter(|text| is_lossless(text)).collect()
+        let as_shown = (!lines().all(|line| line.ends_with('\r'))).then(|| lines().collect::<Vec<_>>().join("\n"));
+        [Some(bare.join("\n")), as_shown].into_iter().flatten().filter(|text| is_lossless(text)).collect()
     }
 }
 
-/// Every read with the numbered lines of its result. Notes the reads that cannot be compared.
+/// Every read with the lines of its result. Notes the reads that cannot be compared.
 fn reads<'s>(case: &'s Case<'_>, findings: &mut Findings) -> Vec<Read<'s>> {
     let mut reads = Vec::new();
     for (session, event) in case.events(Kind::CodeRead) {
@@ -47,11 +48,12 @@ fn reads<'s>(case: &'s Case<'_>, findings: &mut Findings) -> Vec<Read<'s>> {
         let Some(returned) = case.truth.results.iter().find(|returned| returned.id == id) else {
             continue;
         };
-        match (event.range("range"), numbered(&returned.text)) {
+        let range = event.range("range");
+        match (range, numbered(&returned.text).or_else(|| plain(&returned.text, range?))) {
             (Some(range), Some(shown)) if returned.is_error != Some(true) && !returned.is_cut() => {
                 reads.push(Read { session, event, range, shown })
             }
-            _ => findings.note("reads without numbered lines"),
+            _ => findings.note("reads without the lines in their result"),
         }
     }
     reads
@@ -131,6 +133,12 @@ pub fn of_failed(case: &Case<'_>, findings: &mut Findings) {
 fn numbered(text: &str) -> Option<Vec<(usize, &str)>> {
     let lines: Vec<(usize, &str)> = text.split('\n').map_while(numbered_line).collect();
     (!lines.is_empty()).then_some(lines)
+}
+
+/// The lines of a result that is nothing but the lines of the range. A final line end begins no line.
+fn plain(text: &str, (first, last): (usize, usize)) -> Option<Vec<(usize, &str)>> {
+    let lines = || text.strip_suffix('\n').unwrap_or(text).split('\n');
+    (lines().count() == (last + 1).checked_sub(first)?).then(|| (first..).zip(lines()).collect())
 }
 
 fn numbered_line(line: &str) -> Option<(usize, &str)> {

@@ -9,7 +9,7 @@ use crate::claude_code::schema::FileRead;
 use crate::claude_code::state::marked_files::MarkedFiles;
 use crate::claude_code::state::open_calls::KeptArguments;
 use crate::shared::linenum;
-use crate::shared::spans::hash_and_anchors;
+use crate::shared::spans::{hash_and_anchors, without_final_line_end};
 use crate::shared::value::{Value, text};
 
 /// The harness truncates lines of this length and more, in bytes, before the model sees them.
@@ -86,7 +86,7 @@ fn span(content: &str, start: u64, count: u64, total: u64) -> Option<Span<'_>> {
     let ends = last == total;
     let has_empty_last = ends && (content.is_empty() || content.ends_with('\n'));
     let last = last - u64::from(has_empty_last);
-    let text = if has_empty_last { content.strip_suffix('\n').unwrap_or(content) } else { content };
+    let text = if has_empty_last { without_final_line_end(content) } else { content };
     Some(Span { range: Range { first: start, last }, text, total_lines: ends.then_some(last) })
 }
 

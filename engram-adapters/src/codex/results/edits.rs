@@ -13,7 +13,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
-use crate::shared::spans::{full_range, hash_and_anchors, line_count};
+use crate::shared::spans::{full_range, hash_and_anchors, line_count, without_final_line_end};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::folders::{folder_of_call, folder_of_script};
@@ -176,7 +176,7 @@ fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.after_range = Some(full_range(&content));
         edit.file_after_hash = Hash::of_lossless_text(&content);
-        describe_after(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+        describe_after(&mut edit, without_final_line_end(&content));
     }
     edit
 }
@@ -186,7 +186,7 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.before_range = Some(full_range(&content));
         edit.file_before_hash = Hash::of_lossless_text(&content);
-        describe_before(&mut edit, content.strip_suffix('\n').unwrap_or(&content));
+        describe_before(&mut edit, without_final_line_end(&content));
     }
     edit
 }

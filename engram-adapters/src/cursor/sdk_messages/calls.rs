@@ -11,7 +11,7 @@ use crate::cursor::edits::file_edits::diff_edits;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::spans::{hash_and_anchors, line_count};
+use crate::shared::spans::{hash_and_anchors, line_count, without_final_line_end};
 use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 
 /// Calls without a result yet, with the hash of their arguments.
@@ -162,7 +162,7 @@ fn emit_read(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     {
         let lines = line_count(&content);
         (read.range, read.total_lines) = (Some(Range { first: 1, last: lines }), Some(lines));
-        (read.hash, read.anchor_hashes) = hash_and_anchors(content.strip_suffix('\n').unwrap_or(&content));
+        (read.hash, read.anchor_hashes) = hash_and_anchors(without_final_line_end(&content));
     }
     out.emit(read, Pointer::At("/result"))?;
     Ok(())

@@ -11,7 +11,7 @@ use super::result_fields::ResultFields;
 use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::unsigned;
-use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count};
+use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, without_final_line_end, without_half_line_end};
 use crate::shared::value::{non_empty_text, text};
 
 /// Nothing, for tools that neither read nor edit a file.
@@ -41,7 +41,7 @@ pub(super) fn emit_read(
         let lines = if to_end { line_count(&content) } else { shown };
         read.range = Some(Range { first, last: first - 1 + lines });
         read.total_lines = to_end.then_some(first - 1 + lines);
-        let span = if to_end { content.strip_suffix('\n').unwrap_or(&content) } else { &content };
+        let span = if to_end { without_final_line_end(&content) } else { without_half_line_end(&content) };
         (read.hash, read.anchor_hashes) = hash_and_anchors(span);
     }
     out.emit(read, call.pointer)?;

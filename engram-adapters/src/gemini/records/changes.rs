@@ -90,6 +90,7 @@ fn history(state: &mut SessionState, messages: Value<'_>, out: &mut Emitter<'_>)
         view.strict_into(message, &base)?;
         let record = MessageRecord::new(&view, &base);
         record.begin(out)?;
+        state.rewind_points.begin_message(view.id(), out.last_seq());
         dispatch::message(state, &record, Some(&mut pass), out)?;
     }
     Ok(())

@@ -73,7 +73,8 @@ fn typed_prompt(state: &mut SessionState, prompt: &TypedPrompt<'_>, base: &str, 
     let session = text(prompt.session_id()).map(|id| id.decode_lossy());
     out.set_source(session.as_deref(), None);
     let time = tape_time(prompt.timestamp());
-    out.set_header(RecordHeader { t: time.as_deref(), id: None, replay: state.is_in_log(session.as_deref(), message) });
+    let replay = state.is_logged_prompt(session.as_deref(), message);
+    out.set_header(RecordHeader { t: time.as_deref(), id: None, replay });
     members::check("user", prompt.object(), Pointer::At(base), out)?;
     let message = MsgIn { role: Role::User, by: Author::Person, text: Some(message), attachments: Vec::new() };
     state.tally.emit(message, Pointer::At(&pointer), out)?;

@@ -46,6 +46,7 @@ pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitte
     if let Some(changes) = line.changes() {
         change(state, line, changes, out)
     } else if line.kind().is_some() && line.rewind_to().is_none() {
+        state.rewind_points.begin_message(line.id(), out.last_seq());
         message(state, line, "", out)
     } else {
         other_record(state, line, out)
@@ -56,7 +57,10 @@ pub(super) fn line(state: &mut SessionState, line: &Record<'_>, out: &mut Emitte
 #[cold]
 fn other_record(state: &mut SessionState, line: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     if let Some(to) = line.rewind_to() {
-        let rewind = Meta::System { name: Text::Plain("rewind"), text: to.text() };
+        let rewind = match state.rewind_points.before(to) {
+            Some(to) => Meta::Rewind { to, files: false },
+            None => Meta::System { name: Text::Plain("rewind"), text: to.text() },
+        };
         set_header(line.timestamp(), None, out);
         members::check("", line.object(), Pointer::Root, out)?;
         state.tally.emit(rewind, Pointer::At("/$rewindTo"), out)?;

@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use super::call_record::CallRecord;
 use crate::gemini::schema::{FileArgs, MASKED_OUTPUT, parts};
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::spans::{full_range, hash_and_anchors, line_count};
+use crate::shared::spans::{full_range, hash_and_anchors, line_count, without_final_line_end, without_half_line_end};
 use crate::shared::value::{Field, text};
 
 /// The line between the notice and the lines of a partial read (0.10.0 to 0.61.0).
@@ -73,7 +73,7 @@ pub(super) fn read_many_files(tally: &mut RecordTally, record: &CallRecord<'_>, 
         let Some((file, content)) = shown.strip_prefix("--- ").and_then(|rest| rest.split_once(" ---\n\n")) else { continue };
         let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
         let is_whole = !content.starts_with("[WARNING: This file was truncated");
-        let text = content.strip_suffix('\n').unwrap_or(content);
+        let text = without_final_line_end(content);
         let (hash, anchor_hashes) = if is_whole { hash_and_anchors(text) } else { Default::default() };
         let event = CodeRead {
             call_id: self::text(record.call.id()),
@@ -94,7 +94,7 @@ fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
     if !is_from(args.offset(), 0) || !is_from(args.start_line(), 1) {
         return None;
     }
-    let text = output.strip_suffix('\n').unwrap_or(output);
+    let text = without_final_line_end(output);
     Some(Lines { range: full_range(output), total: Some(line_count(output)), text: Some(text) })
 }
 
@@ -112,7 +112,10 @@ fn partial(output: &str) -> Option<Lines<'_>> {
     }
     let ends_file = last == total;
     let counts_final_end = ends_file && content.ends_with('\n');
-    let text = if counts_final_end { content.strip_suffix('\n').unwrap_or(content) } else { content };
+    let text = match ends_file {
+        true => without_final_line_end(content),
+        false => without_half_line_end(content),
+    };
     let last = last - u64::from(counts_final_end);
     let is_cut = text.split('\n').any(|line| line.ends_with(CUT_LINE_END));
     Some(Lines { range: Range { first, last }, total: ends_file.then_some(last), text: Some(text).filter(|_| !is_cut) })

@@ -1,6 +1,6 @@
 //! The logs beside `logs.json` and saved conversations, which repeat what those logs have.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,15 +18,12 @@ pub(super) const CHATS: &str = "chats";
 /// The most texts of one session that are remembered.
 const MAX_TEXTS: usize = 1 << 20;
 
-/// The texts of a session's logs, each as a hash.
-type Texts = Arc<HashSet<u64>>;
-
 /// The logs of a project. Those of a session are read when they are asked for first.
 #[derive(Debug)]
 pub(super) struct RepeatedLogs {
     neighbours: Neighbours,
     /// By the beginning of the session's id that file names have; all sessions under an empty one.
-    texts: Mutex<BTreeMap<String, Texts>>,
+    texts: Mutex<BTreeMap<String, Arc<LoggedTexts>>>,
 }
 
 impl RepeatedLogs {
@@ -34,20 +31,22 @@ impl RepeatedLogs {
         RepeatedLogs { neighbours, texts: Mutex::default() }
     }
 
-    fn texts(&self, session: &str) -> Texts {
+    /// The texts of a session's logs; without a session, of all logs. Names of logs end with the first eight characters of the session's id.
+    fn texts(&self, session_id: Option<&str>) -> Option<Arc<LoggedTexts>> {
+        let session = session_id.map_or(Some(""), |id| id.get(..8))?;
         let mut known = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(session.to_owned()).or_insert_with(|| Arc::new(self.read(session))).clone()
+        Some(known.entry(session.to_owned()).or_insert_with(|| Arc::new(self.read(session))).clone())
     }
 
-    fn read(&self, session: &str) -> HashSet<u64> {
-        let mut texts = HashSet::new();
+    fn read(&self, session: &str) -> LoggedTexts {
+        let mut texts = LoggedTexts::default();
         let endings = [format!("{session}.jsonl"), format!("{session}.json")];
         let names = self.neighbours.names(Path::new(CHATS)).into_iter();
         let logs = names.filter(|name| name.starts_with("session-") && endings.iter().any(|ending| name.ends_with(ending.as_str())));
         for log in logs {
             self.neighbours.each_line(&Path::new(CHATS).join(log), |line| {
                 if let Ok(line) = std::str::from_utf8(line) {
-                    add_texts(line, &mut texts);
+                    texts.add_line(line);
                 }
             });
         }
@@ -55,22 +54,53 @@ impl RepeatedLogs {
     }
 }
 
-/// The members of a log whose values [`RepeatedLogs`] compares: texts, and ids of calls.
-const COMPARED: [&str; 3] = ["content", "text", "id"];
+/// The strings of logs that [`RepeatedLogs`] compares, each as a hash.
+#[derive(Debug, Default)]
+struct LoggedTexts {
+    /// Texts of messages, and ids of calls.
+    all: HashSet<u64>,
+    /// Texts of prompts, each with the number of messages that have it.
+    prompts: HashMap<u64, u32>,
+    /// Each prompt once, by its message and its text: logs write messages again.
+    counted: HashSet<(u64, u64)>,
+    /// The id and the type that were read last. A message has both before its content.
+    message: (u64, bool),
+}
 
-/// Adds the strings of these members in a line of JSON, with their quotes, as [`SideFiles::has_text`] gets them. A document is indented, so
-/// that its lines have complete members, too.
-fn add_texts(line: &str, texts: &mut HashSet<u64>) {
-    let (mut rest, mut is_compared) = (line, false);
-    while let Some(start) = rest.find('"') {
-        let Some(length) = string_length(&rest[start..]) else { return };
-        let (string, after) = rest[start..].split_at(length);
-        if after.trim_start().starts_with(':') {
-            is_compared = COMPARED.contains(&&string[1..length - 1]);
-        } else if is_compared && texts.len() < MAX_TEXTS {
-            texts.insert(hash64(&*canonical_json(string)));
+impl LoggedTexts {
+    /// Adds the strings in a line of JSON, with their quotes, as the adapter asks for them. A document is indented, so that its lines have
+    /// complete members, too.
+    fn add_line(&mut self, line: &str) {
+        let (mut rest, mut member) = (line, "");
+        while let Some(start) = rest.find('"') {
+            let Some(length) = string_length(&rest[start..]) else { return };
+            let (string, after) = rest[start..].split_at(length);
+            if after.trim_start().starts_with(':') {
+                member = &string[1..length - 1];
+            } else if self.all.len() < MAX_TEXTS {
+                self.add(member, string);
+            }
+            rest = after;
         }
-        rest = after;
+    }
+
+    fn add(&mut self, member: &str, string: &str) {
+        let text = || hash64(&*canonical_json(string));
+        match member {
+            "type" => self.message.1 = string == "\"user\"",
+            "id" => {
+                self.message.0 = text();
+                self.all.insert(self.message.0);
+            }
+            "content" | "text" => {
+                let (text, (id, is_prompt)) = (text(), self.message);
+                self.all.insert(text);
+                if is_prompt && self.counted.insert((id, text)) {
+                    *self.prompts.entry(text).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -92,9 +122,11 @@ impl SideFiles for RepeatedLogs {
     }
 
     fn has_text(&self, session_id: Option<&str>, raw: &str) -> bool {
-        // Names of logs end with the first eight characters of the session's id.
-        let session = session_id.map_or(Some(""), |id| id.get(..8));
-        session.is_some_and(|session| self.texts(session).contains(&hash64(raw)))
+        self.texts(session_id).is_some_and(|texts| texts.all.contains(&hash64(raw)))
+    }
+
+    fn count_prompts(&self, session_id: Option<&str>, raw: &str) -> u32 {
+        self.texts(session_id).and_then(|texts| texts.prompts.get(&hash64(raw)).copied()).unwrap_or_default()
     }
 }
 
@@ -124,12 +156,23 @@ mod tests {
 
     #[test]
     fn texts_and_ids_of_a_line_are_known() {
-        let mut texts = HashSet::new();
-        add_texts(
-            r#"{"id":"i","content":[{"text" : "a \"\u0062\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#,
-            &mut texts,
-        );
+        let mut texts = LoggedTexts::default();
+        texts.add_line(r#"{"id":"i","content":[{"text" : "a \"\u0062\" \\"}],"type":"user","more":{"content":"c"},"text":"never end"#);
         let known = [r#""i""#, r#""a \"b\" \\""#, r#""c""#].map(hash64);
-        assert_eq!(texts, HashSet::from(known));
+        assert_eq!(texts.all, HashSet::from(known));
+    }
+
+    #[test]
+    fn prompts_are_counted_once_for_each_message_of_a_person() {
+        let mut texts = LoggedTexts::default();
+        for line in [
+            r#"{"id":"1","type":"user","content":[{"text":"thanks"}]}"#,
+            r#"{"id":"2","type":"gemini","content":"yes","toolCalls":[{"id":"c","args":{"content":"continue"}}]}"#,
+            r#"{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"thanks"}]},{"id":"3","type":"user","content":"thanks"}]}}"#,
+        ] {
+            texts.add_line(line);
+        }
+        let count = |raw: &str| texts.prompts.get(&hash64(raw)).copied().unwrap_or_default();
+        assert_eq!([r#""thanks""#, r#""yes""#, r#""continue""#].map(count), [2, 0, 0]);
     }
 }

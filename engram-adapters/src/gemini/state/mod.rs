@@ -9,6 +9,8 @@ pub mod occurrences;
 pub mod open_answer;
 pub mod pending_usage;
 mod repeated_turns;
+pub mod rewind_points;
 mod seen_calls;
 pub mod session_state;
 pub mod tally;
+pub mod typed_prompts;

@@ -10,7 +10,9 @@ use super::history_rewrite::HistoryRewrites;
 use super::last_stated::LastStated;
 use super::open_answer::OpenAnswer;
 use super::pending_usage::PendingUsage;
+use super::rewind_points::RewindPoints;
 use super::tally::RecordTally;
+use super::typed_prompts::TypedPrompts;
 use crate::gemini::descriptor::rule;
 use crate::gemini::schema::Form;
 
@@ -23,8 +25,12 @@ pub struct SessionState {
     pub dedup: Dedup,
     pub rewrites: HistoryRewrites,
     pub tally: RecordTally,
+    /// What a rewind can go back to.
+    pub rewind_points: RewindPoints,
     /// The token counts of the last turn of a log of lines.
     pub usage: PendingUsage,
+    /// How often a file that repeats prompts has stated each.
+    pub typed: TypedPrompts,
     /// What a run prints as the model's answer.
     pub answer: OpenAnswer,
     /// The last turn of a saved conversation is in a log beside it.
@@ -49,7 +55,9 @@ impl SessionState {
             dedup: Dedup::new(form),
             rewrites: HistoryRewrites::default(),
             tally: RecordTally::default(),
+            rewind_points: RewindPoints::default(),
             usage: PendingUsage::default(),
+            typed: TypedPrompts::default(),
             answer: OpenAnswer::default(),
             is_saved_copy: false,
             follows_context: false,
@@ -59,6 +67,13 @@ impl SessionState {
     /// True if the log of this session, or any log beside the artifact, has this text.
     pub fn is_in_log(&self, session_id: Option<&str>, text: Text<'_>) -> bool {
         self.side_info.side_files.as_ref().is_some_and(|files| files.has_text(session_id, text.raw()))
+    }
+
+    /// True if the log of this session has this prompt as often as this file has stated it by now.
+    pub fn is_logged_prompt(&mut self, session_id: Option<&str>, prompt: Text<'_>) -> bool {
+        let Some(files) = &self.side_info.side_files else { return false };
+        let logged = files.count_prompts(session_id, prompt.raw());
+        logged > 0 && self.typed.add((session_id, prompt.raw())) <= logged
     }
 
     /// Starts a record: resets what [`SessionState::outcome`] counts.
@@ -75,12 +90,16 @@ impl SessionState {
             self.dedup.commit();
             self.usage.commit();
             self.rewrites.commit();
+            self.typed.commit();
+            self.rewind_points.commit();
         } else {
             self.session.roll_back();
             self.last_stated.roll_back();
             self.dedup.roll_back();
             self.usage.roll_back();
             self.rewrites.roll_back();
+            self.typed.roll_back();
+            self.rewind_points.roll_back();
         }
     }
 

@@ -126,6 +126,7 @@ impl ExportReader {
         let _ = write!(self.parts_path, "/messages/{n}/parts");
         for (n, part) in parts.elements().enumerate() {
             let pointer = Pointer::Item(&self.parts_path, n);
+            state.revert.reach_part(raw_str(part.member("id")), out);
             convert_record(pointer, part, state, out, |state, out| {
                 let mut view = Part::default();
                 view.strict_into(part, "")?;

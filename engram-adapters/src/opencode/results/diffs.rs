@@ -36,17 +36,24 @@ impl<'d> Diff<'d> {
 
     /// True if the diff shows its lines with all their indentation.
     ///
-    /// The proof is a line that the arguments contain from its first column: the diff would show less of it if indentation were removed.
+    /// The proof is a line that the arguments contain from its first column: the diff would show less of it if indentation were removed. A
+    /// line of the old text proves that only beside a new text with a visible line: the tool finds an old text without its indentation too,
+    /// and writes the new one as it is.
     pub fn is_exact(&self, proof: Proof<'_>) -> bool {
         match proof {
             Proof::None => false,
             Proof::Complete => true,
-            Proof::Replaced { old, new, all } => (contains_line_start(old) || contains_line_start(new)) && self.replaces(old, new, all),
-            Proof::Requested(FileChange::Add(lines)) => has_text(lines) && self.runs.iter().flat_map(|run| &run.after).eq(lines),
+            Proof::Replaced { old, new, all } => {
+                let is_shown = contains_line_start(new) || (contains_line_start(old) && new.split('\n').any(shows_indentation));
+                is_shown && self.replaces(old, new, all)
+            }
+            Proof::Requested(FileChange::Add(lines)) => {
+                lines.iter().copied().any(shows_indentation) && self.runs.iter().flat_map(|run| &run.after).eq(lines)
+            }
             Proof::Requested(FileChange::Update { hunks, .. }) => {
                 let added = self.runs.iter().flat_map(|run| &run.after).copied().collect::<Vec<_>>();
                 let requested: Vec<&str> = hunks.iter().flat_map(|hunk| new_lines(&hunk.before, &hunk.after)).collect();
-                has_text(&added) && added == requested
+                added.iter().copied().any(shows_indentation) && added == requested
             }
             Proof::Requested(FileChange::Delete) => false,
         }
@@ -89,13 +96,15 @@ fn range(first: u64, lines: &[&str]) -> Range {
     Range { first, last: (first + lines.len() as u64).saturating_sub(1) }
 }
 
-/// True if text that is not blank follows a line end.
+/// True if a line that shows its indentation follows a line end.
 fn contains_line_start(text: &str) -> bool {
-    text.split_once('\n').is_some_and(|(_, rest)| !rest.trim().is_empty())
+    text.split('\n').skip(1).any(shows_indentation)
 }
 
-fn has_text(lines: &[&str]) -> bool {
-    lines.iter().any(|line| !line.trim().is_empty())
+/// True for a line whose indentation the harness counts. Blank lines have none. Lines such as `-- comment` become `--- comment` when they are
+/// removed: the harness takes that for a file header, and keeps it as it is.
+fn shows_indentation(line: &str) -> bool {
+    !line.trim().is_empty() && !line.starts_with("--") && !line.starts_with("++")
 }
 
 /// The new lines of a requested change, without the context lines that both sides have.
@@ -129,6 +138,23 @@ mod tests {
         let hunks = "@@ -8,2 +8,3 @@\n if x:\n-    y = 1\n+    y = 2\n+    z = 3\n";
         assert!(!is_exact(hunks, "y = 1", "y = 2\n        z = 3", false));
         assert!(!is_exact("@@ -1,1 +1,1 @@\n-y = 1\n+y = 2\n", "y = 1", "y = 2", false), "part of one line proves nothing");
+    }
+
+    #[test]
+    fn lines_that_look_like_a_file_header_prove_nothing() {
+        // The file has four more spaces before each line but the comment.
+        let hunks = "@@ -4,4 +4,3 @@\n c int,\n-d int,\n--- obsolete\n+d text,\n e int,\n";
+        assert!(!is_exact(hunks, "d int,\n-- obsolete\n", "d text,\n", false));
+        let added = Diff::parse("@@ -0,0 +1,1 @@\n+-- a\n").unwrap();
+        assert!(!added.is_exact(Proof::Requested(&FileChange::Add(vec!["-- a"]))));
+    }
+
+    #[test]
+    fn an_old_text_alone_proves_nothing() {
+        // The tool found these lines although the file has eight more spaces before each.
+        let hunks = "@@ -6,4 +6,3 @@\n d\n-x = [1,\n-     2]\n+\n e\n";
+        assert!(!is_exact(hunks, "x = [1,\n     2]", "", false));
+        assert!(is_exact("@@ -6,4 +6,3 @@\n d\n-x = [1,\n-     2]\n+y\n e\n", "x = [1,\n     2]", "y", false));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use engram_core::event::Range;
 use super::call::Call;
 use super::read_lines::{Lines, numbered};
 use crate::opencode::step_schema::StepDetails;
-use crate::shared::spans::{line_count, with_unix_line_ends};
+use crate::shared::spans::{line_count, with_unix_line_ends, without_final_line_end};
 use crate::shared::value::{integer, raw_str, text};
 
 /// What ends an output that does not reach the end of the file.
@@ -37,7 +37,7 @@ fn page(content: &str, offset: Option<u64>) -> Option<Lines> {
         Some(first) => (first, None, content.split('\n').count() as u64),
     };
     let text = match offset {
-        None => content.strip_suffix('\n').unwrap_or(content),
+        None => without_final_line_end(content),
         Some(_) => content,
     };
     Some(Lines::new(Range { first, last: first.checked_add(count)?.checked_sub(1)? }, total, text.to_owned()))

@@ -67,7 +67,7 @@ impl<'a> MessageContext<'a> {
             has_step_finish: parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish"),
             is_turn: envelope.system().is_some_and(Value::is_array),
             finish: envelope.finish(),
-            is_replay: replay.is_replay(integer(Time::lenient_opt(envelope.time()).created())),
+            is_replay: replay.is_replay(raw_str(envelope.id()), integer(Time::lenient_opt(envelope.time()).created())),
             is_repeat: false,
             is_usage_stated: false,
             is_error_stated: false,
@@ -83,7 +83,7 @@ impl<'a> MessageContext<'a> {
             message_id: text(message.id()),
             id: message.id(),
             model: non_empty_text(Model::lenient_opt(message.model()).id()),
-            is_replay: replay.is_replay(integer(StepTime::lenient_opt(message.time()).created())),
+            is_replay: replay.is_replay(raw_str(message.id()), integer(StepTime::lenient_opt(message.time()).created())),
             ..MessageContext::default()
         }
     }

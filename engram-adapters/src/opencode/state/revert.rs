@@ -10,8 +10,10 @@ use crate::shared::value::{Field, raw_str};
 pub struct Revert {
     /// The first message that is reverted.
     message_id: Option<String>,
+    /// The first part of it that is reverted; all of them if there is none.
+    part_id: Option<String>,
     has_files: bool,
-    /// The last event before that message.
+    /// The last event before that message, or before that part.
     to: Option<Seq>,
 }
 
@@ -19,13 +21,21 @@ impl Revert {
     /// Remembers a revert.
     pub fn set(&mut self, revert: Field<'_>) {
         let Some(revert) = revert else { return };
-        self.message_id = Some(raw_str(revert.member("messageID")).to_owned()).filter(|id| !id.is_empty());
+        let id = |member| Some(raw_str(revert.member(member)).to_owned()).filter(|id| !id.is_empty());
+        (self.message_id, self.part_id) = (id("messageID"), id("partID"));
         self.has_files = revert.member("snapshot").is_some();
     }
 
     /// Notes that the message with this id comes next.
     pub fn reach(&mut self, message_id: &str, out: &Emitter<'_>) {
         if self.to.is_none() && self.message_id.as_deref() == Some(message_id) {
+            self.to = out.last_seq();
+        }
+    }
+
+    /// Notes that the part with this id comes next.
+    pub fn reach_part(&mut self, part_id: &str, out: &Emitter<'_>) {
+        if self.to.is_some() && self.part_id.as_deref() == Some(part_id) {
             self.to = out.last_seq();
         }
     }

@@ -4,7 +4,7 @@ use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 
-use super::lines::{first_line, full_range, last_line, line_count};
+use super::lines::{first_line, full_range, last_line, line_count, without_final_line_end};
 
 /// One changed span: its lines before and after. Texts are lines joined with `\n`, without a final one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl<'t> ChangedSpan<'t> {
         }
         let side = |first: u64, lines: &'t str| {
             let first = first + skipped;
-            (Range { first, last: first + line_count(lines) - 1 }, lines.strip_suffix('\n').unwrap_or(lines))
+            (Range { first, last: first + line_count(lines) - 1 }, without_final_line_end(lines))
         };
         let ((before, before_text), (after, after_text)) = (side(before_first, old), side(after_first, new));
         ChangedSpan { before, before_text, after, after_text }
@@ -42,7 +42,7 @@ impl<'t> ChangedSpan<'t> {
 
     /// The span of all lines of a file, before and after.
     pub fn of_files(before: &'t str, after: &'t str) -> Self {
-        let side = |text: &'t str| (full_range(text), text.strip_suffix('\n').unwrap_or(text));
+        let side = |text: &'t str| (full_range(text), without_final_line_end(text));
         let ((before, before_text), (after, after_text)) = (side(before), side(after));
         ChangedSpan { before, before_text, after, after_text }
     }
@@ -73,6 +73,14 @@ mod tests {
     use engram_core::text::Text;
 
     use super::*;
+
+    #[test]
+    fn line_ends_of_windows_are_no_part_of_a_hash() {
+        let unix = ChangedSpan::trimmed(1, "a\nb\n", 1, "a\nc\n");
+        let windows = ChangedSpan::trimmed(1, "a\r\nb\r\n", 1, "a\r\nc\r\n");
+        assert_eq!((windows.before_text, windows.after_text), (unix.before_text, unix.after_text));
+        assert_eq!(ChangedSpan::of_files("", "a\r\n").after_text, "a");
+    }
 
     #[test]
     fn a_side_without_a_file_gets_nothing() {

@@ -21,6 +21,17 @@ pub(super) fn last_line(text: &str) -> &str {
     &text[memchr::memrchr(b'\n', without_end.as_bytes()).map_or(0, |at| at + 1)..]
 }
 
+/// Lines without the line end of the last one, `\n` or `\r\n`: the text of a span, which is hashed.
+pub fn without_final_line_end(lines: &str) -> &str {
+    lines.strip_suffix('\n').map_or(lines, without_half_line_end)
+}
+
+/// Lines that were cut before the `\n` of the last one: without the `\r` that is left of its line end. Only where more lines follow; at
+/// the end of a file a `\r` is no line end.
+pub fn without_half_line_end(lines: &str) -> &str {
+    lines.strip_suffix('\r').unwrap_or(lines)
+}
+
 /// True if the last line has no line end.
 pub(super) fn has_open_line(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
@@ -49,6 +60,11 @@ mod tests {
     fn only_line_ends_are_changed() {
         assert_eq!(with_unix_line_ends("a\r\nb\r\r\n\rc\n".into()), "a\nb\r\n\rc\n");
         assert!(matches!(with_unix_line_ends("a\nb".into()), Cow::Borrowed("a\nb")));
+    }
+
+    #[test]
+    fn the_line_end_of_the_last_line_is_no_part_of_a_span() {
+        assert_eq!(["a\r\nb\r\n", "a\n", "a\r\r\n", "a\r", ""].map(without_final_line_end), ["a\r\nb", "a", "a\r", "a\r", ""]);
     }
 
     #[test]
