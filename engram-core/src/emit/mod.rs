@@ -200,7 +200,7 @@ impl<'s> Emitter<'s> {
     /// The key of a call of the current session.
     fn call_key(&self, call_id: Text<'_>) -> u64 {
         let key = call_key(call_id);
-        self.session().map_or(key, |session| keys::hash64((session, key)))
+        self.session().map_or(key, |session| crate::keys::hash64((session, key)))
     }
 
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
