@@ -499,8 +499,9 @@ fn call_key(call_id: Text<'_>) -> u64 {
 
 /// The canonical JSON string of an id, if there is one.
 fn token(plain: Option<&str>) -> Option<String> {
-    let mut canonical = String::new();
-    push_text(&mut canonical, Text::Plain(plain.filter(|plain| !plain.is_empty())?));
+    let plain = plain.filter(|plain| !plain.is_empty())?;
+    let mut canonical = String::with_capacity(plain.len() + 2);
+    push_text(&mut canonical, Text::Plain(plain));
     Some(canonical)
 }
 
