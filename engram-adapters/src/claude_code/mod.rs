@@ -84,7 +84,7 @@ impl StreamAdapter for ClaudeCode {
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        if source::detect::is_stream(init.head) {
+        if init.identity.schema == Some(revisions::STREAM) {
             return Box::new(Stream::new(init));
         }
         Box::new(Transcript { state: SessionState::new(init), waiting: WaitingLines::default(), index: StructuralIndex::default() })

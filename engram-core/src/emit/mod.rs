@@ -518,8 +518,9 @@ impl<'s> Emitter<'s> {
 
 /// The canonical JSON string of an id, if there is one.
 fn token(plain: Option<&str>) -> Option<String> {
-    let mut canonical = String::new();
-    push_text(&mut canonical, Text::Plain(plain.filter(|plain| !plain.is_empty())?));
+    let plain = plain.filter(|plain| !plain.is_empty())?;
+    let mut canonical = String::with_capacity(plain.len() + 2);
+    push_text(&mut canonical, Text::Plain(plain));
     Some(canonical)
 }
 
