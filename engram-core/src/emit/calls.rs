@@ -2,9 +2,22 @@
 
 use crate::event::Seq;
 use crate::keys::{self, KeyMap};
+use crate::text::{LoneSurrogate, Text, push_text};
 
 /// The limit of open calls with one id. Ids are used again rarely, and by harnesses that number calls per response.
 const MAX_OPEN_PER_ID: usize = 64;
+
+/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
+pub(super) fn call_key(call_id: Text<'_>) -> u64 {
+    match call_id.decode() {
+        Ok(id) => keys::hash64(id),
+        Err(LoneSurrogate) => {
+            let mut token = String::new();
+            push_text(&mut token, call_id);
+            keys::hash64(token)
+        }
+    }
+}
 
 /// The calls of a tape, by the hash of their ids. An id may be used again.
 #[derive(Debug)]

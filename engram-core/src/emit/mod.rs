@@ -17,14 +17,13 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::event::{CodeEdit, Event, EventRecord, EventSource, Kind, KindCounts, Meta, Origin, Seq, TimeBasis, Violation, violation};
 pub use crate::event::{Pointer, RecordLocation};
 use crate::input::head::Identity;
-use crate::keys;
 use crate::ledger::Ledger;
 use crate::limits::{LimitExceeded, Limits};
 use crate::policy::Policy;
 use crate::sink::EventSink;
 use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
-use crate::text::{LoneSurrogate, Text, push_text};
+use crate::text::{Text, push_text};
 use crate::time::is_time;
 use calls::Calls;
 use member_check::{Kinds, MemberCheck};
@@ -178,22 +177,6 @@ impl<'s> Emitter<'s> {
         }
         let before = mem::replace(&mut self.source, Source { session_id: token(session_id), agent_id: token(agent_id) });
         self.checkpoint.source.get_or_insert(before);
-    }
-
-    /// Keeps the sessions of the artifact apart, or not.
-    pub(crate) fn set_apart(&mut self, is_apart: bool) {
-        self.is_apart = is_apart;
-    }
-
-    /// The session among whose facts the current record's are, as a canonical JSON string. `None` if the artifact is one session.
-    fn session(&self) -> Option<&str> {
-        self.source.session_id.as_deref().filter(|_| self.is_apart)
-    }
-
-    /// The key of a call of the current session.
-    fn call_key(&self, call_id: Text<'_>) -> u64 {
-        let key = call_key(call_id);
-        self.session().map_or(key, |session| keys::hash64((session, key)))
     }
 
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
@@ -505,18 +488,6 @@ impl<'s> Emitter<'s> {
 
     pub(crate) fn lowest_support(&self) -> &ResolvedSupport {
         &self.lowest_support
-    }
-}
-
-/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
-fn call_key(call_id: Text<'_>) -> u64 {
-    match call_id.decode() {
-        Ok(id) => keys::hash64(id),
-        Err(LoneSurrogate) => {
-            let mut token = String::new();
-            push_text(&mut token, call_id);
-            keys::hash64(token)
-        }
     }
 }
 
