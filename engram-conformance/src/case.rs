@@ -12,9 +12,6 @@ use crate::recording::Recording;
 use crate::session::Session;
 use crate::tape::Event;
 
-/// The gaps that the sessions of each schema exhibit.
-pub type GapsOfSchema = BTreeMap<String, BTreeSet<&'static str>>;
-
 /// A recording with its tapes, in one of the forms in which it contains its sessions.
 pub struct Case<'a> {
     /// The recording.
@@ -27,8 +24,6 @@ pub struct Case<'a> {
     pub open_error: Option<String>,
     /// The gaps that the recording exhibits.
     pub gaps: BTreeSet<&'static str>,
-    /// The gaps that its sessions of each schema exhibit.
-    pub gaps_of_schema: GapsOfSchema,
     /// The scenarios that the recording shows.
     pub scenarios: BTreeSet<&'static str>,
     /// What really happened.
@@ -50,8 +45,8 @@ impl<'a> Case<'a> {
         if is_formatted(&recording.scenario) {
             truth.edits.iter_mut().for_each(|real| real.after = None);
         }
-        let (gaps, gaps_of_schema, scenarios) = (BTreeSet::new(), GapsOfSchema::new(), BTreeSet::new());
-        Case { recording, sessions, failures, open_error: None, gaps, gaps_of_schema, scenarios, truth, missing_calls, truth_error }
+        let (gaps, scenarios) = (BTreeSet::new(), BTreeSet::new());
+        Case { recording, sessions, failures, open_error: None, gaps, scenarios, truth, missing_calls, truth_error }
     }
 
     /// True if hooks or formatters change files: then nobody knows what a call left, only what was there before the next turn.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::case::{Case, GapsOfSchema};
+use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::recording::Recording;
 use crate::session::{Form, Session};
@@ -39,32 +39,12 @@ fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Se
         }
     }
     let cases = by_schema(converted).into_iter().map(|sessions| {
-        let (sessions, gaps_of_schema) = gaps_by_schema(subject, recording, sessions);
         let mut case = Case::new(recording, sessions, std::mem::take(&mut failures));
-        case.gaps_of_schema = gaps_of_schema;
         case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
         case.scenarios = scenario::shown_by(&case);
         case
     });
     cases.collect()
-}
-
-/// The gaps that the sessions of each schema exhibit. What the sessions of one schema lack may be in those of another: each schema is looked at
-/// alone. Returns the sessions, too.
-fn gaps_by_schema(subject: &Subject<'_>, recording: &Recording, sessions: Vec<ConvertedSession>) -> (Vec<ConvertedSession>, GapsOfSchema) {
-    let mut schemas: BTreeMap<String, Vec<(usize, ConvertedSession)>> = BTreeMap::new();
-    for (place, session) in sessions.into_iter().enumerate() {
-        schemas.entry(session.schema().unwrap_or_default().to_owned()).or_default().push((place, session));
-    }
-    let (mut all, mut gaps) = (Vec::new(), GapsOfSchema::new());
-    for (schema, sessions) in schemas {
-        let (places, sessions): (Vec<usize>, Vec<ConvertedSession>) = sessions.into_iter().unzip();
-        let case = Case::new(recording, sessions, Vec::new());
-        gaps.insert(schema, gaps::exhibited_by(&case, subject.capabilities.gaps));
-        all.extend(places.into_iter().zip(case.sessions));
-    }
-    all.sort_by_key(|(place, _)| *place);
-    (all.into_iter().map(|(_, session)| session).collect(), gaps)
 }
 
 /// A harness may write the same session in several schemas at once, such as a transcript and a database. Then each schema is a form of its

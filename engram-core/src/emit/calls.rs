@@ -7,6 +7,18 @@ use crate::text::{NotDecoded, Text, push_text};
 /// The limit of open calls with one id. Ids are used again rarely, and by harnesses that number calls per response.
 const MAX_OPEN_PER_ID: usize = 64;
 
+/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
+pub(super) fn call_key(call_id: Text<'_>) -> u64 {
+    match call_id.decode() {
+        Ok(id) => keys::hash64(id),
+        Err(NotDecoded) => {
+            let mut token = String::new();
+            push_text(&mut token, call_id);
+            keys::hash64(token)
+        }
+    }
+}
+
 /// The calls of a tape, by the hash of their ids. An id may be used again.
 #[derive(Debug)]
 pub(super) struct Calls {
@@ -160,18 +172,6 @@ impl Calls {
         open.pop();
         if open.is_empty() {
             self.earlier.remove(&key);
-        }
-    }
-}
-
-/// The key of a call id. Lone surrogates count, so that ids which differ only in them have different keys.
-pub(super) fn call_key(call_id: Text<'_>) -> u64 {
-    match call_id.decode() {
-        Ok(id) => keys::hash64(id),
-        Err(NotDecoded) => {
-            let mut token = String::new();
-            push_text(&mut token, call_id);
-            keys::hash64(token)
         }
     }
 }

@@ -3,8 +3,11 @@
 use std::mem;
 
 use super::Emitter;
+use super::calls::call_key;
 use super::stated::{Missing, Speaker};
 use crate::event::{Event, SessionFacts};
+use crate::keys::hash64;
+use crate::text::Text;
 
 impl Emitter<'_> {
     /// Emits relative paths as they are: for a call that ran in a directory which the log does not state.
@@ -13,6 +16,22 @@ impl Emitter<'_> {
         let emitted = emit(self);
         self.keeps_paths = before;
         emitted
+    }
+
+    /// Keeps the sessions of the artifact apart, or not.
+    pub(crate) fn set_apart(&mut self, is_apart: bool) {
+        self.is_apart = is_apart;
+    }
+
+    /// The session among whose facts the current record's are, as a canonical JSON string. `None` if the artifact is one session.
+    fn session(&self) -> Option<&str> {
+        self.source.session_id.as_deref().filter(|_| self.is_apart)
+    }
+
+    /// The key of a call of the current session.
+    pub(super) fn call_key(&self, call_id: Text<'_>) -> u64 {
+        let key = call_key(call_id);
+        self.session().map_or(key, |session| hash64((session, key)))
     }
 
     fn speaker(&self) -> Speaker<'_> {

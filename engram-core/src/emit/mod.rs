@@ -27,7 +27,7 @@ use crate::support::ResolvedSupport;
 use crate::text::json::nests_deeper;
 use crate::text::{Text, push_text};
 use crate::time::is_time;
-use calls::{Calls, call_key};
+use calls::Calls;
 use member_check::{Kinds, MemberCheck};
 use names::LongNames;
 use stated::Stated;
@@ -185,22 +185,6 @@ impl<'s> Emitter<'s> {
         }
         let before = mem::replace(&mut self.source, Source { session_id: token(session_id), agent_id: token(agent_id) });
         self.checkpoint.source.get_or_insert(before);
-    }
-
-    /// Keeps the sessions of the artifact apart, or not.
-    pub(crate) fn set_apart(&mut self, is_apart: bool) {
-        self.is_apart = is_apart;
-    }
-
-    /// The session among whose facts the current record's are, as a canonical JSON string. `None` if the artifact is one session.
-    fn session(&self) -> Option<&str> {
-        self.source.session_id.as_deref().filter(|_| self.is_apart)
-    }
-
-    /// The key of a call of the current session.
-    fn call_key(&self, call_id: Text<'_>) -> u64 {
-        let key = call_key(call_id);
-        self.session().map_or(key, |session| crate::keys::hash64((session, key)))
     }
 
     /// Begins a record. The pipeline does this for lines; a session does it for the records of a document.
