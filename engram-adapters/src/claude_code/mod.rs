@@ -12,8 +12,9 @@ use engram_core::ledger::Outcome;
 use crate::home_folder::{Base, HomeFolder};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
-use crate::shared::value::{StructuralIndex, parse};
+use crate::shared::value::{StructuralIndex, Value, parse};
 use records::stream::Stream;
+use state::history_copies::CopyProof;
 use state::session_state::SessionState;
 use state::waiting_lines::{Next, WaitingLines};
 
@@ -94,7 +95,7 @@ impl StreamAdapter for ClaudeCode {
 /// The conversion of one transcript.
 struct Transcript {
     state: SessionState,
-    /// Lines that wait for the next part of a response, or for its end.
+    /// Lines that wait for a later one.
     waiting: WaitingLines,
     /// The structure of the current line. Reused from line to line.
     index: StructuralIndex,
@@ -110,6 +111,9 @@ impl Session for Transcript {
                 return Err(fault);
             }
         };
+        if self.state.copies.concerns(value, *self.state.dialect) && waits_for_proof(&mut self.state, &mut self.waiting, value, out)? {
+            return Ok(Outcome::Pending);
+        }
         if self.state.dialect.results_may_be_between
             && let Some(message) = self.state.usage.open_message()
         {
@@ -135,7 +139,32 @@ impl Session for Transcript {
     }
 }
 
-/// Converts the lines that waited for the next part of a response, or for its end.
+/// Lets a line wait that may belong to a copy of the history, or converts those that have waited. Returns whether the line waits.
+fn waits_for_proof(state: &mut SessionState, waiting: &mut WaitingLines, line: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    // A repeat shows nothing.
+    if state.lines.is_repeat(line) {
+        return Ok(false);
+    }
+    match state.copies.proof(line) {
+        CopyProof::None => Ok(false),
+        CopyProof::Unknown if waiting.is_full(line) => {
+            state.copies.stop_waiting();
+            settle_waiting(state, waiting, Next::Complete, out)?;
+            Ok(false)
+        }
+        CopyProof::Unknown => {
+            waiting.push(line, out.location());
+            Ok(true)
+        }
+        CopyProof::Decided => {
+            settle_waiting(state, waiting, Next::Complete, out)?;
+            // The same line may begin another copy.
+            Ok(state.copies.concerns(line, *state.dialect) && waits_for_proof(state, waiting, line, out)?)
+        }
+    }
+}
+
+/// Converts the lines that waited.
 #[inline]
 fn settle_waiting(state: &mut SessionState, waiting: &mut WaitingLines, next: Next, out: &mut Emitter) -> Result<(), Fault> {
     if waiting.is_empty() { Ok(()) } else { convert_waiting(state, waiting, next, out) }
@@ -143,6 +172,7 @@ fn settle_waiting(state: &mut SessionState, waiting: &mut WaitingLines, next: Ne
 
 #[inline(never)]
 fn convert_waiting(state: &mut SessionState, waiting: &mut WaitingLines, next: Next, out: &mut Emitter) -> Result<(), Fault> {
+    state.copies.stop_waiting();
     let here = out.location();
     match (next, state.usage.open_message()) {
         (Next::GoesOn, message) => state.usage.set_going_on(message),

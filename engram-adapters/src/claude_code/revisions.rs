@@ -90,6 +90,11 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     }
 }
 
+/// True if a line of this version may be a summary without the field that marks one (up to 1.0.60). Captures have no version and no field.
+pub(super) fn summaries_may_be_unmarked(version: &str) -> bool {
+    version.is_empty() || version.starts_with("0.") || version.starts_with("1.")
+}
+
 /// The claim of every revision; only reads and edits differ.
 const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage {

@@ -3,8 +3,9 @@
 use engram_core::event::Author;
 use engram_core::text::Text;
 
+use crate::claude_code::revisions::summaries_may_be_unmarked;
 use crate::claude_code::schema::Line;
-use crate::shared::value::{is_true, raw_str};
+use crate::shared::value::{Value, is_true, raw_str};
 
 /// Beginnings of texts that only the harness writes.
 const HARNESS_TEXT: &[&str] = &[
@@ -32,12 +33,13 @@ const AGENT_TEMPLATES: &[&str] = &["Base directory for this skill: ", "CRITICAL:
 /// Texts of which an interrupt consists.
 const INTERRUPTS: &[&str] = &["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
 
-/// The unmarked summary of a compaction begins so (up to 1.0.60).
+/// The unmarked summary of a compaction begins so.
 const COMPACTED: &str =
     "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
 
-/// What the model sees of a call that a person denied begins so.
-pub(in crate::claude_code) const DENIED_BY_PERSON: &str = "The user doesn't want to proceed with this tool use.";
+/// What a model sees of its call that a person denied begins so; the second is what a sub-agent sees.
+pub(in crate::claude_code) const DENIED_BY_PERSON: [&str; 2] =
+    ["The user doesn't want to proceed with this tool use.", "Permission for this tool use was denied."];
 
 /// Where a text is.
 #[derive(Clone, Copy)]
@@ -93,14 +95,20 @@ pub(super) fn of_queued(text: Text<'_>) -> Author {
     if is_notification(text) || begins(text, HARNESS_TEXT) { Author::Harness } else { Author::Person }
 }
 
-/// True if the text is the notice that a person has stopped the turn.
-pub(super) fn is_interrupt(line: &Line<'_>, text: Text<'_>) -> bool {
-    text.starts_with("[Request interrupted") && stated(line).is_none() && INTERRUPTS.iter().any(|interrupt| text.eq_str(interrupt))
+/// True if the text is the notice that a person has stopped the turn. The notice is a block, and what a person types is mostly none.
+pub(super) fn is_interrupt(line: &Line<'_>, (text, is_block): (Text<'_>, bool)) -> bool {
+    is_block && text.starts_with("[Request interrupted") && is_unstated(line) && INTERRUPTS.iter().any(|interrupt| text.eq_str(interrupt))
 }
 
-/// True if the text is the summary of a compaction.
+/// True if the text is the summary of a compaction. An unmarked one begins a conversation.
 pub(super) fn is_summary(line: &Line<'_>, text: Text<'_>) -> bool {
-    is_true(line.is_compact_summary()) || (text.starts_with(COMPACTED) && stated(line).is_none() && line.permission_mode().is_none())
+    let may_be_unmarked = || line.parent_uuid().and_then(Value::text).is_none() && summaries_may_be_unmarked(raw_str(line.version()));
+    is_true(line.is_compact_summary()) || (text.starts_with(COMPACTED) && is_unstated(line) && may_be_unmarked())
+}
+
+/// True if no field states who wrote the line. The mode marks what was entered as a prompt.
+fn is_unstated(line: &Line<'_>) -> bool {
+    stated(line).is_none() && line.permission_mode().is_none()
 }
 
 /// True if the text is what a command printed.
@@ -166,9 +174,10 @@ pub(super) fn is_command(text: Text<'_>) -> bool {
 
 /// The words that a person typed when denying a call, inside the text that the model saw.
 pub(in crate::claude_code) fn words_of_denial(content: &str) -> Option<&str> {
-    const BEFORE: &str = "the user said:\n";
+    const BEFORE: [&str; 2] = ["the user said:\n", "The user said:\n"];
     const AFTER: &str = "\n\nNote: The user's next message may contain a correction or preference.";
-    let (_, words) = content.strip_prefix(DENIED_BY_PERSON)?.split_once(BEFORE)?;
+    let rest = DENIED_BY_PERSON.iter().find_map(|denied| content.strip_prefix(denied))?;
+    let (_, words) = BEFORE.iter().filter_map(|before| rest.split_once(before)).min_by_key(|(head, _)| head.len())?;
     let words = words.split_once(AFTER).map_or(words, |(words, _)| words);
     (!words.trim().is_empty()).then_some(words)
 }
@@ -211,6 +220,8 @@ mod tests {
         assert_eq!(words_of_denial(denied), Some("use b"));
         let noted = format!("{denied}\n\nNote: The user's next message may contain a correction or preference. Pay close attention.");
         assert_eq!(words_of_denial(&noted), Some("use b"));
+        let of_agent = "Permission for this tool use was denied. The tool use was rejected. The user said:\nuse c\nthe user said:\nd";
+        assert_eq!(words_of_denial(of_agent), Some("use c\nthe user said:\nd"));
         assert_eq!(words_of_denial("The user said:\nno"), None);
     }
 

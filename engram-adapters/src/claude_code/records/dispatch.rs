@@ -188,7 +188,7 @@ fn convert(state: &mut SessionState, record: &mut Record<'_>, out: &mut Emitter<
     let is_progress = raw_str(record.line.kind()) == "progress";
     let facts_changed = !is_progress && begin_record(state, record, out)?;
     let kind = raw_str(record.line.kind());
-    if state.copies.is_copy(record)
+    if state.copies.is_copy(record, *state.dialect)
         && let Some(record) = members::named_type(&mut state.scratch, &record.line)
     {
         return Ok(if facts_changed { Outcome::Mapped } else { Outcome::Duplicate { record, rule: rule::COPIED } });

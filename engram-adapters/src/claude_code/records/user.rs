@@ -26,6 +26,16 @@ struct BlockSummary {
     repeated: bool,
     has_text: bool,
     has_image: bool,
+    has_result: bool,
+}
+
+/// Where a text is in its line.
+#[derive(Clone, Copy)]
+struct TextForm {
+    /// It is a block of a list.
+    is_block: bool,
+    /// It comes after a result in the list.
+    follows_result: bool,
 }
 
 /// `user`: a text, or a list of blocks.
@@ -42,7 +52,8 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
             state.rewinds.hold(DeferredText::new(content, &record.line, out.location()), to);
             return Ok(Outcome::Duplicate { record: "user", rule: rule::HELD });
         }
-        emit_input(state, record, (text, false), Vec::new(), Pointer::At(CONTENT), out)?;
+        let form = TextForm { is_block: false, follows_result: false };
+        emit_input(state, record, (text, form), Vec::new(), Pointer::At(CONTENT), out)?;
         return Ok(Outcome::Mapped);
     }
     if !content.is_array() {
@@ -56,6 +67,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         let block = message_block(value, index)?;
         summary.has_image |= block.source().is_some();
         let is_result = raw_str(block.kind()) == "tool_result";
+        summary.has_result |= is_result;
         if state.lines.is_stated(index) && (is_result_stated || !is_result) {
             summary.repeated = true;
         } else if is_result {
@@ -97,7 +109,8 @@ fn other_block(
             let text = text(block.text()).ok_or_else(|| missing_in_block(index, "text", "text", value.raw()))?;
             // The images of the whole message belong to its first text.
             let attachments = if std::mem::replace(&mut summary.has_text, true) { Vec::new() } else { images(record.message.content()) };
-            emit_input(state, record, (text, true), attachments, pointer, out)?;
+            let form = TextForm { is_block: true, follows_result: summary.has_result };
+            emit_input(state, record, (text, form), attachments, pointer, out)?;
             summary.emitted = true;
         }
         "image" | "document" if block.source().is_some() => {}
@@ -115,7 +128,7 @@ fn other_block(
 fn emit_input<'a>(
     state: &mut SessionState,
     record: &Record<'a>,
-    (text, is_block): (Text<'a>, bool),
+    (text, form): (Text<'a>, TextForm),
     attachments: Vec<Attachment<'a>>,
     pointer: Pointer<'_>,
     out: &mut Emitter,
@@ -130,7 +143,7 @@ fn emit_input<'a>(
         out.emit(Meta::Compaction { text: Some(text), trigger }, pointer)?;
         return Ok(());
     }
-    if authors::is_interrupt(line, text) {
+    if authors::is_interrupt(line, (text, form.is_block)) {
         out.emit(Meta::Interrupt { text: Some(text) }, pointer)?;
         return Ok(());
     }
@@ -139,7 +152,11 @@ fn emit_input<'a>(
     let is_agents = !is_copy && (record.agent.is_some() || is_true(line.is_sidechain()));
     let by = match state.notes.is_note(line, text) {
         true => Author::Harness,
-        false => authors::of_text(line, text, Place { is_agents, is_block, follows_command }),
+        false => {
+            // Beside a result is what a person said when approving the call, also to a sub-agent.
+            let is_agents = is_agents && !form.follows_result;
+            authors::of_text(line, text, Place { is_agents, is_block: form.is_block, follows_command })
+        }
     };
     if by == Author::Harness && is_true(line.is_meta()) && text.starts_with("<local-command-caveat>") {
         state.follows_command.set(true);

@@ -131,7 +131,7 @@ impl ResultContext<'_> {
         {
             self.emit_stated_decision(decision, out)?;
         }
-        if failed && self.content.is_some_and(|content| content.starts_with(DENIED_BY_PERSON)) {
+        if failed && self.content.is_some_and(|content| DENIED_BY_PERSON.iter().any(|denied| content.starts_with(denied))) {
             self.emit_words(index, out)
         } else {
             Ok(())

@@ -3,16 +3,12 @@
 use engram_core::event::Status;
 use engram_core::text::Text;
 
+use crate::claude_code::records::authors::DENIED_BY_PERSON;
 use crate::claude_code::schema::{Block, Line, Structured};
 use crate::shared::value::is_true;
 
-/// How the harness reports that a call was denied.
-const DENIED: &[&str] = &[
-    "The user doesn't want to proceed with this tool use.",
-    "The user doesn't want to take this action right now.",
-    "Claude requested permissions to ",
-    "Permission to use ",
-];
+/// How the harness reports that a call was denied, beside the denials of a person.
+const DENIED: &[&str] = &["The user doesn't want to take this action right now.", "Claude requested permissions to ", "Permission to use "];
 
 /// How the harness reports that a call was cancelled.
 const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by user", "Interrupted by user", "<tool_use_error>Cancelled"];
@@ -25,7 +21,7 @@ pub(super) fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_
         Status::Cancelled
     } else if !is_true(block.is_error()) {
         Status::Ok
-    } else if line.tool_denial_kind().is_some() || begins(DENIED) {
+    } else if line.tool_denial_kind().is_some() || begins(&DENIED_BY_PERSON) || begins(DENIED) {
         Status::Denied
     } else {
         Status::Error

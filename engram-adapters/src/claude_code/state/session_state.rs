@@ -86,7 +86,7 @@ impl SessionState {
             calls: OpenCalls::default(),
             dedup: Dedup::new(dialect),
             lines: ReadLines::default(),
-            copies: HistoryCopies::new(dialect),
+            copies: HistoryCopies::default(),
             replay: ReplayDetector::new(head, dialect),
             sidechains: Sidechains::new(dialect),
             usage: PendingUsage::default(),

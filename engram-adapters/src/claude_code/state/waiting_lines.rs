@@ -1,5 +1,8 @@
-//! Lines after a part of a response that may not be its last one. The usage of a response follows its last part, and the log may have
-//! results between the parts (2.1.250 and later). So these lines wait until the next message shows whether the response goes on.
+//! Lines that wait until a later one shows how to convert them.
+//!
+//! After a part of a response that may not be its last one, the log may have results (2.1.250 and later), and the usage of a response
+//! follows its last part: so these lines wait until the next message shows whether the response goes on. Lines that may begin a copy of
+//! the history wait until a line proves it.
 
 use engram_core::emit::RecordLocation;
 use engram_core::keys::hash64;
@@ -51,9 +54,14 @@ impl WaitingLines {
             }
             "user" if !has_result(line) => Next::Complete,
             "system" | "progress" => Next::Complete,
-            _ if self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES => Next::Complete,
+            _ if self.is_full(line) => Next::Complete,
             _ => Next::Unknown,
         }
+    }
+
+    /// True if there is no room for the line.
+    pub fn is_full(&self, line: Value<'_>) -> bool {
+        self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES
     }
 
     /// Keeps a line.

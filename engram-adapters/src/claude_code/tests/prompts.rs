@@ -57,8 +57,45 @@ fn an_interrupt_or_a_summary_is_the_whole_text_of_the_harness() {
     for text in typed {
         assert_eq!(authors(&[prompt("1.0.100", 1, text, json!({}))]), [("person".to_owned(), text.to_owned())]);
     }
-    let lines = [prompt("1.0.100", 1, "[Request interrupted by user]", json!({}))];
-    assert_eq!(events(&lines, "meta").iter().filter(|event| event["label"] == "interrupt").count(), 1);
+    let count = |lines: &[Value], label: &str| events(lines, "meta").iter().filter(|event| event["label"] == label).count();
+    let notice = "[Request interrupted by user]";
+    let block = json!({"message": {"role": "user", "content": [{"type": "text", "text": notice}]}});
+    assert_eq!(count(&[line("1.0.100", 1, "user", block)], "interrupt"), 1);
+    assert_eq!(authors(&[prompt("2.1.61", 1, notice, json!({"permissionMode": "default"}))])[0].0, "person");
+    let summary =
+        "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nGo.";
+    assert_eq!(authors(&[prompt("2.0.60", 1, summary, json!({}))])[0].0, "person", "a summary of this version is marked");
+    assert_eq!(count(&[prompt("1.0.0", 1, summary, json!({}))], "compaction"), 1);
+    let after_an_answer = prompt("1.0.0", 1, summary, json!({"parentUuid": "u0"}));
+    assert_eq!(authors(&[after_an_answer])[0].0, "person");
+}
+
+#[test]
+fn what_a_person_says_about_a_call_of_a_sub_agent_is_the_persons() {
+    let of_agent = |mut line: Value| {
+        (line["agentId"], line["isSidechain"]) = (json!("a1"), json!(true));
+        line
+    };
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}}]);
+    let answered = |result: Value, text: Option<&str>| {
+        let texts = text.map(|text| json!({"type": "text", "text": text}));
+        let content: Vec<Value> = std::iter::once(result).chain(texts).collect();
+        let result = line("2.1.61", 2, "user", json!({"message": {"role": "user", "content": content}}));
+        [assistant_line("2.1.61", 1, "m1", call.clone()), result].map(of_agent)
+    };
+    let approved = answered(json!({"type": "tool_result", "tool_use_id": "t1", "content": "ok"}), Some("next time use rg"));
+    assert_eq!(authors(&approved), [("person".to_owned(), "next time use rg".to_owned())]);
+
+    let rejected = "Permission for this tool use was denied. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
+    let denied = |text: &str| answered(json!({"type": "tool_result", "tool_use_id": "t1", "content": text, "is_error": true}), None);
+    let with_words = denied(&format!("{rejected} The user said:\nuse the staging file"));
+    assert_eq!(authors(&with_words), [("person".to_owned(), "use the staging file".to_owned())]);
+    for lines in [with_words, denied(&format!("{rejected} Try a different approach."))] {
+        assert_eq!(events(&lines, "tool.result")[0]["status"], "denied");
+        assert_eq!(events(&lines, "meta").iter().filter(|event| event["decision"] == "deny").count(), 1);
+        assert_eq!(unaccounted_bytes(&lines), 0);
+    }
 }
 
 #[test]

@@ -80,6 +80,65 @@ fn copy_may_begin_with_an_answer() {
 }
 
 #[test]
+fn a_prompt_that_is_given_again_is_no_copy() {
+    let said = |number: u32, id: &str| assistant_line("2.0.0", number, id, json!([{"type": "text", "text": id}]));
+    let first = chained(vec![prompt("2.0.0", 1, "one"), said(2, "m1")]);
+    let again = chained(vec![prompt("2.0.0", 3, "one"), said(4, "m2")]);
+    let lines = [first.clone(), again, vec![prompt("2.0.0", 5, "one")]].concat();
+    let texts: Vec<Value> = ["msg.in", "msg.out"].iter().flat_map(|kind| events(&lines, kind)).map(|event| event["text"].clone()).collect();
+    assert_eq!(texts, ["one", "one", "one", "m1", "m2"]);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+    let doubled = [&lines[..3], &lines[2..3], &lines[3..]].concat();
+    assert_eq!(events(&doubled, "msg.in").len(), 3, "a repeat of the line that waits shows nothing");
+}
+
+#[test]
+fn a_copy_without_answers_is_shown_by_its_times() {
+    let interrupted = |number: u32| {
+        line(
+            "1.0.80",
+            number,
+            "user",
+            json!({"message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}}),
+        )
+    };
+    let first = chained(vec![prompt("1.0.80", 1, "one"), interrupted(3)]);
+    let mut copy = chained(vec![prompt("1.0.80", 5, "one"), interrupted(6), prompt("1.0.80", 7, "two")]);
+    assert_eq!(events(&[first.clone(), copy.clone()].concat(), "msg.in").len(), 3);
+    copy[1]["timestamp"] = copy[0]["timestamp"].clone();
+    let texts: Vec<Value> = events(&[first, copy].concat(), "msg.in").iter().map(|event| event["text"].clone()).collect();
+    assert_eq!(texts, ["one", "two"]);
+}
+
+#[test]
+fn every_compaction_is_a_fact_of_its_own() {
+    let compacted = |version: &str, number: u32, tokens: u32| {
+        let boundary = json!({"subtype": "compact_boundary", "content": "Conversation compacted",
+            "compactMetadata": {"trigger": "manual", "preTokens": tokens}});
+        let summary = json!({"isCompactSummary": true, "message": {"role": "user", "content": "the same summary"}});
+        chained(vec![line(version, number, "system", boundary), line(version, number + 1, "user", summary)])
+    };
+    let begin = vec![prompt("2.0.10", 1, "go")];
+    let lines = [begin, compacted("2.0.10", 2, 7), compacted("2.0.10", 4, 7), compacted("2.1.120", 6, 8)].concat();
+    let triggers: Vec<Value> =
+        events(&lines, "meta").iter().filter(|event| event["label"] == "compaction").map(|event| event["trigger"].clone()).collect();
+    assert_eq!(triggers, ["manual", "manual", "manual"]);
+    assert_eq!(events(&lines, "meta").iter().filter(|event| event["name"] == "compact_boundary").count(), 3);
+    // The log may also begin with a compaction.
+    let lines = [compacted("2.0.10", 2, 7), compacted("2.0.10", 4, 7)].concat();
+    assert_eq!(events(&lines, "meta").iter().filter(|event| event["label"] == "compaction").count(), 2);
+}
+
+#[test]
+fn a_copy_may_leave_out_prompts_and_is_over_with_the_history() {
+    let said = |number: u32, id: &str| assistant_line("1.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let first = chained(vec![prompt("1.0.60", 1, "one"), said(2, "m1"), prompt("1.0.60", 3, "go on")]);
+    let copy = chained(vec![said(4, "m1"), prompt("1.0.60", 5, "go on"), said(6, "m2")]);
+    let texts: Vec<Value> = events(&[first, copy].concat(), "msg.in").iter().map(|event| event["text"].clone()).collect();
+    assert_eq!(texts, ["one", "go on", "go on"]);
+}
+
+#[test]
 fn agent_that_compacts_replays_the_session() {
     let of_agent = |mut line: Value| {
         line["agentId"] = json!("acompact-1");
