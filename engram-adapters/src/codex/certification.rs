@@ -1,10 +1,12 @@
 //! What the compatibility kit needs to know about Codex.
 
-use engram_conformance::gaps::{EDIT_PATCH_TEXT, GapRow, has_event};
+use engram_conformance::gaps::{EDIT_PATCH_TEXT, EDITORS, GapRow, edits_by, has_event};
 use engram_conformance::tape::Event;
+use engram_conformance::{ConvertedSession, RealEdit};
 use engram_core::event::Kind;
 
 use crate::certification::Certification;
+use crate::shared::patch::has_bare_cr;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
@@ -47,6 +49,13 @@ const GAP_ROWS: &[GapRow] = &[
             is_of_events(session.events.first()) && session.events.iter().any(|edit| edit.text("k") == Some("code.edit") && is_bare(edit))
         })
     }),
+    GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
+        let lists_changes = |session: &ConvertedSession| {
+            ["exec-events", "envelope-changes"].into_iter().any(|schema| has_schema(session.events.first(), schema))
+        };
+        let has_bare_cr = |real: &RealEdit| real.before.as_deref().is_some_and(has_bare_cr);
+        case.sessions.iter().any(lists_changes) && edits_by(case, EDITORS, |edit, real| has_bare_cr(real) && !edit.has("before_range"))
+    }),
     GapRow::new("usage.total", Kind::Meta, |case| {
         has_event(case, Kind::ToolCall, |call| call.text("tool") == Some("command_execution"))
             && !has_event(case, Kind::Meta, |meta| meta.text("label") == Some("usage"))
@@ -64,7 +73,11 @@ const GAP_ROWS: &[GapRow] = &[
 
 /// True for the first event of what `exec --json` prints up to 0.42.
 fn is_of_events(start: Option<&Event>) -> bool {
-    start.and_then(|start| start.0.pointer("/harness/schema")).is_some_and(|schema| schema == "exec-events")
+    has_schema(start, "exec-events")
+}
+
+fn has_schema(start: Option<&Event>, name: &str) -> bool {
+    start.and_then(|start| start.0.pointer("/harness/schema")).is_some_and(|schema| schema == name)
 }
 
 fn is_detached_review(prompt: &Event) -> bool {

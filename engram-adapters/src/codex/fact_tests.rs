@@ -35,6 +35,33 @@ fn parts_that_were_sent_together_have_one_twin() {
 }
 
 #[test]
+fn a_prompt_of_white_space_is_of_a_person() {
+    let events = events(&[message("user", "\n"), sent("\n"), message("user", " "), message("assistant", "Yes.")]);
+    assert_eq!(by_and_text(&events), [("person", "\n"), ("harness", " ")]);
+}
+
+#[test]
+fn the_image_of_a_tool_is_of_the_harness_although_it_has_a_twin() {
+    let url = |name: &str| format!("data:image/png;base64,{name}");
+    let image = |name: &str| {
+        ("response_item", json!({"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": url(name)}]}))
+    };
+    let twin =
+        |name: &str| event(json!({"type": "user_message", "message": "", "images": [url(name)], "local_images": [], "text_elements": []}));
+    let view = |id: &str, told: &str| [call(id, "view_image", "{\"path\": \"a.png\"}"), output(id, told)];
+    let lines = [
+        &view("c1", "attached local image path")[..],
+        &[image("aaaa"), twin("aaaa"), image("bbbb"), twin("bbbb")],
+        &view("c2", "unable to locate image at `/p/a.png`"),
+        &[image("cccc"), twin("cccc")],
+        &view("c3", "attached local image path"),
+        &[event(json!({"type": "turn_aborted", "reason": "interrupted"})), image("dddd"), twin("dddd")],
+    ];
+    let events = events(&lines.concat());
+    assert_eq!(by_and_text(&events), [("harness", ""), ("person", ""), ("person", ""), ("person", "")]);
+}
+
+#[test]
 fn a_message_may_state_what_its_parts_are() {
     let noted = |text: &str, kind: &str| {
         json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],
@@ -326,6 +353,9 @@ fn what_exec_prints_is_converted() {
     let tape = convert_str(&Codex, &log, &options).unwrap();
     let report = audit(log.as_bytes(), &tape, Codex.describe()).unwrap();
     assert_eq!((report.left_over.bytes, report.leaves.left_over), (0, 0), "{report:?}");
+    let spaced = convert_str(&Codex, &log.replace("\"items\":[{", "\"items\": [ {"), &options).unwrap();
+    let lists = |tape: &str| tape.lines().filter(|line| line.contains("\"name\":\"todo_list\"")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(lists(&spaced), lists(&tape), "white space of the JSON is no text");
     assert!(report.disagreements.is_empty(), "{report:?}");
     let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&events[0]["harness"]["schema"], &events[0]["source"]["session_id"]), (&json!("exec-json"), &json!("t 1")));

@@ -13,6 +13,8 @@ mod blocks;
 mod certification;
 mod descriptor;
 #[cfg(test)]
+mod edit_tests;
+#[cfg(test)]
 mod fact_tests;
 #[cfg(test)]
 mod member_tests;

@@ -32,7 +32,7 @@ const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Pa
 const CHANGES: Coverage = Coverage {
     msg_in: Grade::Partial(&["prompt.detached_review"]),
     tool_call: Grade::Partial(&["call.nested_parent"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text", "edit.add_over_file", "edit.bare_cr"]),
     ..SNIPPETS
 };
 
@@ -49,7 +49,7 @@ const STREAM: Coverage = Coverage {
 const EVENTS: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.not_printed"]),
     tool_result: Grade::Partial(&["call.not_printed"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice", "edit.bare_cr"]),
     ..SNIPPETS
 };
 

@@ -118,9 +118,9 @@ fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &R
     let (before, after) = (real.state_before(), real.state_after());
     let ops: Vec<&str> = edits.events.iter().filter_map(|event| event.text("op")).collect();
     if let [first @ .., "create" | "overwrite"] = ops.as_slice()
-        && first.contains(&"delete")
+        && (first.contains(&"delete") || first.contains(&"move"))
     {
-        return findings.note("files that a call deletes and creates again");
+        return findings.note("files that a call deletes or moves, and creates again");
     }
     for event in &edits.events {
         let op = event.text("op").unwrap_or_default();

@@ -119,6 +119,13 @@ fn is_of_review(event: &Event) -> bool {
     event.0.pointer("/origin/pointer").and_then(Value::as_str).is_some_and(|pointer| pointer.ends_with("/target/instructions"))
 }
 
+/// True for a message directly behind the result of a call, with no interrupt between them: the turn goes on, so no prompt begins one.
+fn is_after_result(session: &ConvertedSession, event: &Event) -> bool {
+    let before = session.events.iter().take_while(|other| other.number("seq") < event.number("seq"));
+    let is_turn = |event: &&Event| !event.is(Kind::Meta) || event.text("label") == Some("interrupt");
+    before.filter(is_turn).last().is_some_and(|last| last.is(Kind::ToolResult))
+}
+
 /// Every `msg.in` by a person is a prompt that was given, where the prompts are known, and every logged prompt is one.
 pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let is_known = !case.truth.prompts.is_empty() && !case.recording.scenario.contains(TYPED);
@@ -128,6 +135,8 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             findings.count("messages by a person");
         } else if !is_known {
             findings.note("messages in recordings without a list of prompts");
+        } else if text.is_empty() && event.has("attachments") && is_after_result(session, event) {
+            findings.fail(case.place_of(session, event), "attachments behind the result of a call are by a person, but nobody sent them");
         } else if text.is_empty() && event.has("attachments") {
             findings.note("messages without a text");
         } else if is_unlisted_command(case, text) {

@@ -200,6 +200,12 @@ pub const BREAKS: &[Break] = &[
     events("takes a prompt for text of the harness", "prompt.person", |tape| {
         change(tape, &["\"k\":\"msg.in\"", "LAB please do many edits"], "\"by\":\"person\"", "\"by\":\"harness\"");
     }),
+    over(
+        &["codex/0.98.0/main"],
+        of_codex(events("takes the image of a tool for a prompt", "prompt.person", |tape| {
+            change(tape, &["\"k\":\"msg.in\"", "\"by\":\"harness\",\"attachments\""], "\"by\":\"harness\"", "\"by\":\"person\"");
+        })),
+    ),
     bytes("writes a space into the JSON", "tape.canonical", |tape| tape.replace(2, "{\"seq\":2,", "{\"seq\":2, ")),
     bytes("invents a key", "tape.envelope", |tape| change(tape, &["\"k\":\"msg.in\""], "\"role\":", "\"mood\":\"fine\",\"role\":")),
     bytes("invents a ninth kind", "tape.kinds", |tape| tape.insert(2, tape.line(2).replacen("msg.in", "note", 1))),

@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Channel, CodeEdit, EditOp, Meta, MsgOut, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
-use engram_core::text::Text;
+use engram_core::text::{Text, canonical_json};
 use engram_core::tool_kind::ToolKind;
 
 use crate::shared::value::{Field, Value, integer, raw_str, text};
@@ -11,6 +11,7 @@ use crate::shared::value::{Field, Value, integer, raw_str, text};
 use crate::codex::blocks::joined_texts;
 use crate::codex::omissions;
 use crate::codex::record::Record;
+use crate::codex::results::patch_text::operation;
 use crate::codex::schema::elements;
 use crate::codex::state::session_state::SessionState;
 use crate::codex::tools;
@@ -55,11 +56,11 @@ fn emit_text(record: &Record<'_>, channel: Option<Channel>, out: &mut Emitter<'_
 
 /// The list of what is to be done, each time that it changes.
 pub fn todo_list(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let list = item(record)?.first_member("items").map(Value::raw).unwrap_or_default();
-    if !state.texts.insert_instructions(list) {
+    let list = item(record)?.first_member("items").map(Value::raw).map(canonical_json).unwrap_or_default();
+    if !state.texts.insert_instructions(&list) {
         return Ok(record.omitted_by(&omissions::EXEC_SAME_LIST));
     }
-    out.emit(Meta::System { name: Text::Plain("todo_list"), text: Some(Text::Plain(list)) }, Pointer::At("/item/items"))?;
+    out.emit(Meta::System { name: Text::Plain("todo_list"), text: Some(Text::Plain(&list)) }, Pointer::At("/item/items"))?;
     Ok(Outcome::Mapped)
 }
 
@@ -116,13 +117,12 @@ fn emit_call(item: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
 fn emit_edits(state: &mut SessionState, item: Value<'_>, id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     for (index, change) in elements(item.first_member("changes")).enumerate() {
         let Some(file) = text(change.member("path")) else { continue };
-        let is_new = state.files.insert(&file.decode_lossy());
         let op = match raw_str(change.member("kind")) {
-            "add" if is_new => EditOp::Create,
-            "add" => EditOp::Overwrite,
+            "add" => EditOp::Create,
             "delete" => EditOp::Delete,
             _ => EditOp::Update,
         };
+        let op = operation(&mut state.files, op, &file.decode_lossy());
         out.emit(CodeEdit { call_id: Some(id), ..CodeEdit::new(op, file) }, Pointer::Item("/item/changes", index))?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use super::usage::{self, CountPointers};
 use crate::codex::blocks::{is_empty_token, joined_texts};
 use crate::codex::omissions;
 use crate::codex::record::Record;
-use crate::codex::results::edits::emit_printed_changes;
+use crate::codex::results::edits::{Applied, emit_printed_changes};
 use crate::codex::schema::{CallEnd, Duration, Invocation, McpResult};
 use crate::codex::state::session_state::SessionState;
 use crate::codex::tools;
@@ -152,7 +152,9 @@ pub fn patch_ended(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     if let Some(changes) = state.printed_patches.get(&*key).filter(|_| is_applied) {
         let mut index = StructuralIndex::default();
         let printed = text(end.stdout()).map(|stdout| stdout.decode_lossy()).unwrap_or_default();
-        emit_printed_changes(&mut state.files, parse(changes, &mut index)?, (id, &printed), Pointer::At(record.at), out)?;
+        let changes = parse(changes, &mut index)?;
+        let applied = Applied { folder: state.last.cwd(), changes, printed: &printed, text: None, call_id: id };
+        emit_printed_changes(&mut state.files, &applied, Pointer::At(record.at), out)?;
     }
     state.printed_patches.close(&*key);
     Ok(Outcome::Mapped)

@@ -66,6 +66,11 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
         is_repeated &= part.text().is_none_or(|text| state.mirrors.is_ahead(Side::Screen, Fact::Prompt, text.raw()));
     }
     let has_text = elements(message.content()).any(|part| part.first_member("text").is_some());
+    if is_known && !has_text && state.viewed_images.take_message() {
+        let attachments = new_images(state, message.content());
+        let is_mapped = emit_images(Author::Harness, attachments, out)?;
+        return Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR));
+    }
     if !is_known || (is_repeated && has_text) {
         let twin = if is_known { Twin::Other } else { Twin::Unknown };
         let is_mapped = emit_parts(state, message, record.replay, twin, out)?;
@@ -165,20 +170,30 @@ fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twi
         out.emit(MsgIn { role: Role::User, by, text: prompt.text(), attachments }, Pointer::Field(CONTENT, index, "/text"))?;
         is_mapped = true;
     }
-    if !attachments.is_empty() {
-        let by = if matches!(twin, Twin::Other) { Author::Harness } else { sender };
-        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(CONTENT))?;
-        is_mapped = true;
-    }
+    let by = if matches!(twin, Twin::Other) { Author::Harness } else { sender };
+    is_mapped |= emit_images(by, attachments, out)?;
     state.held.set_repeats_message(sent.is_some());
     Ok(is_mapped)
+}
+
+/// Emits the images of a message that no text of it has. True if there are any.
+fn emit_images(by: Author, attachments: Vec<Attachment<'_>>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let has_images = !attachments.is_empty();
+    if has_images {
+        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(CONTENT))?;
+    }
+    Ok(has_images)
 }
 
 /// Which parts of a message were sent: together they are the text of the twin. None if the twin has another text.
 fn sent_parts(message: &Message<'_>, twin: &str) -> Option<Vec<bool>> {
     let mut rest = twin.trim();
+    let is_blank = rest.is_empty();
     let mut take = |part: Value<'_>| {
         let part = text(part.first_member("text")).map(|part| part.decode_lossy()).unwrap_or_default();
+        if is_blank {
+            return part.trim().is_empty() && !part.is_empty();
+        }
         let after = rest.strip_prefix(part.trim()).filter(|_| !part.trim().is_empty());
         rest = after.unwrap_or(rest).trim_start();
         after.is_some()

@@ -31,8 +31,9 @@ pub fn task_complete(state: &mut SessionState, record: &Record<'_>, out: &mut Em
 }
 
 /// The user interrupted the turn, or it was replaced.
-pub fn turn_aborted(_: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub fn turn_aborted(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let reason = text(Notice::strict(record.value, record.at)?.reason());
+    state.viewed_images.abort();
     out.emit(Meta::Interrupt { text: reason }, Pointer::At("/payload/reason"))?;
     Ok(Outcome::Mapped)
 }

@@ -1,28 +1,34 @@
-//! Applied patches as edits: from the changes that the harness lists (0.129 and later), or from the text of the patch (older).
+//! Applied patches as edits, from the changes that the harness lists: in logs of 0.129 and later, and in what `exec --json` prints up to 0.42.
+//! Where a list does not state a change exactly, the text of the patch does.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::borrow::{Borrow, Cow};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{CodeEdit, EditOp, Range, SpanLink};
+use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::file_path::full_path;
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::shared::patch::{ChangedRun, FileChange, Snippet, begin_patch, unified_runs};
-use crate::shared::spans::{full_range, hash_and_anchors, line_count, without_final_line_end};
+use crate::shared::patch::{LineRuns, has_bare_cr, line_runs, unified_runs};
+use crate::shared::spans::{full_range, hash_and_anchors, without_final_line_end};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::folders::{folder_of_call, folder_of_script};
+use super::patch_text::{add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable};
+use super::printed_files::{PrintedFile, printed_files};
 use crate::codex::schema::{Change, Command};
 use crate::codex::state::emitted::SeenFiles;
 use crate::codex::state::open_calls::Patch;
 
-/// The note on the link between the two paths of a moved file.
-const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
+/// The patch is read once for each listed file, up to this many files. In longer lists only names are certain where the list lacks a change.
+const MAX_COMPARED: usize = 256;
+
+/// The length of the longest path that a file system has.
+const LONGEST_PATH: usize = 4096;
 
 /// How a patch begins.
 static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
@@ -65,124 +71,203 @@ pub fn command_breaks(arguments: Value<'_>) -> usize {
     command.map_or(0, |command| command.decode_lossy().matches('\n').count())
 }
 
-/// Emits the edits of changes that the harness listed and made in a directory. False if they change nothing.
-pub fn emit_listed_changes(
-    files: &mut SeenFiles,
-    folder: &str,
-    changes: Value<'_>,
-    call_id: Text<'_>,
-    at: &str,
-    out: &mut Emitter<'_>,
-) -> Result<bool, Fault> {
-    let (mut is_changed, list) = (false, format!("{at}/changes"));
-    for (name, change) in changes.members() {
-        let token = format!("\"{name}\"");
-        let name = Text::Token(&token).decode_lossy();
-        let segment = pointer_segment(&name);
-        let pointer = format!("{list}/{segment}");
-        let path = full_path(folder, &name);
-        let file = if *path == *name { Text::Token(&token) } else { Text::Plain(&path) };
+/// A patch that the harness applied, and the list of its changes: of several changes of one file it has only the last one.
+pub struct Applied<'p> {
+    /// The directory that the paths are relative to.
+    pub folder: &'p str,
+    /// The change of each path.
+    pub changes: Value<'p>,
+    /// What `apply_patch` printed: a line for each change.
+    pub printed: &'p str,
+    /// The patch, if the log has its text.
+    pub text: Option<&'p Patch>,
+    pub call_id: Text<'p>,
+}
+
+/// Emits the edits of listed changes. `at` points to the list. False if they change nothing.
+pub fn emit_listed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: &str, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let mut is_changed = false;
+    let printed = &applied.printed_if_more();
+    for_each_change(applied, |token, path, change| {
+        let segment = pointer_segment(&Text::Token(token).decode_lossy());
+        let pointer = format!("{at}/{segment}");
+        let file = if path == Text::Token(token).decode_lossy() { Text::Token(token) } else { Text::Plain(path) };
         let change = Change::strict(change, &pointer)?;
-        let listed = ListedChange { folder, file, kind: raw_str(change.kind()), change, call_id, pointer: &pointer };
-        is_changed |= emit_change(files, &listed, Pointer::Member(&list, &segment), out)?;
-    }
+        let listed = ListedChange { applied, printed, path, file, kind: raw_str(change.kind()), change, pointer: &pointer };
+        is_changed |= emit_change(files, &listed, Pointer::Member(at, &segment), out)?;
+        Ok(())
+    })?;
+    emit_unlisted(files, applied, printed, Pointer::At(at), out)?;
     Ok(is_changed)
 }
 
 /// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}` up to
-/// 0.29. `at` is the record of their success, with what the tool printed.
-///
-/// Of two changes of one file only the last is listed. What the tool printed names such a file twice: how it changed is not known, unless the
-/// last change was a new file or a deletion.
-pub fn emit_printed_changes(
-    files: &mut SeenFiles,
-    changes: Value<'_>,
-    (call_id, printed): (Text<'_>, &str),
-    at: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
-    let names_changed = |line: &&str| ["A ", "M ", "D "].iter().any(|op| line.starts_with(op));
-    let mut changed: HashMap<&Path, usize> = HashMap::new();
-    for line in printed.lines().filter(names_changed) {
-        *changed.entry(Path::new(&line[2..])).or_default() += 1;
-    }
-    for (name, stated) in changes.members() {
-        let token = format!("\"{name}\"");
+/// 0.29. `at` is the record of their success.
+pub fn emit_printed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    let printed = &applied.printed_if_more();
+    for_each_change(applied, |token, path, stated| {
         let (kind, change) = stated.members().next().map_or((raw_str(Some(stated)), None), |(kind, change)| (kind, Some(change)));
-        let path = Text::Token(&token).decode_lossy();
-        if kind == "update" && times_named(&changed, &path) > 1 {
-            files.insert(&path);
-            out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Update, Text::Token(&token)) }, at)?;
-            continue;
-        }
         let change = Change::lenient_opt(change);
-        let listed = ListedChange { folder: "", file: Text::Token(&token), kind, change, call_id, pointer: "/msg/changes" };
+        let listed = ListedChange { applied, printed, path, file: Text::Token(token), kind, change, pointer: "/msg/changes" };
         emit_change(files, &listed, at, out)?;
+        Ok(())
+    })?;
+    emit_unlisted(files, applied, printed, at, out)
+}
+
+/// Calls `convert` with the name of each listed file as a JSON token, its full path and its change.
+fn for_each_change(applied: &Applied<'_>, mut convert: impl FnMut(&str, &str, Value<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    for (name, change) in applied.changes.members() {
+        let token = format!("\"{name}\"");
+        convert(&token, &full_path(applied.folder, &Text::Token(&token).decode_lossy()), change)?;
     }
     Ok(())
 }
 
-/// The length of the longest path that a file system has.
-const LONGEST_PATH: usize = 4096;
-
-/// How many of the names, which are relative to any folder, can be that of the file at this path.
-fn times_named(names: &HashMap<&Path, usize>, path: &str) -> usize {
-    let mut rest = Path::new(path).components();
-    let mut times = 0;
-    while path.len() <= LONGEST_PATH && !rest.as_path().as_os_str().is_empty() {
-        times += names.get(rest.as_path()).copied().unwrap_or_default();
-        rest.next();
+impl Applied<'_> {
+    /// The printed lines, if there are more of them than listed changes: then the list does not have all.
+    fn printed_if_more(&self) -> Vec<PrintedFile> {
+        let mut printed = printed_files(self.printed);
+        if printed.len() <= self.changes.members().count() {
+            printed.clear();
+        }
+        printed
     }
-    times
 }
 
 /// One file of a list of changes.
 struct ListedChange<'c> {
-    folder: &'c str,
+    applied: &'c Applied<'c>,
+    /// What `apply_patch` printed, if that is more than the list has.
+    printed: &'c [PrintedFile],
+    /// The full path.
+    path: &'c str,
     file: Text<'c>,
     kind: &'c str,
     change: Change<'c>,
-    call_id: Text<'c>,
     pointer: &'c str,
+}
+
+impl ListedChange<'_> {
+    /// How many sections of the patch begin with the file. None if the log does not have its text, or if the list is too long.
+    fn sections(&self) -> Option<usize> {
+        self.applied.text.filter(|_| !self.is_long()).and_then(|patch| count_sections(patch, self.path))
+    }
+
+    /// True if the list has too many files to read the patch for each of them.
+    fn is_long(&self) -> bool {
+        self.applied.changes.members().nth(MAX_COMPARED).is_some()
+    }
 }
 
 /// False for an update that leaves the file as it was.
 fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
-    let path = listed.file.decode_lossy();
+    let is_update = listed.kind == "update";
+    if !matches!(listed.kind, "add" | "delete" | "update") {
+        return Err(Fault::malformed(format!("{}/type", listed.pointer), "add, delete or update", listed.kind));
+    }
+    if emit_earlier_changes(files, listed, at, out)? && is_update {
+        return Ok(true);
+    }
     match listed.kind {
         "add" => {
-            out.emit(added_file(listed, add_operation(files, &path)), at)?;
+            let operation = add_operation(files, listed.path);
+            out.emit(added_file(files, listed, operation), at)?;
             Ok(true)
         }
         "delete" => {
+            files.remove(listed.path);
             out.emit(deleted_file(listed), at)?;
             Ok(true)
         }
-        "update" => {
-            files.insert(&path);
-            emit_update(listed, at, out)
-        }
-        other => Err(Fault::malformed(format!("{}/type", listed.pointer), "add, delete or update", other)),
+        _ => emit_update(files, listed, at, out),
     }
 }
 
-/// Adding over a file is logged as an addition too. A file that this session wrote before is known to exist.
-fn add_operation(files: &mut SeenFiles, path: &str) -> EditOp {
-    if files.insert(path) { EditOp::Create } else { EditOp::Overwrite }
+/// Emits the changes of a file that the list does not have, because a later one of the same file has taken their place. If the listed one is an
+/// update, its lines count from another state of the file than before the patch, so it is emitted here too. False if there is only the listed one.
+fn emit_earlier_changes(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    if listed.printed.is_empty() {
+        return Ok(false);
+    }
+    let call = (listed.applied.call_id, at);
+    if listed.is_long() && listed.kind == "update" {
+        emit_name(files, EditOp::Update, listed.path, call, out)?;
+        return Ok(true);
+    }
+    if listed.is_long() {
+        return Ok(false);
+    }
+    if let (Some(patch), Some(sections)) = (listed.applied.text, listed.sections()) {
+        let count = if listed.kind == "update" { sections } else { sections.saturating_sub(1) };
+        if sections > 1 {
+            emit_sections(files, patch, (listed.path, count), call, out)?;
+        }
+        return Ok(sections > 1);
+    }
+    let mut ops: Vec<EditOp> = listed.printed.iter().filter(|file| file.may_be(listed.path)).map(|file| file.op).collect();
+    if ops.len() < 2 {
+        return Ok(false);
+    }
+    let last = if listed.kind == "add" { EditOp::Create } else { EditOp::Delete };
+    if let Some(listed) = ops.iter().rposition(|op| *op == last && listed.kind != "update") {
+        ops.remove(listed);
+    }
+    ops.dedup();
+    for op in ops {
+        emit_name(files, op, listed.path, call, out)?;
+    }
+    Ok(true)
 }
 
-fn added_file<'c>(listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
-    let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(op, listed.file) };
+/// Emits the names of printed files that belong to no listed change. The text of the patch, if it can be read, has given their edits.
+fn emit_unlisted(
+    files: &mut SeenFiles,
+    applied: &Applied<'_>,
+    printed: &[PrintedFile],
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    if printed.is_empty() || applied.text.is_some_and(is_readable) {
+        return Ok(());
+    }
+    let mut unlisted: HashSet<&Path> = printed.iter().map(PrintedFile::name).collect();
+    for_each_change(applied, |_, path, change| {
+        let change = change.members().next().map(|(_, change)| change).filter(|change| change.is_object()).unwrap_or(change);
+        if let Some(new_path) = text(change.first_member("move_path")) {
+            remove_names_of(&full_path_of(applied.folder, new_path), &mut unlisted);
+        }
+        remove_names_of(path, &mut unlisted);
+        Ok(())
+    })?;
+    for file in printed.iter().filter(|file| unlisted.contains(file.name())) {
+        emit_name(files, file.op, &full_path(applied.folder, &file.path), (applied.call_id, at), out)?;
+    }
+    Ok(())
+}
+
+/// Removes the names, which are relative to any folder, that can be that of the file at this path.
+fn remove_names_of(path: &str, names: &mut HashSet<&Path>) {
+    let mut rest = Path::new(path).components();
+    while path.len() <= LONGEST_PATH && !rest.as_path().as_os_str().is_empty() {
+        names.remove(rest.as_path());
+        rest.next();
+    }
+}
+
+fn added_file<'c>(files: &mut SeenFiles, listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
+    let mut edit = CodeEdit { call_id: Some(listed.applied.call_id), ..CodeEdit::new(op, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.after_range = Some(full_range(&content));
         edit.file_after_hash = Hash::of_lossless_text(&content);
         describe_after(&mut edit, without_final_line_end(&content));
+        files.set_bare_cr(listed.path, has_bare_cr(&content));
     }
     edit
 }
 
 fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
-    let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
+    let mut edit = CodeEdit { call_id: Some(listed.applied.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.before_range = Some(full_range(&content));
         edit.file_before_hash = Hash::of_lossless_text(&content);
@@ -191,34 +276,71 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
     edit
 }
 
-fn emit_update(listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+fn emit_update(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
     let Ok(diff) = text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode()) else {
-        // What the patch changed is not known, only that it did.
-        out.emit(CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Update, listed.file) }, at)?;
-        return Ok(true);
+        return emit_without_lines(files, listed, at, out);
     };
-    let Some(runs) = unified_runs(&diff) else {
-        return Err(Fault::malformed(format!("{}/unified_diff", listed.pointer), "a unified diff", &diff));
-    };
-    let moved_to = text(listed.change.move_path()).map(|path| full_path_of(listed.folder, path));
-    let new_path = moved_to.as_deref().map(Text::Plain);
-    if let Some(new_path) = new_path {
-        emit_move(listed.file, new_path, listed.call_id, at, out)?;
+    let malformed = || Fault::malformed(format!("{}/unified_diff", listed.pointer), "a unified diff", &diff);
+    files.insert(listed.path);
+    if has_bare_cr(&diff) {
+        files.set_bare_cr(listed.path, true);
     }
-    for run in &runs {
-        let mut edit = CodeEdit { call_id: Some(listed.call_id), ..CodeEdit::new(EditOp::Update, new_path.unwrap_or(listed.file)) };
-        describe_run(&mut edit, run);
-        out.emit(edit, at)?;
+    if !files.has_bare_cr(listed.path) {
+        let runs = unified_runs(&diff).ok_or_else(malformed)?;
+        let runs = runs.iter().map(|run| span_edit((run.before_first, &run.before), (run.after_first, &run.after)));
+        return emit_spans(files, listed, runs, at, out);
     }
-    Ok(!runs.is_empty() || listed.change.move_path().is_some())
+    match line_runs(&diff).ok_or_else(malformed)? {
+        LineRuns::Counted(runs) => {
+            let runs = runs.iter().map(|run| span_edit((run.before_first, &run.before), (run.after_first, &run.after)));
+            emit_spans(files, listed, runs, at, out)
+        }
+        LineRuns::Unknown => emit_without_lines(files, listed, at, out),
+    }
 }
 
-/// A move precedes the other edits of the same patch: they name the file by its new path.
-fn emit_move(from: Text<'_>, to: Text<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Move, from) }, at)?;
-    let link = SpanLink { call_id: Some(call_id), from_file: from, from_range: None, to_file: to, to_range: None, note: MOVED };
-    out.emit(link, at)?;
-    Ok(())
+/// Emits the move of an updated file, if it is moved, and the edits of its spans.
+fn emit_spans(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    spans: impl Iterator<Item = CodeEdit<'static>>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
+    let moved_to = emit_listed_move(files, listed, at, out)?;
+    let file = moved_to.as_deref().map_or(listed.file, Text::Plain);
+    let mut is_changed = moved_to.is_some();
+    for span in spans {
+        out.emit(CodeEdit { call_id: Some(listed.applied.call_id), file, ..span }, at)?;
+        is_changed = true;
+    }
+    Ok(is_changed)
+}
+
+/// Emits the edits of a file whose lines the diff does not state: those of the patch's text, or else its name.
+fn emit_without_lines(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    let call = (listed.applied.call_id, at);
+    if let (Some(patch), Some(sections @ 1..)) = (listed.applied.text, listed.sections()) {
+        emit_sections(files, patch, (listed.path, sections), call, out)?;
+        return Ok(true);
+    }
+    let moved_to = emit_listed_move(files, listed, at, out)?;
+    emit_name(files, EditOp::Update, moved_to.as_deref().unwrap_or(listed.path), call, out)?;
+    Ok(true)
+}
+
+/// Emits the move of an updated file, if it is moved. Returns its new path.
+fn emit_listed_move(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Result<Option<String>, Fault> {
+    let Some(new_path) = text(listed.change.move_path()) else { return Ok(None) };
+    let new_path = full_path_of(listed.applied.folder, new_path).into_owned();
+    files.rename(listed.path, &new_path);
+    emit_move(listed.file, Text::Plain(&new_path), listed.applied.call_id, at, out)?;
+    Ok(Some(new_path))
 }
 
 fn full_path_of<'p>(folder: &str, path: Text<'p>) -> Cow<'p, str> {
@@ -228,77 +350,15 @@ fn full_path_of<'p>(folder: &str, path: Text<'p>) -> Cow<'p, str> {
     }
 }
 
-/// Emits the edits of an applied patch of which only the text is recorded.
-pub fn emit_patch_text(
-    files: &mut SeenFiles,
-    patch: &Patch,
-    call_id: Text<'_>,
-    at: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
-    match &patch.folder {
-        Some(folder) => emit_patch_in(folder, files, patch, (call_id, at), out),
-        None => out.with_paths_as_stated(|out| emit_patch_in("", files, patch, (call_id, at), out)),
-    }
-}
-
-fn emit_patch_in(
-    folder: &str,
-    files: &mut SeenFiles,
-    patch: &Patch,
-    (call_id, at): (Text<'_>, Pointer<'_>),
-    out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
-    let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
-    let full = |path| full_path(folder, path);
-    for file in begin_patch(&text).unwrap_or_default() {
-        let full_name = full(file.path);
-        let path = Text::Plain(&full_name);
-        match &file.change {
-            FileChange::Add(lines) => {
-                let added = Snippet { before: Vec::new(), after: lines.clone() };
-                out.emit(snippet_edit(add_operation(files, &full_name), path, &added, call_id), at)?;
-            }
-            FileChange::Delete => {
-                out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Delete, path) }, at)?;
-            }
-            FileChange::Update { move_to, hunks } => {
-                files.insert(&full_name);
-                let moved_to = move_to.map(full);
-                if let Some(new_path) = &moved_to {
-                    emit_move(path, Text::Plain(new_path), call_id, at, out)?;
-                }
-                let current_path = moved_to.as_deref().map_or(path, Text::Plain);
-                for hunk in hunks {
-                    out.emit(snippet_edit(EditOp::Update, current_path, hunk, call_id), at)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
-    let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
-    if !snippet.before.is_empty() {
-        let text = snippet.before.join("\n");
-        describe_before(&mut edit, &text);
-        edit.before_lines = edit.before_hash.map(|_| line_count(&text));
-    }
-    if !snippet.after.is_empty() {
-        let text = snippet.after.join("\n");
-        describe_after(&mut edit, &text);
-        edit.after_lines = edit.after_hash.map(|_| line_count(&text));
-    }
+/// An edit of a span, without its file and call.
+fn span_edit<L: Borrow<str>>((before_first, before): (u64, &[L]), (after_first, after): (u64, &[L])) -> CodeEdit<'static> {
+    let range = |first: u64, lines: &[L]| Range { first, last: first + lines.len() as u64 - 1 };
+    let mut edit = CodeEdit::new(EditOp::Update, Text::Plain(""));
+    edit.before_range = Some(range(before_first, before));
+    edit.after_range = Some(range(after_first, after));
+    describe_before(&mut edit, &before.join("\n"));
+    describe_after(&mut edit, &after.join("\n"));
     edit
-}
-
-fn describe_run(edit: &mut CodeEdit<'_>, run: &ChangedRun<'_>) {
-    let range = |first: u64, lines: &[&str]| Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
-    edit.before_range = Some(range(run.before_first, &run.before));
-    edit.after_range = Some(range(run.after_first, &run.after));
-    describe_before(edit, &run.before.join("\n"));
-    describe_after(edit, &run.after.join("\n"));
 }
 
 fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {

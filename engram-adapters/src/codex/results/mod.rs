@@ -6,5 +6,7 @@ pub mod folders;
 pub mod nested_calls;
 pub mod output_text;
 pub mod outputs;
+pub mod patch_text;
+pub mod printed_files;
 pub mod screen_end;
 pub mod wrapped_output;

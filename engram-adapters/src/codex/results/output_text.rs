@@ -11,6 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str};
 
+use super::printed_files::SUCCESS;
 use crate::codex::blocks::unquote;
 use crate::codex::schema::{Metadata, WrappedOutput};
 
@@ -160,7 +161,7 @@ impl ExitFacts {
 
     /// The facts that the beginning of an unframed text states.
     fn of_body(body: &str) -> ExitFacts {
-        let patched = body.starts_with("Success. Updated the following files:") || body == "Done!";
+        let patched = body.starts_with(SUCCESS) || body == "Done!";
         let status = STATUS_PREFIXES.iter().find(|(prefix, _)| body.starts_with(prefix)).map(|(_, status)| *status);
         let rejected = || body.starts_with("exec_command failed") && body.contains("Rejected(");
         ExitFacts {

@@ -8,9 +8,9 @@ use engram_core::text::Text;
 use crate::shared::media;
 use crate::shared::value::{Value, parse, raw_str, text};
 
-use super::edits::emit_patch_text;
 use super::end_result::{complete, emit_plain_text, emit_text, emit_without_output, output_has_text, output_is_truncated};
 use super::output_text::{ExitFacts, Framing, may_be_wrapped, strip_framing, wrapped_of};
+use super::patch_text::emit_patch_text;
 use super::wrapped_output::{Author, check, check_framed, is_object_token};
 use crate::codex::blocks::{part, unquote};
 use crate::codex::omissions;
@@ -19,6 +19,9 @@ use crate::codex::schema::{Output, Part};
 use crate::codex::state::open_calls::{OpenCalls, OutputKey, Progress};
 use crate::codex::state::pending_end::PendingEnd;
 use crate::codex::state::session_state::SessionState;
+
+/// The output of `view_image` up to 0.98, if a message with the image follows.
+const ATTACHED: &str = "\"attached local image path\"";
 
 /// An output and the call that it belongs to.
 struct CallOutput<'r> {
@@ -165,12 +168,14 @@ fn close_call(
         state.calls.add_session(session, call.key);
     }
     let Some(returned) = state.calls.add_output(call.key, progress, output_key) else { return Ok(()) };
-    if returned.tool == "view_image" && !call.output.is_array() {
+    if returned.tool == "view_image" && call.output.raw() == ATTACHED {
         state.viewed_images.add_view();
     }
     if let (Some(patch), true, Some(id)) = (returned.unlisted_patch, facts.patched, call.call_id) {
         let at = call.record.pointer_to("/payload/output");
-        emit_patch_text(&mut state.files, &patch, id, Pointer::At(&at), out)?;
+        let joined = if call.output.is_array() { joined_lines(call.output) } else { None };
+        let printed = joined.as_deref().map(Text::Token).or(call.output.text()).map(|output| output.decode_lossy()).unwrap_or_default();
+        emit_patch_text(&mut state.files, &patch, &printed, (id, Pointer::At(&at)), out)?;
     }
     Ok(())
 }

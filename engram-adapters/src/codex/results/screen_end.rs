@@ -7,7 +7,7 @@ use engram_core::text::{Text, canonical_json};
 
 use crate::shared::value::{Field, Value, integer, raw_str, text};
 
-use super::edits;
+use super::edits::{Applied, emit_listed_changes};
 use super::end_result::{emit_further_text, emit_plain_text, emit_text, emit_without_output, result_of, text_of};
 use super::nested_calls::{NestedTool, emit_nested_call, is_stated};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
@@ -201,7 +201,10 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
     }
     let mut is_mapped = is_nested;
     if let Some(changes) = end.applied_changes() {
-        is_mapped |= edits::emit_listed_changes(&mut state.files, state.last.cwd(), changes, id, end.at, out)?;
+        let printed = text(end.streams().0).map(|printed| printed.decode_lossy()).unwrap_or_default();
+        let patch = state.calls.patch(&id.decode_lossy());
+        let applied = Applied { folder: state.last.cwd(), changes, printed: &printed, text: patch, call_id: id };
+        is_mapped |= emit_listed_changes(&mut state.files, &applied, &format!("{}/changes", end.at), out)?;
     }
     state.pending_ends.set_has_read_any();
     let pending = end.to_pending(is_mapped, out)?;

@@ -152,9 +152,14 @@ impl OpenCalls {
         self.calls.get(call_id).map(|call| call.tool.as_ref())
     }
 
+    /// The patch that a call asks for, if it has no output yet.
+    pub fn patch(&self, call_id: &str) -> Option<&Patch> {
+        self.calls.get(call_id).and_then(|call| call.patch.as_ref())
+    }
+
     /// True when the call asks for a patch and has no output yet.
     pub fn has_patch(&self, call_id: &str) -> bool {
-        self.calls.get(call_id).is_some_and(|call| call.patch.is_some())
+        self.patch(call_id).is_some()
     }
 
     /// How far a call is. None if the call is unknown.

@@ -63,9 +63,14 @@ pub struct ViewedImages {
 }
 
 impl ViewedImages {
-    /// Records a result of `view_image` that contains no image.
+    /// Records a result of `view_image` that a message with the image follows.
     pub fn add_view(&mut self) {
         self.without_message += 1;
+    }
+
+    /// Records the end of a turn before its time: the messages of its calls do not follow.
+    pub fn abort(&mut self) {
+        self.without_message = 0;
     }
 
     /// Records a message with images. True when `view_image` attached them.

@@ -1,15 +1,6 @@
 //! The `*** Begin Patch` format: added, deleted and updated files, without line numbers.
 
-use memchr::{memchr2, memmem};
-use nom::branch::alt;
-use nom::bytes::complete::tag;
-use nom::character::complete::{char, line_ending};
-use nom::combinator::{map, opt, recognize};
-use nom::multi::{fold_many1, many0, many1};
-use nom::sequence::{delimited, preceded};
-use nom::{IResult, Parser};
-
-use super::line::Line;
+use memchr::memmem;
 
 /// One file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,73 +37,96 @@ pub struct Snippet<'p> {
 }
 
 /// The files of the first `*** Begin Patch` in `text`, in order. None if there is none, or if it does not parse to its end.
+///
+/// Lines end at `\n` or `\r\n`; a `\r` alone is text. White space around the first and last line and around the line of a file is no part of
+/// it, as the tools that apply patches see it.
 pub fn begin_patch(text: &str) -> Option<Vec<FilePatch<'_>>> {
     let at = memmem::find(text.as_bytes(), BEGIN.as_bytes())?;
-    let patch = delimited((tag(BEGIN), end_of_line), many1(file_patch), tag(END)).parse(&text[at..]);
-    patch.ok().map(|(_, files)| files)
+    let (rest_of_line, body) = text[at + BEGIN.len()..].split_once('\n')?;
+    if !rest_of_line.trim().is_empty() {
+        return None;
+    }
+    let lines: Vec<&str> = body.lines().collect();
+    let mut lines = PatchLines(&lines[..end_of_patch(&lines)?]);
+    let mut files = Vec::new();
+    while let Some(line) = lines.next_if(|_| true) {
+        files.push(file_patch(line.trim(), &mut lines)?);
+    }
+    (!files.is_empty()).then_some(files)
 }
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-fn file_patch(input: &str) -> IResult<&str, FilePatch<'_>> {
-    let add = map((directive("*** Add File: "), many0(preceded(char('+'), patch_line))), |(path, lines)| FilePatch {
-        path,
-        change: FileChange::Add(lines),
-    });
-    let delete = map(directive("*** Delete File: "), |path| FilePatch { path, change: FileChange::Delete });
-    let update = map((directive("*** Update File: "), opt(directive("*** Move to: ")), many0(snippet)), |(path, move_to, hunks)| {
-        FilePatch { path, change: FileChange::Update { move_to, hunks } }
-    });
-    alt((add, delete, update)).parse(input)
+/// The number of lines before the last one of a patch. Only that line may be indented: an indented one before it is text of a file.
+fn end_of_patch(lines: &[&str]) -> Option<usize> {
+    lines.iter().position(|line| line.starts_with(END)).or_else(|| lines.iter().rposition(|line| line.trim() == END))
 }
 
-fn directive<'p>(name: &'static str) -> impl Parser<&'p str, Output = &'p str, Error = nom::error::Error<&'p str>> {
-    map(preceded(tag(name), patch_line), str::trim)
-}
+/// The lines of a patch that have not been read.
+struct PatchLines<'l, 'p>(&'l [&'p str]);
 
-/// A hunk: `@@` lines, then lines of the file. The first hunk of a file needs no `@@` line.
-fn snippet(input: &str) -> IResult<&str, Snippet<'_>> {
-    let anchors = many0(preceded(tag("@@"), patch_line));
-    let lines = fold_many1(snippet_line, Snippet::default, Snippet::with);
-    let end = opt((tag("*** End of File"), end_of_line));
-    delimited(anchors, lines, end).parse(input)
-}
+impl<'p> PatchLines<'_, 'p> {
+    fn next_if(&mut self, is_wanted: impl Fn(&str) -> bool) -> Option<&'p str> {
+        let (line, rest) = self.0.split_first()?;
+        is_wanted(line).then(|| {
+            self.0 = rest;
+            *line
+        })
+    }
 
-impl<'p> Snippet<'p> {
-    fn with(mut self, line: Line<'p>) -> Self {
-        match line {
-            Line::Unchanged(text) => {
-                self.before.push(text);
-                self.after.push(text);
-            }
-            Line::Removed(text) => self.before.push(text),
-            Line::Added(text) => self.after.push(text),
-            Line::NoNewline => {}
-        }
-        self
+    fn starts_with(&self, beginning: &str) -> bool {
+        self.0.first().is_some_and(|line| line.starts_with(beginning))
     }
 }
 
-fn snippet_line(input: &str) -> IResult<&str, Line<'_>> {
-    alt((
-        map(preceded(char(' '), patch_line), Line::Unchanged),
-        map(preceded(char('-'), patch_line), Line::Removed),
-        map(preceded(char('+'), patch_line), Line::Added),
-        map(recognize(line_ending), |_| Line::Unchanged("")),
-    ))
-    .parse(input)
+/// One file, given its line without white space around it.
+fn file_patch<'p>(directive: &'p str, lines: &mut PatchLines<'_, 'p>) -> Option<FilePatch<'p>> {
+    let path_after = |name: &str| directive.strip_prefix(name).map(str::trim);
+    if let Some(path) = path_after("*** Add File: ") {
+        let added = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('+')));
+        return Some(FilePatch { path, change: FileChange::Add(added.map(|line| &line[1..]).collect()) });
+    }
+    if let Some(path) = path_after("*** Delete File: ") {
+        return Some(FilePatch { path, change: FileChange::Delete });
+    }
+    let path = path_after("*** Update File: ")?;
+    let moved = lines.next_if(|line| line.trim_start().starts_with(MOVE)).map(|line| line.trim());
+    let move_to = moved.and_then(|line| line.strip_prefix(MOVE)).map(str::trim);
+    let mut hunks = Vec::new();
+    loop {
+        while lines.next_if(|line| line.trim().is_empty()).is_some() {}
+        if lines.0.is_empty() || lines.starts_with("***") {
+            return Some(FilePatch { path, change: FileChange::Update { move_to, hunks } });
+        }
+        hunks.push(snippet(lines)?);
+    }
 }
 
-/// The rest of a line, which must have a line end: `*** End Patch` follows later.
-fn patch_line(input: &str) -> IResult<&str, &str> {
-    let end = memchr2(b'\r', b'\n', input.as_bytes()).unwrap_or(input.len());
-    let (line, rest) = input.split_at(end);
-    map(line_ending, |_| line).parse(rest)
+const MOVE: &str = "*** Move to: ";
+
+/// A hunk: `@@` lines, then lines of the file. The first hunk of a file needs no `@@` line.
+fn snippet<'p>(lines: &mut PatchLines<'_, 'p>) -> Option<Snippet<'p>> {
+    while lines.next_if(|line| line.starts_with("@@")).is_some() {}
+    let mut snippet = Snippet::default();
+    while let Some(line) = lines.next_if(|line| line.is_empty() || line.starts_with([' ', '-', '+'])) {
+        snippet.add(line);
+    }
+    lines.next_if(|line| line.trim_end() == "*** End of File");
+    (!snippet.before.is_empty() || !snippet.after.is_empty()).then_some(snippet)
 }
 
-fn end_of_line(input: &str) -> IResult<&str, &str> {
-    recognize((nom::character::complete::space0, line_ending)).parse(input)
+impl<'p> Snippet<'p> {
+    /// Adds a line with its mark. An empty line is an unchanged one.
+    fn add(&mut self, line: &'p str) {
+        let text = line.get(1..).unwrap_or_default();
+        if !line.starts_with('+') {
+            self.before.push(text);
+        }
+        if !line.starts_with('-') {
+            self.after.push(text);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,13 +158,28 @@ mod tests {
     }
 
     #[test]
-    fn lines_may_end_with_cr_lf_but_not_with_cr() {
+    fn lines_may_end_with_cr_lf() {
         let text = "*** Begin Patch \t\r\n*** Update File:  u \r\n@@\r\n-o\r\n\r\n*** End of File \n+n\n*** End Patch";
         let hunks = vec![Snippet { before: vec!["o", ""], after: vec![""] }, Snippet { before: vec![], after: vec!["n"] }];
         assert_eq!(begin_patch(text).unwrap(), [FilePatch { path: "u", change: FileChange::Update { move_to: None, hunks } }]);
-        for text in [text.replace("-o\r\n", "-o\rx\n"), text.replace("+n\n", "@@\n"), text.replace("Patch \t", "Patch x")] {
+        for text in [text.replace("+n\n", "@@\n"), text.replace("Patch \t", "Patch x")] {
             assert_eq!(begin_patch(&text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_cr_alone_is_text_of_a_line() {
+        let files = begin_patch("*** Begin Patch\n*** Add File: a\n+x\ry\n*** Update File: u\n@@\n c\rd\n-\r\r\n*** End Patch").unwrap();
+        let hunks = vec![Snippet { before: vec!["c\rd", "\r"], after: vec!["c\rd"] }];
+        let update = FileChange::Update { move_to: None, hunks };
+        assert_eq!(files, [FilePatch { path: "a", change: FileChange::Add(vec!["x\ry"]) }, FilePatch { path: "u", change: update }]);
+    }
+
+    #[test]
+    fn lines_of_a_patch_and_of_a_file_may_be_indented() {
+        let text = " *** Begin Patch \n  *** Update File: u\n *** Move to: m \n\n@@\n-o\n *** End Patch\n+n\n\t*** End Patch ";
+        let hunks = vec![Snippet { before: vec!["o", "*** End Patch"], after: vec!["*** End Patch", "n"] }];
+        assert_eq!(begin_patch(text).unwrap(), [FilePatch { path: "u", change: FileChange::Update { move_to: Some("m"), hunks } }]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One line of a hunk, in either patch format.
+//! One line of a hunk of a unified diff.
 
 /// A line of a hunk, without its mark and line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

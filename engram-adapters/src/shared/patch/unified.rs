@@ -84,8 +84,12 @@ impl<'p> Hunk<'p> {
 }
 
 fn hunk(input: &str) -> IResult<&str, Hunk<'_>> {
-    let header = delimited(tag("@@ -"), (span, preceded(tag(" +"), span)), (tag(" @@"), not_newline, newline));
     map((header, many0(hunk_line)), |((before, after), lines)| Hunk { before, after, lines }).parse(input)
+}
+
+/// The first line of a hunk: start and count of its lines before and after.
+pub(super) fn header(input: &str) -> IResult<&str, ((u64, u64), (u64, u64))> {
+    delimited(tag("@@ -"), (span, preceded(tag(" +"), span)), (tag(" @@"), not_newline, newline)).parse(input)
 }
 
 /// `start` or `start,count`

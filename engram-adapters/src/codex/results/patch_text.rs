@@ -1,0 +1,172 @@
+//! Applied patches as edits, from the text of the patch: snippets without lines.
+
+use std::collections::HashSet;
+
+use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::event::{CodeEdit, EditOp, SpanLink};
+use engram_core::file_path::full_path;
+use engram_core::text::Text;
+
+use crate::shared::patch::{FileChange, FilePatch, Snippet, begin_patch, has_bare_cr};
+use crate::shared::spans::{hash_and_anchors, line_count};
+
+use super::printed_files::printed_files;
+use crate::codex::state::emitted::SeenFiles;
+use crate::codex::state::open_calls::Patch;
+
+/// The note on the link between the two paths of a moved file.
+const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
+
+/// Emits the edits of an applied patch of which only the text is recorded. A file that `output` lists and the text does not has its name alone.
+pub fn emit_patch_text(
+    files: &mut SeenFiles,
+    patch: &Patch,
+    output: &str,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    match &patch.folder {
+        Some(folder) => emit_patch_in(folder, files, patch, output, (call_id, at), out),
+        None => out.with_paths_as_stated(|out| emit_patch_in("", files, patch, output, (call_id, at), out)),
+    }
+}
+
+fn emit_patch_in(
+    folder: &str,
+    files: &mut SeenFiles,
+    patch: &Patch,
+    output: &str,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
+    let sections = begin_patch(&text).unwrap_or_default();
+    for section in &sections {
+        emit_section(folder, files, section, (call_id, at), out)?;
+    }
+    let printed = printed_files(output);
+    if printed.len() <= sections.len() {
+        return Ok(());
+    }
+    let named: HashSet<&str> = sections.iter().flat_map(|section| [Some(section.path), new_path_of(section)]).flatten().collect();
+    for file in printed.iter().filter(|file| !named.contains(file.path.as_str())) {
+        emit_name(files, file.op, &full_path(folder, &file.path), (call_id, at), out)?;
+    }
+    Ok(())
+}
+
+fn new_path_of<'p>(section: &FilePatch<'p>) -> Option<&'p str> {
+    if let FileChange::Update { move_to, .. } = section.change { move_to } else { None }
+}
+
+/// True if the text of a patch can be read.
+pub fn is_readable(patch: &Patch) -> bool {
+    count_sections(patch, "").is_some()
+}
+
+/// How many sections of a patch begin with the file at a full path. None if the patch cannot be read.
+pub fn count_sections(patch: &Patch, path: &str) -> Option<usize> {
+    let text = Text::Token(&patch.token).decode().ok()?;
+    let folder = patch.folder.as_deref().unwrap_or_default();
+    Some(begin_patch(&text)?.iter().filter(|section| full_path(folder, section.path) == path).count())
+}
+
+/// Emits the edits of the first `count` sections that begin with the file at a full path.
+pub fn emit_sections(
+    files: &mut SeenFiles,
+    patch: &Patch,
+    (path, count): (&str, usize),
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
+    let folder = patch.folder.as_deref().unwrap_or_default();
+    let sections = begin_patch(&text).unwrap_or_default();
+    for section in sections.iter().filter(|section| full_path(folder, section.path) == path).take(count) {
+        emit_section(folder, files, section, (call_id, at), out)?;
+    }
+    Ok(())
+}
+
+fn emit_section(
+    folder: &str,
+    files: &mut SeenFiles,
+    section: &FilePatch<'_>,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let full_name = full_path(folder, section.path);
+    let path = Text::Plain(&full_name);
+    match &section.change {
+        FileChange::Add(lines) => {
+            let added = Snippet { before: Vec::new(), after: lines.clone() };
+            out.emit(snippet_edit(add_operation(files, &full_name), path, &added, call_id), at)?;
+            files.set_bare_cr(&full_name, lines.iter().any(|line| has_bare_cr(line)));
+        }
+        FileChange::Delete => emit_name(files, EditOp::Delete, &full_name, (call_id, at), out)?,
+        FileChange::Update { move_to, hunks } => {
+            files.insert(&full_name);
+            let moved_to = move_to.map(|path| full_path(folder, path));
+            if let Some(new_path) = &moved_to {
+                files.rename(&full_name, new_path);
+                emit_move(path, Text::Plain(new_path), call_id, at, out)?;
+            }
+            let current_path = moved_to.as_deref().map_or(path, Text::Plain);
+            for hunk in hunks {
+                out.emit(snippet_edit(EditOp::Update, current_path, hunk, call_id), at)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Emits a changed file of which no more is known.
+pub fn emit_name(
+    files: &mut SeenFiles,
+    op: EditOp,
+    path: &str,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<(), Fault> {
+    let op = operation(files, op, path);
+    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(op, Text::Plain(path)) }, at)?;
+    Ok(())
+}
+
+/// Records what becomes of a file that is created, updated or deleted. Returns the operation.
+pub fn operation(files: &mut SeenFiles, op: EditOp, path: &str) -> EditOp {
+    match op {
+        EditOp::Create => return add_operation(files, path),
+        EditOp::Delete => files.remove(path),
+        _ => _ = files.insert(path),
+    }
+    op
+}
+
+/// Adding over a file is logged as an addition too. A file that this session wrote before is known to exist.
+pub fn add_operation(files: &mut SeenFiles, path: &str) -> EditOp {
+    if files.insert(path) { EditOp::Create } else { EditOp::Overwrite }
+}
+
+/// A move precedes the other edits of the same patch: they name the file by its new path.
+pub fn emit_move(from: Text<'_>, to: Text<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Move, from) }, at)?;
+    let link = SpanLink { call_id: Some(call_id), from_file: from, from_range: None, to_file: to, to_range: None, note: MOVED };
+    out.emit(link, at)?;
+    Ok(())
+}
+
+fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
+    let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
+    if !snippet.before.is_empty() {
+        let text = snippet.before.join("\n");
+        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&text);
+        edit.before_lines = edit.before_hash.map(|_| line_count(&text));
+    }
+    if !snippet.after.is_empty() {
+        let text = snippet.after.join("\n");
+        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&text);
+        edit.after_lines = edit.after_hash.map(|_| line_count(&text));
+    }
+    edit
+}
