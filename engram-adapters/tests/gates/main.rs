@@ -4,7 +4,6 @@ mod bless;
 mod codes;
 mod conformance;
 mod contract;
-mod cut_prompts;
 mod detection;
 mod determinism;
 mod drift;

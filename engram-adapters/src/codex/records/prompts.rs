@@ -163,7 +163,7 @@ fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twi
         }
         let is_users = match &sent {
             Some(sent) => sent.get(index) == Some(&true),
-            None => stated_kind(message, index).unwrap_or_else(|| is_last && !is_injected(prompt.raw())),
+            None => stated_kind(message, index).unwrap_or_else(|| is_last && !state.held.has_twins() && !is_injected(prompt.raw())),
         };
         let by = if is_users { sender } else { Author::Harness };
         let attachments = if is_users { std::mem::take(&mut attachments) } else { Vec::new() };

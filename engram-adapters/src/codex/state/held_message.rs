@@ -23,6 +23,7 @@ pub struct Held {
     /// The id of the message before the current record, as a JSON token.
     released_id: Option<String>,
     repeats_message: bool,
+    has_twins: bool,
     /// The record before the current one was malformed. What is known of the message before it stays.
     follows_malformed: bool,
 }
@@ -62,6 +63,12 @@ impl Held {
     /// Records whether the current record repeats the whole text of the message before it.
     pub fn set_repeats_message(&mut self, repeats: bool) {
         self.repeats_message = repeats;
+        self.has_twins |= repeats;
+    }
+
+    /// True when the log has stated of any message that a person sent it.
+    pub fn has_twins(&self) -> bool {
+        self.has_twins
     }
 
     /// True when the current record repeats the whole text of the message before it.
