@@ -50,9 +50,7 @@ const GAP_ROWS: &[GapRow] = &[
         })
     }),
     GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
-        let lists_changes = |session: &ConvertedSession| {
-            ["exec-events", "envelope-changes"].into_iter().any(|schema| has_schema(session.events.first(), schema))
-        };
+        let lists_changes = |session: &ConvertedSession| has_schema(session.events.first(), "envelope-changes");
         let has_bare_cr = |real: &RealEdit| real.before.as_deref().is_some_and(has_bare_cr);
         case.sessions.iter().any(lists_changes) && edits_by(case, EDITORS, |edit, real| has_bare_cr(real) && !edit.has("before_range"))
     }),

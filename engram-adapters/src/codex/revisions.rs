@@ -49,7 +49,7 @@ const STREAM: Coverage = Coverage {
 const EVENTS: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.not_printed"]),
     tool_result: Grade::Partial(&["call.not_printed"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice", "edit.bare_cr"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice"]),
     ..SNIPPETS
 };
 

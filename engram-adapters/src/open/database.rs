@@ -8,6 +8,7 @@ use engram_core::limits::Limits;
 use super::database_header::{beginning, is_database};
 #[cfg(feature = "sqlite")]
 use super::sqlite;
+use super::table::Table;
 
 /// A store or a database, if the path leads to one.
 pub type Opened<S> = Result<Option<S>, AdapterError>;
@@ -29,22 +30,6 @@ pub struct DatabaseFile<'p> {
     pub store: OpenDatabase,
     /// Its tables.
     pub tables: Vec<Table>,
-}
-
-/// A table of a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
-    /// Its name.
-    pub name: String,
-    /// The names of its columns, in the order of the schema.
-    pub columns: Vec<String>,
-}
-
-impl Table {
-    /// True if it has that column. SQL does not tell upper from lower case.
-    pub fn has(&self, column: &str) -> bool {
-        self.columns.iter().any(|known| known.eq_ignore_ascii_case(column))
-    }
 }
 
 impl<'p> DatabaseFile<'p> {

@@ -22,6 +22,7 @@ mod sqlite_copy;
 #[cfg(feature = "sqlite")]
 mod sqlite_index;
 pub mod store;
+pub mod table;
 pub mod tables;
 #[cfg(feature = "zstd")]
 mod zstd_stream;

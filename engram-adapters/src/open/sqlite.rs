@@ -12,10 +12,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyFolder;
-use super::database::Table;
 use super::database_header::is_database;
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
+use super::table::Table;
 
 /// Bytes of the database header.
 const HEADER_BYTES: usize = 100;

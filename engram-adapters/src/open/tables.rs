@@ -5,7 +5,8 @@ use std::path::Path;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
 
-use super::database::{DatabaseFile, Table};
+use super::database::DatabaseFile;
+use super::table::Table;
 
 /// A table that the sessions of a store are read from.
 #[derive(Debug, Clone, Copy)]

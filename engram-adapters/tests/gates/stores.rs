@@ -117,6 +117,10 @@ fn copy(database: &Path, sql: &str) -> tempfile::TempDir {
     }
     let writer = Connection::open(&path).expect("a database");
     writer.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; PRAGMA journal_mode = DELETE;").expect("a setting");
+    // A table with an index on a missing column cannot be renamed.
+    let drops: Vec<String> =
+        strings(&path, "SELECT 'DROP INDEX \"' || name || '\";' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL");
+    drops.iter().for_each(|drop| writer.execute_batch(drop).expect("an index is dropped"));
     writer.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     folder
 }
@@ -168,6 +172,8 @@ fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<Stri
             if let (Some(word), Some(name)) = (incomplete, &loss.name)
                 && !word.contains(&format!("`{name}`"))
                 && !word.contains("the tables of sessions")
+                // A column may be what shows the version of a database, and with it the tables that it needs.
+                && !word.contains("expected the table")
             {
                 found.push(format!("{}: {}: the error does not name it: {word}", database.display(), loss.sql));
             }

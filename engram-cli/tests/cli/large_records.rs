@@ -43,7 +43,7 @@ fn peak_kib(log: &Path) -> usize {
 #[test]
 fn a_large_record_is_in_memory_once() {
     let opencode = only_file(&fixture("opencode/1.3.2/main").join("export"), ".json");
-    for (log, mark) in [(claude_file(), r#""stdout":""#), (opencode, r#""output":""#)] {
+    for (log, mark) in [(claude_file(), r#""stdout":""#), (opencode, r#""output": ""#)] {
         for piece in PIECES {
             let large = with_large_text(&log, mark, piece);
             let bound = large.path().metadata().unwrap().len() as usize / 1024 * 3 / 2 + BASE_KIB;

@@ -140,7 +140,10 @@ fn a_tape_stays_if_a_file_beside_its_source_is_gone() {
     }
     let out = tempfile::tempdir().unwrap();
     ingest(folder.path(), out.path(), &[]);
-    let before: Vec<_> = tape_files(out.path()).into_iter().map(|path| (fs::read(&path).unwrap(), path)).collect();
+    let mut before: Vec<_> = tape_files(out.path()).into_iter().map(|path| (fs::read(&path).unwrap(), path)).collect();
+    // Tapes that do not name their call lose nothing.
+    before.retain(|(tape, _)| String::from_utf8_lossy(tape).contains("parent_call_id"));
+    assert!(before.len() > 1);
     let parent = names(folder.path()).into_iter().find(|name| name.contains("/projects/") && !name.contains("agent-")).unwrap();
     fs::remove_file(folder.path().join(parent)).unwrap();
     for _ in 0..2 {

@@ -283,7 +283,10 @@ fn is_complete(
     for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
         let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else { continue };
         let whole = text.replace("\r\n", "\n");
-        let Some((session, event)) = events.iter().find(|(_, event)| !event.has(key)) else { continue };
+        // A deletion leaves no file, and a creation finds none.
+        let absent = if key == "file_after_hash" { "delete" } else { "create" };
+        let lacks_hash = |event: &Event| !event.has(key) && event.text("op") != Some(absent);
+        let Some((session, event)) = events.iter().find(|(_, event)| lacks_hash(event)) else { continue };
         if !case.sessions.iter().any(|session| session.record_contains(&call.id, &whole)) {
             continue;
         }

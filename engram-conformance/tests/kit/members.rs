@@ -18,7 +18,7 @@ const SAME: (&str, &str) = ("rule", "rule");
 
 #[test]
 fn every_change_of_a_declared_member_is_noticed() {
-    for (source, renames, types) in [(LOG, 23, 25), (&document(), 24, 28)] {
+    for (source, renames, types) in [(LOG, 23, 44), (&document(), 24, 48)] {
         let outcome = known(&Toy::new(table("rule", "rule"), table("rule", "rule"), Defect::Nothing), source);
         assert_eq!(outcome.verdict, Verdict::Pass, "{outcome:?}");
         let count = |what: &str| outcome.notes.get(what).copied().unwrap_or_default();
@@ -35,7 +35,7 @@ fn a_sample_is_bounded_and_says_so() {
     let members = table("  mood?", &format!("{rows}  mood?"));
     let outcome = known(&Toy::new(members, members, Defect::Nothing), &format!("{LOG}{more}"));
     let count = |what: &str| outcome.notes.get(what).copied().unwrap_or_default();
-    assert_eq!((count("renames") + count("type changes"), count("changes beyond the size of the sample")), (80, 28), "{outcome:?}");
+    assert_eq!((count("renames") + count("type changes"), count("changes beyond the size of the sample")), (80, 77), "{outcome:?}");
 }
 
 #[test]
@@ -77,7 +77,6 @@ fn an_adapter_that_accepts_null_is_found() {
     for (strict, lax, what) in [
         ("  screen   bool", "  screen   bool|null", "7 `state` /screen changed to null: unnoticed"),
         ("    input  count ", "    input  count|null ", "2 `say` /tokens/input changed to null: unnoticed"),
-        ("  tokens?  object", "  tokens?  object|null", "2 `say` /tokens changed to null: unnoticed"),
     ] {
         assert_eq!(failures((strict, lax), SAME, Defect::Nothing), [format!("toy/1.0.0/main/log.jsonl:{what}")]);
     }
@@ -101,7 +100,7 @@ fn an_adapter_that_accepts_another_form_is_found() {
 fn records_that_the_adapter_does_not_check_are_found() {
     let found = failures(SAME, SAME, Defect::ChecksRecordsWithEvents);
     assert!(found.contains(&"toy/1.0.0/main/log.jsonl:7 `state` /back renamed: unnoticed".to_owned()), "{found:?}");
-    assert_eq!(found.len(), 3);
+    assert_eq!(found.len(), 5);
 }
 
 #[test]

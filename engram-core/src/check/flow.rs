@@ -29,6 +29,7 @@ pub(super) struct Flow {
     claims_none: [bool; 8],
     /// The `seq` of each `tool.call` so far, and the hash of its `call_id`.
     calls: HashMap<u64, Option<u64>>,
+    /// The hash of each `call_id` so far, with its session: a capture may have several.
     call_ids: HashSet<u64>,
     hasher: RandomState,
     stopped: bool,
@@ -140,6 +141,7 @@ impl Flow {
 
     fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.hash_of(raw)));
+        let in_session = call_id.map(|id| self.hash_in_session(event, id));
         let parent = event.members.get("parent").and(event.members.count("parent"));
         if event.members.count("to").is_some_and(|to| to >= event.members.count("seq").unwrap_or_default()) {
             found.push(Finding::new(Rule::Parent, "`to` is not an earlier event"));
@@ -150,7 +152,7 @@ impl Flow {
             Some((parent, Some(called))) if carries_id && call_id.is_some() && *called != call_id => {
                 found.push(Finding::new(Rule::Parent, format!("{parent} is a call with another call_id")));
             }
-            None if carries_id && call_id.is_some_and(|id| self.call_ids.contains(&id)) => {
+            None if carries_id && in_session.is_some_and(|id| self.call_ids.contains(&id)) => {
                 found.push(Finding::new(Rule::MissingParent, "the tape has its tool.call"));
             }
             _ => {}
@@ -159,7 +161,7 @@ impl Flow {
             && let Some(seq) = seq
         {
             self.calls.insert(seq, call_id);
-            self.call_ids.extend(call_id);
+            self.call_ids.extend(in_session);
         }
     }
 
@@ -167,6 +169,15 @@ impl Flow {
     fn hash_of(&self, raw: &RawValue) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(raw.get().as_bytes());
+        hasher.finish()
+    }
+
+    /// The hash of a call with the session of an event.
+    fn hash_in_session(&self, event: &Checked<'_>, call_id: u64) -> u64 {
+        let source = event.members.object("source").unwrap_or_default();
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(source.word("session_id").unwrap_or_default().as_bytes());
+        hasher.write_u64(call_id);
         hasher.finish()
     }
 

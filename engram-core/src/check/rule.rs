@@ -59,7 +59,7 @@ rules! {
     Counts = "counts": "`counts` equals the number of events of each kind",
     Ledger = "ledger": "the sums of the ledger are correct; `omitted` is sorted and accounts for every record that is not mapped",
     Parent = "parent": "`parent` is an earlier `tool.call`, with the same `call_id` if there is one; `to` is an earlier event",
-    MissingParent = "missing_parent": "a result, read or edit whose call is on the tape names it as `parent`",
+    MissingParent = "missing_parent": "a result, read or edit whose call is on the tape, in its session, names it as `parent`",
     Span = "span": "a hash has a `range` or is of a `snippet`, and anchors have a hash",
     Redacted = "redacted": "a redacted message has no text",
     Content = "content": "a message has text or attachments; an unrecognized record has `raw`, or its size and hash",

@@ -58,9 +58,9 @@ impl Row {
         matches!(self.content, Content::Free)
     }
 
-    /// The names of the types and forms that a value may have.
+    /// The names of the types and forms that a value may have, without `null`.
     pub fn expected(&self) -> String {
-        self.forms.names(self.types)
+        self.forms.names(self.types.without(JsonTypes::NULL))
     }
 
     /// What a value is that does not fit the row: its JSON type, a time that is not readable, or a negative number.

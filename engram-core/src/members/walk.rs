@@ -281,7 +281,8 @@ record message feeds msg.in msg.out
             ["Tape /id", "mismatch /usage/input string, not count", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
         );
         assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
-        assert_eq!(walk(r#"{"usage":null}"#, None), ["mismatch /usage null, not object", "absent /id"]);
+        assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
+        assert_eq!(walk(r#"{"id":"x","usage":{"input":null}}"#, None), ["Tape /id", "mismatch /usage/input null, not count"]);
         assert_eq!(walk(r#"{"id":null,"args":null}"#, None), ["mismatch /id null, not string"]);
         assert_eq!(walk("[]", None), ["mismatch  array, not object"]);
         assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);

@@ -352,7 +352,7 @@ fn full_path_of<'p>(folder: &str, path: Text<'p>) -> Cow<'p, str> {
 
 /// An edit of a span, without its file and call.
 fn span_edit<L: Borrow<str>>((before_first, before): (u64, &[L]), (after_first, after): (u64, &[L])) -> CodeEdit<'static> {
-    let range = |first: u64, lines: &[L]| Range { first, last: first + lines.len() as u64 - 1 };
+    let range = |first: u64, lines: &[L]| Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
     let mut edit = CodeEdit::new(EditOp::Update, Text::Plain(""));
     edit.before_range = Some(range(before_first, before));
     edit.after_range = Some(range(after_first, after));

@@ -1,5 +1,6 @@
 //! Applied patches as edits, from the text of the patch: snippets without lines.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use engram_core::emit::{Emitter, Fault, Pointer};
@@ -48,9 +49,13 @@ fn emit_patch_in(
     if printed.len() <= sections.len() {
         return Ok(());
     }
-    let named: HashSet<&str> = sections.iter().flat_map(|section| [Some(section.path), new_path_of(section)]).flatten().collect();
-    for file in printed.iter().filter(|file| !named.contains(file.path.as_str())) {
-        emit_name(files, file.op, &full_path(folder, &file.path), (call_id, at), out)?;
+    let paths = sections.iter().flat_map(|section| [Some(section.path), new_path_of(section)]).flatten();
+    let named: HashSet<Cow<'_, str>> = paths.map(|path| full_path(folder, path)).collect();
+    for file in &printed {
+        let path = full_path(folder, &file.path);
+        if !named.contains(&path) {
+            emit_name(files, file.op, &path, (call_id, at), out)?;
+        }
     }
     Ok(())
 }

@@ -6,9 +6,10 @@
 use engram_core::error::AdapterError;
 
 use super::needed_tables::{STEP_COLUMNS, is_beta, lost_rows, require};
-use crate::open::database::{DatabaseFile, Table};
+use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, count, refused};
 use crate::open::store::LostRecords;
+use crate::open::table::Table;
 use crate::opencode::revisions::{is_known_migration, is_newer_migration};
 
 const UNKNOWN_TABLE: &str = "rows of a table that no known version has";

@@ -2,9 +2,10 @@
 
 use engram_core::error::AdapterError;
 
-use crate::open::database::{DatabaseFile, Table};
+use crate::open::database::DatabaseFile;
 use crate::open::sqlite::count;
 use crate::open::store::LostRecords;
+use crate::open::table::Table;
 use crate::open::tables::{NeededTable, StoreTables};
 
 /// Columns of `session_message` of 2.x. 1.14 to 1.16 have the table without an order, with nothing but switches in it.
