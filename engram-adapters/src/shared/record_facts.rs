@@ -108,15 +108,34 @@ impl RecordFacts {
     }
 }
 
+/// Values that are nested deeper are copied in canonical form to be hashed, so that the stack is bounded.
+const MAX_DEPTH: usize = 32;
+
 /// What the members of an object state, without some of them, as a hash.
 pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
-    let members = object.members().filter(|(name, _)| !without.contains(name));
-    members.fold(0, |sum, (name, value)| hash64((sum, name, fact_of(value))))
+    fact_of_object(object, without, MAX_DEPTH)
 }
 
 /// What a value states, as a hash. White space does not count.
 pub fn fact_of(value: Value<'_>) -> u64 {
-    hash64(canonical_json(value.raw()))
+    fact_at(value, MAX_DEPTH)
+}
+
+fn fact_of_object(object: Value<'_>, without: &[&str], depth: usize) -> u64 {
+    let members = object.members().filter(|(name, _)| !without.contains(name));
+    members.fold(hash64("object"), |sum, (name, value)| hash64((sum, name, fact_at(value, depth))))
+}
+
+fn fact_at(value: Value<'_>, depth: usize) -> u64 {
+    let Some(below) = depth.checked_sub(1) else { return hash64(canonical_json(value.raw())) };
+    if value.is_object() {
+        fact_of_object(value, &[], below)
+    } else if value.is_array() {
+        value.elements().fold(hash64("array"), |sum, item| hash64((sum, fact_at(item, below))))
+    } else {
+        // Strings of a record are in canonical form.
+        hash64(value.raw())
+    }
 }
 
 #[cfg(test)]
