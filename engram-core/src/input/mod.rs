@@ -369,11 +369,11 @@ mod tests {
             let log = format!("{before}{{\"text\":\"{text}\"}}{after}");
             let mut input = Input::new(log.as_bytes(), Limits::default());
             input.head().unwrap();
-            let lines = std::iter::from_fn(|| {
+            let mut lines = std::iter::from_fn(|| {
                 let line = input.next_line().unwrap()?;
                 Some((line.text.unwrap().trim_end().to_owned(), line.original.map(|original| (original.bytes, original.hash))))
             });
-            let (record, original) = lines.filter(|(line, _)| line.len() > 10).next().unwrap();
+            let (record, original) = lines.find(|(line, _)| line.len() > 10).unwrap();
             let record_as_it_was = log.lines().find(|line| line.contains("text")).unwrap();
             assert_eq!(record, record_as_it_was.replace(r"\u003C", "<").replace(r"\u003E", ">"));
             assert_eq!(original, Some((record_as_it_was.len() as u64, Hash::of_bytes(record_as_it_was.as_bytes()))));

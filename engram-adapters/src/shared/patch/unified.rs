@@ -87,13 +87,16 @@ fn hunk(input: &str) -> IResult<&str, Hunk<'_>> {
     map((header, many0(hunk_line)), |((before, after), lines)| Hunk { before, after, lines }).parse(input)
 }
 
-/// The first line of a hunk: start and count of its lines before and after.
-pub(super) fn header(input: &str) -> IResult<&str, ((u64, u64), (u64, u64))> {
+/// Start and count of lines.
+type LineSpan = (u64, u64);
+
+/// The first line of a hunk: its lines before and after.
+pub(super) fn header(input: &str) -> IResult<&str, (LineSpan, LineSpan)> {
     delimited(tag("@@ -"), (span, preceded(tag(" +"), span)), (tag(" @@"), not_newline, newline)).parse(input)
 }
 
 /// `start` or `start,count`
-fn span(input: &str) -> IResult<&str, (u64, u64)> {
+fn span(input: &str) -> IResult<&str, LineSpan> {
     map((number, opt(preceded(char(','), number))), |(start, count)| (start, count.unwrap_or(1))).parse(input)
 }
 

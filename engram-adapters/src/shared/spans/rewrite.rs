@@ -273,7 +273,7 @@ mod tests {
         let before = "a".repeat(MAX_BYTES);
         let mut rewrite = Rewrite::new(&before);
         let edits = (0..100).take_while(|_| rewrite.replace("a", "b", false)).count();
-        assert_eq!(edits, (COPIES + 1) / 2);
+        assert_eq!(edits, COPIES.div_ceil(2));
     }
 
     proptest! {
