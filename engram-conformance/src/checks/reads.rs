@@ -29,13 +29,15 @@ impl Read<'_> {
         self.shown.first().is_some_and(|(number, _)| *number == first) && (last == shown_last || (dropped && last + 1 == shown_last))
     }
 
-    /// The text of the lines. A carriage return at the end of all of them is a part of their line ends; else it may be a part of the line.
+    /// The text of the lines. A carriage return at the end of each of several lines is a part of their line ends; else it may be a part
+    /// of the line.
     /// None if the text contains U+FFFD, so that it may differ from the file.
     fn texts(&self) -> Vec<String> {
         let (first, last) = self.range;
         let lines = || self.shown.iter().filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| *line);
         let bare: Vec<&str> = lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-        let as_shown = (!lines().all(|line| line.ends_with('\r'))).then(|| lines().collect::<Vec<_>>().join("\n"));
+        let has_windows_ends = last > first && lines().all(|line| line.ends_with('\r'));
+        let as_shown = (!has_windows_ends).then(|| lines().collect::<Vec<_>>().join("\n"));
         [Some(bare.join("\n")), as_shown].into_iter().flatten().filter(|text| is_lossless(text)).collect()
     }
 }
