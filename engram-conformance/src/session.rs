@@ -34,6 +34,20 @@ pub struct Session {
     pub is_exported_by_opener: bool,
 }
 
+impl Session {
+    /// The same session with other bytes.
+    pub(crate) fn with_bytes(&self, bytes: Vec<u8>) -> Session {
+        Session {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            bytes,
+            context: self.context.clone(),
+            form: self.form,
+            is_exported_by_opener: self.is_exported_by_opener,
+        }
+    }
+}
+
 /// Opens the sessions of a recording.
 pub trait Open: Sync {
     /// Every session of the recording in this folder. Its subfolder `session/` has the files as the harness wrote them.

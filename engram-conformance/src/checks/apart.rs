@@ -124,7 +124,7 @@ impl Pair {
         let lines: [Vec<&str>; 2] = [0, 1].map(|of: usize| self.texts[of].lines().collect());
         let order = way.order([lines[0].len(), lines[1].len()]);
         let mixed = order.iter().map(|(of, line)| format!("{}\n", lines[*of][line - 1])).collect();
-        let tape = |text: String| subject.tape(&with_text(input, text)).map_err(|error| error.to_string());
+        let tape = |text: String| subject.tape(&input.with_bytes(text.into_bytes())).map_err(|error| error.to_string());
         let mixed = events(&tape(mixed)?);
         let place = |line: u64| usize::try_from(line).ok().and_then(|line| order.get(line.checked_sub(1)?)).map(|(_, line)| *line as u64);
         for (id, text) in self.ids.iter().zip(&self.texts) {
@@ -173,15 +173,4 @@ fn fact(event: &Event, places: &BTreeMap<u64, usize>, line: impl Fn(u64) -> Opti
         origin.insert("line".to_owned(), own.into());
     }
     fact
-}
-
-fn with_text(input: &Session, text: String) -> Session {
-    Session {
-        name: input.name.clone(),
-        path: input.path.clone(),
-        bytes: text.into_bytes(),
-        context: input.context.clone(),
-        form: input.form,
-        is_exported_by_opener: input.is_exported_by_opener,
-    }
 }

@@ -111,14 +111,7 @@ fn renamed(session: &ConvertedSession, to: &str, from: &str) -> Option<Session> 
     if is_name || distinct(&text) != distinct(str::from_utf8(&input.bytes).ok()?) {
         return None;
     }
-    Some(Session {
-        name: input.name.clone(),
-        path: input.path.clone(),
-        bytes: text.into_bytes(),
-        context: input.context.clone(),
-        form: input.form,
-        is_exported_by_opener: input.is_exported_by_opener,
-    })
+    Some(input.with_bytes(text.into_bytes()))
 }
 
 /// What the tape of the changed session has more or less of.

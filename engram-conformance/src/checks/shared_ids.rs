@@ -17,7 +17,7 @@ use crate::tape::{Event, events};
 const MAX_BYTES: usize = 1 << 20;
 /// Decides which records get the id of an earlier one.
 const SEED: u64 = 61;
-/// How many records of a session get the id of an earlier one, one at a time, except in a full run.
+/// How many records of each session are tried, one at a time, with the id of an earlier record. A full run tries all.
 const ALONE: usize = 3;
 /// Shorter ids occur in other places too.
 const LEAST_ID: usize = 4;
@@ -116,14 +116,7 @@ fn with_one_id(session: &ConvertedSession, from: &[&str], to: &str) -> Session {
         text.push_str(if n == 0 { "" } else { "\"" });
         text.push_str(if from.contains(part) { &to } else { part });
     }
-    Session {
-        name: input.name.clone(),
-        path: input.path.clone(),
-        bytes: text.into_bytes(),
-        context: input.context.clone(),
-        form: input.form,
-        is_exported_by_opener: input.is_exported_by_opener,
-    }
+    input.with_bytes(text.into_bytes())
 }
 
 /// The events whose content the changed tape does not have. Records with one id and the same content are one record, so content

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use engram_core::keys::hash64;
 
+use crate::converted_session::ConvertedSession;
 use crate::subject::Subject;
 use crate::tape::Event;
-use crate::{converted_session::ConvertedSession, session::Session};
 
 /// Where lines are written again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,14 +38,7 @@ impl Way {
 /// What changes on the tape if these lines (from 0, ascending) are written again. `None` if nothing does.
 pub fn changed_session(subject: &Subject<'_>, session: &ConvertedSession, lines: &[usize], way: Way) -> Option<String> {
     let input = &session.input;
-    let again = Session {
-        name: input.name.clone(),
-        path: input.path.clone(),
-        bytes: with_lines_again(&input.bytes, lines, way),
-        context: input.context.clone(),
-        form: input.form,
-        is_exported_by_opener: input.is_exported_by_opener,
-    };
+    let again = input.with_bytes(with_lines_again(&input.bytes, lines, way));
     match subject.tape(&again) {
         Ok(tape) => first_difference(&session.tape, &tape),
         Err(error) => Some(error.to_string()),
