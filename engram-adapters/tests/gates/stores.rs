@@ -33,6 +33,9 @@ const NAMED_ROWS: &[(&str, &str)] = &[
 ];
 /// Tables that are empty in a store without conversations. Nothing else in the store shows whether it had any.
 const MAY_BE_EMPTY: &[&str] = &["cursorDiskKV", "ItemTable"];
+/// The hexadecimal digits of `"latestRootBlobId":""` in the record of a chat. Beside it an empty table of blobs is that of a new chat; that a
+/// chat has been there shows only in the run store beside it.
+const NO_ROOT: &str = "226c6174657374526f6f74426c6f624964223a2222";
 /// The most rows of one table that are deleted, evenly spread.
 const ROWS: usize = 3;
 
@@ -138,7 +141,9 @@ fn losses_of(database: &Path, table: &str) -> Vec<Loss> {
     let renamed =
         |column: String| Loss { sql: format!("ALTER TABLE \"{table}\" RENAME COLUMN \"{column}\" TO \"other\";"), name: Some(column) };
     let mut losses: Vec<Loss> = columns.into_iter().map(renamed).collect();
-    if !MAY_BE_EMPTY.contains(&table) {
+    let has_no_root =
+        || !strings(database, &format!("SELECT 'chat' FROM meta WHERE instr(lower(CAST(value AS TEXT)), '{NO_ROOT}')")).is_empty();
+    if !MAY_BE_EMPTY.contains(&table) && (table != "blobs" || !has_no_root()) {
         losses.push(Loss { sql: format!("DELETE FROM \"{table}\";"), name: None });
     }
     for (_, condition) in NAMED_ROWS.iter().filter(|(named, _)| *named == table) {
@@ -214,6 +219,33 @@ fn a_store_that_lost_something_says_so() {
     let found: Vec<String> = databases().iter().flat_map(|database| findings(&Registry::builtin(), database, &mut tried)).collect();
     report::assert_none("stores", &found);
     assert!(tried > 200, "{tried}");
+}
+
+#[test]
+fn a_chat_without_its_blobs_says_so_if_its_run_store_names_one() {
+    let chat = |path: &PathBuf| file_name(path) == "store.db" && path.components().any(|part| part.as_os_str() == "sdk-agent-store");
+    let is_named = |case: &PathBuf| files(case).iter().any(|path| file_name(path) == "index.db") && files(case).iter().any(chat);
+    let cases: Vec<PathBuf> = fixture_cases().into_iter().map(|case| case.folder).filter(is_named).collect();
+    assert!(cases.len() > 2, "{cases:?}");
+    for case in cases {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for file in files(&case) {
+            let target = folder.path().join(file.strip_prefix(&case).expect("a file of the case"));
+            fs::create_dir_all(target.parent().expect("a folder")).expect("a folder is made");
+            fs::copy(file, target).expect("a copy");
+        }
+        for policy in [Policy::Permissive, Policy::Strict] {
+            let whole = Seen::in_folder(&Registry::builtin(), folder.path(), policy);
+            assert!(whole.words.keys().all(|word| !word.contains("blob")), "{}: {:?}", case.display(), whole.words);
+        }
+        for path in files(folder.path()).iter().filter(|path| chat(path)) {
+            Connection::open(path).and_then(|writer| writer.execute_batch("DELETE FROM blobs;")).expect("the blobs are deleted");
+        }
+        for policy in [Policy::Permissive, Policy::Strict] {
+            let now = Seen::in_folder(&Registry::builtin(), folder.path(), policy);
+            assert!(!now.words.is_empty(), "{}, {}", case.display(), policy.as_str());
+        }
+    }
 }
 
 /// A store that names nothing that it lost.
