@@ -1,4 +1,4 @@
-//! Memory of large records: at most one and a half times the largest record, and 64 MiB.
+//! The memory of a run stays below one and a half times its largest record plus 64 MiB.
 #![cfg(target_os = "linux")]
 
 use std::io::Read;

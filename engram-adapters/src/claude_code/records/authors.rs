@@ -100,7 +100,7 @@ pub(super) fn is_interrupt(line: &Line<'_>, (text, is_block): (Text<'_>, bool)) 
     is_block && text.starts_with("[Request interrupted") && is_unstated(line) && INTERRUPTS.iter().any(|interrupt| text.eq_str(interrupt))
 }
 
-/// True if the text is the summary of a compaction. An unmarked one begins a conversation.
+/// True if the text is the summary of a compaction. A summary that no field marks is the first line of its conversation.
 pub(super) fn is_summary(line: &Line<'_>, text: Text<'_>) -> bool {
     let may_be_unmarked = || line.parent_uuid().and_then(Value::text).is_none() && summaries_may_be_unmarked(raw_str(line.version()));
     is_true(line.is_compact_summary()) || (text.starts_with(COMPACTED) && is_unstated(line) && may_be_unmarked())

@@ -8,7 +8,7 @@ use crate::opencode::revisions::Dialect;
 /// The longest line that `read` does not cut, in UTF-16 code units (0.1.174 to 1.18.34).
 const MAX_LINE_UTF16: usize = 2000;
 
-/// The highest number that is taken for one of a line. Sums of it and a number of lines cannot overflow.
+/// The highest line number that is accepted. Adding a number of lines to it cannot overflow.
 const LAST_LINE: u64 = 1 << 40;
 
 /// What `read` puts at the end of a cut line; the second since 1.14.34.

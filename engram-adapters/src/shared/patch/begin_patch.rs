@@ -58,7 +58,8 @@ pub fn begin_patch(text: &str) -> Option<Vec<FilePatch<'_>>> {
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// The number of lines before the last one of a patch. Only that line may be indented: an indented one before it is text of a file.
+/// The number of lines before the end mark of a patch. The last line may be indented and still be the end mark; an earlier indented line is
+/// text of a file.
 fn end_of_patch(lines: &[&str]) -> Option<usize> {
     lines.iter().position(|line| line.starts_with(END)).or_else(|| lines.iter().rposition(|line| line.trim() == END))
 }
