@@ -1,8 +1,8 @@
 //! Throughput of conversion, compared with skipping and hashing the same bytes: one thread, one run.
 //!
-//! `ignore` parses each line, or the one document, with `serde_json` into `IgnoredAny`; `hash` is BLAKE3 over the bytes. The figure to watch
-//! is the ratio of `convert` to `ignore`, printed at the end. It is measured in alternating rounds, because the speed of a machine varies.
-//! The corpus has 256 MiB per harness; `ENGRAM_BENCH_MIB` sets another size.
+//! `ignore` parses each line, or the one document, with `serde_json` into `IgnoredAny`; `hash` is BLAKE3 over the bytes. The figure to
+//! watch is the ratio of `convert` to `ignore`, printed at the end. It is measured in alternating rounds, because the speed of a machine
+//! varies. The corpus has 256 MiB per harness; `ENGRAM_BENCH_MIB` sets another size.
 
 use std::time::Instant;
 

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-pub use crate::home_folder::{Base, HomeFolder, Surroundings, System};
+pub use crate::home_directory::{Base, HomeDirectory, Surroundings, System};
 use crate::registry::Registry;
 
-/// A folder where a harness may have sessions.
+/// A directory where a harness may have sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     /// The harness.
     pub harness: &'static str,
-    /// The folder. It need not exist.
+    /// The directory. It need not exist.
     pub path: PathBuf,
 }
 
-/// The folders of all registered harnesses, each once, in the order of the registry.
+/// The directories of all registered harnesses, each once, in the order of the registry.
 ///
 /// ```
 /// use engram_adapters::Registry;
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_uses_the_home_folder_and_the_xdg_folders() {
+    fn linux_uses_the_home_directory_and_the_xdg_directories() {
         let expected = [
             "claude-code /h/.claude",
             "claude-code /h/.config/claude",
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_home_folder_only_variables_count() {
+    fn without_a_home_directory_only_variables_count() {
         assert_eq!(found(System::Linux, &[("CODEX_HOME", "/x")]), ["codex /x"]);
         assert_eq!(found(System::Windows, &[]), [""; 0]);
     }

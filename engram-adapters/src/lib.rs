@@ -40,7 +40,7 @@ pub mod conformance;
 mod cursor;
 #[cfg(feature = "gemini")]
 mod gemini;
-mod home_folder;
+mod home_directory;
 pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
@@ -54,7 +54,7 @@ pub mod shared;
 pub mod tables;
 mod text_only;
 
-pub use registration::{AdapterForm, Registration, SidecarFn};
+pub use registration::{AdapterForm, Registration, SideInfoFn};
 pub use registry::Registry;
 pub use session_file::SessionFile;
 pub use session_form::{FormPlace, SessionForm};

@@ -9,14 +9,14 @@ use engram_core::head::Head;
 
 #[cfg(feature = "conformance")]
 use crate::certification::Certification;
-use crate::home_folder::HomeFolder;
+use crate::home_directory::HomeDirectory;
 use crate::open::store::Opener;
 use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
 use crate::shared::tool_table::ToolTable;
 
 /// Reads what the files around a session file state about it. Gets the file's path and head.
-pub type SidecarFn = fn(&Path, &Head<'_>) -> SideInfo;
+pub type SideInfoFn = fn(&Path, &Head<'_>) -> SideInfo;
 
 /// One of the two forms of the adapter contract.
 #[derive(Clone, Copy)]
@@ -33,9 +33,9 @@ pub enum AdapterForm {
 pub struct Registration {
     form: AdapterForm,
     tools: &'static ToolTable,
-    sidecar: SidecarFn,
+    side_info: SideInfoFn,
     opener: &'static Opener,
-    homes: &'static [HomeFolder],
+    homes: &'static [HomeDirectory],
     files: &'static [SessionFile],
     forms: &'static [SessionForm],
     #[cfg(feature = "conformance")]
@@ -60,7 +60,7 @@ impl Registration {
         Registration {
             form,
             tools: &ToolTable::EMPTY,
-            sidecar: |_, _| SideInfo::default(),
+            side_info: |_, _| SideInfo::default(),
             opener: &Opener::NOTHING,
             homes: &[],
             files: &[],
@@ -78,23 +78,24 @@ impl Registration {
 
     /// Adds a function that reads the files around a session file.
     #[must_use]
-    pub const fn with_sidecar(self, sidecar: SidecarFn) -> Registration {
-        Registration { sidecar, ..self }
+    pub const fn with_side_info(self, side_info: SideInfoFn) -> Registration {
+        Registration { side_info, ..self }
     }
 
-    /// Adds an opener for the harness's stores: databases, or folders that contain many sessions.
+    /// Adds an opener for the harness's stores: databases, or directories that contain many sessions.
     #[must_use]
     pub const fn with_store_opener(self, opener: &'static Opener) -> Registration {
         Registration { opener, ..self }
     }
 
-    /// Adds the folders where the harness keeps its sessions.
+    /// Adds the directories where the harness keeps its sessions.
     #[must_use]
-    pub const fn with_homes(self, homes: &'static [HomeFolder]) -> Registration {
+    pub const fn with_homes(self, homes: &'static [HomeDirectory]) -> Registration {
         Registration { homes, ..self }
     }
 
-    /// Adds the files in which the harness keeps its sessions. Such a file that no adapter recognises is reported when a folder is searched.
+    /// Adds the files in which the harness keeps its sessions. Such a file that no adapter recognises is reported when a directory is
+    /// searched.
     #[must_use]
     pub const fn with_session_files(self, files: &'static [SessionFile]) -> Registration {
         Registration { files, ..self }
@@ -161,12 +162,12 @@ impl Registration {
     }
 
     /// What the files around the session file at `path` state about it.
-    pub fn sidecar(&self, path: &Path, head: &Head<'_>) -> SideInfo {
-        (self.sidecar)(path, head)
+    pub fn side_info(&self, path: &Path, head: &Head<'_>) -> SideInfo {
+        (self.side_info)(path, head)
     }
 
-    /// The folders where the harness keeps its sessions.
-    pub fn homes(&self) -> &'static [HomeFolder] {
+    /// The directories where the harness keeps its sessions.
+    pub fn homes(&self) -> &'static [HomeDirectory] {
         self.homes
     }
 

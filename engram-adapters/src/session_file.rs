@@ -1,5 +1,5 @@
-//! The files in which a harness keeps its sessions: a row of an adapter's table. A file of this place and name that no adapter recognises is
-//! damaged or of an unknown version, and not any other file.
+//! The files in which a harness keeps its sessions: a row of an adapter's table. A file of this place and name that no adapter recognises
+//! is damaged or of an unknown version, and not any other file.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ const COMPRESSED: [&str; 2] = [".zst", ".gz"];
 /// The lengths of the groups of a UUID.
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// The files of sessions below a folder.
+/// The files of sessions below a directory.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionFile {
-    /// The name of a folder above them.
-    pub folder: &'static str,
+    /// The name of a directory above them.
+    pub directory: &'static str,
     /// The most levels that it is above them.
     pub levels: usize,
     /// The beginning of their names. The rest of the name must be an id or a time; without a beginning, a UUID.
@@ -23,9 +23,9 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// The files with these names in a folder, or at most so many levels below it.
-    pub const fn new((folder, levels): (&'static str, usize), prefix: &'static str, ending: &'static str) -> SessionFile {
-        SessionFile { folder, levels, prefix, ending }
+    /// The files with these names in a directory, or at most so many levels below it.
+    pub const fn new((directory, levels): (&'static str, usize), prefix: &'static str, ending: &'static str) -> SessionFile {
+        SessionFile { directory, levels, prefix, ending }
     }
 
     /// True if a file at this path is one of these.
@@ -34,7 +34,7 @@ impl SessionFile {
         let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
         let Some(id) = name.strip_suffix(self.ending).and_then(|name| name.strip_prefix(self.prefix)) else { return false };
         let is_below =
-            || path.ancestors().skip(1).take(self.levels).any(|folder| folder.file_name().is_some_and(|name| name == self.folder));
+            || path.ancestors().skip(1).take(self.levels).any(|directory| directory.file_name().is_some_and(|name| name == self.directory));
         (if self.prefix.is_empty() { is_uuid(id) } else { is_id(id) }) && is_below()
     }
 }

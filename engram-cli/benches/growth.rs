@@ -1,5 +1,5 @@
-//! How processor time grows: each construct of a log is doubled, and the exponent is printed. `cargo bench -p engram-tape --bench growth [-- name]`.
-//! `ENGRAM_BIN` names another build of the command.
+//! How processor time grows: each construct of a log is doubled, and the exponent is printed. `cargo bench -p engram-tape --bench growth
+//! [-- name]`. `ENGRAM_BIN` names another build of the command.
 //!
 //! The command is measured, not the library, because some work is done between sessions. An exponent of 1.0 is linear, 2.0 quadratic.
 
@@ -19,7 +19,7 @@ struct Construct {
     name: &'static str,
     /// The smallest number.
     from: usize,
-    /// Writes input with this many into a folder.
+    /// Writes input with this many into a directory.
     write: fn(usize, &Path),
 }
 
@@ -62,9 +62,9 @@ fn measure(construct: &Construct) {
 
 /// The processor time of one run of the command over this many. None if so many exceed a limit.
 fn run(construct: &Construct, n: usize) -> Option<f64> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (input, out) = (folder.path().join("input"), folder.path().join("out"));
-    fs::create_dir(&input).expect("a folder in it");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, out) = (directory.path().join("input"), directory.path().join("out"));
+    fs::create_dir(&input).expect("a directory in it");
     (construct.write)(n, &input);
     let before = seconds_of_children();
     let built = || env!("CARGO_BIN_EXE_engram").into();

@@ -1,5 +1,5 @@
-//! What runs over many sessions cost: the first, one without a change, one after one session grew. `cargo bench -p engram-tape --bench reruns
-//! [-- SESSIONS]`. `ENGRAM_BIN` names another build of the command.
+//! What runs over many sessions cost: the first, one without a change, one after one session grew. `cargo bench -p engram-tape --bench
+//! reruns [-- SESSIONS]`. `ENGRAM_BIN` names another build of the command.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -23,12 +23,12 @@ struct Log {
 fn main() {
     let sessions = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(10_000);
     let logs: Vec<Log> = HARNESSES.into_iter().flat_map(logs_of).collect();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (input, out) = (folder.path().join("input"), folder.path().join("out"));
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, out) = (directory.path().join("input"), directory.path().join("out"));
     let (mut bytes, mut last) = (0, PathBuf::new());
     for (n, log) in logs.iter().cycle().take(sessions).enumerate() {
         let of = input.join(log.harness).join((n / 100).to_string());
-        fs::create_dir_all(&of).expect("a folder");
+        fs::create_dir_all(&of).expect("a directory");
         last = of.join(format!("{n}.jsonl"));
         let text = log.text.replace(&log.id, &format!("{n:08x}-0000-4000-8000-000000000000"));
         bytes += text.len();

@@ -72,8 +72,8 @@ pub enum Command {
     Ingest(Ingest),
     /// List sessions, and whether their tapes are up to date
     ///
-    /// Prints harness, start, project, title and size of each session. Reads logs, stores and tapes. Without a path, the homes of all harnesses are searched. Sessions whose tapes are up to date are
-    /// listed from the index of the tapes, without reading their logs.
+    /// Prints harness, start, project, title and size of each session. Reads logs, stores and tapes. Without a path, the homes of all
+    /// harnesses are searched. Sessions whose tapes are up to date are listed from the index of the tapes, without reading their logs.
     List(List),
     /// Identify the harness and version of a log
     Detect(Detect),
@@ -91,7 +91,7 @@ pub enum Command {
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
     /// A session counts once: of several inputs with its id, those are left out whose prompts another one has, with no fewer calls
-    /// (`--every-form` counts all). Events that repeat another session's history are not counted, and in a folder of tapes not the older
+    /// (`--every-form` counts all). Events that repeat another session's history are not counted, and in a directory of tapes not the older
     /// tapes of a session. Token counts mean the same for all harnesses and can be added.
     Stats(Stats),
     /// Show a session as a person reads it

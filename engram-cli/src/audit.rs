@@ -221,13 +221,13 @@ mod tests {
     use super::*;
 
     /// A copy of the one file with this ending in a fixture.
-    fn copy_of(fixture: &str, ending: &str, folder: &Path) -> PathBuf {
+    fn copy_of(fixture: &str, ending: &str, directory: &Path) -> PathBuf {
         let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(fixture).join("session")];
         while let Some(path) = open.pop() {
             if path.is_dir() {
                 open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
             } else if path.to_string_lossy().ends_with(ending) {
-                let copy = folder.join(format!("copy{ending}"));
+                let copy = directory.join(format!("copy{ending}"));
                 fs::copy(path, &copy).unwrap();
                 return copy;
             }
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn a_store_that_changes_is_audited_as_it_was_converted() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = copy_of("cursor/2026.09/store", ".db", folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let path = copy_of("cursor/2026.09/store", ".db", directory.path());
         let database = path.clone();
         let before = audited_while(&path, || {});
         let report = audited_while(&path, move || {
@@ -262,10 +262,10 @@ mod tests {
 
     #[test]
     fn a_log_that_is_replaced_is_audited_as_it_was_converted() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = copy_of("codex/0.169.0/main", ".jsonl", folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let path = copy_of("codex/0.169.0/main", ".jsonl", directory.path());
         let before = audited_while(&path, || {});
-        let (log, other) = (path.clone(), folder.path().join("other"));
+        let (log, other) = (path.clone(), directory.path().join("other"));
         let report = audited_while(&path, move || {
             let text = fs::read_to_string(&log).unwrap();
             fs::write(&other, text.lines().take(20).collect::<Vec<_>>().join("\n")).unwrap();

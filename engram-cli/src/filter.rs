@@ -18,8 +18,8 @@ pub struct Filter {
     /// Only sessions with activity at or before this time; a date counts to its end
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub until: Option<Timestamp>,
-    /// Only sessions that ran in this folder or below it, or in a folder of this name
-    #[arg(long, value_name = "FOLDER")]
+    /// Only sessions that ran in this directory or below it, or in a directory of this name
+    #[arg(long, value_name = "DIRECTORY")]
     pub project: Option<String>,
     /// Only sessions of this harness; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -44,30 +44,30 @@ impl Filter {
         self.harness.is_empty() || self.harness.iter().any(|wanted| wanted == harness)
     }
 
-    /// True for a session that is wanted. One that states no time or no folder is not, if the filter asks for it.
+    /// True for a session that is wanted. One that states no time or no directory is not, if the filter asks for it.
     pub fn wants(&self, session: &Overview) -> bool {
         let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
         let is_late = self.since.is_none_or(|since| time(&session.end).is_some_and(|end| end >= since));
         let is_early = self.until.is_none_or(|until| time(&session.start).is_some_and(|start| start <= until));
         let in_project = || match &self.project {
             None => true,
-            Some(wanted) => session.project.as_deref().is_some_and(|folder| is_in(folder, wanted)),
+            Some(wanted) => session.project.as_deref().is_some_and(|directory| is_in(directory, wanted)),
         };
         self.wants_harness(&session.harness) && is_late && is_early && in_project()
     }
 }
 
-/// True if a session's folder is the wanted one, is below it, or has its name. A log may be from another system.
-fn is_in(folder: &str, wanted: &str) -> bool {
+/// True if a session's directory is the wanted one, is below it, or has its name. A log may be from another system.
+fn is_in(directory: &str, wanted: &str) -> bool {
     let plain = |path: &str| path.replace('\\', "/").trim_end_matches('/').to_owned();
-    let folder = plain(folder);
-    let name = folder.rsplit('/').next().unwrap_or_default();
+    let directory = plain(directory);
+    let name = directory.rsplit('/').next().unwrap_or_default();
     if name == wanted {
         return true;
     }
     let absolute = std::path::absolute(Path::new(wanted)).map(|path| plain(&path.to_string_lossy())).unwrap_or_default();
     [plain(wanted), absolute].iter().any(|wanted| {
-        let below = folder.strip_prefix(wanted.as_str());
+        let below = directory.strip_prefix(wanted.as_str());
         wanted.contains('/') && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }
@@ -138,9 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_a_folder_or_the_name_of_one() {
-        let wants =
-            |folder: &str, wanted: &str| Filter { project: Some(wanted.to_owned()), ..Filter::default() }.wants(&session("", "", folder));
+    fn a_project_is_a_directory_or_the_name_of_one() {
+        let wants = |directory: &str, wanted: &str| {
+            Filter { project: Some(wanted.to_owned()), ..Filter::default() }.wants(&session("", "", directory))
+        };
         assert!(wants("/home/dev/proj", "/home/dev/proj/") && wants("/home/dev/proj/sub", "/home/dev") && wants("/home/dev/proj", "proj"));
         assert!(wants("C:\\dev\\proj", "proj") && wants("C:\\dev\\proj", "C:\\dev"));
         assert!(!wants("/home/dev/project", "/home/dev/proj") && !wants("/home/dev/proj/sub", "proj") && !wants("", "proj"));

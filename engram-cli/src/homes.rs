@@ -11,8 +11,8 @@ use crate::report::{Reporter, shown};
 
 /// The paths that a command is about: those that it names, else every home that is there.
 ///
-/// Prints which homes were looked at. One that is missing is no error. A search does not leave a folder by a link, but the homes belong to the
-/// person who runs the command: folders that they moved elsewhere and linked are searched too.
+/// Prints which homes were looked at. One that is missing is no error. A search does not leave a directory by a link, but the homes belong
+/// to the person who runs the command: directories that they moved elsewhere and linked are searched too.
 pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<PathBuf> {
     if !named.is_empty() {
         return named.to_vec();
@@ -26,20 +26,20 @@ pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<P
             report.note(&format!("{word:<11} {}", list.join(", ")));
         }
     }
-    there.into_iter().map(|home| home.path).flat_map(|home| iter::once(home.clone()).chain(linked_folders(&home))).collect()
+    there.into_iter().map(|home| home.path).flat_map(|home| iter::once(home.clone()).chain(linked_directories(&home))).collect()
 }
 
-/// How deep linked folders are looked for: `projects`, and the folders of projects in it.
+/// How deep linked directories are looked for: `projects`, and the directories of projects in it.
 const LINK_DEPTH: usize = 2;
 
-/// Links in a home that lead to folders.
-fn linked_folders(home: &Path) -> Vec<PathBuf> {
+/// Links in a home that lead to directories.
+fn linked_directories(home: &Path) -> Vec<PathBuf> {
     let entries = WalkDir::new(home).max_depth(LINK_DEPTH).sort_by_file_name().into_iter().filter_map(Result::ok);
     let links = entries.filter(|entry| entry.depth() > 0 && entry.path_is_symlink() && entry.path().is_dir());
     links.map(DirEntry::into_path).collect()
 }
 
-/// A path below the person's home folder begins with `~`.
+/// A path below the person's home directory begins with `~`.
 fn in_short(path: &Path) -> String {
     let home = env::var_os(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
     let below = home.as_deref().filter(|home| home.is_absolute()).and_then(|home| path.strip_prefix(home).ok());

@@ -33,7 +33,7 @@ impl SessionInput {
         }
     }
 
-    /// True if the caller named it; false if it was found in a folder.
+    /// True if the caller named it; false if it was found in a directory.
     pub fn is_named(&self) -> bool {
         match self {
             SessionInput::Stdin => true,
@@ -109,7 +109,7 @@ pub struct Inputs {
     pub skipped: Vec<SkippedSession>,
     /// Records of stores that no session has.
     pub lost: Vec<LostRecords>,
-    /// Links out of the searched folders. They are not followed.
+    /// Links out of the searched directories. They are not followed.
     pub links_out: Vec<PathBuf>,
     /// Other forms of sessions.
     pub other_forms: Vec<OtherForm>,

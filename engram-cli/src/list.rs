@@ -141,7 +141,7 @@ fn collect(
 }
 
 impl Item {
-    /// True for a file in a searched folder: it need not be a session.
+    /// True for a file in a searched directory: it need not be a session.
     fn is_found(&self) -> bool {
         matches!(self, Item::Session(input, _) if !input.is_named())
     }

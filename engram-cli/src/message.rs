@@ -97,10 +97,10 @@ fn file_system(error: &AdapterError) -> String {
     let number = found.rsplit_once("(os error ").and_then(|(_, number)| number.trim_end_matches(')').parse().ok());
     let kind = number.map(|number| io::Error::from_raw_os_error(number).kind());
     match kind {
-        Some(ErrorKind::NotFound) => "no such file or folder".to_owned(),
+        Some(ErrorKind::NotFound) => "no such file or directory".to_owned(),
         Some(ErrorKind::PermissionDenied) => "permission denied; check who may read or write it".to_owned(),
-        Some(ErrorKind::NotADirectory) => "a part of this path is a file, not a folder".to_owned(),
-        Some(ErrorKind::IsADirectory) => "this is a folder, not a file".to_owned(),
+        Some(ErrorKind::NotADirectory) => "a part of this path is a file, not a directory".to_owned(),
+        Some(ErrorKind::IsADirectory) => "this is a directory, not a file".to_owned(),
         Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => "the disk is full".to_owned(),
         Some(ErrorKind::ReadOnlyFilesystem) => "the file system is read-only".to_owned(),
         _ => match error.expected.as_deref() {
@@ -121,9 +121,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_the_file_system_reports_is_in_plain_words() {
-        assert_eq!(io(2), "a.jsonl: no such file or folder");
+        assert_eq!(io(2), "a.jsonl: no such file or directory");
         assert!(io(13).starts_with("a.jsonl: permission denied;"));
-        assert_eq!(io(20), "a.jsonl: a part of this path is a file, not a folder");
+        assert_eq!(io(20), "a.jsonl: a part of this path is a file, not a directory");
         let own = AdapterError::new(ErrorCode::Io).found("the store has changed");
         assert_eq!(sentence(&own), "the store has changed");
     }

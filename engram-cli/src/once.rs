@@ -72,8 +72,8 @@ impl Once {
         repeated
     }
 
-    /// The order of inputs with as many prompts and calls: first the one that states most about them. Paths play no part, so the same input is
-    /// counted whether the logs are read or the tapes that were made of them.
+    /// The order of inputs with as many prompts and calls: first the one that states most about them. Paths play no part, so the same input
+    /// is counted whether the logs are read or the tapes that were made of them.
     fn rank(&self, index: usize) -> impl Ord {
         let counts = self.0[index].stats.counts();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));

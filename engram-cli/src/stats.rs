@@ -29,7 +29,7 @@ enum Item {
 }
 
 impl Item {
-    /// True for a file in a searched folder: it need not be a session.
+    /// True for a file in a searched directory: it need not be a session.
     fn is_found(&self) -> bool {
         matches!(self, Item::Session(input) if !input.is_named())
     }
@@ -90,11 +90,11 @@ fn items(paths: &[PathBuf], options: &SessionOptions, report: &Reporter) -> Vec<
     items
 }
 
-/// The tapes in a folder without those that newer ones of the same sources supersede. Their events are on both.
-fn current_tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
-    let index = Index::load(folder).unwrap_or_default();
-    let older: BTreeSet<PathBuf> = index.superseded().map(|tape| folder.join(tape)).collect();
-    tapes_in(folder).into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape))).collect()
+/// The tapes in a directory without those that newer ones of the same sources supersede. Their events are on both.
+fn current_tapes_in(directory: &Path) -> Vec<Result<PathBuf, AdapterError>> {
+    let index = Index::load(directory).unwrap_or_default();
+    let older: BTreeSet<PathBuf> = index.superseded().map(|tape| directory.join(tape)).collect();
+    tapes_in(directory).into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape))).collect()
 }
 
 /// The counts of one session; `None` for one that the filter leaves out.

@@ -13,7 +13,7 @@ const TAPE_ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 /// The beginning of every tape.
 pub const FIRST_BYTES: &[u8] = br#"{"seq":0,"t":""#;
 
-/// The tape at `path`, or the tapes in that folder, in the order of their names. A folder without tapes is an error, since
+/// The tape at `path`, or the tapes in that directory, in the order of their names. A directory without tapes is an error, since
 /// nothing would be read.
 pub fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     if !path.is_dir() {
@@ -27,19 +27,19 @@ pub fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     found
 }
 
-/// The tapes in a folder, in the order of their names.
-pub fn tapes_in(folder: &Path) -> Vec<Result<PathBuf, AdapterError>> {
-    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+/// The tapes in a directory, in the order of their names.
+pub fn tapes_in(directory: &Path) -> Vec<Result<PathBuf, AdapterError>> {
+    let entries = WalkDir::new(directory).sort_by_file_name().into_iter();
     entries
         .filter_map(|entry| match entry {
             Ok(entry) if entry.file_type().is_file() && has_tape_name(entry.path()) => Some(Ok(entry.into_path())),
             Ok(_) => None,
-            Err(error) => Some(Err(AdapterError::from(io::Error::from(error)).path(folder.to_string_lossy()))),
+            Err(error) => Some(Err(AdapterError::from(io::Error::from(error)).path(directory.to_string_lossy()))),
         })
         .collect()
 }
 
-/// The tapes that the paths name or, for a folder, that `tapes_of` finds there; and the paths that name none.
+/// The tapes that the paths name or, for a directory, that `tapes_of` finds there; and the paths that name none.
 pub fn tapes_among(
     paths: &[PathBuf],
     tapes_of: impl Fn(&Path) -> Vec<Result<PathBuf, AdapterError>>,

@@ -12,7 +12,7 @@ use crate::{gaps, scenario};
 /// Converts the sessions of a recording. One case for each form in which it contains its sessions; at least one case.
 pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>> {
     let mut forms: BTreeMap<Form, Vec<Session>> = BTreeMap::new();
-    let open_error = match subject.capabilities.open.sessions(&recording.folder) {
+    let open_error = match subject.capabilities.open.sessions(&recording.directory) {
         Ok(sessions) => {
             sessions.into_iter().for_each(|session| forms.entry(session.form).or_default().push(session));
             None

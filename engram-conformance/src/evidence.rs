@@ -65,7 +65,7 @@ impl Evidence {
         revision.kinds.extend(session.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
         let of_session = case.gaps.iter().filter(|gap| !is_of_other_revision(subject, case, &schema, gap));
         revision.gaps.extend(of_session.map(|gap| (*gap, name.clone())));
-        // A newer release may have continued the session: the version in the log counts, not the folder's.
+        // A newer release may have continued the session: the version in the log counts, not the directory's.
         let logged = start.0.pointer("/harness/version").and_then(Value::as_str).unwrap_or_default();
         revision.versions.insert(if logged.is_empty() { case.recording.version.clone() } else { logged.to_owned() });
         let claims = subject.descriptor.matrix.schema(&schema).and_then(|revision| serde_json::to_value(revision.coverage).ok());

@@ -8,14 +8,14 @@ use serde_json::Value;
 /// One scenario recorded with one harness version.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// The harness family: the name of the first folder.
+    /// The harness family: the name of the first directory.
     pub harness: String,
-    /// The harness version: the name of the second folder.
+    /// The harness version: the name of the second directory.
     pub version: String,
-    /// The scenario: the name of the third folder.
+    /// The scenario: the name of the third directory.
     pub scenario: String,
-    /// The folder of the recording.
-    pub folder: PathBuf,
+    /// The directory of the recording.
+    pub directory: PathBuf,
     /// The content of `truth.json`.
     pub truth: Value,
     /// The scenarios that it declares in `scenarios.tsv`; `None` if the tree declares none.

@@ -1,4 +1,4 @@
-//! Loads a tree of recordings: the folders, the ground truth, and the scenarios that each recording declares.
+//! Loads a tree of recordings: the directories, the ground truth, and the scenarios that each recording declares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,8 +16,8 @@ const SCENARIO_LIST: &str = "scenarios.tsv";
 
 /// Scenarios with this prefix are steps of one store that several versions used one after the other.
 const UPGRADE_PREFIX: &str = "upgrade";
-/// Folders with this prefix contain such steps in place of a version. The steps are called `<number>-<version>`.
-const UPGRADE_FOLDER_PREFIX: &str = "upgrade-";
+/// Directories with this prefix contain such steps in place of a version. The steps are called `<number>-<version>`.
+const UPGRADE_DIRECTORY_PREFIX: &str = "upgrade-";
 
 /// Why recordings cannot be used. Every error names the file.
 #[derive(Debug, thiserror::Error)]
@@ -54,14 +54,14 @@ pub enum RecordingsError {
 pub struct Recordings {
     /// Its root.
     pub root: PathBuf,
-    /// The recordings, sorted by folder.
+    /// The recordings, sorted by directory.
     pub all: Vec<Recording>,
     /// True if the tree declares its scenarios. Then it must prove every claim of the adapter.
     pub is_declared: bool,
 }
 
 impl Recordings {
-    /// Reads a tree of folders `<harness>/<version>/<scenario>/`. Skips folders whose name begins with `_` or `.`.
+    /// Reads a tree of directories `<harness>/<version>/<scenario>/`. Skips directories whose name begins with `_` or `.`.
     ///
     /// # Errors
     /// If there are no recordings, if one of them is incomplete, or if `scenarios.tsv` is wrong.
@@ -95,8 +95,10 @@ impl Recordings {
     /// # Errors
     /// If there are no recordings, or if one of them is incomplete.
     pub fn undeclared(root: &Path) -> Result<Recordings, RecordingsError> {
-        let folders: Vec<PathBuf> = folders(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
-        let all: Vec<Recording> = folders.par_iter().filter_map(|folder| recording(folder).transpose()).collect::<Result<_, _>>()?;
+        let directories: Vec<PathBuf> =
+            directories(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
+        let all: Vec<Recording> =
+            directories.par_iter().filter_map(|directory| recording(directory).transpose()).collect::<Result<_, _>>()?;
         if all.is_empty() {
             return Err(RecordingsError::Empty(root.to_owned()));
         }
@@ -168,28 +170,28 @@ fn declared(path: &Path) -> Result<Option<BTreeMap<String, Declared>>, Recording
     Ok(Some(found))
 }
 
-/// Reads a folder as a recording; `None` if it has neither sessions nor ground truth.
-fn recording(folder: &Path) -> Result<Option<Recording>, RecordingsError> {
-    let (truth, session) = (folder.join("truth.json"), folder.join("session"));
+/// Reads a directory as a recording; `None` if it has neither sessions nor ground truth.
+fn recording(directory: &Path) -> Result<Option<Recording>, RecordingsError> {
+    let (truth, session) = (directory.join("truth.json"), directory.join("session"));
     let has_session = !files(&session).is_empty();
     match (truth.is_file(), has_session) {
         (false, false) => return Ok(None),
-        (false, true) => return Err(RecordingsError::NoTruth(folder.to_owned())),
-        (true, false) => return Err(RecordingsError::NoSession(folder.to_owned())),
+        (false, true) => return Err(RecordingsError::NoTruth(directory.to_owned())),
+        (true, false) => return Err(RecordingsError::NoSession(directory.to_owned())),
         (true, true) => {}
     }
-    if folder.join("recording.json").is_file() {
-        read_json(&folder.join("recording.json"))?;
+    if directory.join("recording.json").is_file() {
+        read_json(&directory.join("recording.json"))?;
     }
-    let mut names = folder.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let mut names = directory.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
     let mut name = || names.next().unwrap_or_default();
     let (mut scenario, mut version, harness) = (name(), name(), name());
-    if version.starts_with(UPGRADE_FOLDER_PREFIX)
+    if version.starts_with(UPGRADE_DIRECTORY_PREFIX)
         && let Some((_, step)) = scenario.split_once('-')
     {
         (scenario, version) = (version.clone(), step.to_owned());
     }
-    Ok(Some(Recording { harness, version, scenario, folder: folder.to_owned(), truth: read_json(&truth)?, declared: None }))
+    Ok(Some(Recording { harness, version, scenario, directory: directory.to_owned(), truth: read_json(&truth)?, declared: None }))
 }
 
 /// Reads a JSON file.
@@ -198,8 +200,8 @@ fn read_json(path: &Path) -> Result<Value, RecordingsError> {
     crate::tape::parse(&text).map_err(|error| RecordingsError::BrokenJson(path.to_owned(), error))
 }
 
-/// The subfolders that are not hidden, sorted by name.
-fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
+/// The subdirectories that are not hidden, sorted by name.
+fn directories(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
     let listing = fs::read_dir(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
     let is_hidden = |path: &Path| path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['_', '.']));
     let mut found: Vec<PathBuf> =
@@ -208,9 +210,9 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
     Ok(found)
 }
 
-/// Like [`folders`]; empty if the folder cannot be read.
+/// Like [`directories`]; empty if the directory cannot be read.
 fn below(path: &Path) -> Vec<PathBuf> {
-    folders(path).unwrap_or_default()
+    directories(path).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -219,8 +221,8 @@ mod tests {
 
     #[test]
     fn several_trees_are_read_as_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let trees: Vec<PathBuf> = ["one", "other"].iter().map(|name| folder.path().join(name)).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let trees: Vec<PathBuf> = ["one", "other"].iter().map(|name| directory.path().join(name)).collect();
         for tree in &trees {
             let recording = tree.join("tool/1.0/qa");
             fs::create_dir_all(recording.join("session")).unwrap();

@@ -185,7 +185,7 @@ fn is_killed(session: &ConvertedSession) -> bool {
 
 /// The words of the command lines that made the recording.
 fn command_lines(case: &Case<'_>) -> Vec<String> {
-    let text = fs::read_to_string(case.recording.folder.join("recording.json")).unwrap_or_default();
+    let text = fs::read_to_string(case.recording.directory.join("recording.json")).unwrap_or_default();
     let described: Value = serde_json::from_str(&text).unwrap_or_default();
     let lines = described["argv"].as_array().into_iter().flatten();
     lines.flat_map(|line| line.as_array().into_iter().flatten()).filter_map(Value::as_str).map(str::to_owned).collect()

@@ -50,7 +50,7 @@ impl Session {
 
 /// Opens the sessions of a recording.
 pub trait Open: Sync {
-    /// Every session of the recording in this folder. Its subfolder `session/` has the files as the harness wrote them.
+    /// Every session of the recording in this directory. Its subdirectory `session/` has the files as the harness wrote them.
     ///
     /// # Errors
     /// A sentence that names the file.
@@ -63,11 +63,11 @@ pub struct Files;
 
 impl Open for Files {
     fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
-        let (folder, mut sessions) = (recording.join("session"), Vec::new());
-        for path in files(&folder) {
+        let (directory, mut sessions) = (recording.join("session"), Vec::new());
+        for path in files(&directory) {
             let bytes = read_decompressed(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             if !bytes.is_empty() {
-                let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                let name = path.strip_prefix(&directory).unwrap_or(&path).to_string_lossy().replace('\\', "/");
                 sessions.push(Session {
                     name,
                     path,
@@ -91,9 +91,9 @@ pub fn read_decompressed(path: &Path) -> io::Result<Vec<u8>> {
     if path.extension().is_some_and(|extension| extension == "zst") { zstd::decode_all(bytes.as_slice()) } else { Ok(bytes) }
 }
 
-/// Every file below a folder, hidden files too, sorted by path. Empty if the folder cannot be read.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+/// Every file below a directory, hidden files too, sorted by path. Empty if the directory cannot be read.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<PathBuf> = Vec::new();
     for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }

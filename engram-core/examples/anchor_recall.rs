@@ -30,12 +30,12 @@ fn main() -> io::Result<()> {
     let root = arguments.next().unwrap_or_else(|| ".".to_owned());
     let extension = arguments.next().unwrap_or_else(|| "rs".to_owned());
     let mut classes: [Class; CLASSES.len()] = Default::default();
-    let mut folders = vec![PathBuf::from(root)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
+    let mut directories = vec![PathBuf::from(root)];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory)? {
             let path = entry?.path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.extension().is_some_and(|ending| *ending == *extension) {
                 measure(&path, &mut classes);
             }

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 /// A path in a directory. If the directory is absolute, the result has no `.` and `..` of the path. An absolute path stays as it is, and so
 /// does any path if the directory is empty, which means one that no record states.
-pub fn full_path<'p>(folder: &str, path: &'p str) -> Cow<'p, str> {
-    if folder.is_empty() || is_absolute(path) {
+pub fn full_path<'p>(directory: &str, path: &'p str) -> Cow<'p, str> {
+    if directory.is_empty() || is_absolute(path) {
         return Cow::Borrowed(path);
     }
-    let separator = if folder.starts_with('/') || !folder.contains('\\') { '/' } else { '\\' };
-    let mut parts: Vec<&str> = folder.trim_end_matches(['/', separator]).split(separator).collect();
+    let separator = if directory.starts_with('/') || !directory.contains('\\') { '/' } else { '\\' };
+    let mut parts: Vec<&str> = directory.trim_end_matches(['/', separator]).split(separator).collect();
     for part in path.split(['/', separator]) {
         match part {
             "" | "." => {}
             // The parent of a root is the root.
-            ".." if is_absolute(folder) => parts.truncate(parts.len().saturating_sub(1).max(1)),
+            ".." if is_absolute(directory) => parts.truncate(parts.len().saturating_sub(1).max(1)),
             part => parts.push(part),
         }
     }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn paths_are_full_where_the_directory_is_stated() {
-        for (folder, path, full) in [
+        for (directory, path, full) in [
             ("/p", "src/a.py", "/p/src/a.py"),
             ("/p/", "./a", "/p/a"),
             ("/p", "../out/a", "/out/a"),
@@ -46,7 +46,7 @@ mod tests {
             ("C:\\p", "D:\\a", "D:\\a"),
             ("C:\\p", "C:/a", "C:/a"),
         ] {
-            assert_eq!(full_path(folder, path), full, "{folder} {path}");
+            assert_eq!(full_path(directory, path), full, "{directory} {path}");
         }
     }
 }

@@ -76,7 +76,7 @@ pub struct Overview {
     pub input_hash: String,
     /// The size of the input in bytes.
     pub input_bytes: u64,
-    /// The neighbouring files whose content is in the tape: paths from the artifact's folder.
+    /// The neighbouring files whose content is in the tape: paths from the artifact's directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
 }

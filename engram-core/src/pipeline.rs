@@ -67,9 +67,9 @@ pub struct Summary {
 
 /// Converts one artifact, and sends its events to `sink`.
 ///
-/// Takes one pass over the input, in linear time. Memory is bounded by the largest record ([`Limits::record_bytes`]), not by the size of the
-/// artifact, except for a few bytes per tool call. A document is one record, so it is completely in memory. The same input always gives the
-/// same events.
+/// Takes one pass over the input, in linear time. Memory is bounded by the largest record ([`Limits::record_bytes`]), not by the size of
+/// the artifact, except for a few bytes per tool call. A document is one record, so it is completely in memory. The same input always gives
+/// the same events.
 ///
 /// If this fails, the sink may have received part of a tape, without [`EventSink::finish`]. Discard it.
 ///

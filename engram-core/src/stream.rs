@@ -31,7 +31,7 @@ pub struct Evidence {
     pub framing: Framing,
 }
 
-/// The side files of a session. Their content is read only inside the folder of the session.
+/// The side files of a session. Their content is read only inside the directory of the session.
 pub trait SideFiles: Send + Sync {
     /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
     fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
@@ -43,12 +43,14 @@ pub trait SideFiles: Send + Sync {
         Vec::new()
     }
 
-    /// True if the log of this session has this text, as raw JSON; without a session, if any log does. For files that repeat what a log has.
+    /// True if the log of this session has this text, as raw JSON; without a session, if any log does. For files that repeat what a log
+    /// has.
     fn has_text(&self, _session_id: Option<&str>, _raw: &str) -> bool {
         false
     }
 
-    /// How many prompts of the session's logs are this text, as raw JSON; without a session, of all logs. For files that repeat what a log has.
+    /// How many prompts of the session's logs are this text, as raw JSON; without a session, of all logs. For files that repeat what a log
+    /// has.
     fn count_prompts(&self, _session_id: Option<&str>, _raw: &str) -> u32 {
         0
     }
@@ -176,8 +178,8 @@ pub trait Session {
 
     /// Converts a complete document. The session calls [`Emitter::begin`] before and [`Emitter::settle`] after each of its records.
     ///
-    /// If this fails because the document is truncated, the pipeline may call it again with the complete items only. Do not convert the same
-    /// item twice then.
+    /// If this fails because the document is truncated, the pipeline may call it again with the complete items only. Do not convert the
+    /// same item twice then.
     ///
     /// # Errors
     /// [`Fault`] if the document cannot be read.

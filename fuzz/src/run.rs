@@ -93,9 +93,9 @@ fn guarded(target: &mut dyn Target, input: &[u8]) -> Result<u64, String> {
     outcome
 }
 
-fn save(folder: &Path, target: &str, input: &[u8]) -> PathBuf {
-    let path = folder.join(format!("{target}-{:016x}", engram_core::keys::hash64(input)));
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, input));
+fn save(directory: &Path, target: &str, input: &[u8]) -> PathBuf {
+    let path = directory.join(format!("{target}-{:016x}", engram_core::keys::hash64(input)));
+    let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, input));
     written.unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
     path
 }

@@ -15,14 +15,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("fuzz/ is inside the repository").to_owned()
 }
 
-/// All files below a folder, sorted.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+/// All files below a directory, sorted.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
+            if path.is_dir() { directories.push(path) } else { found.push(path) }
         }
     }
     found.sort();

@@ -31,10 +31,10 @@ fn fixtures(harness: &str) -> Vec<String> {
     fixtures
 }
 
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_export = path.extension().is_some_and(|extension| extension == "json") && folder.ends_with("export");
+        let is_export = path.extension().is_some_and(|extension| extension == "json") && directory.ends_with("export");
         let is_artifact = is_export || path.extension().is_some_and(|extension| extension == "jsonl") && !path.ends_with("history.jsonl");
         if path.is_dir() {
             collect(&path, paths);

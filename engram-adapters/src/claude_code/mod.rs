@@ -9,7 +9,7 @@ use engram_core::emit::{Emitter, Fault, RecordHeader};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 
-use crate::home_folder::{Base, HomeFolder};
+use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
 use crate::shared::value::{StructuralIndex, Value, parse};
@@ -37,9 +37,9 @@ mod tests;
 mod tools;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[
-    HomeFolder::new(Base::Home, ".claude").unless_set("CLAUDE_CONFIG_DIR", ""),
-    HomeFolder::new(Base::XdgConfig, "claude").unless_set("CLAUDE_CONFIG_DIR", ""),
+const HOMES: &[HomeDirectory] = &[
+    HomeDirectory::new(Base::Home, ".claude").unless_set("CLAUDE_CONFIG_DIR", ""),
+    HomeDirectory::new(Base::XdgConfig, "claude").unless_set("CLAUDE_CONFIG_DIR", ""),
 ];
 
 /// The files of sessions and of sub-agents.
@@ -57,7 +57,7 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
-        .with_sidecar(source::sidecar::sidecar);
+        .with_side_info(source::side_info::side_info);
     #[cfg(feature = "sqlite")]
     let registration = registration.with_store_opener(&source::legacy_db::OPENER).with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]

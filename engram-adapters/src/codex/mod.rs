@@ -4,7 +4,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::home_folder::{Base, HomeFolder};
+use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
 
@@ -34,7 +34,7 @@ mod tests;
 mod tools;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
+const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
 
 /// The files of sessions. The TypeScript version wrote documents.
 const SESSION_FILES: &[SessionFile] = &[
@@ -51,7 +51,7 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
-        .with_sidecar(source::sidecar::sidecar);
+        .with_side_info(source::side_info::side_info);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

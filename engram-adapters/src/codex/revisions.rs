@@ -45,7 +45,8 @@ const STREAM: Coverage = Coverage {
     ..SNIPPETS
 };
 
-/// The claim for the events that `exec --json` prints up to 0.42: calls of other tools than commands, patches, searches and MCP are not printed.
+/// The claim for the events that `exec --json` prints up to 0.42: calls of other tools than commands, patches, searches and MCP are not
+/// printed.
 const EVENTS: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.not_printed"]),
     tool_result: Grade::Partial(&["call.not_printed"]),

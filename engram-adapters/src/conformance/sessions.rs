@@ -23,14 +23,14 @@ const NOT_SESSIONS: &[&str] = &[
     "/.project_root",
     "/custom-title.json",
 ];
-/// Folders with side files of sessions: outputs of tools and of servers, in any format.
-const SIDE_FOLDERS: &[&str] = &["tool-results"];
+/// Directories with side files of sessions: outputs of tools and of servers, in any format.
+const SIDE_DIRECTORIES: &[&str] = &["tool-results"];
 /// What SQLite adds to the name of a database for the files that it keeps beside it.
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
 const DATABASES: &[&str] = &[".db", ".vscdb"];
-/// The name of the folder with the harness's own exports of sessions.
-const EXPORT_FOLDER: &str = "export";
+/// The name of the directory with the harness's own exports of sessions.
+const EXPORT_DIRECTORY: &str = "export";
 
 /// The last component of a path.
 fn name_of(path: &Path) -> &str {
@@ -41,14 +41,14 @@ fn name_of(path: &Path) -> &str {
 pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
-        || path.ancestors().skip(1).any(|folder| SIDE_FOLDERS.contains(&name_of(folder)))
-        || path.parent().is_some_and(|folder| name_of(folder) == "stdout" && !is_stream(path))
+        || path.ancestors().skip(1).any(|directory| SIDE_DIRECTORIES.contains(&name_of(directory)))
+        || path.parent().is_some_and(|directory| name_of(directory) == "stdout" && !is_stream(path))
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
             .ancestors()
-            .filter(|folder| folder.parent().is_some_and(|parent| name_of(parent) == "session"))
-            .any(|folder| store_at_root(registry, folder).is_some())
+            .filter(|directory| directory.parent().is_some_and(|parent| name_of(parent) == "session"))
+            .any(|directory| store_at_root(registry, directory).is_some())
 }
 
 /// True for a file that SQLite keeps beside a database. It is part of the database.
@@ -68,7 +68,7 @@ fn is_stream(path: &Path) -> bool {
     text.split(|byte| *byte == b'\n').next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
 }
 
-/// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's folder.
+/// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's directory.
 pub fn is_printed(registry: &Registry, harness: &str, file: &str) -> bool {
     let mut adapters = registry.adapters().filter(|registration| registration.descriptor().harness_family == harness);
     file.starts_with("stdout/") && adapters.any(|registration| registration.certification().prints_sessions())
@@ -76,15 +76,16 @@ pub fn is_printed(registry: &Registry, harness: &str, file: &str) -> bool {
 
 /// Every session of a recording with the adapter that detects it, and the errors for the other files.
 pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(Session, &'static Registration)>, Vec<String>) {
-    let folder = recording.join("session");
-    let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&folder).into_iter().partition(|path| is_store(path));
+    let directory = recording.join("session");
+    let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&directory).into_iter().partition(|path| is_store(path));
     paths.extend(files(&recording.join("stdout")).into_iter().filter(|_| is_printed(registry, harness, "stdout/")));
     paths.retain(|path| !is_not_a_session(registry, path));
-    let mut roots: Vec<PathBuf> = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut roots: Vec<PathBuf> =
+        std::fs::read_dir(&directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
     roots.retain(|path| path.is_dir() && store_at_root(registry, path).is_some());
     roots.sort();
     let stores = stores.into_iter().filter(|store| !roots.iter().any(|root| store.starts_with(root)));
-    let shared = shared_folder(&paths).unwrap_or(folder);
+    let shared = shared_directory(&paths).unwrap_or(directory);
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for path in roots.iter().cloned().chain(stores) {
         match read_store(registry, &path) {
@@ -101,8 +102,8 @@ pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(S
     (found, errors)
 }
 
-/// The deepest folder that contains all paths.
-fn shared_folder(paths: &[PathBuf]) -> Option<PathBuf> {
+/// The deepest directory that contains all paths.
+fn shared_directory(paths: &[PathBuf]) -> Option<PathBuf> {
     let mut shared = paths.first()?.parent()?.to_owned();
     for path in paths {
         while !path.starts_with(&shared) {
@@ -118,12 +119,12 @@ fn read_file(registry: &Registry, recording: &Path, shared: &Path, path: &Path) 
     let mut input = Input::new(bytes.as_slice(), Limits::default());
     let head = input.head().map_err(|error| error.to_string())?;
     let (entry, _) = registry.detect(&head).map_err(|error| error.to_string())?;
-    let context = entry.sidecar(path, &head);
+    let context = entry.side_info(path, &head);
     let name = path.strip_prefix(shared).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let place = path.strip_prefix(recording).unwrap_or(path);
     let form = if place.starts_with("stdout") {
         Form::Streamed
-    } else if place.parent().is_some_and(|folder| name_of(folder) == EXPORT_FOLDER) {
+    } else if place.parent().is_some_and(|directory| name_of(directory) == EXPORT_DIRECTORY) {
         Form::Exported
     } else {
         Form::Stored

@@ -23,7 +23,8 @@ pub(super) fn check(record: &str, value: Value<'_>, out: &mut Emitter<'_>) -> Re
     out.check_members(record, value, Pointer::Root, &|_| None)
 }
 
-/// As [`check`], for a part of a record, or a record whose type has several forms: `chosen` is the case of its selector that begins with `@`.
+/// As [`check`], for a part of a record, or a record whose type has several forms: `chosen` is the case of its selector that begins with
+/// `@`.
 pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chosen: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
     out.check_members(record, value, at, &|_| Some(chosen))
 }

@@ -1,5 +1,5 @@
-//! The Cursor adapter. Each kind of artifact has a folder, with a table from record type to handler (`dispatch.rs`); `source` detects which
-//! one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share.
+//! The Cursor adapter. Each kind of artifact has a directory, with a table from record type to handler (`dispatch.rs`); `source` detects
+//! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share.
 
 #[cfg(feature = "conformance")]
 mod certification;
@@ -26,7 +26,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::home_folder::{Base, HomeFolder};
+use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
 use chat_store::ChatStore;
@@ -34,21 +34,21 @@ use hooks::HookLog;
 use ide::EditorConversation;
 use run_store::RunStoreSession;
 use sdk_messages::MessageStream;
-use source::{detect, form::Form, marks, sidecar};
+use source::{detect, form::Form, marks, side_info};
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[
-    HomeFolder::new(Base::Home, ".cursor"),
-    HomeFolder::new(Base::Nowhere, "").unless_set("CURSOR_DATA_DIR", ""),
-    HomeFolder::new(Base::XdgConfig, "cursor"),
-    HomeFolder::new(Base::XdgConfig, "Cursor/User/globalStorage"),
-    HomeFolder::new(Base::XdgConfig, "Cursor/User/workspaceStorage"),
-    HomeFolder::new(Base::ApplicationSupport, "Cursor/User/globalStorage"),
-    HomeFolder::new(Base::ApplicationSupport, "Cursor/User/workspaceStorage"),
-    HomeFolder::new(Base::AppData, "Cursor/User/globalStorage"),
-    HomeFolder::new(Base::AppData, "Cursor/User/workspaceStorage"),
+const HOMES: &[HomeDirectory] = &[
+    HomeDirectory::new(Base::Home, ".cursor"),
+    HomeDirectory::new(Base::Nowhere, "").unless_set("CURSOR_DATA_DIR", ""),
+    HomeDirectory::new(Base::XdgConfig, "cursor"),
+    HomeDirectory::new(Base::XdgConfig, "Cursor/User/globalStorage"),
+    HomeDirectory::new(Base::XdgConfig, "Cursor/User/workspaceStorage"),
+    HomeDirectory::new(Base::ApplicationSupport, "Cursor/User/globalStorage"),
+    HomeDirectory::new(Base::ApplicationSupport, "Cursor/User/workspaceStorage"),
+    HomeDirectory::new(Base::AppData, "Cursor/User/globalStorage"),
+    HomeDirectory::new(Base::AppData, "Cursor/User/workspaceStorage"),
 ];
 
 /// The files of transcripts. Sessions of the SDK are named by `agent-` and their id.
@@ -66,7 +66,7 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
-        .with_sidecar(sidecar::sidecar)
+        .with_side_info(side_info::side_info)
         .with_store_opener(&source::opener::OPENER)
         .with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]

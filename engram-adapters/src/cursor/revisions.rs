@@ -13,7 +13,7 @@ pub(super) const STREAM: &str = "stream-json";
 /// The command line's and the SDK's `store.db`, opened.
 pub(super) const CHAT: &str = "store-db";
 
-/// The SDK's run store, opened: `index.db`, or a folder of text files.
+/// The SDK's run store, opened: `index.db`, or a directory of text files.
 pub(super) const RUNS: &str = "run-store";
 
 /// The SDK's messages, as a program printed them.

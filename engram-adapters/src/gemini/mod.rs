@@ -5,7 +5,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::home_folder::{Base, HomeFolder};
+use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
 
@@ -27,7 +27,7 @@ mod tools;
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
+const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
 
 /// The files of sessions and, named by their id, of sub-agents.
 const SESSION_FILES: &[SessionFile] = &[
@@ -44,7 +44,7 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
-        .with_sidecar(source::sidecar::sidecar);
+        .with_side_info(source::side_info::side_info);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration

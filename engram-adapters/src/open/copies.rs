@@ -1,4 +1,5 @@
-//! Temporary copies of databases. They are deleted when they are dropped or when the run is interrupted; a later run deletes those of a killed one.
+//! Temporary copies of databases. They are deleted when they are dropped or when the run is interrupted; a later run deletes those of a
+//! killed one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,17 +12,17 @@ use tempfile::TempDir;
 
 /// How the names of all copies begin.
 const PREFIX: &str = "engram-copy-";
-/// A file in the folder of a copy. It is locked as long as the copy is in use.
+/// A file in the directory of a copy. It is locked as long as the copy is in use.
 const LOCK: &str = ".lock";
-/// A folder that was made just now may not have its lock yet.
+/// A directory that was made just now may not have its lock yet.
 const UNLOCKED_FOR: Duration = Duration::from_secs(600);
 
-/// The folders that contain copies now.
-static FOLDERS: Folders = Folders::new();
+/// The directories that contain copies now.
+static DIRECTORIES: Directories = Directories::new();
 
 /// Removes all copies of stores, for a run that ends early: nothing that was opened may be used any more.
 pub fn discard_copies() {
-    FOLDERS.discard();
+    DIRECTORIES.discard();
 }
 
 /// Removes the copies of runs that were killed: those that no process has locked.
@@ -29,75 +30,75 @@ pub fn discard_abandoned_copies() {
     discard_abandoned_in(&std::env::temp_dir());
 }
 
-fn discard_abandoned_in(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+fn discard_abandoned_in(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
         let is_copy = entry.file_name().to_string_lossy().starts_with(PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_copy && is_abandoned(&entry.path()) {
-            // Folders of other people cannot be removed.
+            // Directories of other people cannot be removed.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// True for a copy whose process has ended. The folder may be anybody's, so nothing but a regular file is opened in it.
-fn is_abandoned(folder: &Path) -> bool {
-    let lock = folder.join(LOCK);
+/// True for a copy whose process has ended. The directory may be anybody's, so nothing but a regular file is opened in it.
+fn is_abandoned(directory: &Path) -> bool {
+    let lock = directory.join(LOCK);
     if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        let age = folder.metadata().and_then(|found| found.modified()).map(|time| SystemTime::now().duration_since(time));
+        let age = directory.metadata().and_then(|found| found.modified()).map(|time| SystemTime::now().duration_since(time));
         return age.is_ok_and(|age| age.is_ok_and(|age| age > UNLOCKED_FOR));
     }
     File::options().write(true).open(lock).is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
-/// The temporary folder of one copy, which is gone when this is dropped.
+/// The temporary directory of one copy, which is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct CopyFolder {
-    /// Closed before the folder is removed.
+pub(super) struct CopyDirectory {
+    /// Closed before the directory is removed.
     _lock: File,
-    folder: TempDir,
-    among: &'static Folders,
+    directory: TempDir,
+    among: &'static Directories,
 }
 
-impl CopyFolder {
+impl CopyDirectory {
     /// A new one.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn new() -> io::Result<CopyFolder> {
-        FOLDERS.add()
+    pub fn new() -> io::Result<CopyDirectory> {
+        DIRECTORIES.add()
     }
 
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 }
 
-impl Drop for CopyFolder {
+impl Drop for CopyDirectory {
     fn drop(&mut self) {
-        self.among.paths().remove(self.folder.path());
+        self.among.paths().remove(self.directory.path());
     }
 }
 
 #[derive(Debug)]
-struct Folders(Mutex<BTreeSet<PathBuf>>);
+struct Directories(Mutex<BTreeSet<PathBuf>>);
 
-impl Folders {
+impl Directories {
     const fn new() -> Self {
-        Folders(Mutex::new(BTreeSet::new()))
+        Directories(Mutex::new(BTreeSet::new()))
     }
 
     fn paths(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A folder is made only while the list is locked, so that each is on it.
-    fn add(&'static self) -> io::Result<CopyFolder> {
+    /// A directory is made only while the list is locked, so that each is on it.
+    fn add(&'static self) -> io::Result<CopyDirectory> {
         let mut paths = self.paths();
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-        let lock = File::create_new(folder.path().join(LOCK))?;
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let lock = File::create_new(directory.path().join(LOCK))?;
         lock.lock()?;
-        paths.insert(folder.path().to_owned());
-        Ok(CopyFolder { _lock: lock, folder, among: self })
+        paths.insert(directory.path().to_owned());
+        Ok(CopyDirectory { _lock: lock, directory, among: self })
     }
 
     fn discard(&self) {
@@ -116,10 +117,10 @@ mod tests {
     fn copies_of_killed_runs_are_removed_and_those_in_use_are_not() {
         let temporary = tempfile::tempdir().unwrap();
         let make = |name: &str| {
-            let folder = temporary.path().join(name);
-            fs::create_dir(&folder).unwrap();
-            fs::write(folder.join("store.db"), "a copy").unwrap();
-            folder
+            let directory = temporary.path().join(name);
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join("store.db"), "a copy").unwrap();
+            directory
         };
         let [used, abandoned, new, other] = ["engram-copy-1", "engram-copy-2", "engram-copy-3", "other"].map(make);
         let lock = File::create(used.join(LOCK)).unwrap();
@@ -127,7 +128,7 @@ mod tests {
         File::create(abandoned.join(LOCK)).unwrap();
         File::create(other.join(LOCK)).unwrap();
         discard_abandoned_in(temporary.path());
-        assert_eq!([&used, &abandoned, &new, &other].map(|folder| folder.exists()), [true, false, true, true]);
+        assert_eq!([&used, &abandoned, &new, &other].map(|directory| directory.exists()), [true, false, true, true]);
         drop(lock);
         discard_abandoned_in(temporary.path());
         assert!(!used.exists());
@@ -135,9 +136,9 @@ mod tests {
 
     #[test]
     fn copies_are_gone_when_they_are_dropped_or_discarded() {
-        static OWN: Folders = Folders::new();
+        static OWN: Directories = Directories::new();
         let [dropped, discarded] = [OWN.add().unwrap(), OWN.add().unwrap()];
-        let paths = [&dropped, &discarded].map(|folder| folder.path().to_owned());
+        let paths = [&dropped, &discarded].map(|directory| directory.path().to_owned());
         fs::write(discarded.path().join("store.db"), "a copy").unwrap();
         drop(dropped);
         assert_eq!(paths.each_ref().map(|path| path.exists()), [false, true]);

@@ -11,7 +11,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
-use super::copies::CopyFolder;
+use super::copies::CopyDirectory;
 use super::database_header::is_database;
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
@@ -32,7 +32,7 @@ pub struct Store {
     connection: Connection,
     limits: Limits,
     in_place: Option<InPlace>,
-    _copy: Option<CopyFolder>,
+    _copy: Option<CopyDirectory>,
 }
 
 /// A database that is read in place, and its state when it was opened.

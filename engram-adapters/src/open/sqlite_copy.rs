@@ -14,7 +14,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
-use super::copies::CopyFolder;
+use super::copies::CopyDirectory;
 
 /// The file name of the database in a copy.
 pub(super) const COPY_NAME: &str = "store.db";
@@ -71,11 +71,11 @@ impl State {
     }
 }
 
-/// Copies the database to a temporary folder, as it was at one moment.
+/// Copies the database to a temporary directory, as it was at one moment.
 ///
 /// # Errors
 /// `io` if it does not stop changing, or cannot be read.
-pub(super) fn copy(path: &Path) -> Result<CopyFolder, AdapterError> {
+pub(super) fn copy(path: &Path) -> Result<CopyDirectory, AdapterError> {
     for pause in PAUSES {
         let before = State::of(path);
         // A read transaction is exact, and writes nothing unless the database uses a log.
@@ -95,27 +95,27 @@ pub(super) fn copy(path: &Path) -> Result<CopyFolder, AdapterError> {
 }
 
 /// Copies the database in one read transaction. `None` if a writer has locked it, or it must be rolled back first.
-fn copy_in_transaction(path: &Path) -> Result<Option<CopyFolder>, AdapterError> {
-    let folder = CopyFolder::new()?;
+fn copy_in_transaction(path: &Path) -> Result<Option<CopyDirectory>, AdapterError> {
+    let directory = CopyDirectory::new()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copied = Connection::open_with_flags(path, flags).and_then(|source| {
-        let mut target = Connection::open(folder.path().join(COPY_NAME))?;
+        let mut target = Connection::open(directory.path().join(COPY_NAME))?;
         Backup::new(&source, &mut target)?.step(-1)
     });
-    Ok(matches!(copied, Ok(rusqlite::backup::StepResult::Done)).then_some(folder))
+    Ok(matches!(copied, Ok(rusqlite::backup::StepResult::Done)).then_some(directory))
 }
 
 /// Copies the bytes of the database and of the files beside it.
-fn copy_files(path: &Path) -> io::Result<CopyFolder> {
-    let folder = CopyFolder::new()?;
-    let target = folder.path().join(COPY_NAME);
+fn copy_files(path: &Path) -> io::Result<CopyDirectory> {
+    let directory = CopyDirectory::new()?;
+    let target = directory.path().join(COPY_NAME);
     copy_bytes(path, &target)?;
     for (from, to) in [(log(path), log(&target)), (journal(path), journal(&target))] {
         if is_filled(&from) {
             copy_bytes(&from, &to)?;
         }
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Copies the content alone: a copy of a read-only file must be writable, for SQLite to roll it back or to index its log.

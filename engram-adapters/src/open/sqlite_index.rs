@@ -62,8 +62,8 @@ mod tests {
             ("CREATE INDEX second ON note (text, author)", true),
             ("CREATE INDEX other ON note (author COLLATE NOCASE)", true),
         ] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("store.db");
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("store.db");
             let schema = "CREATE TABLE note (id TEXT PRIMARY KEY, author TEXT, text TEXT); INSERT INTO note VALUES ('1', 'a', 'first');";
             Connection::open(&path).unwrap().execute_batch(&format!("{schema} {index}")).unwrap();
             File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
@@ -78,7 +78,7 @@ mod tests {
             assert!(indexed.connection().execute_batch("DELETE FROM note").is_err(), "a copy is read-only, too");
             assert_eq!(fs::read(&path).unwrap(), before);
             assert!(indexed.verify_unchanged().is_ok());
-            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         }
     }
 }

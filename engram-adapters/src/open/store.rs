@@ -15,7 +15,7 @@ pub use super::database::Opened;
 pub struct StoredSession {
     /// Its id in the store. It may contain any characters.
     pub id: String,
-    /// The file or folder that it is read from.
+    /// The file or directory that it is read from.
     pub path: PathBuf,
 }
 
@@ -31,7 +31,7 @@ pub struct SkippedSession {
 /// Records of a store that no session has, or that lack the records that belong to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRecords {
-    /// The file or folder that contains them.
+    /// The file or directory that contains them.
     pub path: PathBuf,
     /// The table or file of the store that they are in.
     pub table: String,
@@ -88,8 +88,8 @@ pub trait Store: Send + Sync {
     /// `io`, `malformed_record` or `limit_exceeded`, with the path.
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError>;
 
-    /// Fails if the store has changed since it was opened: what was exported may be of two states. Called after each export. A database asks
-    /// [`sqlite::Store::verify_unchanged`](super::sqlite::Store::verify_unchanged); files have no state that they share.
+    /// Fails if the store has changed since it was opened: what was exported may be of two states. Called after each export. A database
+    /// asks [`sqlite::Store::verify_unchanged`](super::sqlite::Store::verify_unchanged); files have no state that they share.
     ///
     /// # Errors
     /// `io`, with the path.
@@ -101,15 +101,17 @@ pub type OpenedStore = Opened<Box<dyn Store>>;
 
 /// Opens the stores of one harness.
 pub struct Opener {
-    /// True if a folder is the root of such a store.
+    /// True if a directory is the root of such a store.
     pub is_root: fn(&Path) -> bool,
-    /// True for the name of a file or folder in a root that belongs to the store.
+    /// True for the name of a file or directory in a root that belongs to the store.
     pub is_inside: fn(&str) -> bool,
-    /// Opens the root folder of a store.
+    /// Opens the root directory of a store.
     pub open_root: fn(&Path, Limits) -> OpenedStore,
-    /// True for a database with tables of such a store, even if some are missing ([`StoreTables::are_in`](super::tables::StoreTables::are_in)).
+    /// True for a database with tables of such a store, even if some are missing
+    /// ([`StoreTables::are_in`](super::tables::StoreTables::are_in)).
     pub has_tables: fn(&DatabaseFile<'_>) -> bool,
-    /// Opens such a database; `None` if it is empty or contains nothing of the harness. If it lacks what its sessions need, that is an error.
+    /// Opens such a database; `None` if it is empty or contains nothing of the harness. If it lacks what its sessions need, that is an
+    /// error.
     pub open_database: fn(DatabaseFile<'_>) -> OpenedStore,
     /// Files elsewhere that the sessions of the store at this path are read with. A change of one of them may change a tape.
     pub read_with: fn(&Path) -> Vec<PathBuf>,

@@ -4,7 +4,7 @@ use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapt
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
 
-use crate::home_folder::{Base, HomeFolder};
+use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 
 #[cfg(feature = "conformance")]
@@ -24,7 +24,7 @@ mod tools;
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeFolder] = &[HomeFolder::new(Base::XdgData, "opencode")];
+const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "opencode")];
 
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
@@ -33,7 +33,7 @@ const fn registration() -> Registration {
     let registration = Registration::new(&OpenCode)
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
-        .with_sidecar(source::sidecar::sidecar)
+        .with_side_info(source::side_info::side_info)
         .with_store_opener(&source::store::OPENER)
         .with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]

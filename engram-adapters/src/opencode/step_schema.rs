@@ -133,7 +133,7 @@ view! {
         encoding: "encoding" String,
         /// Betas, `read` of a page: its first line.
         offset: "offset" Number,
-        /// Betas, `read` of a folder.
+        /// Betas, `read` of a directory.
         entries: "entries" Array,
         /// Betas, `write`.
         existed: "existed" Bool,

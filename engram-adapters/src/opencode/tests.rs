@@ -88,7 +88,7 @@ fn a_prompt_of_a_continued_child_session_names_its_call() {
         task("prt_t1", "call_1", "go on") + &task("prt_t2", "call_2", "go on") + &task("prt_t3", "call_3", "more"),
         prompt(1010, "go on") + &prompt(1020, "go on") + &prompt(1030, "not from a call") + &prompt(1040, "more"),
     ];
-    let (_folder, path) = database(&sql.concat());
+    let (_directory, path) = database(&sql.concat());
     let tape = tape_of(open(&path).as_ref(), "ses_2", Policy::Strict).unwrap();
     let facts = |event: &Value| event["parent_call_id"].as_str().or(event["text"].as_str()).map(str::to_owned);
     let stated: Vec<String> = tape.iter().filter_map(facts).collect();
@@ -97,8 +97,8 @@ fn a_prompt_of_a_continued_child_session_names_its_call() {
 
 /// A database with one session of two messages, changed by `sql`.
 fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     let connection = Connection::open(&path).unwrap();
     let schema = "
         CREATE TABLE session (id text, parent_id text, directory text, title text, version text, time_created integer, time_updated integer);
@@ -113,12 +113,12 @@ fn database(sql: &str) -> (tempfile::TempDir, PathBuf) {
         INSERT INTO part VALUES ('prt_2', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"the answer\"}');";
     connection.execute_batch(schema).unwrap();
     connection.execute_batch(sql).unwrap();
-    (folder, path)
+    (directory, path)
 }
 
 /// The number of malformed and unrecognized records, and the error of strict policy.
 fn faults(sql: &str) -> (u64, Option<ErrorCode>) {
-    let (_folder, path) = database(sql);
+    let (_directory, path) = database(sql);
     let store = open(&path);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
     let texts: Vec<&str> = tape.iter().filter(|event| event["k"] != "meta").filter_map(|event| event["text"].as_str()).collect();
@@ -149,7 +149,7 @@ fn a_part_without_its_message_is_malformed() {
 
 #[test]
 fn messages_and_parts_of_a_deleted_session_are_reported() {
-    let (_folder, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
+    let (_directory, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
     let store = open(&path);
     assert_eq!(store.sessions().len(), 1);
     let lost: Vec<(&str, u64)> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
@@ -163,7 +163,8 @@ fn rows_without_ids_are_converted_or_reported() {
     let sql = "INSERT INTO message VALUES (NULL, 'ses_1', 1003, '{\"role\":\"user\"}');
                INSERT INTO part VALUES ('prt_3', NULL, 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}');";
     assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the missing message, and its text");
-    let (_folder, path) = database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
+    let (_directory, path) =
+        database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
     let store = open(&path);
     let lost: Vec<(&str, u64)> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
     assert_eq!((store.sessions().len(), lost), (1, vec![("part", 1), ("session", 1)]));
@@ -171,7 +172,7 @@ fn rows_without_ids_are_converted_or_reported() {
 
 #[test]
 fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
-    let (_folder, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
+    let (_directory, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
     let store = open(&path);
     assert_eq!((store.sessions().len(), store.skipped().len()), (1, 1));
     assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()[1]["title"], "Later");
@@ -179,10 +180,10 @@ fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
 
 #[test]
 fn an_id_is_never_used_as_a_path() {
-    let (_folder, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
+    let (_directory, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
     assert_eq!(open(&path).sessions()[0].id, "../../x");
-    let folder = tempfile::tempdir().unwrap();
-    let storage = folder.path().join("storage");
+    let directory = tempfile::tempdir().unwrap();
+    let storage = directory.path().join("storage");
     for (name, content) in [
         ("session/p/ses_1.json", r#"{"id":"../../x","version":"1.0.98","parentID":"../../x","time":{"created":1,"updated":2}}"#),
         ("message/ses_1/msg_1.json", r#"{"id":"../../y","sessionID":"ses_1","role":"user","time":{"created":1}}"#),
@@ -192,7 +193,7 @@ fn an_id_is_never_used_as_a_path() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    let store = open(folder.path());
+    let store = open(directory.path());
     assert_eq!(store.sessions()[0].id, "ses_1", "a session's id is its file name");
     let export: Value = serde_json::from_str(&store.export(&store.sessions()[0]).unwrap().text).unwrap();
     assert_eq!(export["messages"][0]["parts"][0]["text"], "the prompt");
@@ -200,8 +201,8 @@ fn an_id_is_never_used_as_a_path() {
 
 #[test]
 fn a_damaged_file_does_not_affect_other_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let storage = folder.path().join("storage");
+    let directory = tempfile::tempdir().unwrap();
+    let storage = directory.path().join("storage");
     for (name, content) in [
         ("session/p/ses_1.json", &br#"{"version":"1.0.98","time":{"created":1000,"updated":2000}}"#[..]),
         ("message/ses_1/msg_1.json", br#"{"role":"user","time":{"created":1001}}"#),
@@ -216,7 +217,7 @@ fn a_damaged_file_does_not_affect_other_files() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    let store = open(folder.path());
+    let store = open(directory.path());
     assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
     let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
@@ -232,7 +233,7 @@ fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
         "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'user')",
         "CREATE TABLE session_input (id text); INSERT INTO session_input VALUES ('evt_1')",
     ] {
-        let (_folder, path) = database(sql);
+        let (_directory, path) = database(sql);
         let store = open(&path);
         let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion, "{sql}");
@@ -242,23 +243,23 @@ fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
         assert_eq!(tape[0]["degraded"][0], "unknown_harness_version", "{sql}");
     }
     let known = "CREATE TABLE session_message (id text, type text); INSERT INTO session_message VALUES ('evt_1', 'agent-switched')";
-    let (_folder, path) = database(known);
+    let (_directory, path) = database(known);
     assert!(tape_of(open(&path).as_ref(), "ses_1", Policy::Strict).is_ok());
 }
 
 #[test]
 fn another_database_is_ignored_and_one_without_a_column_is_not_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
     assert!(open_store(&Registry::builtin(), &path, Limits::default()).unwrap().is_none());
-    let (_folder, path) = database("ALTER TABLE part DROP COLUMN data");
+    let (_directory, path) = database("ALTER TABLE part DROP COLUMN data");
     assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::IncompleteStore);
 }
 
 #[test]
 fn rows_in_the_write_ahead_log_are_converted() {
-    let (_folder, path) = database("");
+    let (_directory, path) = database("");
     let writer = Connection::open(&path).unwrap();
     let sql = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
                INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"text\",\"text\":\"not checkpointed\"}');";

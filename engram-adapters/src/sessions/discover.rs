@@ -1,4 +1,4 @@
-//! Finds the files and folders under a path that may be sessions or stores. Only their content decides what they are.
+//! Finds the files and directories under a path that may be sessions or stores. Only their content decides what they are.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -14,7 +14,7 @@ use crate::open::{beginning, is_database};
 use crate::registration::Registration;
 use crate::registry::Registry;
 
-/// Name endings of the files that are candidates when a folder is searched.
+/// Name endings of the files that are candidates when a directory is searched.
 const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".jsonl.gz", ".ndjson.gz", ".json.gz"];
 
 /// Name endings of databases.
@@ -23,14 +23,14 @@ const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
 /// Name endings of files that are candidates only if an opener knows their content: most such files are not sessions.
 const TEXT_ENDINGS: &[&str] = &[".txt"];
 
-/// A file or folder that may be a session, or a store of sessions.
+/// A file or directory that may be a session, or a store of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// Its path.
     pub path: PathBuf,
-    /// True if the caller named this file or folder; false if it was found in a folder.
+    /// True if the caller named this file or directory; false if it was found in a directory.
     pub named: bool,
-    /// Its size on disk; 0 for a folder.
+    /// Its size on disk; 0 for a directory.
     pub bytes: u64,
     /// True if it may be a store: [`open_store`] decides.
     pub may_be_store: bool,
@@ -44,15 +44,15 @@ pub(super) type IsUnchanged<'f> = dyn Fn(&Path) -> bool + 'f;
 /// What is at a path.
 #[derive(Debug, Default)]
 pub(super) struct Discovered {
-    /// The file itself, or the candidates in the folder, in the order of their names.
+    /// The file itself, or the candidates in the directory, in the order of their names.
     pub candidates: Vec<Result<Candidate, AdapterError>>,
-    /// Links in the folder that lead out of it, to a folder or to a file with the name of a candidate. They are not followed.
+    /// Links in the directory that lead out of it, to a directory or to a file with the name of a candidate. They are not followed.
     pub links_out: Vec<PathBuf>,
 }
 
 /// The candidates at `path`.
 ///
-/// A search does not leave the folder: whoever wrote it must not choose what else is read. The root folder of a store is one
+/// A search does not leave the directory: whoever wrote it must not choose what else is read. The root directory of a store is one
 /// candidate, and what belongs to the store is not a candidate of its own.
 pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
     let one = |candidate| Discovered { candidates: vec![candidate], links_out: Vec::new() };
@@ -69,9 +69,9 @@ fn named_file(path: &Path, metadata: &Metadata, is_unchanged: &IsUnchanged<'_>) 
     Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file(), unchanged }
 }
 
-fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
-    let mut entries = WalkDir::new(folder).follow_links(false).sort_by_file_name().into_iter();
-    let root = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+fn search(registry: &Registry, directory: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
+    let mut entries = WalkDir::new(directory).follow_links(false).sort_by_file_name().into_iter();
+    let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let (mut found, mut links_out, mut roots) = (Vec::new(), Vec::new(), HashMap::new());
     while let Some(entry) = entries.next() {
         let entry = match entry {
@@ -81,20 +81,20 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
                 continue;
             }
         };
-        let is_folder = entry.file_type().is_dir();
+        let is_directory = entry.file_type().is_dir();
         if is_inside_store(&entry, &roots) {
-            if is_folder {
+            if is_directory {
                 entries.skip_current_dir();
             }
         } else if entry.path_is_symlink() && entry.depth() > 0 {
             match linked(&root, &entry) {
                 Err(error) => found.push(Err(error)),
-                // A folder inside is found where it is.
+                // A directory inside is found where it is.
                 Ok(Linked::File) => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
                 Ok(Linked::Outside) => links_out.push(entry.into_path()),
                 Ok(Linked::Nothing) => {}
             }
-        } else if !is_folder {
+        } else if !is_directory {
             found.extend(candidate(registry, entry, is_unchanged).map(Ok));
         } else if let Some(registration) = store_at_root(registry, entry.path()) {
             let path = entry.path().to_owned();
@@ -108,7 +108,7 @@ fn search(registry: &Registry, folder: &Path, is_unchanged: &IsUnchanged<'_>) ->
 
 /// What a link leads to.
 enum Linked {
-    /// A regular file inside of the searched folder.
+    /// A regular file inside of the searched directory.
     File,
     /// Something outside that may be a session or have sessions in it.
     Outside,
@@ -133,7 +133,7 @@ fn linked(root: &Path, link: &DirEntry) -> Result<Linked, AdapterError> {
 
 /// True for what is read as a part of the store whose root contains it.
 fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registration>) -> bool {
-    let registration = entry.path().parent().and_then(|folder| roots.get(folder));
+    let registration = entry.path().parent().and_then(|directory| roots.get(directory));
     registration.is_some_and(|registration| (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy()))
 }
 

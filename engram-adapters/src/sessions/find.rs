@@ -25,7 +25,7 @@ pub struct FoundSessions {
     pub skipped: Vec<SkippedSession>,
     /// Records of stores that no session has. Under strict policy they are errors in `locations` instead.
     pub lost: Vec<LostRecords>,
-    /// Links that lead out of the folder that was searched. They are not followed; what they lead to can be added by its own path.
+    /// Links that lead out of the directory that was searched. They are not followed; what they lead to can be added by its own path.
     pub links_out: Vec<PathBuf>,
     /// Other forms of sessions in `locations`. Those that have something more are in `locations` too.
     pub other_forms: Vec<OtherForm>,
@@ -86,7 +86,7 @@ impl<'o> SessionFinder<'o> {
         SessionFinder { is_unchanged: Box::new(is_unchanged), ..self }
     }
 
-    /// Adds the sessions at `path`: a session file, a store, or a folder to search.
+    /// Adds the sessions at `path`: a session file, a store, or a directory to search.
     pub fn add(&mut self, path: &Path) {
         let Discovered { candidates, links_out } = discover(&self.options.registry, path, &self.is_unchanged);
         self.links_out.extend(links_out);

@@ -73,7 +73,7 @@ impl SessionLocation {
         }
     }
 
-    /// True if the caller named this file or store; false if it was found in a folder. In a folder, files that are not sessions
+    /// True if the caller named this file or store; false if it was found in a directory. In a directory, files that are not sessions
     /// are expected.
     pub fn is_named(&self) -> bool {
         match &self.place {
@@ -151,11 +151,11 @@ impl SessionLocation {
     fn opened(&self, copy: Option<BoxedCopy>, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
         let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(options.policy);
         let (reader, known) = self.reader(options).map_err(named_path)?;
-        let sidecar_path = match &self.place {
+        let side_info_path = match &self.place {
             Place::File(candidate) => Some(candidate.path.as_path()),
             Place::Store(_) => None,
         };
-        let origin = Origin { path: self.path(), sidecar_path, store: self.store(), known, is_named: self.is_named(), copy };
+        let origin = Origin { path: self.path(), side_info_path, store: self.store(), known, is_named: self.is_named(), copy };
         SessionSource::open(reader, origin, options)
     }
 

@@ -1,4 +1,4 @@
-//! All sessions at a path: session files, compressed or not, sessions in stores, and folders to search for both.
+//! All sessions at a path: session files, compressed or not, sessions in stores, and directories to search for both.
 //!
 //! [`sessions`] is the simple form. To use several threads or paths, list the locations with [`SessionFinder`] and call
 //! [`SessionLocation::open`] where the work is done: locations are cheap, and nothing is read before that call.
@@ -28,9 +28,9 @@ pub use stamp::Stamp;
 pub use store_session::display_path;
 pub use stores::{RegisteredStore, open_store, store_at_root};
 
-/// Every session at `path`: a session file, a store, or a folder to search for both.
+/// Every session at `path`: a session file, a store, or a directory to search for both.
 ///
-/// In a folder, files that are not sessions are skipped; a file that is named must be one. Sessions are opened one at a time, as
+/// In a directory, files that are not sessions are skipped; a file that is named must be one. Sessions are opened one at a time, as
 /// the iterator advances, and each is converted in memory bounded by its largest record. Sessions of a store that have a newer
 /// copy in the same store are left out, and so are forms of a session that repeat another form of it; [`SessionFinder`] lists them.
 ///
@@ -38,8 +38,8 @@ pub use stores::{RegisteredStore, open_store, store_at_root};
 /// use engram_adapters::sessions::{SessionOptions, sessions};
 /// use engram_core::tape::JsonLines;
 ///
-/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main");
-/// for session in sessions(folder, &SessionOptions::default()) {
+/// # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main");
+/// for session in sessions(directory, &SessionOptions::default()) {
 ///     let session = session?;
 ///     let path = session.path().to_owned();
 ///     let mut tape = Vec::new();
@@ -60,7 +60,7 @@ pub fn sessions<P: AsRef<Path>>(
     })
 }
 
-/// The open session; `None` for a file in a searched folder that is not a session.
+/// The open session; `None` for a file in a searched directory that is not a session.
 fn opened(location: &SessionLocation, options: &SessionOptions) -> Option<Result<SessionSource, AdapterError>> {
     match location.open(options) {
         Err(error) if error.code == ErrorCode::UnknownHarness && !location.is_named() => None,

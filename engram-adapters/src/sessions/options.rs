@@ -39,7 +39,7 @@ impl SessionOptions {
         SessionOptions { registry, ..self }
     }
 
-    /// Uses only this adapter. A file that the caller names is converted with it whatever its content; files found in a folder
+    /// Uses only this adapter. A file that the caller names is converted with it whatever its content; files found in a directory
     /// are skipped unless the adapter recognises them.
     #[must_use]
     pub fn with_adapter(self, adapter: &'static Registration) -> SessionOptions {

@@ -51,7 +51,7 @@ pub(super) struct Origin<'o> {
     /// The path as messages show it.
     pub path: &'o Path,
     /// The file whose neighbours may state more about the session.
-    pub sidecar_path: Option<&'o Path>,
+    pub side_info_path: Option<&'o Path>,
     pub store: Option<&'static str>,
     pub known: Option<KnownAdapter>,
     /// True if the caller named this session.
@@ -61,7 +61,7 @@ pub(super) struct Origin<'o> {
 
 impl<'o> Origin<'o> {
     fn of_reader(path: &'o Path, copy: Option<BoxedCopy>) -> Self {
-        Origin { path, sidecar_path: None, store: None, known: None, is_named: true, copy }
+        Origin { path, side_info_path: None, store: None, known: None, is_named: true, copy }
     }
 }
 
@@ -117,9 +117,9 @@ impl SessionSource {
             Err(error) => return SessionSource::unrecognised(input, error, origin, options),
         };
         let Some(adapter) = registration.stream() else { return SessionSource::text_only(registration, input, origin, options) };
-        let context = match (origin.known, origin.sidecar_path) {
+        let context = match (origin.known, origin.side_info_path) {
             (Some((_, context)), _) => context,
-            (None, Some(path)) => registration.sidecar(path, &head),
+            (None, Some(path)) => registration.side_info(path, &head),
             (None, None) => SideInfo::default(),
         };
         let identity = context.complete(adapter.identify(&head));

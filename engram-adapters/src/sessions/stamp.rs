@@ -14,13 +14,13 @@ use crate::registry::Registry;
 
 /// What SQLite keeps beside a database until it is part of it.
 const DATABASE_LOGS: [&str; 2] = ["-wal", "-journal"];
-/// The most entries below a session's own folder that are looked at.
+/// The most entries below a session's own directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
 /// The state of a source on disk. Two equal stamps mean that nothing has changed, as far as the file system knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Size in bytes; for a folder, of all its files.
+    /// Size in bytes; for a directory, of all its files.
     pub size: u64,
     /// When it was last modified: RFC 3339 in UTC.
     pub modified: String,
@@ -40,7 +40,7 @@ impl Stamp {
         let path = &*path.canonicalize()?;
         let metadata = path.metadata()?;
         if metadata.is_dir() {
-            return Ok(Stamp::of_folder(registry, path));
+            return Ok(Stamp::of_directory(registry, path));
         }
         let mut others = BTreeMap::new();
         let mut add = |other: PathBuf| {
@@ -54,19 +54,19 @@ impl Stamp {
             add(name.into());
         }
         registry.adapters().flat_map(|adapter| (adapter.store_opener().read_with)(path)).for_each(&mut add);
-        let folder = path.parent().unwrap_or(Path::new(""));
-        beside.iter().map(|name| folder.join(name)).for_each(&mut add);
-        // A session's own folder. Its files count by their names and number: a new one changes the time of its folder.
+        let directory = path.parent().unwrap_or(Path::new(""));
+        beside.iter().map(|name| directory.join(name)).for_each(&mut add);
+        // A session's own directory. Its files count by their names and number: a new one changes the time of its directory.
         let own = path.with_extension("");
         if own != path {
-            let folders = WalkDir::new(own).follow_root_links(false).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
-            folders.filter(|entry| entry.file_type().is_dir()).for_each(|entry| add(entry.into_path()));
+            let directories = WalkDir::new(own).follow_root_links(false).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
+            directories.filter(|entry| entry.file_type().is_dir()).for_each(|entry| add(entry.into_path()));
         }
         Ok(Stamp { size: metadata.len(), modified: modified(&metadata), with: digest(&others) })
     }
 
-    /// The state of a store that is a folder: of all files that belong to it.
-    fn of_folder(registry: &Registry, root: &Path) -> Stamp {
+    /// The state of a store that is a directory: of all files that belong to it.
+    fn of_directory(registry: &Registry, root: &Path) -> Stamp {
         let is_inside = |name: &str| store_at_root(registry, root).is_some_and(|adapter| (adapter.store_opener().is_inside)(name));
         let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
         let of_store = entries.filter(|entry| {
@@ -87,7 +87,7 @@ impl Stamp {
 }
 
 fn state(metadata: &Metadata) -> String {
-    // The size of a folder adds nothing to its time.
+    // The size of a directory adds nothing to its time.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
     format!("{size} {}", modified(metadata))
 }
@@ -122,41 +122,41 @@ mod tests {
 
     #[test]
     fn what_a_session_is_read_from_changes_its_stamp_and_nothing_else_does() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
         fs::write(&path, "one").unwrap();
         let first = stamp(&path);
         assert_eq!((first.size, &first.with), (3, &None));
-        fs::write(folder.path().join("b.jsonl"), "another session").unwrap();
+        fs::write(directory.path().join("b.jsonl"), "another session").unwrap();
         assert_eq!(stamp(&path), first);
         let mut last = first;
         let files = ["a.jsonl-wal", "beside.txt", "a/tool-results/1.txt", "a/subagents/agent-1.jsonl"];
         for name in files {
-            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
-            fs::write(folder.path().join(name), "x").unwrap();
+            fs::create_dir_all(directory.path().join(name).parent().unwrap()).unwrap();
+            fs::write(directory.path().join(name), "x").unwrap();
             let now = stamp(&path);
             assert_ne!(now, last, "{name}");
             last = now;
         }
         fs::write(&path, "one two").unwrap();
         assert_ne!(stamp(&path), last);
-        assert!(Stamp::of(&Registry::builtin(), &folder.path().join("none"), &[]).is_err());
+        assert!(Stamp::of(&Registry::builtin(), &directory.path().join("none"), &[]).is_err());
     }
 
     #[cfg(feature = "opencode")]
     #[test]
-    fn a_store_in_a_folder_has_the_state_of_its_own_files() {
-        let folder = tempfile::tempdir().unwrap();
+    fn a_store_in_a_directory_has_the_state_of_its_own_files() {
+        let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
         write("storage/session/p/ses_1.json", "{}");
-        let first = stamp(folder.path());
+        let first = stamp(directory.path());
         write("log/today.log", "noise");
-        assert_eq!(stamp(folder.path()), first);
+        assert_eq!(stamp(directory.path()), first);
         write("storage/message/ses_1/msg_1.json", "{}");
-        assert_ne!(stamp(folder.path()), first);
+        assert_ne!(stamp(directory.path()), first);
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits:
         return Err(error.found(&format!("a store without any: {kind}")));
     }
     let share = candidate.bytes / found.len().max(1) as u64;
-    // Some harnesses keep each chat in its own database: those of a home folder cannot all stay open.
+    // Some harnesses keep each chat in its own database: those of a home directory cannot all stay open.
     let store: Option<Arc<dyn Store>> = if found.len() > 1 { Some(Arc::from(opened)) } else { None };
     let stored = |session: StoredSession| StoreSession {
         name: display_path(&session),
@@ -156,8 +156,8 @@ mod tests {
         let registry = Registry::builtin();
         let mut tried = BTreeSet::new();
         for database in databases() {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join(database.file_name().unwrap());
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(database.file_name().unwrap());
             fs::copy(&database, &path).unwrap();
             // A database that somebody has just written is read from a copy.
             File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
@@ -189,8 +189,8 @@ mod tests {
         };
         let mut compared = 0;
         for database in databases() {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join(database.file_name().unwrap());
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(database.file_name().unwrap());
             fs::copy(&database, &path).unwrap();
             let Some(with_keys) = exports(&path) else { continue };
             let writer = rusqlite::Connection::open(&path).unwrap();

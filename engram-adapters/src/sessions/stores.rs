@@ -13,9 +13,9 @@ use crate::registry::Registry;
 /// An open store and the adapter that converts its sessions.
 pub type RegisteredStore = (&'static Registration, Box<dyn Store>);
 
-/// The adapter whose store has its root at this folder, if it is such a root.
-pub fn store_at_root(registry: &Registry, folder: &Path) -> Option<&'static Registration> {
-    registry.adapters().find(|registration| (registration.store_opener().is_root)(folder))
+/// The adapter whose store has its root at this directory, if it is such a root.
+pub fn store_at_root(registry: &Registry, directory: &Path) -> Option<&'static Registration> {
+    registry.adapters().find(|registration| (registration.store_opener().is_root)(directory))
 }
 
 /// Opens the store at `path`; `None` if it is not a store that an adapter knows.

@@ -47,7 +47,8 @@ impl<S> BySession<S> {
         self.states.len() > 1
     }
 
-    /// Makes a session the current one. If that is a session too many, the one that was not written to for the longest time ends: finish it.
+    /// Makes a session the current one. If that is a session too many, the one that was not written to for the longest time ends: finish
+    /// it.
     pub fn switch_to(&mut self, id: &str) -> Option<Ended<S>> {
         if self.is_current(id) {
             return None;

@@ -1,7 +1,7 @@
-//! Files beside an artifact: opened below one folder only, bounded, and recorded for `tape.stop`.
+//! Files beside an artifact: opened below one directory only, bounded, and recorded for `tape.stop`.
 //!
-//! A log can name any path, and a folder that somebody sends can contain links to anywhere. So all adapters read neighbouring files through
-//! [`Neighbours`]: no `..` and no link leads out of its folder, and only regular files are opened.
+//! A log can name any path, and a directory that somebody sends can contain links to anywhere. So all adapters read neighbouring files
+//! through [`Neighbours`]: no `..` and no link leads out of its directory, and only regular files are opened.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -22,57 +22,57 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 const MAX_LINE_BYTES: usize = 64 << 20;
 /// The largest file that is hashed or searched, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 30;
-/// The most entries of a folder that are listed.
+/// The most entries of a directory that are listed.
 const MAX_ENTRIES: usize = 10_000;
-/// The most records of a folder of a store that are listed.
+/// The most records of a directory of a store that are listed.
 const MAX_RECORDS: usize = 1 << 20;
 
-/// The names in folders that many artifacts ask for.
+/// The names in directories that many artifacts ask for.
 static NAMES: Remembered<Vec<String>> = Remembered::new();
 
-/// The files below one folder, and what was read of them.
+/// The files below one directory, and what was read of them.
 #[derive(Debug)]
 pub struct Neighbours {
-    folder: Dir,
-    /// The folder's absolute path.
+    directory: Dir,
+    /// The directory's absolute path.
     path: PathBuf,
-    /// The artifact's own folder, from `folder`.
+    /// The artifact's own directory, from `directory`.
     artifact: PathBuf,
     read: Mutex<BTreeMap<PathBuf, Option<(Hash, u64)>>>,
 }
 
 impl Neighbours {
-    /// The files below `folder`, which contains the artifact. `None` if it cannot be opened or does not contain it.
-    pub fn open(folder: &Path, artifact: &Path) -> Option<Neighbours> {
+    /// The files below `directory`, which contains the artifact. `None` if it cannot be opened or does not contain it.
+    pub fn open(directory: &Path, artifact: &Path) -> Option<Neighbours> {
         // The empty path is the current directory.
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let artifact = artifact.parent()?;
-        let artifact = artifact.strip_prefix(folder).ok().or_else(|| (folder == Path::new(".")).then_some(artifact))?;
+        let artifact = artifact.strip_prefix(directory).ok().or_else(|| (directory == Path::new(".")).then_some(artifact))?;
         let artifact = artifact.to_owned();
-        let path = absolute(folder);
-        let folder = Dir::open_ambient_dir(folder, ambient_authority()).ok()?;
-        Some(Neighbours { folder, path, artifact, read: Mutex::default() })
+        let path = absolute(directory);
+        let directory = Dir::open_ambient_dir(directory, ambient_authority()).ok()?;
+        Some(Neighbours { directory, path, artifact, read: Mutex::default() })
     }
 
-    /// True for a regular file with this path from the folder.
+    /// True for a regular file with this path from the directory.
     pub fn is_file(&self, path: &Path) -> bool {
-        is_plain(path) && self.folder.metadata(path).is_ok_and(|found| found.is_file())
+        is_plain(path) && self.directory.metadata(path).is_ok_and(|found| found.is_file())
     }
 
-    /// True for a directory with this path from the folder.
-    pub fn is_folder(&self, path: &Path) -> bool {
-        is_plain(path) && self.folder.metadata(path).is_ok_and(|found| found.is_dir())
+    /// True for a directory with this path from the directory.
+    pub fn is_directory(&self, path: &Path) -> bool {
+        is_plain(path) && self.directory.metadata(path).is_ok_and(|found| found.is_dir())
     }
 
-    /// The names of the files in a folder, sorted, up to a limit. Names that are not UTF-8 are left out.
+    /// The names of the files in a directory, sorted, up to a limit. Names that are not UTF-8 are left out.
     pub fn names(&self, path: &Path) -> Vec<String> {
         self.names_up_to(path, MAX_ENTRIES)
     }
 
-    /// The names of the files in a folder that end like this, sorted. Many artifacts of one folder can ask for it.
+    /// The names of the files in a directory that end like this, sorted. Many artifacts of one directory can ask for it.
     pub fn names_ending(&self, path: &Path, ending: &str) -> Vec<String> {
         let own = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let state = self.folder.metadata(own).ok().and_then(|found| FileState::of_folder(self.path.join(path), &found));
+        let state = self.directory.metadata(own).ok().and_then(|found| FileState::of_directory(self.path.join(path), &found));
         let names = NAMES.get(state, Vec::len, || Some(self.names(path))).unwrap_or_default();
         names.iter().filter(|name| name.ends_with(ending)).cloned().collect()
     }
@@ -84,7 +84,7 @@ impl Neighbours {
 
     fn names_up_to(&self, path: &Path, limit: usize) -> Vec<String> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let Some(entries) = self.folder.read_dir(path).ok() else { return Vec::new() };
+        let Some(entries) = self.directory.read_dir(path).ok() else { return Vec::new() };
         let mut names: Vec<String> = entries.take(limit).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         names.sort_unstable();
         names
@@ -93,9 +93,9 @@ impl Neighbours {
     /// The first bytes of a file of a store. They are part of the artifact, so they are not recorded as read beside it.
     ///
     /// # Errors
-    /// If there is no such regular file below the folder, or if it cannot be read.
+    /// If there is no such regular file below the directory, or if it cannot be read.
     pub fn bytes(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let not_found = || io::Error::new(io::ErrorKind::NotFound, "no regular file below the folder of the store");
+        let not_found = || io::Error::new(io::ErrorKind::NotFound, "no regular file below the directory of the store");
         let mut bytes = Vec::new();
         self.reader(path, limit).ok_or_else(not_found)?.read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -164,11 +164,11 @@ impl Neighbours {
         if !self.is_file(path) {
             return None;
         }
-        let file = self.folder.open(path).ok()?;
+        let file = self.directory.open(path).ok()?;
         file.metadata().is_ok_and(|found| found.is_file()).then(|| BufReader::new(file.take(limit)))
     }
 
-    /// A path from the folder as a path from the artifact's own folder.
+    /// A path from the directory as a path from the artifact's own directory.
     fn name_from_artifact(&self, path: &Path) -> String {
         let shared = self.artifact.components().zip(path.components()).take_while(|(one, other)| one == other).count();
         let up = self.artifact.components().count() - shared;
@@ -183,10 +183,10 @@ impl SideFiles for Neighbours {
     }
 }
 
-/// True if `path`, with its links resolved, is below the folder. For what is opened by its path, such as a database.
-pub fn is_below(folder: &Path, path: &Path) -> bool {
+/// True if `path`, with its links resolved, is below the directory. For what is opened by its path, such as a database.
+pub fn is_below(directory: &Path, path: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
-    real(folder).zip(real(path)).is_some_and(|(folder, path)| path.starts_with(folder))
+    real(directory).zip(real(path)).is_some_and(|(directory, path)| path.starts_with(directory))
 }
 
 /// True for a relative path without `.` and `..`.
@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, Neighbours) {
+    fn directory() -> (tempfile::TempDir, Neighbours) {
         let root = tempfile::tempdir().unwrap();
         let project = root.path().join("project");
         fs::create_dir_all(project.join("session/subagents")).unwrap();
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn files_are_read_and_recorded_once_with_names_from_the_artifact() {
-        let (root, neighbours) = folder();
+        let (root, neighbours) = directory();
         static KEYS: LineFacts<usize> = LineFacts::new(&["mark"], |line, add| add(line[2..3].to_owned(), line.len()));
         let fact = |key: &str| neighbours.line_fact(Path::new("parent.jsonl"), &KEYS, key);
         assert_eq!([fact("a"), fact("b"), fact("c")], [None, Some(12), Some(12)]);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_searched_is_recorded() {
-        let (_root, neighbours) = folder();
+        let (_root, neighbours) = directory();
         static NONE: LineFacts<()> = LineFacts::new(&["none"], |_, add| add("none".to_owned(), ()));
         assert_eq!(neighbours.line_fact(Path::new("session/out.txt"), &NONE, "none"), None);
         assert_eq!(neighbours.line_fact(Path::new("none.txt"), &NONE, "none"), None);
@@ -264,8 +264,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_folder_is_read() {
-        let (root, neighbours) = folder();
+    fn nothing_outside_the_directory_is_read() {
+        let (root, neighbours) = directory();
         let outside = root.path().join("secret.txt");
         for path in ["../secret.txt", "session/../../secret.txt", "none.txt", "session", outside.to_str().unwrap()] {
             assert_eq!((neighbours.digest(Path::new(path)), neighbours.text(Path::new(path))), (None, None), "{path}");
@@ -277,7 +277,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_that_lead_outside_and_pipes_are_not_opened() {
-        let (root, neighbours) = folder();
+        let (root, neighbours) = directory();
         let project = root.path().join("project");
         std::os::unix::fs::symlink("../secret.txt", project.join("link.txt")).unwrap();
         std::os::unix::fs::symlink("session/out.txt", project.join("inside.txt")).unwrap();

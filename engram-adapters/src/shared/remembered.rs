@@ -9,14 +9,14 @@ use cap_std::fs::Metadata;
 use engram_core::hash::Hash;
 use memchr::memmem::Finder;
 
-/// A folder that changed more recently is listed again: it may change once more without another time.
+/// A directory that changed more recently is listed again: it may change once more without another time.
 const SETTLED: Duration = Duration::from_secs(2);
 /// The most files that are remembered.
 const MAX_FILES: usize = 64;
 /// The most facts of all remembered files together, and of one file: further ones are not found.
 const MAX_FACTS: usize = 1 << 16;
 
-/// The state of a file or folder. Two reads in the same state give the same: logs grow, so a log that changed has another size.
+/// The state of a file or directory. Two reads in the same state give the same: logs grow, so a log that changed has another size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileState {
     path: PathBuf,
@@ -30,8 +30,8 @@ impl FileState {
         Some(FileState { path, bytes: metadata.len(), modified: metadata.modified().ok()?.into_std() })
     }
 
-    /// As [`FileState::of`], of a folder. None if it has changed just now: its size does not show a further change.
-    pub fn of_folder(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
+    /// As [`FileState::of`], of a directory. None if it has changed just now: its size does not show a further change.
+    pub fn of_directory(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
         let is_settled = |state: &FileState| SystemTime::now().duration_since(state.modified).is_ok_and(|age| age >= SETTLED);
         FileState::of(path, metadata).filter(is_settled)
     }
@@ -168,15 +168,18 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_has_just_changed_has_no_state() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
-        let path = folder.path().join("file");
+    fn a_directory_that_has_just_changed_has_no_state() {
+        let directory = tempfile::tempdir().unwrap();
+        let opened = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority()).unwrap();
+        let path = directory.path().join("file");
         std::fs::write(&path, "x").unwrap();
-        let metadata = || directory.metadata("file").unwrap();
-        assert_eq!((FileState::of_folder(path.clone(), &metadata()), FileState::of(path.clone(), &metadata()).unwrap().bytes), (None, 1));
+        let metadata = || opened.metadata("file").unwrap();
+        assert_eq!(
+            (FileState::of_directory(path.clone(), &metadata()), FileState::of(path.clone(), &metadata()).unwrap().bytes),
+            (None, 1)
+        );
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::now() - 2 * SETTLED).unwrap();
-        assert!(FileState::of_folder(path.clone(), &metadata()).is_some());
+        assert!(FileState::of_directory(path.clone(), &metadata()).is_some());
     }
 }

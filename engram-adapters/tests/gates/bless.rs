@@ -36,8 +36,8 @@ fn write(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|actual| actual == text) {
         return;
     }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     }
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -77,10 +77,10 @@ fn conformance_matrix_equals_its_snapshot() {
 #[test]
 fn rule_without_a_recording_has_a_unit_test() {
     for registration in registered().adapters() {
-        let folder = root().join("engram-adapters/src").join(registration.id().replace('-', "_"));
-        let sources: String = files(&folder).iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
+        let directory = root().join("engram-adapters/src").join(registration.id().replace('-', "_"));
+        let sources: String = files(&directory).iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
         for (rule, test) in registration.certification().unit_tests() {
-            assert!(sources.contains(&format!("fn {test}()")), "{rule}: {} has no test {test}", folder.display());
+            assert!(sources.contains(&format!("fn {test}()")), "{rule}: {} has no test {test}", directory.display());
         }
     }
 }

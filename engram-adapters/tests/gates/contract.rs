@@ -66,7 +66,7 @@ fn generated(name: &str) -> Option<String> {
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
         Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
         Some(("file", path)) => example_file(path),
-        Some(("files", folder)) => code_map(folder),
+        Some(("files", directory)) => code_map(directory),
         Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
         _ => None,
     }
@@ -83,19 +83,19 @@ fn example_file(path: &str) -> Option<String> {
     Some(format!("```rust\n{text}```\n"))
 }
 
-/// The source files of a folder of the workspace, each with its first line.
-fn code_map(folder: &str) -> Option<String> {
+/// The source files of a directory of the workspace, each with its first line.
+fn code_map(directory: &str) -> Option<String> {
     let mut table = "| file | contents |\n|---|---|\n".to_owned();
-    let folder = root().join(folder);
-    for path in files(&folder) {
+    let directory = root().join(directory);
+    for path in files(&directory) {
         let text = fs::read_to_string(&path).ok()?;
-        let name = path.strip_prefix(&folder).ok()?.to_string_lossy().replace('\\', "/");
+        let name = path.strip_prefix(&directory).ok()?.to_string_lossy().replace('\\', "/");
         // The first line of a member table is a comment too.
         let first = text.lines().next()?;
         let contents = first.strip_prefix("//! ").or_else(|| first.strip_prefix("# ").filter(|_| name.ends_with(".members")))?;
         let _ = writeln!(table, "| `{name}` | {} |", contents.replace('|', "\\|"));
     }
-    folder.is_dir().then_some(table)
+    directory.is_dir().then_some(table)
 }
 
 /// The size of the example in files and lines.
@@ -145,7 +145,7 @@ fn contract_equals_its_snapshots() {
 fn generated_documents_equal_the_registry() {
     let mut findings = document(&root().join("docs/support.md"), &["support", "outside-versions"].map(str::to_owned));
     let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open", "engram-adapters/src/sessions"]
-        .map(|folder| format!("files {folder}"));
+        .map(|directory| format!("files {directory}"));
     findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));
     let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
     findings.extend(document(&root().join("docs/conformance.md"), &parts));

@@ -46,9 +46,9 @@ fn misdetected(corpus: &Corpus) -> Vec<String> {
     findings
 }
 
-/// The number of files below a folder that are no session of any registered harness, and those that an adapter recognises anyway.
-fn false_positives(folder: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
-    let foreign: Vec<_> = files(folder).into_iter().filter(|path| is_foreign(path)).collect();
+/// The number of files below a directory that are no session of any registered harness, and those that an adapter recognises anyway.
+fn false_positives(directory: &Path, is_foreign: impl Fn(&Path) -> bool) -> (u64, Vec<String>) {
+    let foreign: Vec<_> = files(directory).into_iter().filter(|path| is_foreign(path)).collect();
     let taken = foreign.par_iter().map(|path| (path, head_of(path))).filter(|(_, bytes)| !recognised(bytes).is_empty());
     (foreign.len() as u64, taken.map(|(path, bytes)| row(&path.display().to_string(), &bytes)).collect())
 }
@@ -126,7 +126,7 @@ fn no_adapter_detects_files_that_are_not_sessions() {
             registered().adapters().any(|entry| path.components().any(|part| part.as_os_str() == entry.descriptor().harness_family))
         };
         // Recordings without a ground truth have no fixed layout: any of their files may be a session.
-        let is_of_case = |path: &Path| recordings().cases.iter().any(|(case, _)| path.starts_with(&case.folder));
+        let is_of_case = |path: &Path| recordings().cases.iter().any(|(case, _)| path.starts_with(&case.directory));
         let sessions: BTreeSet<&Path> = recordings().artifacts().map(|artifact| artifact.path.as_path()).collect();
         // What a command printed is a session too, but the kit compares the printed sessions of some harnesses only.
         let is_printed = |path: &Path| path.components().any(|part| part.as_os_str() == "stdout");

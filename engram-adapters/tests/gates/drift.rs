@@ -46,8 +46,8 @@ fn drift_of(source: SessionSource, copy: &Copy) -> DriftReport {
 }
 
 fn drift(log: &[u8]) -> DriftReport {
-    let folder = tempfile::tempdir().expect("temporary folders can be made");
-    let path = folder.path().join("log.jsonl");
+    let directory = tempfile::tempdir().expect("temporary directories can be made");
+    let path = directory.path().join("log.jsonl");
     std::fs::write(&path, log).expect("files can be written");
     let copy = Copy::default();
     let source = SessionLocation::of_file(&path).open_with_copy(copy.clone(), &SessionOptions::default()).expect("a session");

@@ -30,7 +30,7 @@ fn pairs(corpus: &'static Corpus) -> Vec<(&'static Artifact, &'static Artifact)>
 /// Case and session.
 fn key(artifact: &'static Artifact) -> Option<(String, String)> {
     let session = tape_of(artifact).ok()?.summary.session_id.clone()?;
-    Some((artifact.case.folder.display().to_string(), session))
+    Some((artifact.case.directory.display().to_string(), session))
 }
 
 /// The lines of a tape, without its facts about the input.
@@ -62,17 +62,17 @@ fn compare(stored: &'static Artifact, exported: &'static Artifact) -> Option<Str
     (value(stored) != value(exported)).then(|| format!("{} does not give the same JSON as {}", stored.full_name(), exported.name))
 }
 
-/// The folders of a store with sessions as files. An upgrade of the harness copies the sessions to another layout and leaves the old
-/// folders.
+/// The directories of a store with sessions as files. An upgrade of the harness copies the sessions to another layout and leaves the old
+/// directories.
 const LAYOUTS: [&str; 2] = ["storage", "project"];
 
-/// Copies a folder and its contents.
+/// Copies a directory and its contents.
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a temporary folder takes folders");
+    fs::create_dir_all(to).expect("a temporary directory takes directories");
     for path in files(from) {
-        let copied = to.join(path.strip_prefix(from).expect("it is below the folder"));
-        fs::create_dir_all(copied.parent().expect("a file is in a folder")).expect("a temporary folder takes folders");
-        fs::copy(&path, copied).expect("a temporary folder takes files");
+        let copied = to.join(path.strip_prefix(from).expect("it is below the directory"));
+        fs::create_dir_all(copied.parent().expect("a file is in a directory")).expect("a temporary directory takes directories");
+        fs::copy(&path, copied).expect("a temporary directory takes files");
     }
 }
 
@@ -93,7 +93,7 @@ fn compare_layouts(root: &Path) -> (u64, Vec<String>) {
     let newest = tapes_of(root);
     let mut compared = (0, Vec::new());
     for layout in LAYOUTS.iter().filter(|layout| root.join(layout).is_dir()) {
-        let alone = tempfile::tempdir().expect("temporary folders can be made");
+        let alone = tempfile::tempdir().expect("temporary directories can be made");
         copy(&root.join(layout), &alone.path().join(layout));
         if store_at_root(registered(), alone.path()).is_none() {
             continue;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::report::{self, Tally};
-use crate::snapshots::{compare_tape, files_of_contract, files_of_tape, folder, orphans, remove_or_report};
+use crate::snapshots::{compare_tape, directory, files_of_contract, files_of_tape, orphans, remove_or_report};
 use crate::tape::{Tape, tape_of};
 use crate::tree::{Artifact, fixtures, registered};
 
@@ -45,7 +45,7 @@ fn tapes_equal_their_snapshots(harness: &str) {
     let (tapes, mut findings) = tapes(|of| of == harness);
     assert!(!tapes.is_empty(), "no tapes of {harness}");
     for (artifact, tape) in &tapes {
-        findings.extend(compare_tape(&folder(), &artifact.full_name(), &tape.text));
+        findings.extend(compare_tape(&directory(), &artifact.full_name(), &tape.text));
     }
     let mut tally = Tally::default();
     tally.count_many("tapes", tapes.len() as u64);
@@ -88,13 +88,13 @@ fn every_snapshot_is_needed_by_one_test() {
     let (tapes, mut findings) = tapes(|_| true);
     let mut needed: BTreeSet<_> = files_of_contract().into_iter().collect();
     for (artifact, tape) in &tapes {
-        for path in files_of_tape(&folder(), &artifact.full_name(), &tape.text) {
+        for path in files_of_tape(&directory(), &artifact.full_name(), &tape.text) {
             if let Some(twice) = needed.replace(path) {
                 findings.push(format!("{} is the snapshot of two tapes", twice.display()));
             }
         }
     }
-    findings.extend(remove_or_report(&orphans(&folder(), &needed)));
+    findings.extend(remove_or_report(&orphans(&directory(), &needed)));
     report::assert_none("golden", &findings);
 }
 

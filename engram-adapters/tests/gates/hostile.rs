@@ -109,27 +109,27 @@ fn case_findings(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> V
     found.collect()
 }
 
-fn case_folders() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> =
+fn case_directories() -> Vec<PathBuf> {
+    let mut directories: Vec<PathBuf> =
         files(&root().join("fixtures/_hostile")).iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
-    folders.dedup();
-    assert!(folders.len() > 20, "hostile cases are there");
-    folders
+    directories.dedup();
+    assert!(directories.len() > 20, "hostile cases are there");
+    directories
 }
 
 #[test]
 fn bad_input_has_the_outcome_that_the_policy_requires() {
     let (mut findings, mut tally) = (Vec::new(), Tally::default());
-    for folder in case_folders() {
-        let expect: Expect =
-            serde_json::from_value(read_json(&folder.join("expect.json"))).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let inputs: Vec<PathBuf> = files(&folder).into_iter().filter(|path| file_name(path) != "expect.json").collect();
-        assert!(!inputs.is_empty(), "{} has no input", folder.display());
+    for directory in case_directories() {
+        let expect: Expect = serde_json::from_value(read_json(&directory.join("expect.json")))
+            .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let inputs: Vec<PathBuf> = files(&directory).into_iter().filter(|path| file_name(path) != "expect.json").collect();
+        assert!(!inputs.is_empty(), "{} has no input", directory.display());
         tally.count("cases");
         for path in inputs {
             tally.count("inputs");
             let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            findings.extend(case_findings(&format!("{}/{}", file_name(&folder), file_name(&path)), &bytes, &expect, Limits::default()));
+            findings.extend(case_findings(&format!("{}/{}", file_name(&directory), file_name(&path)), &bytes, &expect, Limits::default()));
         }
     }
     report::print("hostile", tally);
@@ -138,8 +138,8 @@ fn bad_input_has_the_outcome_that_the_policy_requires() {
 
 /// The inputs of an undamaged case. Each has three records; other cases damage the second one.
 fn valid_inputs() -> Vec<(String, String)> {
-    let folder = root().join("fixtures/_hostile/no-final-line-end");
-    let inputs = files(&folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let directory = root().join("fixtures/_hostile/no-final-line-end");
+    let inputs = files(&directory).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     inputs
         .map(|path| {
             (file_name(&path).to_owned(), std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))

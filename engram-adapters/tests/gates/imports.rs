@@ -305,9 +305,9 @@ fn split<'t, 's>(tree: &'t [&'s str]) -> Vec<&'t [&'s str]> {
 fn no_file_is_in_an_import_circle() {
     let mut findings = Vec::new();
     for name in CRATES {
-        let folder = root().join(name).join("src");
-        let below = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
-        let texts: Vec<(String, String)> = files(&folder)
+        let directory = root().join(name).join("src");
+        let below = |path: &Path| path.strip_prefix(&directory).unwrap_or(path).to_string_lossy().replace('\\', "/");
+        let texts: Vec<(String, String)> = files(&directory)
             .iter()
             .map(|path| (below(path), std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))))
             .collect();

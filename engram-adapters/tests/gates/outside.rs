@@ -173,27 +173,27 @@ impl StreamAdapter for Newer {
     }
 }
 
-static NEWER: Registration = Registration::new(&Newer("codex")).with_sidecar(note_beside).with_store_opener(&OPENER);
+static NEWER: Registration = Registration::new(&Newer("codex")).with_side_info(note_beside).with_store_opener(&OPENER);
 
 fn note_beside(path: &Path, _: &Head<'_>) -> SideInfo {
     let parent = fs::read_to_string(path.with_extension("parent")).ok();
     SideInfo { parent_session_id: parent, ..SideInfo::default() }
 }
 
-/// A store: a folder named `logs.store`, which is one session.
+/// A store: a directory named `logs.store`, which is one session.
 static OPENER: Opener =
-    Opener { is_root: |folder| folder.ends_with("logs.store"), is_inside: |_| true, open_root: open_logs, ..Opener::NOTHING };
+    Opener { is_root: |directory| directory.ends_with("logs.store"), is_inside: |_| true, open_root: open_logs, ..Opener::NOTHING };
 
 struct Logs(Vec<StoredSession>);
 
-fn open_logs(folder: &Path, _: engram_core::limits::Limits) -> OpenedStore {
-    let session = StoredSession { id: "one".to_owned(), path: folder.join("log") };
+fn open_logs(directory: &Path, _: engram_core::limits::Limits) -> OpenedStore {
+    let session = StoredSession { id: "one".to_owned(), path: directory.join("log") };
     Ok(Some(Box::new(Logs(vec![session]))))
 }
 
 impl Store for Logs {
     fn kind(&self) -> &'static str {
-        "folder of logs"
+        "directory of logs"
     }
 
     fn sessions(&self) -> &[StoredSession] {
@@ -220,23 +220,23 @@ fn an_outside_adapter_overrides_a_built_in_one_and_has_side_files_and_stores() {
     assert_eq!(ids(&registry), ids(registered()), "it takes the place of the built-in one");
     assert_eq!(registry.by_id("codex").expect("it is registered").descriptor().adapter_version, "99.0.0");
 
-    let folder = tempfile::tempdir().expect("a temporary folder can be created");
+    let directory = tempfile::tempdir().expect("a temporary directory can be created");
     let log = crate::tree::fixtures().artifacts().find(|artifact| artifact.case.name().starts_with("codex/0.169.0/main"));
     let log = &log.expect("the fixture exists").bytes;
-    fs::create_dir(folder.path().join("logs.store")).expect("the folder can be created");
+    fs::create_dir(directory.path().join("logs.store")).expect("the directory can be created");
     for name in ["a.jsonl", "logs.store/log"] {
-        fs::write(folder.path().join(name), log).expect("the folder is writable");
+        fs::write(directory.path().join(name), log).expect("the directory is writable");
     }
-    fs::write(folder.path().join("a.parent"), "parent-1").expect("the folder is writable");
+    fs::write(directory.path().join("a.parent"), "parent-1").expect("the directory is writable");
     let options = SessionOptions::default().with_registry(registry);
-    let tapes = sessions(folder.path(), &options).map(|session| {
+    let tapes = sessions(directory.path(), &options).map(|session| {
         let (mut tape, session) = (Vec::new(), session.expect("it opens"));
         let store = session.store();
         session.convert(&mut JsonLines::new(&mut tape)).expect("it converts");
         (store, String::from_utf8(tape).expect("a tape is UTF-8"))
     });
     let tapes: Vec<_> = tapes.collect();
-    assert_eq!(tapes.iter().map(|(store, _)| *store).collect::<Vec<_>>(), [None, Some("folder of logs")]);
+    assert_eq!(tapes.iter().map(|(store, _)| *store).collect::<Vec<_>>(), [None, Some("directory of logs")]);
     assert!(tapes.iter().all(|(_, tape)| tape.contains("\"adapter\":{\"id\":\"codex\",\"version\":\"99.0.0\"}")));
     assert!(tapes[0].1.contains("\"parent_session_id\":\"parent-1\"") && !tapes[1].1.contains("parent-1"));
 }

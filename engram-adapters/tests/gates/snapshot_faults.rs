@@ -1,5 +1,5 @@
-//! Every fault of a snapshot is a finding: changed, missing, damaged, or without a fixture. `insta` reads its settings from the environment, so each
-//! comparison runs in a process of its own.
+//! Every fault of a snapshot is a finding: changed, missing, damaged, or without a fixture. `insta` reads its settings from the
+//! environment, so each comparison runs in a process of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::snapshots::{TEXT_BYTES, compare_tape, files_of_tape, orphans, remove_or_report};
 use crate::tree::{files, root};
 
-/// The environment variable that names the folder for [`comparison_of_a_child`].
+/// The environment variable that names the directory for [`comparison_of_a_child`].
 const CHILD: &str = "ENGRAM_SNAPSHOTS_CHILD";
 /// Begins a line that a child prints.
 const MARK: &str = "finding: ";
@@ -31,9 +31,9 @@ const SETTINGS: [&str; 7] = [
 #[test]
 #[ignore = "the other tests run it in its own process"]
 fn comparison_of_a_child() {
-    let folder = PathBuf::from(std::env::var_os(CHILD).expect("the parent sets it"));
-    let tape = fs::read_to_string(folder.join("tape.jsonl")).expect("the parent wrote it");
-    let snapshots = folder.join("snapshots");
+    let directory = PathBuf::from(std::env::var_os(CHILD).expect("the parent sets it"));
+    let tape = fs::read_to_string(directory.join("tape.jsonl")).expect("the parent wrote it");
+    let snapshots = directory.join("snapshots");
     let needed = files_of_tape(&snapshots, NAME, &tape).into_iter().collect::<BTreeSet<_>>();
     let mut findings = compare_tape(&snapshots, NAME, &tape);
     findings.extend(remove_or_report(&orphans(&snapshots, &needed)));
@@ -42,22 +42,22 @@ fn comparison_of_a_child() {
     }
 }
 
-/// A folder with a tape and its accepted snapshots.
+/// A directory with a tape and its accepted snapshots.
 struct Accepted {
-    folder: TempDir,
+    directory: TempDir,
     tape: String,
 }
 
 impl Accepted {
     fn of(tape: &str) -> Accepted {
-        let accepted = Accepted { folder: tempfile::tempdir().expect("temporary folders can be made"), tape: tape.to_owned() };
+        let accepted = Accepted { directory: tempfile::tempdir().expect("temporary directories can be made"), tape: tape.to_owned() };
         assert_eq!(accepted.findings(tape, &[("INSTA_UPDATE", "always")]), Vec::<String>::new());
         assert_eq!(accepted.findings(tape, &[("INSTA_UPDATE", "no")]), Vec::<String>::new(), "an accepted tape has no findings");
         accepted
     }
 
     fn snapshots(&self) -> PathBuf {
-        self.folder.path().join("snapshots")
+        self.directory.path().join("snapshots")
     }
 
     /// The file whose name begins with `start` and ends with `end`.
@@ -73,13 +73,13 @@ impl Accepted {
 
     /// The findings if the tape is replaced by another one.
     fn findings(&self, tape: &str, variables: &[(&str, &str)]) -> Vec<String> {
-        fs::write(self.folder.path().join("tape.jsonl"), tape).expect("a temporary folder takes files");
+        fs::write(self.directory.path().join("tape.jsonl"), tape).expect("a temporary directory takes files");
         let mut child = Command::new(std::env::current_exe().expect("a test knows its program"));
         child.args(["--exact", "snapshot_faults::comparison_of_a_child", "--ignored", "--nocapture"]);
         SETTINGS.iter().for_each(|name| {
             child.env_remove(name);
         });
-        child.env("INSTA_WORKSPACE_ROOT", root()).env(CHILD, self.folder.path()).envs(variables.iter().copied());
+        child.env("INSTA_WORKSPACE_ROOT", root()).env(CHILD, self.directory.path()).envs(variables.iter().copied());
         let output = child.output().expect("a test can start itself");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -95,8 +95,8 @@ impl Accepted {
     }
 }
 
-fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    files(folder).into_iter().map(|path| (path.clone(), fs::read(&path).expect("it was listed"))).collect()
+fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    files(directory).into_iter().map(|path| (path.clone(), fs::read(&path).expect("it was listed"))).collect()
 }
 
 fn small() -> String {
@@ -129,7 +129,7 @@ fn changed_line_ends_are_a_finding() {
     }
     let path = accepted.file("tape@", ".snap");
     let text = fs::read_to_string(&path).expect("it was listed");
-    fs::write(&path, text + "\n").expect("a temporary folder takes files");
+    fs::write(&path, text + "\n").expect("a temporary directory takes files");
     assert_eq!(about(&accepted.findings_without_update(&accepted.tape), "line ends"), 1);
 }
 
@@ -159,10 +159,10 @@ fn damaged_compressed_bytes_are_a_finding_but_another_compression_level_is_not()
     let path = accepted.file("tape@", ".zst");
     let another = zstd::bulk::compress(accepted.tape.as_bytes(), 1).expect("memory can be compressed");
     assert_ne!(another, fs::read(&path).expect("it was listed"));
-    fs::write(&path, &another).expect("a temporary folder takes files");
+    fs::write(&path, &another).expect("a temporary directory takes files");
     assert!(accepted.findings_without_update(&accepted.tape).is_empty());
     for damaged in [another[..another.len() - 1].to_vec(), [another.as_slice(), b"\n"].concat(), Vec::new()] {
-        fs::write(&path, damaged).expect("a temporary folder takes files");
+        fs::write(&path, damaged).expect("a temporary directory takes files");
         assert_eq!(about(&accepted.findings_without_update(&accepted.tape), "tape@"), 1);
     }
 }
@@ -176,9 +176,9 @@ fn orphan_snapshot_is_a_finding_until_all_are_rewritten() {
     assert_eq!(files(&accepted.snapshots()).len(), 1);
 
     let stray = accepted.snapshots().join("harness/1.0.0/removed/tape@session.jsonl.snap");
-    fs::create_dir_all(stray.parent().expect("it is in a folder")).expect("a temporary folder takes folders");
-    fs::write(stray.with_extension("snap.new"), "").expect("a temporary folder takes files");
-    fs::write(stray, "").expect("a temporary folder takes files");
+    fs::create_dir_all(stray.parent().expect("it is in a directory")).expect("a temporary directory takes directories");
+    fs::write(stray.with_extension("snap.new"), "").expect("a temporary directory takes files");
+    fs::write(stray, "").expect("a temporary directory takes files");
     assert_eq!(about(&accepted.findings_without_update(&small()), "belongs to no fixture"), 2);
 }
 

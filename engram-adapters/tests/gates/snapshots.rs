@@ -17,42 +17,42 @@ const LEVEL: i32 = 19;
 /// The extension of the compressed form. `insta` adds a file with its own metadata.
 const COMPRESSED: &str = "jsonl.zst";
 
-/// The folder of the snapshots. `cargo insta` looks for them in the folder of a package.
-pub fn folder() -> PathBuf {
+/// The directory of the snapshots. `cargo insta` looks for them in the directory of a package.
+pub fn directory() -> PathBuf {
     root().join("engram-adapters/snapshots")
 }
 
-/// The folder of a tape's snapshots, and the session that their names end in.
-fn folder_and_session<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
-    let (folder, session) = tape_name.rsplit_once('/').unwrap_or(("", tape_name));
-    (snapshots.join(folder), session)
+/// The directory of a tape's snapshots, and the session that their names end in.
+fn directory_and_session<'n>(snapshots: &Path, tape_name: &'n str) -> (PathBuf, &'n str) {
+    let (directory, session) = tape_name.rsplit_once('/').unwrap_or(("", tape_name));
+    (snapshots.join(directory), session)
 }
 
 /// The snapshot files of a tape.
 pub fn files_of_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<PathBuf> {
-    let (folder, session) = folder_and_session(snapshots, tape_name);
-    let mut kept = vec![folder.join(format!("tape@{session}.snap"))];
+    let (directory, session) = directory_and_session(snapshots, tape_name);
+    let mut kept = vec![directory.join(format!("tape@{session}.snap"))];
     if tape.len() > TEXT_BYTES {
-        kept.push(folder.join(format!("tape@{session}.snap.{COMPRESSED}")));
-        kept.push(folder.join(format!("excerpt@{session}.snap")));
+        kept.push(directory.join(format!("tape@{session}.snap.{COMPRESSED}")));
+        kept.push(directory.join(format!("excerpt@{session}.snap")));
     }
     kept
 }
 
 /// Compares a tape with its snapshots.
 pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String> {
-    let (folder, session) = folder_and_session(snapshots, tape_name);
+    let (directory, session) = directory_and_session(snapshots, tape_name);
     if tape.len() <= TEXT_BYTES {
-        return Vec::from_iter(compare_text(&folder, "tape", Some(session), tape));
+        return Vec::from_iter(compare_text(&directory, "tape", Some(session), tape));
     }
-    let compressed = compare_compressed(&folder, session, tape);
-    compressed.into_iter().chain(compare_text(&folder, "excerpt", Some(session), &excerpt(tape))).collect()
+    let compressed = compare_compressed(&directory, session, tape);
+    compressed.into_iter().chain(compare_text(&directory, "excerpt", Some(session), &excerpt(tape))).collect()
 }
 
 /// Compares a part of the contract with its snapshot.
 pub fn compare_contract(name: &str, text: &str) -> Option<String> {
     assert!(CONTRACT.contains(&name), "`{name}` is not in the list of snapshots");
-    compare_text(&folder().join("_contract"), name, None, text)
+    compare_text(&directory().join("_contract"), name, None, text)
 }
 
 /// The snapshots of the contract.
@@ -60,12 +60,12 @@ const CONTRACT: [&str; 5] = ["conformance", "coverage", "descriptors", "detectio
 
 /// The snapshot files of the contract.
 pub fn files_of_contract() -> Vec<PathBuf> {
-    CONTRACT.iter().map(|name| folder().join(format!("_contract/{name}.snap"))).collect()
+    CONTRACT.iter().map(|name| directory().join(format!("_contract/{name}.snap"))).collect()
 }
 
-fn settings(folder: &Path, session: Option<&str>) -> Settings {
+fn settings(directory: &Path, session: Option<&str>) -> Settings {
     let mut settings = Settings::new();
-    settings.set_snapshot_path(folder);
+    settings.set_snapshot_path(directory);
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     if let Some(session) = session {
@@ -80,9 +80,9 @@ fn finding(path: &Path, settings: &Settings, assertion: impl FnOnce()) -> Option
     outcome.err().map(|_| format!("{} is missing, or has other content", path.display()))
 }
 
-fn compare_text(folder: &Path, name: &str, session: Option<&str>, text: &str) -> Option<String> {
-    let path = folder.join(session.map_or(format!("{name}.snap"), |session| format!("{name}@{session}.snap")));
-    finding(&path, &settings(folder, session), || assert_snapshot!(name, text)).or_else(|| compare_exactly(&path, text))
+fn compare_text(directory: &Path, name: &str, session: Option<&str>, text: &str) -> Option<String> {
+    let path = directory.join(session.map_or(format!("{name}.snap"), |session| format!("{name}@{session}.snap")));
+    finding(&path, &settings(directory, session), || assert_snapshot!(name, text)).or_else(|| compare_exactly(&path, text))
 }
 
 /// Compares exactly: `insta` treats `\r\n` as `\n`, and ignores white space at the end.
@@ -99,12 +99,12 @@ fn compare_exactly(path: &Path, text: &str) -> Option<String> {
 
 /// Compares a tape with its compressed snapshot. A snapshot that decompresses to the tape is compared with itself, so that another
 /// version of the compressor causes no difference.
-fn compare_compressed(folder: &Path, session: &str, tape: &str) -> Option<String> {
-    let path = folder.join(format!("tape@{session}.snap.{COMPRESSED}"));
+fn compare_compressed(directory: &Path, session: &str, tape: &str) -> Option<String> {
+    let path = directory.join(format!("tape@{session}.snap.{COMPRESSED}"));
     let decompressed = |kept: &Vec<u8>| zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes());
     let kept = fs::read(&path).ok().filter(decompressed);
     let bytes = kept.unwrap_or_else(|| zstd::bulk::compress(tape.as_bytes(), LEVEL).expect("memory can be compressed"));
-    finding(&path, &settings(folder, Some(session)), || assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes))
+    finding(&path, &settings(directory, Some(session)), || assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes))
 }
 
 /// The files that no test uses.

@@ -33,13 +33,13 @@ const NAMED_ROWS: &[(&str, &str)] = &[
 ];
 /// Tables that are empty in a store without conversations. Nothing else in the store shows whether it had any.
 const MAY_BE_EMPTY: &[&str] = &["cursorDiskKV", "ItemTable"];
-/// The hexadecimal digits of `"latestRootBlobId":""` in the record of a chat. Beside it an empty table of blobs is that of a new chat; that a
-/// chat has been there shows only in the run store beside it.
+/// The hexadecimal digits of `"latestRootBlobId":""` in the record of a chat. Beside it an empty table of blobs is that of a new chat; that
+/// a chat has been there shows only in the run store beside it.
 const NO_ROOT: &str = "226c6174657374526f6f74426c6f624964223a2222";
 /// The most rows of one table that are deleted, evenly spread.
 const ROWS: usize = 3;
 
-/// What a search finds in a folder.
+/// What a search finds in a directory.
 #[derive(Default)]
 struct Seen {
     /// Errors, warnings, and what tapes state about losses.
@@ -49,10 +49,10 @@ struct Seen {
 }
 
 impl Seen {
-    fn in_folder(registry: &Registry, folder: &Path, policy: Policy) -> Seen {
+    fn in_directory(registry: &Registry, directory: &Path, policy: Policy) -> Seen {
         let options = SessionOptions::default().with_registry(registry.clone()).with_policy(policy);
         let mut finder = SessionFinder::new(&options);
-        finder.add(folder);
+        finder.add(directory);
         let found = finder.finish();
         let mut seen = Seen::default();
         found.lost.iter().for_each(|lost| seen.word(lost.to_string()));
@@ -109,10 +109,10 @@ struct Loss {
     name: Option<String>,
 }
 
-/// A copy of a database, alone in a folder, with its log in it.
+/// A copy of a database, alone in a directory, with its log in it.
 fn copy(database: &Path, sql: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join(file_name(database));
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join(file_name(database));
     let beside = PathBuf::from(format!("{}-wal", database.display()));
     fs::copy(database, &path).expect("a copy");
     if beside.is_file() {
@@ -125,7 +125,7 @@ fn copy(database: &Path, sql: &str) -> tempfile::TempDir {
         strings(&path, "SELECT 'DROP INDEX \"' || name || '\";' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL");
     drops.iter().for_each(|drop| writer.execute_batch(drop).expect("an index is dropped"));
     writer.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    folder
+    directory
 }
 
 fn strings(database: &Path, sql: &str) -> Vec<String> {
@@ -161,14 +161,14 @@ fn losses_of(database: &Path, table: &str) -> Vec<Loss> {
 fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<String> {
     let whole = copy(database, "");
     let path = whole.path().join(file_name(database));
-    let seen = [Policy::Permissive, Policy::Strict].map(|policy| (policy, Seen::in_folder(registry, whole.path(), policy)));
+    let seen = [Policy::Permissive, Policy::Strict].map(|policy| (policy, Seen::in_directory(registry, whole.path(), policy)));
     let mut found = Vec::new();
     let mut examine = |loss: &Loss| {
-        let folder = copy(database, &loss.sql);
+        let directory = copy(database, &loss.sql);
         let mut is_lost = false;
         *tried += 1;
         for (policy, whole) in &seen {
-            let now = Seen::in_folder(registry, folder.path(), *policy);
+            let now = Seen::in_directory(registry, directory.path(), *policy);
             is_lost |= now.is_thinner(whole);
             if now.is_thinner(whole) && !now.says_more(whole) {
                 found.push(format!("{}, {}: {}: nothing states the loss", database.display(), policy.as_str(), loss.sql));
@@ -202,7 +202,7 @@ fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<Stri
 /// The databases of all fixtures, one of each schema, and those of all recordings.
 fn databases() -> Vec<PathBuf> {
     let is_database = |path: &PathBuf| path.extension().is_some_and(|end| end == "db" || end == "vscdb");
-    let of_fixtures = fixture_cases().into_iter().flat_map(|case| files(&case.folder)).filter(is_database);
+    let of_fixtures = fixture_cases().into_iter().flat_map(|case| files(&case.directory)).filter(is_database);
     let mut schemas = BTreeSet::new();
     let mut is_new = |database: &PathBuf| {
         let copied = copy(database, "");
@@ -210,7 +210,7 @@ fn databases() -> Vec<PathBuf> {
         schemas.insert((file_name(database).to_owned(), schema))
     };
     let chosen: Vec<PathBuf> = of_fixtures.filter(|database| is_new(database)).collect();
-    chosen.into_iter().chain(recording_cases().into_iter().flat_map(|case| files(&case.folder)).filter(is_database)).collect()
+    chosen.into_iter().chain(recording_cases().into_iter().flat_map(|case| files(&case.directory)).filter(is_database)).collect()
 }
 
 #[test]
@@ -225,24 +225,24 @@ fn a_store_that_lost_something_says_so() {
 fn a_chat_without_its_blobs_says_so_if_its_run_store_names_one() {
     let chat = |path: &PathBuf| file_name(path) == "store.db" && path.components().any(|part| part.as_os_str() == "sdk-agent-store");
     let is_named = |case: &PathBuf| files(case).iter().any(|path| file_name(path) == "index.db") && files(case).iter().any(chat);
-    let cases: Vec<PathBuf> = fixture_cases().into_iter().map(|case| case.folder).filter(is_named).collect();
+    let cases: Vec<PathBuf> = fixture_cases().into_iter().map(|case| case.directory).filter(is_named).collect();
     assert!(cases.len() > 2, "{cases:?}");
     for case in cases {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let directory = tempfile::tempdir().expect("a temporary directory");
         for file in files(&case) {
-            let target = folder.path().join(file.strip_prefix(&case).expect("a file of the case"));
-            fs::create_dir_all(target.parent().expect("a folder")).expect("a folder is made");
+            let target = directory.path().join(file.strip_prefix(&case).expect("a file of the case"));
+            fs::create_dir_all(target.parent().expect("a directory")).expect("a directory is made");
             fs::copy(file, target).expect("a copy");
         }
         for policy in [Policy::Permissive, Policy::Strict] {
-            let whole = Seen::in_folder(&Registry::builtin(), folder.path(), policy);
+            let whole = Seen::in_directory(&Registry::builtin(), directory.path(), policy);
             assert!(whole.words.keys().all(|word| !word.contains("blob")), "{}: {:?}", case.display(), whole.words);
         }
-        for path in files(folder.path()).iter().filter(|path| chat(path)) {
+        for path in files(directory.path()).iter().filter(|path| chat(path)) {
             Connection::open(path).and_then(|writer| writer.execute_batch("DELETE FROM blobs;")).expect("the blobs are deleted");
         }
         for policy in [Policy::Permissive, Policy::Strict] {
-            let now = Seen::in_folder(&Registry::builtin(), folder.path(), policy);
+            let now = Seen::in_directory(&Registry::builtin(), directory.path(), policy);
             assert!(!now.words.is_empty(), "{}, {}", case.display(), policy.as_str());
         }
     }

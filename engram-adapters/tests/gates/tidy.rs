@@ -15,7 +15,7 @@ const TEST_LINES: usize = 600;
 const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "manager", "common", "misc"];
 /// Marks of unfinished work.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
-/// Folders that are not the project's source.
+/// Directories that are not the project's source.
 const SKIPPED: &[&str] = &["target", "fuzz/target", ".git", "fixtures", "engram-adapters/snapshots", "examples/out-of-tree-adapter/target"];
 
 /// A source file.
@@ -28,12 +28,12 @@ struct Source {
 /// Every Rust file of the workspace.
 fn sources() -> Vec<Source> {
     let mut found = Vec::new();
-    let mut folders = vec![root().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
+    let mut directories = vec![root().to_owned()];
+    while let Some(directory) = directories.pop() {
+        for path in fs::read_dir(&directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
             let below = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             if path.is_dir() && !SKIPPED.contains(&below.as_str()) {
-                folders.push(path);
+                directories.push(path);
             } else if below.ends_with(".rs") {
                 let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{below}: {error}"));
                 found.push(Source { path: below, text });
@@ -44,8 +44,8 @@ fn sources() -> Vec<Source> {
     found
 }
 
-/// The folders of the adapters: those with a descriptor.
-fn adapter_folders(sources: &[Source]) -> BTreeSet<&str> {
+/// The directories of the adapters: those with a descriptor.
+fn adapter_directories(sources: &[Source]) -> BTreeSet<&str> {
     let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
     below.filter_map(|path| path.strip_suffix("/descriptor.rs")).collect()
 }
@@ -115,14 +115,15 @@ fn case_findings(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<St
 }
 
 fn files_of(case: &Case) -> Vec<String> {
-    let below = |path: PathBuf| path.strip_prefix(&case.folder).map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
-    crate::tree::files(&case.folder).into_iter().map(below).collect()
+    let below =
+        |path: PathBuf| path.strip_prefix(&case.directory).map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+    crate::tree::files(&case.directory).into_iter().map(below).collect()
 }
 
 /// Files of the fixture tree that are in no case.
 fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
     let in_case = |path: &Path| {
-        cases.iter().any(|case| path.starts_with(&case.folder))
+        cases.iter().any(|case| path.starts_with(&case.directory))
             || path.starts_with(tree.join("_hostile"))
             || path.ends_with("fixtures/scenarios.tsv")
     };
@@ -132,7 +133,7 @@ fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
 #[test]
 fn source_files_follow_the_rules() {
     let (sources, harnesses) = (sources(), harness_names());
-    let adapters = adapter_folders(&sources);
+    let adapters = adapter_directories(&sources);
     assert!(sources.len() > 20 && !adapters.is_empty(), "the walk finds the workspace");
     let broken: Vec<String> = sources.iter().flat_map(|source| violations_of(source, &adapters, &harnesses)).collect();
     let mut tally = Tally::default();
@@ -184,7 +185,7 @@ fn each_rule_detects_its_violation() {
 
 #[test]
 fn irregular_case_is_a_finding() {
-    let case = Case { harness: "unknown-harness".into(), version: "1.0.0".into(), scenario: "x".into(), folder: PathBuf::from("x") };
+    let case = Case { harness: "unknown-harness".into(), version: "1.0.0".into(), scenario: "x".into(), directory: PathBuf::from("x") };
     let found = case_findings(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(!stray_files(&root().join("engram-adapters/tests"), &[]).is_empty());

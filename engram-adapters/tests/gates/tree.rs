@@ -14,14 +14,14 @@ use rayon::prelude::*;
 /// One scenario of one harness version: session files, the ground truth, and how it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// The harness: the name of its folder.
+    /// The harness: the name of its directory.
     pub harness: String,
     /// The harness version.
     pub version: String,
     /// The scenario.
     pub scenario: String,
-    /// The folder.
-    pub folder: PathBuf,
+    /// The directory.
+    pub directory: PathBuf,
 }
 
 impl Case {
@@ -37,7 +37,7 @@ pub struct Artifact {
     pub case: Case,
     /// The path of the file.
     pub path: PathBuf,
-    /// Its path below the folder that all sessions of the case share.
+    /// Its path below the directory that all sessions of the case share.
     pub name: String,
     /// Its text, decompressed.
     pub bytes: Vec<u8>,
@@ -97,8 +97,8 @@ pub fn file_name(path: &Path) -> &str {
 fn cases(tree: &Path) -> Vec<Case> {
     let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}"));
     let case = |recording: engram_conformance::Recording| {
-        let engram_conformance::Recording { harness, version, scenario, folder, .. } = recording;
-        Case { harness, version, scenario, folder }
+        let engram_conformance::Recording { harness, version, scenario, directory, .. } = recording;
+        Case { harness, version, scenario, directory }
     };
     recordings.all.into_iter().map(case).collect()
 }
@@ -141,7 +141,7 @@ pub fn read_session(path: &Path) -> Vec<u8> {
 
 /// The session files of a case, and the findings for the others.
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
-    let (found, findings) = conformance::sessions(registered(), &case.harness, &case.folder);
+    let (found, findings) = conformance::sessions(registered(), &case.harness, &case.directory);
     let artifact = |(session, entry): (Session, &'static Registration)| {
         let Session { name, path, bytes, context, form, .. } = session;
         Artifact { case: case.clone(), path, name, bytes, entry, form, context }

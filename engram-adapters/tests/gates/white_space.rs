@@ -1,4 +1,5 @@
-//! Spelling: a log with other white space between its JSON values, or with other escapes in its strings, is the same log, and gives the same tape.
+//! Spelling: a log with other white space between its JSON values, or with other escapes in its strings, is the same log, and gives the
+//! same tape.
 
 use engram_core::audit::audit;
 use engram_core::head::Head;
@@ -35,8 +36,8 @@ fn spaced(text: &str) -> String {
     out
 }
 
-/// The text with other spellings of characters in its strings: only in names of members, or only in others. `spell` gets each character, and
-/// whether it is the first one of its string. Escapes stay as they are.
+/// The text with other spellings of characters in its strings: only in names of members, or only in others. `spell` gets each character,
+/// and whether it is the first one of its string. Escapes stay as they are.
 fn respelled(text: &str, in_names: bool, spell: impl Fn(char, bool) -> Option<String>) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, string)) = rest.split_once('"') {

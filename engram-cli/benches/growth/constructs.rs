@@ -55,8 +55,8 @@ fn result(id: usize, text: &str, details: &str) -> String {
 }
 
 /// Writes the session of these lines.
-pub fn session(folder: &Path, lines: impl Iterator<Item = String>) {
-    write_lines(&folder.join(format!("{ID}.jsonl")), lines);
+pub fn session(directory: &Path, lines: impl Iterator<Item = String>) {
+    write_lines(&directory.join(format!("{ID}.jsonl")), lines);
 }
 
 pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
@@ -65,52 +65,52 @@ pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
     file.flush().expect("the disk has room");
 }
 
-fn records(n: usize, folder: &Path) {
-    session(folder, (0..n).map(|i| line(i, &prompt(&format!("prompt {i}")))));
+fn records(n: usize, directory: &Path) {
+    session(directory, (0..n).map(|i| line(i, &prompt(&format!("prompt {i}")))));
 }
 
-fn members(n: usize, folder: &Path) {
+fn members(n: usize, directory: &Path) {
     let input: Vec<String> = (0..n).map(|i| format!(r#""k{i}":{i}"#)).collect();
-    session(folder, [line(0, &prompt("go")), line(1, &call(1, &input.join(",")))].into_iter());
+    session(directory, [line(0, &prompt("go")), line(1, &call(1, &input.join(",")))].into_iter());
 }
 
-fn blocks(n: usize, folder: &Path) {
+fn blocks(n: usize, directory: &Path) {
     let blocks: Vec<String> = (0..n).map(|i| format!(r#"{{"type":"text","text":"block {i}"}}"#)).collect();
     let own = format!(r#""type":"user","message":{{"role":"user","content":[{}]}}"#, blocks.join(","));
-    session(folder, [line(0, &own)].into_iter());
+    session(directory, [line(0, &own)].into_iter());
 }
 
-fn open_calls(n: usize, folder: &Path) {
+fn open_calls(n: usize, directory: &Path) {
     let calls = (0..n).map(|i| line(i, &call(i, r#""command":"ls""#)));
-    session(folder, calls.chain((0..n).map(|i| line(n + i, &result(i, "ok", r#""stdout":"ok","stderr":"""#)))));
+    session(directory, calls.chain((0..n).map(|i| line(n + i, &result(i, "ok", r#""stdout":"ok","stderr":"""#)))));
 }
 
-fn calls_with_one_id(n: usize, folder: &Path) {
+fn calls_with_one_id(n: usize, directory: &Path) {
     let command = |i: usize| format!(r#""command":"ls {i}""#);
     let both = |i: usize| line(2 * i, &call(1, &command(i))) + &line(2 * i + 1, &result(1, &format!("ok {i}"), r#""stdout":"ok""#));
-    session(folder, (0..n).map(both));
+    session(directory, (0..n).map(both));
 }
 
-fn repeated_records(n: usize, folder: &Path) {
-    session(folder, (0..n).map(|_| line(0, &prompt("again"))));
+fn repeated_records(n: usize, directory: &Path) {
+    session(directory, (0..n).map(|_| line(0, &prompt("again"))));
 }
 
 /// The side file grows too, so that hashing it for each reference is quadratic.
-fn references(n: usize, folder: &Path) {
-    let results = folder.join(ID).join("tool-results");
-    fs::create_dir_all(&results).expect("new folders");
+fn references(n: usize, directory: &Path) {
+    let results = directory.join(ID).join("tool-results");
+    fs::create_dir_all(&results).expect("new directories");
     fs::write(results.join("out.txt"), vec![b'x'; n * 256]).expect("the disk has room");
     let path = format!("/home/dev/.claude/projects/p/{ID}/tool-results/out.txt");
     let size = n * 256;
     let text = format!("<persisted-output>\\nOutput too large. Full output saved to: {path}\\n\\nPreview:\\nx\\n</persisted-output>");
     let details = format!(r#""stdout":"x","stderr":"","interrupted":false,"persistedOutputPath":"{path}","persistedOutputSize":{size}"#);
     let both = |i: usize| line(2 * i, &call(i, r#""command":"ls""#)) + &line(2 * i + 1, &result(i, &text, &details));
-    session(folder, (0..n).map(both));
+    session(directory, (0..n).map(both));
 }
 
-fn claude_sub_agents(n: usize, folder: &Path) {
-    let agents = folder.join(ID).join("subagents");
-    fs::create_dir_all(&agents).expect("new folders");
+fn claude_sub_agents(n: usize, directory: &Path) {
+    let agents = directory.join(ID).join("subagents");
+    fs::create_dir_all(&agents).expect("new directories");
     for i in 0..n {
         let own = format!(r#""agentId":"a{i:08}",{}"#, prompt("task"));
         write_lines(
@@ -120,13 +120,13 @@ fn claude_sub_agents(n: usize, folder: &Path) {
     }
     let details = |i: usize| format!(r#""status":"completed","agentId":"a{i:08}","content":[{{"type":"text","text":"done"}}]"#);
     let both = |i: usize| line(2 * i, &call(i, r#""prompt":"task""#)) + &line(2 * i + 1, &result(i, "done", &details(i)));
-    session(folder, (0..n).map(both));
+    session(directory, (0..n).map(both));
 }
 
-fn gemini_sub_agents(n: usize, folder: &Path) {
+fn gemini_sub_agents(n: usize, directory: &Path) {
     const PARENT: &str = "839c3364-04ec-4555-9499-568e62726097";
-    let chats = folder.join("tmp/proj/chats");
-    fs::create_dir_all(chats.join(PARENT)).expect("new folders");
+    let chats = directory.join("tmp/proj/chats");
+    fs::create_dir_all(chats.join(PARENT)).expect("new directories");
     let time = r#""timestamp":"2026-11-21T09:58:21.330Z""#;
     let head = |id: &str, kind: &str| {
         format!(
@@ -149,29 +149,29 @@ fn gemini_sub_agents(n: usize, folder: &Path) {
     write_lines(&chats.join("session-2026-11-21T09-58-839c3364.jsonl"), lines);
 }
 
-fn sessions(n: usize, folder: &Path) {
+fn sessions(n: usize, directory: &Path) {
     for i in 0..n {
         let id = format!("{i:08x}{}", &ID[8..]);
-        write_lines(&folder.join(format!("{id}.jsonl")), [line_of(&id, i, &prompt("go"))].into_iter());
+        write_lines(&directory.join(format!("{id}.jsonl")), [line_of(&id, i, &prompt("go"))].into_iter());
     }
 }
 
 /// Tapes of one size are the expensive ones: only their hashes tell them apart.
-fn files_of_one_id(n: usize, folder: &Path) {
+fn files_of_one_id(n: usize, directory: &Path) {
     for i in 0..n {
-        write_lines(&folder.join(format!("{i:08}.jsonl")), [line(i, &prompt(&format!("prompt {i:08}")))].into_iter());
+        write_lines(&directory.join(format!("{i:08}.jsonl")), [line(i, &prompt(&format!("prompt {i:08}")))].into_iter());
     }
 }
 
-fn gzip_members(n: usize, folder: &Path) {
+fn gzip_members(n: usize, directory: &Path) {
     let member = |i: usize| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(line(i, &prompt("go")).as_bytes()).and_then(|()| gzip.finish()).expect("memory does not fail")
     };
-    fs::write(folder.join("log.jsonl.gz"), (0..n).flat_map(member).collect::<Vec<u8>>()).expect("the disk has room");
+    fs::write(directory.join("log.jsonl.gz"), (0..n).flat_map(member).collect::<Vec<u8>>()).expect("the disk has room");
 }
 
-fn zstd_frames(n: usize, folder: &Path) {
+fn zstd_frames(n: usize, directory: &Path) {
     let frame = |i: usize| zstd::encode_all(line(i, &prompt("go")).as_bytes(), 1).expect("memory does not fail");
-    fs::write(folder.join("log.jsonl.zst"), (0..n).flat_map(frame).collect::<Vec<u8>>()).expect("the disk has room");
+    fs::write(directory.join("log.jsonl.zst"), (0..n).flat_map(frame).collect::<Vec<u8>>()).expect("the disk has room");
 }

@@ -1,4 +1,5 @@
-//! Databases that have one construct many times. Unless a name says otherwise, they have no indexes but those of their keys, as a copied one may.
+//! Databases that have one construct many times. Unless a name says otherwise, they have no indexes but those of their keys, as a copied
+//! one may.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,22 +9,30 @@ use rusqlite::{Connection, params};
 use super::Construct;
 
 pub const ALL: &[Construct] = &[
-    Construct { name: "parts of one message (OpenCode)", from: 4_000, write: |n, folder| opencode(folder, 1, 1, n, Keys::Primary) },
-    Construct { name: "messages of one session (OpenCode)", from: 1_000, write: |n, folder| opencode(folder, 1, n, 1, Keys::Primary) },
-    Construct { name: "messages of one session, indexes (OpenCode)", from: 1_000, write: |n, folder| opencode(folder, 1, n, 1, Keys::All) },
-    Construct { name: "child sessions (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::Primary) },
-    Construct { name: "child sessions, indexes (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::All) },
-    Construct { name: "child sessions, no keys (OpenCode)", from: 250, write: |n, folder| opencode(folder, n, 1, 1, Keys::None) },
-    Construct { name: "messages of one session (OpenCode 2)", from: 4_000, write: |n, folder| opencode_2(folder, 1, n) },
-    Construct { name: "child sessions (OpenCode 2)", from: 250, write: |n, folder| opencode_2(folder, n, 1) },
+    Construct { name: "parts of one message (OpenCode)", from: 4_000, write: |n, directory| opencode(directory, 1, 1, n, Keys::Primary) },
+    Construct {
+        name: "messages of one session (OpenCode)",
+        from: 1_000,
+        write: |n, directory| opencode(directory, 1, n, 1, Keys::Primary),
+    },
+    Construct {
+        name: "messages of one session, indexes (OpenCode)",
+        from: 1_000,
+        write: |n, directory| opencode(directory, 1, n, 1, Keys::All),
+    },
+    Construct { name: "child sessions (OpenCode)", from: 250, write: |n, directory| opencode(directory, n, 1, 1, Keys::Primary) },
+    Construct { name: "child sessions, indexes (OpenCode)", from: 250, write: |n, directory| opencode(directory, n, 1, 1, Keys::All) },
+    Construct { name: "child sessions, no keys (OpenCode)", from: 250, write: |n, directory| opencode(directory, n, 1, 1, Keys::None) },
+    Construct { name: "messages of one session (OpenCode 2)", from: 4_000, write: |n, directory| opencode_2(directory, 1, n) },
+    Construct { name: "child sessions (OpenCode 2)", from: 250, write: |n, directory| opencode_2(directory, n, 1) },
     Construct { name: "child sessions in files (OpenCode)", from: 250, write: opencode_files },
-    Construct { name: "bubbles of one chat (Cursor editor)", from: 4_000, write: |n, folder| editor(folder, 1, n) },
-    Construct { name: "chats of one store (Cursor editor)", from: 500, write: |n, folder| editor(folder, n, 1) },
-    Construct { name: "rows of one chat (Cursor editor)", from: 1_000, write: |n, folder| editor_rows(folder, 1, n, true) },
-    Construct { name: "rows of one chat, no keys (Cursor editor)", from: 1_000, write: |n, folder| editor_rows(folder, 1, n, false) },
-    Construct { name: "chats in rows (Cursor editor)", from: 500, write: |n, folder| editor_rows(folder, n, 1, true) },
-    Construct { name: "turns (Cursor chat store)", from: 1_000, write: |n, folder| turns(folder, n, false) },
-    Construct { name: "turns with messages (Cursor chat store)", from: 1_000, write: |n, folder| turns(folder, n, true) },
+    Construct { name: "bubbles of one chat (Cursor editor)", from: 4_000, write: |n, directory| editor(directory, 1, n) },
+    Construct { name: "chats of one store (Cursor editor)", from: 500, write: |n, directory| editor(directory, n, 1) },
+    Construct { name: "rows of one chat (Cursor editor)", from: 1_000, write: |n, directory| editor_rows(directory, 1, n, true) },
+    Construct { name: "rows of one chat, no keys (Cursor editor)", from: 1_000, write: |n, directory| editor_rows(directory, 1, n, false) },
+    Construct { name: "chats in rows (Cursor editor)", from: 500, write: |n, directory| editor_rows(directory, n, 1, true) },
+    Construct { name: "turns (Cursor chat store)", from: 1_000, write: |n, directory| turns(directory, n, false) },
+    Construct { name: "turns with messages (Cursor chat store)", from: 1_000, write: |n, directory| turns(directory, n, true) },
 ];
 
 /// What a database can be searched by.
@@ -42,9 +51,9 @@ fn fixture(path: &str) -> PathBuf {
 }
 
 /// A session, and child sessions of it that have this many messages with this many parts each.
-fn opencode(folder: &Path, children: usize, messages: usize, parts: usize, keys: Keys) {
+fn opencode(directory: &Path, children: usize, messages: usize, parts: usize, keys: Keys) {
     const PARENT: &str = "ses_df9b2c870ffehVU9gNxkqqxSze";
-    let path = folder.join("opencode.db");
+    let path = directory.join("opencode.db");
     fs::copy(fixture("opencode/1.18.33/o_sub/session/opencode/opencode.db"), &path).expect("the fixture can be copied");
     let mut database = Connection::open(path).expect("a database");
     // The fixture has only the tables that a tape needs.
@@ -94,8 +103,8 @@ fn opencode(folder: &Path, children: usize, messages: usize, parts: usize, keys:
 }
 
 /// The same in the tables of 2.x: one message starts each child session.
-fn opencode_2(folder: &Path, children: usize, messages: usize) {
-    let path = folder.join("opencode.db");
+fn opencode_2(directory: &Path, children: usize, messages: usize) {
+    let path = directory.join("opencode.db");
     fs::copy(fixture("opencode/2.0.14/rows/session/opencode/opencode.db"), &path).expect("the fixture can be copied");
     let mut database = Connection::open(path).expect("a database");
     database.pragma_update(None, "foreign_keys", false).expect("outside of a transaction");
@@ -128,11 +137,11 @@ fn opencode_2(folder: &Path, children: usize, messages: usize) {
 }
 
 /// A session whose messages each start a child session, in files.
-fn opencode_files(children: usize, folder: &Path) {
-    let storage = folder.join("storage");
+fn opencode_files(children: usize, directory: &Path) {
+    let storage = directory.join("storage");
     let write = |path: String, text: String| {
         let path = storage.join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(path, text)).expect("the disk has room");
+        fs::create_dir_all(path.parent().expect("a directory")).and_then(|()| fs::write(path, text)).expect("the disk has room");
     };
     let time = r#""time":{"created":1795402054253,"updated":1795402054253}"#;
     let info = |id: &str, parent: &str| format!(r#"{{"id":"{id}","version":"1.0.98",{parent}"directory":"/p","title":"t",{time}}}"#);
@@ -152,8 +161,8 @@ fn opencode_files(children: usize, folder: &Path) {
     }
 }
 
-fn editor(folder: &Path, chats: usize, bubbles: usize) {
-    let path = folder.join("state.vscdb");
+fn editor(directory: &Path, chats: usize, bubbles: usize) {
+    let path = directory.join("state.vscdb");
     fs::copy(fixture("cursor/2024.11/editor/session/User/workspaceStorage/0a1b/state.vscdb"), &path).expect("the fixture can be copied");
     let bubble = |chat: usize, n: usize| {
         format!(r#"{{"type":1,"bubbleId":"{chat:08x}-0000-4000-8000-{n:012x}","text":"prompt {n}","relevantFiles":["a.py"]}}"#)
@@ -170,8 +179,8 @@ fn editor(folder: &Path, chats: usize, bubbles: usize) {
 }
 
 /// Chats with one row for each message, with or without a key.
-fn editor_rows(folder: &Path, chats: usize, bubbles: usize, has_key: bool) {
-    let path = folder.join("state.vscdb");
+fn editor_rows(directory: &Path, chats: usize, bubbles: usize, has_key: bool) {
+    let path = directory.join("state.vscdb");
     fs::copy(fixture("cursor/2026.06/editor/session/User/globalStorage/state.vscdb"), &path).expect("the fixture can be copied");
     let mut database = Connection::open(path).expect("a database");
     let all = database.transaction().expect("a transaction");
@@ -195,8 +204,8 @@ fn editor_rows(folder: &Path, chats: usize, bubbles: usize, has_key: bool) {
 }
 
 /// A chat whose turns have one prompt each. The messages for the model have all prompts, or none.
-fn turns(folder: &Path, n: usize, has_messages: bool) {
-    let path = folder.join("store.db");
+fn turns(directory: &Path, n: usize, has_messages: bool) {
+    let path = directory.join("store.db");
     fs::copy(fixture("cursor/2026.09/store/session/.cursor/chats/0a1b/5a00000f-0000-4000-8000-00000000000f/store.db"), &path)
         .expect("the fixture can be copied");
     let mut database = Connection::open(path).expect("a database");

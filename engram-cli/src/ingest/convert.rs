@@ -23,7 +23,7 @@ pub enum Outcome {
     Filtered(Box<Overview>),
     /// A session of a harness that the filters leave out. Nothing is known of it but that.
     OtherHarness,
-    /// A file in a searched folder that is not a session.
+    /// A file in a searched directory that is not a session.
     NoSession,
     /// It cannot be read, converted or written.
     Failed(AdapterError),
@@ -62,7 +62,7 @@ pub struct Work {
     pub before: Before,
 }
 
-/// Converts a session to a temporary file in the folder of its tape.
+/// Converts a session to a temporary file in the directory of its tape.
 pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDir) -> Outcome {
     let input = match &work.input {
         Ok(input) => input,
@@ -82,13 +82,13 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     if !args.filter.wants_harness(harness) {
         return Outcome::OtherHarness;
     }
-    let folder = out.path(&OutDir::folder_name(harness));
-    let at_folder = |error: io::Error| AdapterError::from(error).path(folder.to_string_lossy());
-    let written = out.temporary(harness).map_err(at_folder).and_then(|mut file| {
-        let written = write_tape(source, args.form(), file.as_file_mut(), &folder);
+    let directory = out.path(&OutDir::directory_name(harness));
+    let at_directory = |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
+    let written = out.temporary(harness).map_err(at_directory).and_then(|mut file| {
+        let written = write_tape(source, args.form(), file.as_file_mut(), &directory);
         match written {
             Ok(written) if args.filter.wants(&written.overview) => {
-                file.as_file().sync_all().map_err(at_folder)?;
+                file.as_file().sync_all().map_err(at_directory)?;
                 Ok((written, Some(file.into_temp_path())))
             }
             other => {

@@ -50,7 +50,7 @@ fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::
         return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));
     }
     let found = find(&args.paths, options);
-    // The root folder of a store is itself what the caller named, not a folder to search.
+    // The root directory of a store is itself what the caller named, not a directory to search.
     let is_searched = |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
     match &found.sessions[..] {
         [Ok(input)] if !args.paths.iter().any(is_searched) => {

@@ -184,7 +184,7 @@ impl Pass {
         let target =
             Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old, setup: &self.setting.setup };
         let decided = self.placer.decide(&self.out, &self.index, tape, &target);
-        let placement = decided.map_err(|error| self.at_folder(summary.harness, error))?;
+        let placement = decided.map_err(|error| self.at_directory(summary.harness, error))?;
         self.index.forget_missing(&placement.tape, key);
         let state = if placement.placed == Placed::Unchanged { State::Current } else { State::Writing };
         let full = self.full_stamp(work, &overview.beside);
@@ -231,7 +231,7 @@ impl Pass {
     fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
         let Pending { path, key, converted, placement, .. } = pending;
         let Converted { overview, summary, mut tape, .. } = converted;
-        let named = self.placer.commit(&self.out, &mut tape, &placement).map_err(|error| self.at_folder(summary.harness, error))?;
+        let named = self.placer.commit(&self.out, &mut tape, &placement).map_err(|error| self.at_directory(summary.harness, error))?;
         if !named {
             let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
             return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));
@@ -248,14 +248,15 @@ impl Pass {
         Ok(())
     }
 
-    fn at_folder(&self, harness: &str, error: io::Error) -> AdapterError {
-        AdapterError::from(error).path(self.out.path(&OutDir::folder_name(harness)).to_string_lossy())
+    fn at_directory(&self, harness: &str, error: io::Error) -> AdapterError {
+        AdapterError::from(error).path(self.out.path(&OutDir::directory_name(harness)).to_string_lossy())
     }
 
     /// The state of a source with the files beside it.
     fn full_stamp(&self, work: &Work, beside: &[String]) -> Option<Stamp> {
         let (key, before) = (work.key.as_ref()?, work.stamp.as_ref()?);
-        // If the source has changed meanwhile, its next stamp shows it. A stamp of a store looks at all of its files, so none is taken here.
+        // If the source has changed meanwhile, its next stamp shows it. A stamp of a store looks at all of its files, so none is taken
+        // here.
         if beside.is_empty() {
             return Some(before.clone());
         }
@@ -366,7 +367,7 @@ impl Pass {
         let others = self.index.made_otherwise(&self.setting.setup.options);
         if self.setting.args.redact && others > 0 {
             self.setting.report.note(&format!(
-                "warning     {} in this folder may contain secrets: made before, and not replaced. Write redacted tapes to a new folder.",
+                "warning     {} in this directory may contain secrets: made before, and not replaced. Write redacted tapes to a new directory.",
                 count(others as u64, "older tape")
             ));
         }

@@ -52,15 +52,15 @@ pub fn once(
     let early = report.clone();
     interrupt::at_end(move || early.note("interrupted while looking for sessions; nothing was changed"));
     let at_out = |error: std::io::Error| AdapterError::from(error).path(out.to_string_lossy());
-    let wait = || report.note("another engram is writing to this folder; waiting for it");
-    let opened = OutDir::open(out, wait).and_then(|folder| Index::load(folder.root()).map(|index| (folder, index)));
-    let opened = opened.and_then(|(folder, mut index)| index.recover(folder.root()).map(|()| (folder, index)));
-    let (folder, index) = match opened.map_err(at_out) {
+    let wait = || report.note("another engram is writing to this directory; waiting for it");
+    let opened = OutDir::open(out, wait).and_then(|directory| Index::load(directory.root()).map(|index| (directory, index)));
+    let opened = opened.and_then(|(directory, mut index)| index.recover(directory.root()).map(|()| (directory, index)));
+    let (directory, index) = match opened.map_err(at_out) {
         Ok(opened) => opened,
         Err(error) => return Done { exit: report.failure(&error), errors: HashSet::new() },
     };
     let setup = Setup::new(options.registry(), options_of(args));
-    let (inputs, changed) = found(args, paths, options, &index, folder.root(), &setup);
+    let (inputs, changed) = found(args, paths, options, &index, directory.root(), &setup);
     let work = work_of(inputs.sessions, &index, &changed);
     let other_forms = forms_of(&inputs.other_forms, &index, &changed);
     let is_first = earlier.is_none();
@@ -72,8 +72,8 @@ pub fn once(
         changed,
         old_errors: earlier.unwrap_or_default(),
     };
-    let folder = Arc::new(folder);
-    let pass = Arc::new(Mutex::new(Pass::new(setting, Arc::clone(&folder), index)));
+    let directory = Arc::new(directory);
+    let pass = Arc::new(Mutex::new(Pass::new(setting, Arc::clone(&directory), index)));
     let interrupted = Arc::clone(&pass);
     interrupt::at_end(move || {
         let mut pass = held(&interrupted);
@@ -88,7 +88,7 @@ pub fn once(
     let done = in_order(
         args.conversion.jobs,
         &work,
-        |work| convert(args, options, work, &folder),
+        |work| convert(args, options, work, &directory),
         |work, outcome| held(&pass).take(work, outcome),
     );
     report.end_progress();

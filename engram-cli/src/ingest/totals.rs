@@ -50,7 +50,7 @@ pub struct Totals {
     pub skipped_sessions: u64,
     /// Records of stores that no session has.
     pub lost: Vec<LostRecords>,
-    /// Links out of the searched folders.
+    /// Links out of the searched directories.
     pub links_out: u64,
     /// Events of the new and replaced tapes.
     pub events: u64,

@@ -56,9 +56,9 @@ pub fn has_events_of(new: &Path, old: &Path) -> io::Result<bool> {
 /// Why `new` loses something that `old` has; `None` if it does not, or what it lacks is settled otherwise by what the source has more.
 /// `extends_old` is true if the source of `new` begins with the source of `old`, `is_same_setup` if both were made in one way.
 ///
-/// If neither the source nor the setup has changed, only files beside the source can have, so all events must be there. If the source grew, later
-/// records may have settled events otherwise, so only what such files can give is compared. With another setup all events may differ, so the
-/// files must be there.
+/// If neither the source nor the setup has changed, only files beside the source can have, so all events must be there. If the source grew,
+/// later records may have settled events otherwise, so only what such files can give is compared. With another setup all events may differ,
+/// so the files must be there.
 ///
 /// # Errors
 /// As the file system gives them.
@@ -153,9 +153,9 @@ mod tests {
     const STOP: &str = r#"{"seq":9,"k":"meta","label":"tape.stop"}"#;
 
     fn has(new: &[&str], old: &[&str]) -> bool {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, lines: &[&str]| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::write(&path, lines.join("\n") + "\n").unwrap();
             path
         };

@@ -47,7 +47,7 @@ pub struct Entry {
     /// What else decides about the tape.
     #[serde(flatten)]
     pub setup: Setup,
-    /// The path of the tape in this folder.
+    /// The path of the tape in this directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tape: Option<String>,
     /// The hash of the file at that path.

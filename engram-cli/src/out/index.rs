@@ -1,4 +1,5 @@
-//! The index of a folder of tapes: `index.jsonl`, one line per source. Files that are not sessions are remembered in a file of their own.
+//! The index of a directory of tapes: `index.jsonl`, one line per source. Files that are not sessions are remembered in a file of their
+//! own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -31,7 +32,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of the folder at `root`; empty if there is none. Lines that are not entries are left out: their sources are read again.
+    /// The index of the directory at `root`; empty if there is none. Lines that are not entries are left out: their sources are read again.
     ///
     /// # Errors
     /// As the file system gives them.
@@ -96,7 +97,7 @@ impl Index {
         self.entries.range((source.clone(), None)..).map(|(_, entry)| entry).take_while(move |entry| entry.source == source)
     }
 
-    /// The tapes that a newer one of the same source supersedes: paths in the folder of tapes.
+    /// The tapes that a newer one of the same source supersedes: paths in the directory of tapes.
     pub fn superseded(&self) -> impl Iterator<Item = &str> {
         self.entries.values().flat_map(|entry| &entry.supersedes).map(|old| old.tape.as_str())
     }
@@ -209,7 +210,7 @@ fn overview_of(tape: &Path) -> Option<Overview> {
 }
 
 fn write<'e>(root: &Path, name: &str, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
-    let file = interrupt::temporary(|| super::folder::temporary_in(root))?;
+    let file = interrupt::temporary(|| super::directory::temporary_in(root))?;
     let temporary: PathBuf = file.path().to_owned();
     let mut out = BufWriter::new(file);
     for entry in entries {

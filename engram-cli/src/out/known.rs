@@ -15,7 +15,7 @@ use super::index::Index;
 pub struct Known<'k> {
     /// The index.
     pub index: &'k Index,
-    /// The folder of tapes.
+    /// The directory of tapes.
     pub root: &'k Path,
     /// The adapters.
     pub registry: &'k Registry,

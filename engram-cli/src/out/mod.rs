@@ -1,19 +1,19 @@
-//! The folder of tapes: who may write to it, which files are in it, and what they were made from.
+//! The directory of tapes: who may write to it, which files are in it, and what they were made from.
 //!
-//! One run at a time has the lock of the folder. It may be killed at any instant: each file is complete before it gets its name, and the
+//! One run at a time has the lock of the directory. It may be killed at any instant: each file is complete before it gets its name, and the
 //! index never states of a tape what is not true.
 
 mod contains;
+mod directory;
 mod entry;
 mod file_hash;
-mod folder;
 mod index;
 mod known;
 mod names;
 mod place;
 
+pub use directory::OutDir;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
-pub use folder::OutDir;
 pub use index::{INDEX, Index};
 pub use known::{Known, container, source_of};
 pub use names::tape_stem;

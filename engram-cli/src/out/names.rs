@@ -54,15 +54,15 @@ pub fn numbered(stem: &str, number: u64, ending: &str) -> String {
     if number == 1 { format!("{stem}{ending}") } else { format!("{stem}-{number}{ending}") }
 }
 
-/// True for a path that a tape can have, from the folder of tapes: `<harness>/<name>`. An index can be anybody's, so what it names
+/// True for a path that a tape can have, from the directory of tapes: `<harness>/<name>`. An index can be anybody's, so what it names
 /// must not lead elsewhere.
 pub fn is_tape_path(path: &str) -> bool {
     let is_plain = |name: &str| {
         let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_%.".contains(&byte);
         !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && name.bytes().all(is_kept)
     };
-    let Some((folder, name)) = path.split_once('/') else { return false };
-    is_plain(folder) && is_plain(name) && ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let Some((directory, name)) = path.split_once('/') else { return false };
+    is_plain(directory) && is_plain(name) && ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 fn is_reserved(id: &str) -> bool {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stems_are_names_inside_the_folder() {
+    fn stems_are_names_inside_the_directory() {
         assert_eq!(stem("019a-Bc_1"), "019a-Bc_1");
         assert_eq!(stem("../../x"), "%2E%2E%2F%2E%2E%2Fx");
         assert_eq!(stem("a\0b\\c:é"), "a%00b%5Cc%3A%C3%A9");

@@ -9,9 +9,9 @@ use std::path::Path;
 use tempfile::TempPath;
 
 use super::contains::{has_events_of, why_poorer};
+use super::directory::OutDir;
 use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
-use super::folder::OutDir;
 use super::index::Index;
 use super::names::numbered;
 use crate::interrupt;
@@ -70,7 +70,7 @@ impl fmt::Display for Placed {
 pub struct Placement {
     /// What becomes of it.
     pub placed: Placed,
-    /// Its path from the folder of tapes.
+    /// Its path from the directory of tapes.
     pub tape: String,
     /// The hash of the tape that it replaces.
     pub replaces_hash: Option<String>,
@@ -78,7 +78,7 @@ pub struct Placement {
     pub supersedes: Vec<Superseded>,
 }
 
-/// The names that are used, by folder: in lower case (some file systems treat `A` as `a`), with the name of the file.
+/// The names that are used, by directory: in lower case (some file systems treat `A` as `a`), with the name of the file.
 #[derive(Debug, Default)]
 pub struct Placer {
     taken: HashMap<String, HashMap<String, String>>,
@@ -159,12 +159,12 @@ impl Placer {
         target: &Target<'_>,
         kept: Option<&str>,
     ) -> io::Result<(Placed, String, Option<String>)> {
-        let folder = OutDir::folder_name(target.harness);
-        if !self.taken.contains_key(&folder) {
-            self.taken.insert(folder.clone(), names_in(&out.path(&folder))?);
+        let directory = OutDir::directory_name(target.harness);
+        if !self.taken.contains_key(&directory) {
+            self.taken.insert(directory.clone(), names_in(&out.path(&directory))?);
         }
-        let taken = self.taken.entry(folder.clone()).or_default();
-        let passed = self.passed.entry(format!("{folder}/{}{}", target.stem, target.ending)).or_default();
+        let taken = self.taken.entry(directory.clone()).or_default();
+        let passed = self.passed.entry(format!("{directory}/{}{}", target.stem, target.ending)).or_default();
         if let Some(place) = passed.by_hash.get(&tape.hash).filter(|place| kept != Some(place.as_str()) && !self.reserved.contains(*place))
             && is_same(&out.path(place), tape)?
         {
@@ -174,7 +174,7 @@ impl Placer {
         for number in passed.count + 1.. {
             let name = numbered(target.stem, number, target.ending);
             let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
-            let place = format!("{folder}/{there}");
+            let place = format!("{directory}/{there}");
             let path = out.path(&place);
             let owner = owner(index, &place, target.key);
             // A session may have the id that another one's number gives.
@@ -245,15 +245,15 @@ fn is_same(path: &Path, tape: &Finished) -> io::Result<bool> {
 /// True if a tape with this path may be that of the target: the name, with or without a number.
 fn has_name(path: &str, target: &Target<'_>) -> bool {
     let number = || {
-        let name = path.strip_prefix(&OutDir::folder_name(target.harness))?.strip_prefix('/')?;
+        let name = path.strip_prefix(&OutDir::directory_name(target.harness))?.strip_prefix('/')?;
         name.strip_prefix(target.stem)?.strip_suffix(target.ending)
     };
     let is_number = |rest: &str| rest.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
     number().is_some_and(|rest| rest.is_empty() || is_number(rest))
 }
 
-fn names_in(folder: &Path) -> io::Result<HashMap<String, String>> {
-    let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+fn names_in(directory: &Path) -> io::Result<HashMap<String, String>> {
+    let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
     let names = entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok());
     Ok(names.map(|name| (name.to_lowercase(), name)).collect())
 }

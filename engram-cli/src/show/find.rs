@@ -71,41 +71,41 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
     }
 }
 
-fn none_in(folder: &Path, prefix: &str) -> String {
-    format!("no session in `{}` has an id that begins with `{prefix}`; `engram list` lists them", folder.display())
+fn none_in(directory: &Path, prefix: &str) -> String {
+    format!("no session in `{}` has an id that begins with `{prefix}`; `engram list` lists them", directory.display())
 }
 
-fn tapes(folder: &Path) -> Result<Vec<Place>, Refusal> {
-    if !folder.is_dir() {
+fn tapes(directory: &Path) -> Result<Vec<Place>, Refusal> {
+    if !directory.is_dir() {
         return Ok(Vec::new());
     }
-    tapes_in(folder).into_iter().map(|tape| tape.map(Place::Tape).map_err(Refusal::Failed)).collect()
+    tapes_in(directory).into_iter().map(|tape| tape.map(Place::Tape).map_err(Refusal::Failed)).collect()
 }
 
 fn sessions(paths: &[PathBuf], options: &SessionOptions) -> Result<Vec<Place>, Refusal> {
     find(paths, options).sessions.into_iter().map(|input| input.map(Place::Session).map_err(Refusal::Failed)).collect()
 }
 
-/// The tapes in the folder of a tape.
+/// The tapes in the directory of a tape.
 fn tapes_beside(tape: &Path) -> Vec<Place> {
     files_beside(tape).into_iter().filter(|path| is_tape(path)).map(Place::Tape).collect()
 }
 
-/// The sessions in the folder of a log, and in the folder beside it that has its name.
+/// The sessions in the directory of a log, and in the directory beside it that has its name.
 fn sessions_beside(log: &Path, options: &SessionOptions) -> Vec<Place> {
     let mut paths = files_beside(log);
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json"));
-    let own_folder = log.with_extension("");
-    if own_folder.is_dir() {
-        paths.push(own_folder);
+    let own_directory = log.with_extension("");
+    if own_directory.is_dir() {
+        paths.push(own_directory);
     }
     // What cannot be opened is not a sub-agent.
     find(&paths, options).sessions.into_iter().flatten().map(Place::Session).collect()
 }
 
 fn files_beside(path: &Path) -> Vec<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut files: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(|file| file.is_file() && !is_same(file, path)).collect();
     files.sort();

@@ -87,8 +87,8 @@ fn print(view: &SessionView, args: &Show, report: &Reporter) -> io::Result<Exit>
 
 /// Writes the page completely or not at all. Only its owner can read it: logs are private.
 fn write_page(view: &SessionView, file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
     let mut out = BufWriter::new(temporary.as_file_mut());
     html::write(view, &mut out)?;
     out.flush()?;

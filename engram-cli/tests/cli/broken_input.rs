@@ -101,13 +101,13 @@ fn sessions_that_are_ahead_and_have_unknown_records_give_one_warning() {
     let with_unknown_record = claude_version("999.0.0").replace("\"type\":\"atis-latch\"", "\"type\":\"brand-new\"");
     let one = run_with_input(&["ingest", "-"], with_unknown_record.as_bytes());
     assert!(stderr(&one).contains("with content that this engram does not know: 1 session (claude-code 999.0.0);"), "{}", stderr(&one));
-    let folder = folder_of(&[
+    let directory = directory_of(&[
         ("1.jsonl", &with_unknown_record),
         ("2.jsonl", &with_unknown_record.replace("999.0.0", "999.0.1")),
         ("3.jsonl", &claude_version("999.0.2")),
     ]);
     let out = tempfile::tempdir().unwrap();
-    let message = stderr(&run(&["ingest", text(folder.path()), "--out", text(out.path())]));
+    let message = stderr(&run(&["ingest", text(directory.path()), "--out", text(out.path())]));
     let expected = format!("{WARNING}: 2 sessions (claude-code 999.0.0, claude-code 999.0.1);");
     assert!(message.matches(WARNING).count() == 1 && message.contains(&expected), "{message}");
     assert!(!message.contains("degraded"), "{message}");
@@ -167,9 +167,9 @@ fn a_log_cut_between_two_records_is_known_to_be_cut() {
 
 #[test]
 fn what_cannot_be_read_or_written_is_6() {
-    let folder = folder_of(&[("occupied", "")]);
-    assert_fails(&ingest(&folder.path().join("missing.jsonl"), &[]), 6, "io");
-    let occupied = folder.path().join("occupied");
+    let directory = directory_of(&[("occupied", "")]);
+    assert_fails(&ingest(&directory.path().join("missing.jsonl"), &[]), 6, "io");
+    let occupied = directory.path().join("occupied");
     let error = assert_fails(&ingest(&claude_file(), &["--out", text(&occupied)]), 6, "io");
     assert!(error["path"].as_str().unwrap().starts_with(text(&occupied)), "{error}");
 }
@@ -183,10 +183,10 @@ fn a_read_that_fails_midway_is_6() {
 #[cfg(unix)]
 #[test]
 fn what_cannot_be_read_in_a_directory_does_not_stop_the_rest() {
-    let folder = folder_of(&[("good.jsonl", &claude_session("good"))]);
-    std::os::unix::fs::symlink("self.jsonl", folder.path().join("self.jsonl")).unwrap();
+    let directory = directory_of(&[("good.jsonl", &claude_session("good"))]);
+    std::os::unix::fs::symlink("self.jsonl", directory.path().join("self.jsonl")).unwrap();
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(folder.path(), &["--out", text(out.path())]);
+    let output = ingest(directory.path(), &["--out", text(out.path())]);
     assert_eq!(code(&output), 1);
     assert_eq!(json_errors(&output)[0]["code"], "io");
     assert_eq!(tapes(out.path()), ["claude-code/good.tape.jsonl"]);
@@ -196,12 +196,12 @@ fn what_cannot_be_read_in_a_directory_does_not_stop_the_rest() {
 #[test]
 fn a_directory_that_cannot_be_read_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = folder_of(&[("good.jsonl", &claude_session("good")), ("locked/1.jsonl", &claude_session("locked"))]);
-    let locked = folder.path().join("locked");
+    let directory = directory_of(&[("good.jsonl", &claude_session("good")), ("locked/1.jsonl", &claude_session("locked"))]);
+    let locked = directory.path().join("locked");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     let all_powerful = fs::read_dir(&locked).is_ok();
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(folder.path(), &["--out", text(out.path())]);
+    let output = ingest(directory.path(), &["--out", text(out.path())]);
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
     if all_powerful {
         assert_eq!((code(&output), tapes(out.path()).len()), (0, 2), "root reads everything");

@@ -20,9 +20,9 @@ fn summary_of(path: &Path) -> Value {
 
 #[test]
 fn a_run_can_fail_on_what_is_not_fully_understood() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("good")), ("2.jsonl", &odd_session())]);
+    let directory = directory_of(&[("1.jsonl", &claude_session("good")), ("2.jsonl", &odd_session())]);
     let out = tempfile::tempdir().unwrap();
-    let ingest = |more: &[&str]| engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).args(more).output().unwrap();
+    let ingest = |more: &[&str]| engram().args(["ingest", text(directory.path()), "--out", text(out.path())]).args(more).output().unwrap();
     assert_eq!(code(&ingest(&[])), 0);
     // Also when nothing has changed since the last run.
     for what in ["degraded", "unrecognized", "unknown-members", "cut"] {
@@ -31,7 +31,7 @@ fn a_run_can_fail_on_what_is_not_fully_understood() {
         assert!(stderr(&failed).contains(&format!("error: --fail-on: {what}: 1 session\n")), "{}", stderr(&failed));
     }
     assert_eq!(code(&ingest(&["--fail-on", "nothing"])), 2);
-    let good = folder.path().join("1.jsonl");
+    let good = directory.path().join("1.jsonl");
     assert_eq!(code(&run(&["ingest", text(&good), "--fail-on", "degraded,unrecognized,unknown-members,cut"])), 0);
     let json = run_with_input(&["ingest", "-", "--error-format", "json", "--fail-on", "cut"], odd_session().as_bytes());
     assert_eq!((code(&json), json_errors(&json)[0]["code"].as_str()), (1, Some("fail_on")));
@@ -50,9 +50,9 @@ fn session_with_an_unknown_part() -> String {
 
 #[test]
 fn a_session_is_understood_as_well_as_its_least_known_part() {
-    let folder = folder_of(&[("1.jsonl", &session_with_an_unknown_part())]);
-    let (out, file) = (tempfile::tempdir().unwrap(), folder.path().join("summary"));
-    let log = folder.path().join("1.jsonl");
+    let directory = directory_of(&[("1.jsonl", &session_with_an_unknown_part())]);
+    let (out, file) = (tempfile::tempdir().unwrap(), directory.path().join("summary"));
+    let log = directory.path().join("1.jsonl");
     let failed = run(&["ingest", text(&log), "--out", text(out.path()), "--fail-on", "degraded", "--summary", text(&file)]);
     assert_eq!(code(&failed), 1, "{}", stderr(&failed));
     assert!(stderr(&failed).contains("degraded (unknown_harness_version)"), "{}", stderr(&failed));
@@ -72,8 +72,8 @@ fn a_session_is_understood_as_well_as_its_least_known_part() {
 fn records_that_are_kept_as_unrecognized_are_not_called_omitted() {
     let lines = |type_of: &str| claude_session("odd").replacen("\"type\":\"atis-latch\"", type_of, 1);
     let omitted = |session: &str| {
-        let folder = folder_of(&[("1.jsonl", session)]);
-        let said = stderr(&run(&["ingest", text(&folder.path().join("1.jsonl"))]));
+        let directory = directory_of(&[("1.jsonl", session)]);
+        let said = stderr(&run(&["ingest", text(&directory.path().join("1.jsonl"))]));
         said.split("; ").find_map(|part| part.strip_suffix(" omitted")).unwrap_or_else(|| panic!("{said}")).to_owned()
     };
     let number = |said: &str| said.split(' ').next().unwrap().parse::<u64>().unwrap();
@@ -83,11 +83,11 @@ fn records_that_are_kept_as_unrecognized_are_not_called_omitted() {
 
 #[test]
 fn the_numbers_of_a_run_are_a_json_file() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("good")), ("2.jsonl", &odd_session()), ("3.json", "{}")]);
+    let directory = directory_of(&[("1.jsonl", &claude_session("good")), ("2.jsonl", &odd_session()), ("3.json", "{}")]);
     let out = tempfile::tempdir().unwrap();
-    let file = folder.path().join("summary");
+    let file = directory.path().join("summary");
     let ingest = |more: &[&str]| {
-        let args = ["ingest", text(folder.path()), "--out", text(out.path()), "--summary", text(&file)];
+        let args = ["ingest", text(directory.path()), "--out", text(out.path()), "--summary", text(&file)];
         code(&engram().args(args).args(more).output().unwrap())
     };
     assert_eq!(ingest(&["--fail-on", "cut,degraded"]), 1);
@@ -110,12 +110,12 @@ fn gzip_is_read_and_sizes_have_units() {
     let log = fs::read(claude_file()).unwrap();
     let mut compressed = Vec::new();
     GzEncoder::new(&log[..], Compression::fast()).read_to_end(&mut compressed).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("old.jsonl.gz"), &compressed).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("old.jsonl.gz"), &compressed).unwrap();
     let plain = run(&["ingest", text(&claude_file()), "--max-record-bytes", "10MB"]).stdout;
     assert_same(&run_with_input(&["ingest", "-"], &compressed).stdout, &plain);
     let out = tempfile::tempdir().unwrap();
-    run(&["ingest", text(folder.path()), "--out", text(out.path())]);
+    run(&["ingest", text(directory.path()), "--out", text(out.path())]);
     assert_same(&fs::read(&tape_files(out.path())[0]).unwrap(), &plain);
     assert_eq!(code(&run(&["ingest", "x", "--max-record-bytes", "many"])), 2);
     let cut = run_with_input(&["ingest", "-", "--policy", "strict"], &compressed[..compressed.len() - 20]);
@@ -124,17 +124,17 @@ fn gzip_is_read_and_sizes_have_units() {
 
 #[test]
 fn errors_say_what_is_wrong_in_plain_words() {
-    let folder = folder_of(&[("log.jsonl", &claude_session("a")), ("empty.jsonl", ""), ("file", "")]);
-    let at = |name: &str| folder.path().join(name);
+    let directory = directory_of(&[("log.jsonl", &claude_session("a")), ("empty.jsonl", ""), ("file", "")]);
+    let at = |name: &str| directory.path().join(name);
     let error = |args: &[&str]| {
         let output = run(args);
         assert_ne!(code(&output), 0, "{args:?}");
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
     };
     let missing = error(&["ingest", text(&at("none.jsonl"))]);
-    assert_eq!(missing, format!("error: {}: no such file or folder\n", text(&at("none.jsonl"))));
+    assert_eq!(missing, format!("error: {}: no such file or directory\n", text(&at("none.jsonl"))));
     assert!(error(&["ingest", text(&at("empty.jsonl"))]).ends_with(": the file is empty, so it is not a log\n"));
-    assert!(error(&["ingest", text(&at("log.jsonl")), "--out", text(&at("file"))]).contains("this is a file; tapes need a folder"));
+    assert!(error(&["ingest", text(&at("log.jsonl")), "--out", text(&at("file"))]).contains("this is a file; tapes need a directory"));
     let tape = run(&["ingest", text(&at("log.jsonl"))]).stdout;
     fs::write(at("a.tape.jsonl"), tape).unwrap();
     assert!(error(&["ingest", text(&at("a.tape.jsonl"))]).contains("this is a tape already, not a log"));

@@ -9,18 +9,18 @@ fn fixtures() -> PathBuf {
 
 /// One fixture of Claude Code as a tree of its own, with what `change` makes of the files.
 fn small_tree(change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let name = "claude-code/2.1.329/a_qa";
     let from = fixtures().join(name);
     for path in files(&from) {
         let below = text(path.strip_prefix(&from).unwrap()).replace('\\', "/");
         if let Some(content) = change(&below, fs::read(&path).unwrap()) {
-            let to = folder.path().join(name).join(&below);
+            let to = directory.path().join(name).join(&below);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::write(to, content).unwrap();
         }
     }
-    folder
+    directory
 }
 
 fn conform(tree: &Path, more: &[&str]) -> Output {

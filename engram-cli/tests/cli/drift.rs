@@ -48,25 +48,25 @@ fn changes_are_listed_with_their_first_place_and_give_exit_code_1() {
 #[test]
 fn json_is_one_object_with_the_same_rows() {
     let (log, line) = changed();
-    let folder = folder_of(&[("a.jsonl", &log), ("b.jsonl", &log)]);
-    let output = run(&["drift", "--json", text(folder.path())]);
+    let directory = directory_of(&[("a.jsonl", &log), ("b.jsonl", &log)]);
+    let output = run(&["drift", "--json", text(directory.path())]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = serde_json::json!({
         "what": "unknown_type", "type": "brand-new", "pointer": "", "count": 2,
-        "first": {"path": text(&folder.path().join("a.jsonl")), "line": line, "pointer": ""},
+        "first": {"path": text(&directory.path().join("a.jsonl")), "line": line, "pointer": ""},
     });
     assert_eq!(found["groups"][0]["rows"][0], expected, "{found}");
     assert_eq!((&found["sessions"], &found["groups"][0]["sessions"]), (&2.into(), &2.into()));
 }
 
 #[test]
-fn stores_folders_and_compressed_files_are_read() {
+fn stores_directories_and_compressed_files_are_read() {
     let compressed = zstd::encode_all(&fs::read(claude_file()).unwrap()[..], 0).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("log.jsonl.zst"), compressed).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("log.jsonl.zst"), compressed).unwrap();
     let (chat, upgraded) = (fixture("cursor/2026.09/store"), fixture("opencode/1.2.27/upgrade").join("opencode"));
-    let output = run(&["drift", text(folder.path()), text(&chat), text(&upgraded)]);
+    let output = run(&["drift", text(directory.path()), text(&chat), text(&upgraded)]);
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     assert!(stdout(&output).starts_with("nothing has changed: 6 sessions, "), "{}", stdout(&output));
 }
@@ -92,7 +92,7 @@ fn records_that_cannot_be_read_are_warned_about() {
 #[cfg(unix)]
 #[test]
 fn a_name_with_a_line_end_in_it_stays_on_its_line() {
-    let folder = folder_of(&[("a\nerror: b.jsonl", &changed().0)]);
-    let table = stdout(&run(&["drift", text(folder.path())]));
+    let directory = directory_of(&[("a\nerror: b.jsonl", &changed().0)]);
+    let table = stdout(&run(&["drift", text(directory.path())]));
     assert!(table.contains("a\\nerror: b.jsonl:") && table.lines().count() == 5, "{table}");
 }

@@ -8,12 +8,12 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use super::killed::{assert_same_tapes, assert_whole_and_true, leftovers};
 use super::*;
 
-/// A folder with some small sessions.
+/// A directory with some small sessions.
 fn small_sessions(count: usize) -> TempDir {
     let log = claude_session("x").replace("\"x\"", "\"ID\"");
     let text = |n: usize| log.split_inclusive('\n').take(12 + n).collect::<String>().replace("\"ID\"", &format!("\"s{n}\""));
     let files: Vec<(String, String)> = (0..count).map(|n| (format!("{n}.jsonl"), text(n))).collect();
-    folder_of(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>())
+    directory_of(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>())
 }
 
 /// The binary with a limit on the size of each file that it writes, in blocks of 512 bytes. A write above it fails as on a full disk, or
@@ -97,7 +97,7 @@ fn a_kill_in_the_middle_of_a_write_leaves_whole_tapes_and_a_true_index() {
 #[test]
 fn standard_output_on_a_full_disk_is_an_error() {
     let log = claude_file();
-    let tape = folder_of(&[("a.tape.jsonl", "")]);
+    let tape = directory_of(&[("a.tape.jsonl", "")]);
     let tape = tape.path().join("a.tape.jsonl");
     fs::write(&tape, run(&["ingest", text(&log)]).stdout).unwrap();
     for args in [
@@ -149,7 +149,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn an_output_folder_without_the_right_to_write_is_an_error_and_stays_as_it_is() {
+fn an_output_directory_without_the_right_to_write_is_an_error_and_stays_as_it_is() {
     let Some(mut command) = without_root() else { return };
     let (input, out) = (small_sessions(2), tempfile::tempdir().unwrap());
     assert_eq!(code(&run(&["ingest", text(input.path()), "--out", text(out.path())])), 0);
@@ -187,7 +187,7 @@ fn a_log_without_the_right_to_read_is_an_error_and_the_others_are_converted() {
     assert_eq!(states, ["current", "failed", "current"]);
 }
 
-/// Standard input is converted first and does not end before `change` is done: the folder was searched, and nothing in it is read yet.
+/// Standard input is converted first and does not end before `change` is done: the directory was searched, and nothing in it is read yet.
 fn changed_before_it_is_read(input: &Path, out: &Path, change: impl FnOnce()) -> Output {
     let mut command = engram();
     command.args(["ingest", "--error-format", "json", "--jobs", "1", "-", text(input), "--out", text(out)]);

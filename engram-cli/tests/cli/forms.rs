@@ -37,7 +37,7 @@ fn json(args: &[&str]) -> Vec<Value> {
     String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The schemas of the tapes in a folder.
+/// The schemas of the tapes in a directory.
 fn schemas(out: &Path) -> Vec<String> {
     let schema = |tape: &PathBuf| {
         let start: Value = serde_json::from_str(fs::read_to_string(tape).unwrap().lines().next().unwrap()).unwrap();
@@ -63,13 +63,13 @@ fn every_command_has_a_session_once() {
     assert!(said.contains(": run store of a session") && said.contains("does not state the reads of files"), "{said}");
     assert!(said.contains("2 other forms of sessions that are converted"), "{said}");
     assert_eq!(states(out.path()), BTreeMap::from([("current".to_owned(), 1), ("other_form".to_owned(), 2)]));
-    let folder = text(home.path());
-    assert_eq!(json(&["stats", "--json", folder])[0]["sessions"], 1);
-    assert_eq!(json(&["drift", "--json", folder])[0]["sessions"], 1);
-    assert_eq!((json(&["list", "--json", folder]).len(), json(&["audit", "--json", folder]).len()), (1, 1));
-    let noted = stderr(&run(&["list", folder]));
+    let directory = text(home.path());
+    assert_eq!(json(&["stats", "--json", directory])[0]["sessions"], 1);
+    assert_eq!(json(&["drift", "--json", directory])[0]["sessions"], 1);
+    assert_eq!((json(&["list", "--json", directory]).len(), json(&["audit", "--json", directory]).len()), (1, 1));
+    let noted = stderr(&run(&["list", directory]));
     assert!(noted.contains("2 other forms of sessions"), "{noted}");
-    assert_eq!(json(&["detect", "--json", folder]).len(), 3, "what is there is still listed");
+    assert_eq!(json(&["detect", "--json", directory]).len(), 3, "what is there is still listed");
 }
 
 /// A recording can have a session as a log, as what its run printed, and as what hooks got.
@@ -77,14 +77,14 @@ fn every_command_has_a_session_once() {
 fn logs_and_their_tapes_give_the_same_counts() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let recordings = walkdir::WalkDir::new(&fixtures).min_depth(3).max_depth(3).into_iter().map(|entry| entry.unwrap().into_path());
-    let has_forms = |folder: &PathBuf| folder.join("stdout").is_dir() || folder.starts_with(fixtures.join("cursor"));
-    let folders: Vec<PathBuf> = recordings.filter(has_forms).collect();
-    assert!(folders.len() > 30, "{folders:?}");
-    folders.par_iter().for_each(|folder| {
+    let has_forms = |directory: &PathBuf| directory.join("stdout").is_dir() || directory.starts_with(fixtures.join("cursor"));
+    let directories: Vec<PathBuf> = recordings.filter(has_forms).collect();
+    assert!(directories.len() > 30, "{directories:?}");
+    directories.par_iter().for_each(|directory| {
         let out = tempfile::tempdir().unwrap();
-        ingest(folder, out.path(), &["--jobs", "1"]);
-        let counts = [folder, out.path()].map(|path| json(&["stats", "--json", "--jobs", "1", text(path)]));
-        assert_eq!(counts[0], counts[1], "{}", folder.display());
+        ingest(directory, out.path(), &["--jobs", "1"]);
+        let counts = [directory, out.path()].map(|path| json(&["stats", "--json", "--jobs", "1", text(path)]));
+        assert_eq!(counts[0], counts[1], "{}", directory.display());
     });
 }
 
@@ -162,9 +162,9 @@ fn no_fixture_home_gives_a_session_twice() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let mut other_forms = 0;
     for harness in ["cursor", "opencode"] {
-        let folders = fs::read_dir(fixtures.join(harness)).unwrap().flat_map(|version| fs::read_dir(version.unwrap().path()).unwrap());
-        for folder in folders.map(|folder| folder.unwrap().path().join("session")).filter(|folder| folder.is_dir()) {
-            let output = run(&["list", "--agents", "--json", "-v", text(&folder)]);
+        let directories = fs::read_dir(fixtures.join(harness)).unwrap().flat_map(|version| fs::read_dir(version.unwrap().path()).unwrap());
+        for directory in directories.map(|directory| directory.unwrap().path().join("session")).filter(|directory| directory.is_dir()) {
+            let output = run(&["list", "--agents", "--json", "-v", text(&directory)]);
             other_forms +=
                 stderr(&output).lines().filter(|line| line.starts_with("skipped: ") && line.contains(" of a session that ")).count();
             let mut seen = BTreeMap::new();

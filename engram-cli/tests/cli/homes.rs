@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A home folder with sessions of three harnesses.
+/// A home directory with sessions of three harnesses.
 fn home() -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let codex = only_file(&fixture(CODEX), ".jsonl");
@@ -83,7 +83,7 @@ fn other_commands_look_into_the_homes_too() {
 
 #[cfg(unix)]
 #[test]
-fn folders_of_a_home_that_are_links_are_searched() {
+fn directories_of_a_home_that_are_links_are_searched() {
     let (home, elsewhere, out) = (home(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (projects, moved) = (home.path().join(".claude/projects"), elsewhere.path().join("projects"));
     fs::create_dir(&moved).unwrap();

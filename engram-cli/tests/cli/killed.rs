@@ -10,10 +10,10 @@ use engram_core::hash::Hash;
 use super::*;
 
 /// Writes the first records of this many sessions.
-fn write_sessions(folder: &Path, log: &str, sessions: usize, records: usize) {
+fn write_sessions(directory: &Path, log: &str, sessions: usize, records: usize) {
     let text: String = log.split_inclusive('\n').take(records).collect();
     for n in 0..sessions {
-        fs::write(folder.join(format!("{n}.jsonl")), text.replace(CLAUDE_ID, &format!("s{n}"))).unwrap();
+        fs::write(directory.join(format!("{n}.jsonl")), text.replace(CLAUDE_ID, &format!("s{n}"))).unwrap();
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
     entries.iter().map(|entry| entry["state"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The folders have the same tapes. No tape has a number that the other one does not have.
+/// The directories have the same tapes. No tape has a number that the other one does not have.
 pub(super) fn assert_same_tapes(out: &Path, fresh: &Path) {
     assert_eq!(tapes(out), tapes(fresh));
     for name in tapes(out) {
@@ -45,16 +45,16 @@ pub(super) fn assert_same_tapes(out: &Path, fresh: &Path) {
     }
 }
 
-/// The temporary files in a folder.
+/// The temporary files in a directory.
 pub(super) fn leftovers(out: &Path) -> Vec<String> {
     names(out).into_iter().filter(|name| name.ends_with(".tmp")).collect()
 }
 
-/// A folder of sessions, and one of the tapes that killed runs made from it.
+/// A directory of sessions, and one of the tapes that killed runs made from it.
 struct Killed {
     log: String,
     sessions: usize,
-    folder: TempDir,
+    directory: TempDir,
     parent: TempDir,
     killed: usize,
     states: BTreeSet<String>,
@@ -62,9 +62,9 @@ struct Killed {
 
 impl Killed {
     fn new(sessions: usize) -> Killed {
-        let (folder, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (directory, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let log = fs::read_to_string(claude_file()).unwrap();
-        Killed { log, sessions, folder, parent, killed: 0, states: BTreeSet::new() }
+        Killed { log, sessions, directory, parent, killed: 0, states: BTreeSet::new() }
     }
 
     fn out(&self) -> PathBuf {
@@ -73,13 +73,13 @@ impl Killed {
 
     fn ingest(&self) -> Command {
         let mut command = engram();
-        command.args(["ingest", text(self.folder.path()), "--out", text(&self.out()), "--jobs", "2"]).stderr(Stdio::null());
+        command.args(["ingest", text(self.directory.path()), "--out", text(&self.out()), "--jobs", "2"]).stderr(Stdio::null());
         command
     }
 
     /// How long a run over sessions of this many records takes.
     fn whole_run(&self, records: usize) -> Duration {
-        write_sessions(self.folder.path(), &self.log, self.sessions, records);
+        write_sessions(self.directory.path(), &self.log, self.sessions, records);
         let began = Instant::now();
         assert!(self.ingest().status().unwrap().success());
         began.elapsed()
@@ -87,7 +87,7 @@ impl Killed {
 
     /// Lets the sessions grow to this many records, and kills a run over them after a while.
     fn round(&mut self, records: usize, delay: Duration) {
-        write_sessions(self.folder.path(), &self.log, self.sessions, records);
+        write_sessions(self.directory.path(), &self.log, self.sessions, records);
         let mut child = self.ingest().spawn().unwrap();
         std::thread::sleep(delay);
         child.kill().unwrap();
@@ -99,13 +99,13 @@ impl Killed {
 
     /// A run that is not killed makes up for all of them.
     fn assert_made_up_for(self) {
-        write_sessions(self.folder.path(), &self.log, self.sessions, 150);
+        write_sessions(self.directory.path(), &self.log, self.sessions, 150);
         let out = self.out();
-        let last = run(&["ingest", text(self.folder.path()), "--out", text(&out)]);
+        let last = run(&["ingest", text(self.directory.path()), "--out", text(&out)]);
         assert_eq!(code(&last), 0, "{}", stderr(&last));
         assert_eq!(assert_whole_and_true(&out), BTreeSet::from(["current".to_owned()]));
         let fresh = tempfile::tempdir().unwrap();
-        run(&["ingest", text(self.folder.path()), "--out", text(fresh.path())]);
+        run(&["ingest", text(self.directory.path()), "--out", text(fresh.path())]);
         assert_same_tapes(&out, fresh.path());
         assert_eq!(leftovers(&out), [""; 0], "seen states: {:?}", self.states);
     }

@@ -12,8 +12,8 @@ use super::*;
 fn the_library_gives_the_tapes_of_the_command() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let (mut by_library, mut by_command) = (BTreeSet::new(), BTreeSet::new());
-    let folders = fs::read_dir(&fixtures).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_dir());
-    for harness in folders.filter(|entry| !entry.file_name().to_string_lossy().starts_with('_')) {
+    let directories = fs::read_dir(&fixtures).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_dir());
+    for harness in directories.filter(|entry| !entry.file_name().to_string_lossy().starts_with('_')) {
         for session in sessions(harness.path(), &SessionOptions::default()) {
             let mut tape = Vec::new();
             if session.and_then(|session| session.convert(&mut JsonLines::new(&mut tape))).is_ok() {

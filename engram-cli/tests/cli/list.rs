@@ -28,14 +28,14 @@ fn sessions_are_listed_with_what_is_worth_knowing() {
 fn a_tape_is_none_current_or_old() {
     let session = claude_session("a");
     let half: String = session.split_inclusive('\n').take(40).collect();
-    let folder = folder_of(&[("1.jsonl", &half)]);
+    let directory = directory_of(&[("1.jsonl", &half)]);
     let out = tempfile::tempdir().unwrap();
-    let seen = || list(&[text(folder.path()), "--tapes", text(out.path())]);
+    let seen = || list(&[text(directory.path()), "--tapes", text(out.path())]);
     assert_eq!(states(&seen()), ["none"]);
-    run(&["ingest", text(folder.path()), "--out", text(out.path()), "--zstd"]);
+    run(&["ingest", text(directory.path()), "--out", text(out.path()), "--zstd"]);
     let listed = seen();
     assert_eq!(states(&listed), ["current"]);
-    fs::write(folder.path().join("1.jsonl"), &session).unwrap();
+    fs::write(directory.path().join("1.jsonl"), &session).unwrap();
     let grown = seen();
     assert_eq!(states(&grown), ["old"]);
     assert!(grown[0]["records"].as_u64() > listed[0]["records"].as_u64());
@@ -54,11 +54,12 @@ fn tapes_give_the_rows_of_their_sessions() {
 
 #[test]
 fn sessions_with_one_id_are_told_apart_by_their_paths() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("a")), ("3.jsonl", &claude_session("b"))]);
-    let table = String::from_utf8(run(&["list", text(folder.path())]).stdout).unwrap();
+    let directory =
+        directory_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("a")), ("3.jsonl", &claude_session("b"))]);
+    let table = String::from_utf8(run(&["list", text(directory.path())]).stdout).unwrap();
     let with = |ending: &str| table.lines().filter(|line| line.ends_with(ending)).count();
     assert_eq!((with("path"), with("/1.jsonl"), with("/2.jsonl"), with("/3.jsonl")), (1, 1, 1, 0), "{table}");
-    let table = String::from_utf8(run(&["list", text(&folder.path().join("3.jsonl"))]).stdout).unwrap();
+    let table = String::from_utf8(run(&["list", text(&directory.path().join("3.jsonl"))]).stdout).unwrap();
     assert!(table.lines().next().unwrap().ends_with("title"), "{table}");
 }
 
@@ -71,7 +72,7 @@ fn what_cannot_be_read_gives_an_error_and_no_table() {
     for command in ["list", "stats", "audit", "drift", "detect"] {
         let output = run(&[command, "/nowhere/at/all"]);
         assert_eq!((code(&output), output.stdout.len()), (6, 0), "{command}");
-        assert!(stderr(&output).contains("error: /nowhere/at/all: no such file or folder"), "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("error: /nowhere/at/all: no such file or directory"), "{command}: {}", stderr(&output));
     }
     for command in ["audit", "drift", "detect"] {
         let output = run(&[command, text(&tape)]);
@@ -82,8 +83,8 @@ fn what_cannot_be_read_gives_an_error_and_no_table() {
 
 #[test]
 fn sub_agents_are_listed_on_request() {
-    let folder = fixture("claude-code/2.1.329/c_subagent");
-    assert_eq!((list(&[text(&folder)]).len(), list(&[text(&folder), "--agents"]).len()), (1, 5));
+    let directory = fixture("claude-code/2.1.329/c_subagent");
+    assert_eq!((list(&[text(&directory)]).len(), list(&[text(&directory), "--agents"]).len()), (1, 5));
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn filters_choose_sessions() {
 #[test]
 fn what_a_log_contains_cannot_command_the_terminal() {
     let evil = claude_session("a\u{1b}[2J\u{9b}31m\u{202e}b").replace("/home/dev/proj", "/tmp/\\u001b]0;x\\u0007\u{202e}");
-    let folder = folder_of(&[("1.jsonl", &evil)]);
+    let directory = directory_of(&[("1.jsonl", &evil)]);
     let is_command = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
     let out = tempfile::tempdir().unwrap();
     for args in [
@@ -123,7 +124,7 @@ fn what_a_log_contains_cannot_command_the_terminal() {
         vec!["stats"],
         vec!["ingest", "-v", "--out", text(out.path())],
     ] {
-        let output = engram().args(&args).arg(folder.path()).output().unwrap();
+        let output = engram().args(&args).arg(directory.path()).output().unwrap();
         let printed = String::from_utf8(output.stdout.clone()).unwrap() + &stderr(&output);
         assert!(!printed.contains(is_command), "{args:?}: {printed:?}");
         assert!(!printed.is_empty());

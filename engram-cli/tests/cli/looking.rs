@@ -22,17 +22,17 @@ fn detect_names_harness_version_schema_support_and_evidence() {
 
 #[test]
 fn detect_searches_directories_and_fails_for_files_that_are_no_sessions() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b")), ("x.json", "{}")]);
-    let output = run(&["detect", text(folder.path())]);
+    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b")), ("x.json", "{}")]);
+    let output = run(&["detect", text(directory.path())]);
     assert_eq!((code(&output), String::from_utf8(output.stdout).unwrap().lines().count()), (0, 2));
-    assert_eq!(code(&run(&["detect", text(&folder.path().join("x.json"))])), 3);
-    assert_eq!(code(&run(&["detect", text(folder.path()), text(&folder.path().join("x.json"))])), 1);
+    assert_eq!(code(&run(&["detect", text(&directory.path().join("x.json"))])), 3);
+    assert_eq!(code(&run(&["detect", text(directory.path()), text(&directory.path().join("x.json"))])), 1);
 }
 
 #[test]
-fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions() {
-    let folder = folder_of(&[("notes.jsonl", "hello\n")]);
-    let out = folder.path().join("tapes");
+fn a_directory_without_a_session_is_an_error_for_every_command_that_reads_sessions() {
+    let directory = directory_of(&[("notes.jsonl", "hello\n")]);
+    let out = directory.path().join("tapes");
     for args in [
         vec!["detect"],
         vec!["audit"],
@@ -41,7 +41,7 @@ fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions(
         vec!["drift", "--json"],
         vec!["ingest", "--out", text(&out)],
     ] {
-        let output = engram().args(&args).args([text(folder.path()), "--error-format", "json"]).output().unwrap();
+        let output = engram().args(&args).args([text(directory.path()), "--error-format", "json"]).output().unwrap();
         assert_eq!(code(&output), 3, "{args:?}");
         let errors = json_errors(&output);
         assert_eq!((errors.len(), &errors[0]["code"]), (1, &"unknown_harness".into()), "{args:?}");
@@ -51,31 +51,31 @@ fn a_folder_without_a_session_is_an_error_for_every_command_that_reads_sessions(
 #[test]
 fn a_file_that_cannot_be_a_session_is_reported_where_a_harness_keeps_sessions() {
     let damaged = "sessions/2026/11/21/rollout-2026-11-21T10-24-30-01a1fda2-da79-74d3-9bb6-4cbb4355294f.jsonl";
-    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), (damaged, "{\"type\":7}\n")]);
-    let out = folder.path().join("tapes");
+    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), (damaged, "{\"type\":7}\n")]);
+    let out = directory.path().join("tapes");
     for args in [vec!["detect"], vec!["audit"], vec!["drift"], vec!["list"], vec!["stats"], vec!["ingest", "--out", text(&out)]] {
-        let output = engram().args(&args).args([text(folder.path()), "--error-format", "json"]).output().unwrap();
+        let output = engram().args(&args).args([text(directory.path()), "--error-format", "json"]).output().unwrap();
         let errors = json_errors(&output);
         let error = errors.iter().find(|error| error["code"] == "unknown_harness").unwrap_or_else(|| panic!("{args:?}: {errors:?}"));
         assert_eq!((code(&output), errors.len(), &error["harness"]), (1, 1, &"codex".into()), "{args:?}");
         assert!(error["path"].as_str().unwrap().ends_with(damaged), "{error}");
     }
-    let said = stderr(&run(&["detect", text(folder.path())]));
+    let said = stderr(&run(&["detect", text(directory.path())]));
     assert!(said.contains("codex keeps its sessions in such files, but this is no log of a known form"), "{said}");
-    fs::write(folder.path().join(damaged), "\n").unwrap();
-    assert_eq!(code(&run(&["detect", text(folder.path())])), 0, "an empty file is no session");
+    fs::write(directory.path().join(damaged), "\n").unwrap();
+    assert_eq!(code(&run(&["detect", text(directory.path())])), 0, "an empty file is no session");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_name_with_a_line_end_in_it_stays_on_its_line() {
-    let folder = folder_of(&[("a\nerror: b.jsonl", &claude_session("a"))]);
+    let directory = directory_of(&[("a\nerror: b.jsonl", &claude_session("a"))]);
     for command in ["detect", "audit"] {
-        let output = run(&[command, text(folder.path())]);
+        let output = run(&[command, text(directory.path())]);
         let lines = String::from_utf8(output.stdout).unwrap();
         assert!(lines.contains("a\\nerror: b.jsonl") && !lines.contains("\nerror: b"), "{lines}");
     }
-    let output = run(&["ingest", text(&folder.path().join("none\nerror: c"))]);
+    let output = run(&["ingest", text(&directory.path().join("none\nerror: c"))]);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
 }
 
@@ -112,8 +112,8 @@ fn every_shell_completes_every_command() {
 
 #[test]
 fn every_command_has_a_manual_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let pages = folder.path().join("share/man1");
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("share/man1");
     let output = run(&["man", text(&pages)]);
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
@@ -133,8 +133,8 @@ fn every_command_has_a_manual_page() {
 #[test]
 fn check_finds_what_is_wrong_and_where() {
     let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
-    let folder = folder_of(&[("good.tape.jsonl", &tape), ("bad.tape.jsonl", &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1))]);
-    let (good, bad) = (folder.path().join("good.tape.jsonl"), folder.path().join("bad.tape.jsonl"));
+    let directory = directory_of(&[("good.tape.jsonl", &tape), ("bad.tape.jsonl", &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1))]);
+    let (good, bad) = (directory.path().join("good.tape.jsonl"), directory.path().join("bad.tape.jsonl"));
     assert_eq!(code(&run(&["check", text(&good)])), 0);
     let output = run(&["check", text(&good), text(&bad)]);
     assert_eq!(code(&output), 1);
@@ -144,30 +144,30 @@ fn check_finds_what_is_wrong_and_where() {
 }
 
 #[test]
-fn check_goes_through_a_folder_and_an_empty_one_fails() {
+fn check_goes_through_a_directory_and_an_empty_one_fails() {
     let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
-    let folder = folder_of(&[("good.tape.jsonl", &tape), ("notes.jsonl", "not a tape")]);
-    let output = run(&["check", text(folder.path())]);
+    let directory = directory_of(&[("good.tape.jsonl", &tape), ("notes.jsonl", "not a tape")]);
+    let output = run(&["check", text(directory.path())]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stderr(&output).contains("1 tape checked, 0 violations"), "{}", stderr(&output));
-    fs::write(folder.path().join("bad.tape.jsonl"), tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1)).unwrap();
-    assert_eq!(code(&run(&["check", text(folder.path())])), 1);
+    fs::write(directory.path().join("bad.tape.jsonl"), tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1)).unwrap();
+    assert_eq!(code(&run(&["check", text(directory.path())])), 1);
     assert_eq!(code(&run(&["check", text(tempfile::tempdir().unwrap().path())])), 6);
 }
 
 #[test]
 fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
     let tape = run(&["ingest", "--zstd", text(&claude_file())]).stdout;
-    let folder = tempfile::tempdir().unwrap();
-    let (whole, cut) = (folder.path().join("whole.zst"), folder.path().join("cut.zst"));
+    let directory = tempfile::tempdir().unwrap();
+    let (whole, cut) = (directory.path().join("whole.zst"), directory.path().join("cut.zst"));
     fs::write(&whole, &tape).unwrap();
     fs::write(&cut, &tape[..tape.len() / 2]).unwrap();
     assert_eq!(code(&run(&["check", text(&whole)])), 0);
     assert_eq!(code(&run(&["check", text(&cut)])), 5);
-    let missing = run(&["check", text(&whole), text(&folder.path().join("missing"))]);
+    let missing = run(&["check", text(&whole), text(&directory.path().join("missing"))]);
     assert_eq!(code(&missing), 1);
     assert!(stderr(&missing).contains("1 tape checked, 0 violations"), "{}", stderr(&missing));
-    let nothing = run(&["check", text(&folder.path().join("missing"))]);
+    let nothing = run(&["check", text(&directory.path().join("missing"))]);
     assert_eq!(code(&nothing), 6);
     assert!(stderr(&nothing).ends_with("0 tapes checked, 0 violations\n"), "{}", stderr(&nothing));
 }

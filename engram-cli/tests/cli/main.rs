@@ -81,26 +81,26 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The folder of a fixture: `<harness>/<version>/<scenario>`.
+/// The directory of a fixture: `<harness>/<version>/<scenario>`.
 fn fixture(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name).join("session");
-    assert!(folder.is_dir(), "no fixture {name}");
-    folder
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name).join("session");
+    assert!(directory.is_dir(), "no fixture {name}");
+    directory
 }
 
-/// The one file of a folder whose name has this ending.
-fn only_file(folder: &Path, ending: &str) -> PathBuf {
-    let mut files: Vec<PathBuf> = files(folder).into_iter().filter(|path| text(path).ends_with(ending)).collect();
+/// The one file of a directory whose name has this ending.
+fn only_file(directory: &Path, ending: &str) -> PathBuf {
+    let mut files: Vec<PathBuf> = files(directory).into_iter().filter(|path| text(path).ends_with(ending)).collect();
     assert_eq!(files.len(), 1, "{files:?}");
     files.remove(0)
 }
 
-/// Every file below a folder, in order.
-fn files(folder: &Path) -> Vec<PathBuf> {
+/// Every file below a directory, in order.
+fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() { open.push(path) } else { found.push(path) }
         }
@@ -109,25 +109,25 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The tapes below a folder, in order.
-fn tape_files(folder: &Path) -> Vec<PathBuf> {
-    files(folder).into_iter().filter(|path| text(path).contains(".tape.jsonl")).collect()
+/// The tapes below a directory, in order.
+fn tape_files(directory: &Path) -> Vec<PathBuf> {
+    files(directory).into_iter().filter(|path| text(path).contains(".tape.jsonl")).collect()
 }
 
-/// The names of the tapes below a folder, relative to it, in order.
-fn tapes(folder: &Path) -> Vec<String> {
-    names(folder).into_iter().filter(|name| name.contains(".tape.jsonl")).collect()
+/// The names of the tapes below a directory, relative to it, in order.
+fn tapes(directory: &Path) -> Vec<String> {
+    names(directory).into_iter().filter(|name| name.contains(".tape.jsonl")).collect()
 }
 
-/// The index of a folder of tapes, by source.
-fn index(folder: &Path) -> Vec<Value> {
-    let lines = fs::read_to_string(folder.join("index.jsonl")).unwrap_or_default();
+/// The index of a directory of tapes, by source.
+fn index(directory: &Path) -> Vec<Value> {
+    let lines = fs::read_to_string(directory.join("index.jsonl")).unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The names of all files below a folder, relative to it, in order.
-fn names(folder: &Path) -> Vec<String> {
-    files(folder).iter().map(|path| text(path.strip_prefix(folder).unwrap()).replace('\\', "/")).collect()
+/// The names of all files below a directory, relative to it, in order.
+fn names(directory: &Path) -> Vec<String> {
+    files(directory).iter().map(|path| text(path.strip_prefix(directory).unwrap()).replace('\\', "/")).collect()
 }
 
 const CLAUDE: &str = "claude-code/2.1.329/b_edit";
@@ -148,15 +148,15 @@ fn claude_session(id: &str) -> String {
     log.split_inclusive('\n').take(60).collect::<String>().replace(CLAUDE_ID, id.trim_matches('"'))
 }
 
-/// A folder with these files.
-fn folder_of(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+/// A directory with these files.
+fn directory_of(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
     for (name, content) in files {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    folder
+    directory
 }
 
 /// Asserts that `tape` keeps every rule of the format, as `engram check` sees it.

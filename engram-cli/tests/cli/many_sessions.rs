@@ -44,7 +44,7 @@ fn several_sessions_or_a_directory_need_a_directory_for_the_tapes() {
 #[test]
 fn what_is_no_session_is_passed_over_and_counted() {
     let session = claude_session("a");
-    let folder = folder_of(&[
+    let directory = directory_of(&[
         ("1.jsonl", &session),
         ("empty.jsonl", ""),
         ("package.json", "{\"name\":\"x\"}"),
@@ -52,7 +52,7 @@ fn what_is_no_session_is_passed_over_and_counted() {
         ("deep/.hidden/2.jsonl", &claude_session("b")),
     ]);
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(&[folder.path()], out.path(), &[]);
+    let output = ingest(&[directory.path()], out.path(), &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
     assert!(
@@ -65,9 +65,9 @@ fn what_is_no_session_is_passed_over_and_counted() {
 
 #[test]
 fn a_directory_without_sessions_is_not_recognised() {
-    let folder = folder_of(&[("package.json", "{}")]);
+    let directory = directory_of(&[("package.json", "{}")]);
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(&[folder.path()], &out.path().join("tapes"), &["--error-format", "json"]);
+    let output = ingest(&[directory.path()], &out.path().join("tapes"), &["--error-format", "json"]);
     assert_eq!(code(&output), 3);
     assert_eq!(json_errors(&output)[0]["code"], "unknown_harness");
     assert!(!out.path().join("tapes").exists());
@@ -77,24 +77,24 @@ fn a_directory_without_sessions_is_not_recognised() {
 fn a_failed_session_leaves_no_file_and_stops_nothing() {
     let good = claude_session("good");
     let bad = claude_session("bad").replacen("{\"type\":\"atis-latch\"", "{type:", 1);
-    let folder = folder_of(&[("1.jsonl", &bad), ("2.jsonl", &good)]);
+    let directory = directory_of(&[("1.jsonl", &bad), ("2.jsonl", &good)]);
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(&[folder.path()], out.path(), &["--policy", "strict", "--error-format", "json"]);
+    let output = ingest(&[directory.path()], out.path(), &["--policy", "strict", "--error-format", "json"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     assert_eq!(tapes(out.path()), ["claude-code/good.tape.jsonl"]);
     let errors = json_errors(&output);
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0]["code"], "malformed_record");
-    assert_eq!(errors[0]["path"], text(&folder.path().join("1.jsonl")));
+    assert_eq!(errors[0]["path"], text(&directory.path().join("1.jsonl")));
     assert!(errors[0]["line"].is_u64() && errors[0]["message"].is_string());
 }
 
 #[test]
 fn failures_that_are_all_alike_give_their_own_exit_code() {
     let newer = |id: &str| claude_session(id).replace("\"version\":\"2.1.329\"", "\"version\":\"999.0.0\"");
-    let folder = folder_of(&[("1.jsonl", &newer("a")), ("2.jsonl", &newer("b"))]);
+    let directory = directory_of(&[("1.jsonl", &newer("a")), ("2.jsonl", &newer("b"))]);
     let out = tempfile::tempdir().unwrap();
-    let output = ingest(&[folder.path()], out.path(), &["--policy", "strict"]);
+    let output = ingest(&[directory.path()], out.path(), &["--policy", "strict"]);
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert_eq!(tapes(out.path()), [""; 0]);
     assert!(stderr(&output).ends_with("tapes       0 new, 0 replaced, 0 unchanged, 2 failed\n"), "nothing to total: {}", stderr(&output));
@@ -104,10 +104,10 @@ fn failures_that_are_all_alike_give_their_own_exit_code() {
 fn any_number_of_jobs_gives_the_same_files_and_the_same_words() {
     let sessions: Vec<(String, String)> = (0..12).map(|n| (format!("{n:02}.jsonl"), claude_session(&format!("s{}", n / 2)))).collect();
     let borrowed: Vec<(&str, &str)> = sessions.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
-    let folder = folder_of(&borrowed);
+    let directory = directory_of(&borrowed);
     let outcome = |jobs: &str| {
         let out = tempfile::tempdir().unwrap();
-        let output = ingest(&[folder.path()], out.path(), &["--jobs", jobs]);
+        let output = ingest(&[directory.path()], out.path(), &["--jobs", jobs]);
         assert_eq!(code(&output), 0);
         let contents: Vec<Vec<u8>> = tape_files(out.path()).iter().map(|file| fs::read(file).unwrap()).collect();
         (tapes(out.path()), contents, stderr(&output).replace(text(out.path()), "OUT"))
@@ -117,17 +117,17 @@ fn any_number_of_jobs_gives_the_same_files_and_the_same_words() {
 
 #[test]
 fn a_second_run_leaves_tapes_alone_and_changed_sessions_get_a_number() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b"))]);
+    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b"))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(&[folder.path()], out.path(), &[]);
+    ingest(&[directory.path()], out.path(), &[]);
     let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
-    let again = ingest(&[folder.path()], out.path(), &[]);
+    let again = ingest(&[directory.path()], out.path(), &[]);
     assert!(stderr(&again).contains("0 new, 0 replaced, 2 unchanged, 0 failed"), "{}", stderr(&again));
     assert_eq!(tapes(out.path()).len(), 2);
 
     let first_lines: String = claude_session("a").split_inclusive('\n').take(40).collect();
-    fs::write(folder.path().join("1.jsonl"), first_lines).unwrap();
-    let changed = ingest(&[folder.path()], out.path(), &[]);
+    fs::write(directory.path().join("1.jsonl"), first_lines).unwrap();
+    let changed = ingest(&[directory.path()], out.path(), &[]);
     assert_eq!(code(&changed), 0);
     assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl", "claude-code/b.tape.jsonl"]);
     assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
@@ -139,10 +139,10 @@ fn ids_cannot_leave_the_directory_or_fall_together() {
     let ids = ["../../x", "/etc/passwd", "nul", "a\u{0}b", "Same", "sAME", &long];
     let sessions: Vec<(String, String)> = ids.iter().enumerate().map(|(n, id)| (format!("{n}.jsonl"), claude_session(id))).collect();
     let borrowed: Vec<(&str, &str)> = sessions.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
-    let folder = folder_of(&borrowed);
+    let directory = directory_of(&borrowed);
     let parent = tempfile::tempdir().unwrap();
     let out = parent.path().join("deep/tapes");
-    let output = ingest(&[folder.path()], &out, &[]);
+    let output = ingest(&[directory.path()], &out, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let names = tapes(parent.path());
     assert_eq!(names.len(), ids.len());
@@ -154,10 +154,10 @@ fn ids_cannot_leave_the_directory_or_fall_together() {
 
 #[test]
 fn a_session_reached_twice_is_converted_once() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("a"))]);
+    let directory = directory_of(&[("1.jsonl", &claude_session("a"))]);
     let out = tempfile::tempdir().unwrap();
-    let file = folder.path().join("1.jsonl");
-    let output = ingest(&[folder.path(), &file, folder.path()], out.path(), &[]);
+    let file = directory.path().join("1.jsonl");
+    let output = ingest(&[directory.path(), &file, directory.path()], out.path(), &[]);
     assert!(stderr(&output).contains("tapes       1 new, 0 replaced, 0 unchanged, 0 failed"), "{}", stderr(&output));
     assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl"]);
 }

@@ -37,9 +37,9 @@ fn standard_input_gives_the_same_tape_as_the_file() {
 fn compressed_input_gives_the_tape_of_what_it_holds() {
     let file = claude_file();
     let frame = zstd::encode_all(fs::File::open(&file).unwrap(), 0).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     // The name says nothing: the content does.
-    let compressed = folder.path().join("session.log");
+    let compressed = directory.path().join("session.log");
     fs::write(&compressed, &frame).unwrap();
     let plain = run(&["ingest", text(&file)]).stdout;
     assert_same(&run(&["ingest", text(&compressed)]).stdout, &plain);

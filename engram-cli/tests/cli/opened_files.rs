@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// A copy of all fixtures in which every file and folder beside a session is a link to the same thing in another folder.
+/// A copy of all fixtures in which every file and directory beside a session is a link to the same thing in another directory.
 struct Hostile {
-    _folder: TempDir,
+    _directory: TempDir,
     inside: PathBuf,
     outside: PathBuf,
     sessions: Vec<PathBuf>,
@@ -17,12 +17,12 @@ struct Hostile {
 
 impl Hostile {
     fn new() -> Hostile {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         let (inside, outside) = (root.join("inside"), root.join("outside"));
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
         let sessions = session_files(&fixtures);
-        let folders: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.ancestors().skip(1)).collect();
+        let directories: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.ancestors().skip(1)).collect();
         let mut links = 0;
         for name in names(&fixtures) {
             let target = outside.join(&name);
@@ -30,8 +30,8 @@ impl Hostile {
             fs::copy(fixtures.join(&name), &target).unwrap();
             let name = Path::new(&name);
             let is_session = sessions.contains(name);
-            // The outermost folder without a session in it becomes one link.
-            let outermost = name.ancestors().take_while(|part| !folders.contains(part)).last().unwrap_or(name);
+            // The outermost directory without a session in it becomes one link.
+            let outermost = name.ancestors().take_while(|part| !directories.contains(part)).last().unwrap_or(name);
             let link = inside.join(outermost);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             if is_session {
@@ -42,10 +42,10 @@ impl Hostile {
             }
         }
         let sessions = sessions.iter().map(|name| inside.join(name)).collect();
-        Hostile { _folder: folder, inside, outside, sessions, links }
+        Hostile { _directory: directory, inside, outside, sessions, links }
     }
 
-    /// The files and folders outside that a command opens.
+    /// The files and directories outside that a command opens.
     fn opened_outside(&self, args: &[&str], paths: &[PathBuf]) -> BTreeSet<String> {
         let log = self.outside.join("../strace.txt");
         let mut command = Command::new("strace");
@@ -59,13 +59,13 @@ impl Hostile {
     }
 }
 
-/// The files that are sessions or stores by themselves, relative to the folder.
-fn session_files(folder: &Path) -> BTreeSet<PathBuf> {
-    let output = run(&["list", "--json", "--agents", text(folder)]);
+/// The files that are sessions or stores by themselves, relative to the directory.
+fn session_files(directory: &Path) -> BTreeSet<PathBuf> {
+    let output = run(&["list", "--json", "--agents", text(directory)]);
     let listed = String::from_utf8(output.stdout).unwrap();
     let sources = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["path"].as_str().unwrap().to_owned());
     let files = sources.filter_map(|path| fs::canonicalize(path).ok());
-    let root = folder.canonicalize().unwrap();
+    let root = directory.canonicalize().unwrap();
     files.filter(|path| path.is_file()).map(|path| path.strip_prefix(&root).unwrap().to_owned()).collect()
 }
 
@@ -78,7 +78,7 @@ fn has_strace() -> bool {
 }
 
 #[test]
-fn links_beside_sessions_and_in_folders_are_not_followed() {
+fn links_beside_sessions_and_in_directories_are_not_followed() {
     if !has_strace() {
         return;
     }
@@ -95,9 +95,9 @@ fn links_beside_sessions_and_in_folders_are_not_followed() {
 }
 
 #[test]
-fn links_out_of_the_folder_of_a_store_are_skipped_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+fn links_out_of_the_directory_of_a_store_are_skipped_with_a_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let (inside, outside) = (directory.path().join("inside"), directory.path().join("outside"));
     let home = fixture("opencode/1.2.27/upgrade").join("opencode");
     for name in names(&home) {
         let target = outside.join(&name);
@@ -110,11 +110,11 @@ fn links_out_of_the_folder_of_a_store_are_skipped_with_a_reason() {
     for (name, target) in links.iter().zip(["storage", "project", "opencode.db"]) {
         symlink(outside.join(target), inside.join(name)).unwrap();
     }
-    let out = folder.path().join("tapes");
+    let out = directory.path().join("tapes");
     let output = run(&["ingest", "-v", "--out", text(&out), text(&inside)]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let printed = stderr(&output);
-    let skipped: Vec<&str> = printed.lines().filter(|line| line.contains("a link that leads out of the folder of the store")).collect();
+    let skipped: Vec<&str> = printed.lines().filter(|line| line.contains("a link that leads out of the directory of the store")).collect();
     assert!(links.iter().all(|link| skipped.iter().any(|line| line.contains(link))), "{printed}");
 }
 

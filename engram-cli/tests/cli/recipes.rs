@@ -73,10 +73,10 @@ fn program(language: &str) -> Option<Command> {
 }
 
 /// What this code prints.
-fn answer(mut program: Command, code: &str, folder: &Path) -> String {
+fn answer(mut program: Command, code: &str, directory: &Path) -> String {
     let bin = Path::new(env!("CARGO_BIN_EXE_engram")).parent().unwrap().to_owned();
     let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
-    program.current_dir(folder).env("PATH", path.unwrap()).env("LC_ALL", "C");
+    program.current_dir(directory).env("PATH", path.unwrap()).env("LC_ALL", "C");
     let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(code.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -89,15 +89,15 @@ fn answer(mut program: Command, code: &str, folder: &Path) -> String {
 fn each_recipe_gives_the_answer_that_the_document_shows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/recipes.md");
     let document = fs::read_to_string(&path).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    std::os::unix::fs::symlink(root.join("fixtures"), folder.path().join("fixtures")).unwrap();
+    std::os::unix::fs::symlink(root.join("fixtures"), directory.path().join("fixtures")).unwrap();
     let recipes = recipes(&document);
     let making = recipes.first().expect("the tapes come first");
     assert!(making.answer.is_none() && making.code.starts_with("engram ingest "));
     let mut shell = Command::new("sh");
     shell.arg("-eu");
-    answer(shell, &making.code, folder.path());
+    answer(shell, &making.code, directory.path());
 
     let bless = std::env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1");
     let (mut answers, mut wrong, mut run) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ fn each_recipe_gives_the_answer_that_the_document_shows() {
         // A block without an answer is the beginning of each later one in its language.
         let before = recipes[1..index].iter().filter(|other| other.language == recipe.language && other.answer.is_none());
         let code: String = before.chain([recipe]).map(|part| part.code.as_str()).collect();
-        let found = program(&recipe.language).map(|program| answer(program, &code, folder.path()));
+        let found = program(&recipe.language).map(|program| answer(program, &code, directory.path()));
         let Some(found) = found else {
             eprintln!(
                 "skipped: nothing runs this {} recipe; ENGRAM_PYTHON names a Python with duckdb and polars\n{}",

@@ -24,35 +24,35 @@ fn first(records: usize) -> String {
 
 #[test]
 fn what_has_not_changed_is_not_read() {
-    let folder = folder_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), ("notes.txt", "user:\nhello\n")]);
-    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), folder.path().join("s.db")).unwrap();
+    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), ("notes.txt", "user:\nhello\n")]);
+    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), directory.path().join("s.db")).unwrap();
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let before: Vec<_> = tape_files(out.path()).iter().map(|path| (path.clone(), path.metadata().unwrap().modified().unwrap())).collect();
     // The same size and time, but nothing that can be read as what it was.
     for name in ["1.jsonl", "x.json", "s.db"] {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         let (time, size) = (path.metadata().unwrap().modified().unwrap(), fs::read(&path).unwrap().len());
         fs::write(&path, vec![b'x'; size]).unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
     }
-    let again = ingest(folder.path(), out.path(), &[]);
+    let again = ingest(directory.path(), out.path(), &[]);
     let tapes = before.len();
     assert_eq!(counts(&again), format!("0 new, 0 replaced, {tapes} unchanged, 0 failed"));
     assert!(before.iter().all(|(path, time)| path.metadata().unwrap().modified().unwrap() == *time));
-    let everything = engram().args(["ingest", text(folder.path()), "--again", "--out", text(out.path())]).output().unwrap();
+    let everything = engram().args(["ingest", text(directory.path()), "--again", "--out", text(out.path())]).output().unwrap();
     assert_ne!(counts(&everything), counts(&again), "with --again everything is read");
 }
 
 #[test]
 fn a_session_that_grew_replaces_its_tape_and_the_index_is_true() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
     let (out, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
-    fs::write(folder.path().join("1.jsonl"), first(60)).unwrap();
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
+    fs::write(directory.path().join("1.jsonl"), first(60)).unwrap();
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
     assert_eq!(tapes(out.path()), ["claude-code/a.tape.jsonl"]);
-    ingest(folder.path(), fresh.path(), &[]);
+    ingest(directory.path(), fresh.path(), &[]);
     let tape = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
     assert_same(&tape, &fs::read(fresh.path().join("claude-code/a.tape.jsonl")).unwrap());
     let index = index(out.path());
@@ -62,26 +62,26 @@ fn a_session_that_grew_replaces_its_tape_and_the_index_is_true() {
     assert_eq!(entry["size"], first(60).len());
     assert_eq!(entry["overview"]["input_bytes"], first(60).len());
     assert_eq!((&entry["overview"]["session_id"], &entry["overview"]["harness"]), (&"a".into(), &"claude-code".into()));
-    assert_eq!(entry["source"], text(&folder.path().join("1.jsonl")));
+    assert_eq!(entry["source"], text(&directory.path().join("1.jsonl")));
     let last: Value = serde_json::from_slice(tape.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap()).unwrap();
     assert_eq!(last["input"]["hash"], entry["overview"]["input_hash"]);
 }
 
 #[test]
 fn a_session_that_lost_records_leaves_its_tape_and_the_index_says_why() {
-    let folder = folder_of(&[("1.jsonl", &first(60))]);
+    let directory = directory_of(&[("1.jsonl", &first(60))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
-    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    fs::write(directory.path().join("1.jsonl"), first(40)).unwrap();
+    ingest(directory.path(), out.path(), &[]);
     assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl"]);
     assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
     let superseded = &index(out.path())[0]["supersedes"][0];
     assert_eq!(superseded["tape"], "claude-code/a.tape.jsonl");
     assert!(superseded["why"].as_str().unwrap().contains("does not begin as it did"), "{superseded}");
-    fs::write(folder.path().join("1.jsonl"), first(50)).unwrap();
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
+    fs::write(directory.path().join("1.jsonl"), first(50)).unwrap();
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), "0 new, 1 replaced, 0 unchanged, 0 failed");
     assert_eq!(tapes(out.path()).len(), 2);
 }
 
@@ -117,13 +117,13 @@ fn a_changed_file_beside_a_session_is_noticed() {
 
 #[test]
 fn another_version_of_an_adapter_reads_everything_again() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let path = out.path().join("index.jsonl");
     let adapters = index(out.path())[0]["adapters"].as_str().unwrap().to_owned();
     fs::write(&path, fs::read_to_string(&path).unwrap().replace(&adapters, "0000")).unwrap();
-    let verbose = stderr(&ingest(folder.path(), out.path(), &["-v"]));
+    let verbose = stderr(&ingest(directory.path(), out.path(), &["-v"]));
     assert!(verbose.contains("(unchanged): claude-code"), "it was converted again: {verbose}");
     assert_eq!(index(out.path())[0]["adapters"], adapters);
 }
@@ -131,23 +131,23 @@ fn another_version_of_an_adapter_reads_everything_again() {
 /// A sub-agent's call is stated by the log of its parent only.
 #[test]
 fn a_tape_stays_if_a_file_beside_its_source_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let source = fixture("claude-code/2.0.29/c_subagent");
     for name in names(&source) {
-        let target = folder.path().join(&name);
+        let target = directory.path().join(&name);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(source.join(&name), target).unwrap();
     }
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let mut before: Vec<_> = tape_files(out.path()).into_iter().map(|path| (fs::read(&path).unwrap(), path)).collect();
     // Tapes that do not name their call lose nothing.
     before.retain(|(tape, _)| String::from_utf8_lossy(tape).contains("parent_call_id"));
     assert!(before.len() > 1);
-    let parent = names(folder.path()).into_iter().find(|name| name.contains("/projects/") && !name.contains("agent-")).unwrap();
-    fs::remove_file(folder.path().join(parent)).unwrap();
+    let parent = names(directory.path()).into_iter().find(|name| name.contains("/projects/") && !name.contains("agent-")).unwrap();
+    fs::remove_file(directory.path().join(parent)).unwrap();
     for _ in 0..2 {
-        ingest(folder.path(), out.path(), &[]);
+        ingest(directory.path(), out.path(), &[]);
         before.iter().for_each(|(tape, path)| assert_same(&fs::read(path).unwrap(), tape));
         let why = |entry: &Value| entry["supersedes"][0]["why"].as_str().is_some_and(|why| why.starts_with("files beside the source"));
         assert!(index(out.path()).iter().filter(|entry| why(entry)).count() > 1);
@@ -156,23 +156,23 @@ fn a_tape_stays_if_a_file_beside_its_source_is_gone() {
 
 #[test]
 fn a_title_that_a_store_overwrites_is_superseded_and_nothing_else_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("opencode.db");
     fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), &database).unwrap();
     let change = |sql: &str| Connection::open(&database).unwrap().execute_batch(sql).unwrap();
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let sessions = tape_files(out.path()).len();
     change("UPDATE session SET title = 'another title', cost = coalesce(cost, 0) + 1, time_updated = time_updated + 5000");
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), format!("0 new, {sessions} replaced, 0 unchanged, 0 failed"));
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), format!("0 new, {sessions} replaced, 0 unchanged, 0 failed"));
     change("UPDATE session SET directory = directory || '/elsewhere'");
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), format!("{sessions} new, 0 replaced, 0 unchanged, 0 failed"));
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), format!("{sessions} new, 0 replaced, 0 unchanged, 0 failed"));
 }
 
 #[test]
 fn what_a_store_lost_is_said_again_in_each_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("opencode");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("opencode");
     fs::create_dir(&root).unwrap();
     let database = root.join("opencode.db");
     fs::copy(only_file(&fixture("opencode/1.18.34/sub"), ".db"), &database).unwrap();
@@ -180,15 +180,15 @@ fn what_a_store_lost_is_said_again_in_each_run() {
     let out = tempfile::tempdir().unwrap();
     change("DELETE FROM session WHERE parent_id IS NOT NULL");
     for _ in 0..2 {
-        let said = stderr(&ingest(folder.path(), out.path(), &[]));
+        let said = stderr(&ingest(directory.path(), out.path(), &[]));
         assert!(said.contains("opencode.db: not whole: rows of no session: ") && said.contains(" in part"), "{said}");
-        let strict = engram().args(["ingest", text(folder.path()), "--policy", "strict", "--out", text(out.path())]).output().unwrap();
+        let strict = engram().args(["ingest", text(directory.path()), "--policy", "strict", "--out", text(out.path())]).output().unwrap();
         assert_eq!(code(&strict), 1, "{}", stderr(&strict));
         assert!(stderr(&strict).contains("rows of no session"), "{}", stderr(&strict));
     }
     change("DROP TABLE part");
     for policy in ["strict", "permissive"] {
-        let failed = engram().args(["ingest", text(folder.path()), "--policy", policy, "--out", text(out.path())]).output().unwrap();
+        let failed = engram().args(["ingest", text(directory.path()), "--policy", policy, "--out", text(out.path())]).output().unwrap();
         assert_eq!(code(&failed), 5, "{}", stderr(&failed));
         assert!(stderr(&failed).contains("expected the table `part` in an OpenCode database"), "{}", stderr(&failed));
     }
@@ -196,67 +196,67 @@ fn what_a_store_lost_is_said_again_in_each_run() {
 
 #[test]
 fn a_lost_index_or_a_lost_tape_is_made_again() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     fs::remove_file(out.path().join("index.jsonl")).unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     assert_eq!((tapes(out.path()).len(), index(out.path()).len()), (1, 1));
     fs::remove_file(&tape_files(out.path())[0]).unwrap();
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), "1 new, 0 replaced, 0 unchanged, 0 failed");
 }
 
 #[test]
 fn a_failure_is_tried_again_and_keeps_the_older_tape() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
     let out = tempfile::tempdir().unwrap();
     let strict = ["--policy", "strict"];
-    ingest(folder.path(), out.path(), &strict);
-    fs::write(folder.path().join("1.jsonl"), first(30) + "{broken\n").unwrap();
+    ingest(directory.path(), out.path(), &strict);
+    fs::write(directory.path().join("1.jsonl"), first(30) + "{broken\n").unwrap();
     for _ in 0..2 {
-        let failed = engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).args(strict).output().unwrap();
+        let failed = engram().args(["ingest", text(directory.path()), "--out", text(out.path())]).args(strict).output().unwrap();
         assert_eq!(code(&failed), 5, "{}", stderr(&failed));
         let entry = &index(out.path())[0];
         assert_eq!((&entry["state"], &entry["error"]["code"]), (&"failed".into(), &"malformed_record".into()));
         assert_eq!(entry["tape"], "claude-code/a.tape.jsonl");
     }
-    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &strict)), "0 new, 1 replaced, 0 unchanged, 0 failed");
+    fs::write(directory.path().join("1.jsonl"), first(40)).unwrap();
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &strict)), "0 new, 1 replaced, 0 unchanged, 0 failed");
 }
 
 #[test]
 fn filters_leave_out_sessions_and_what_they_left_out_can_come_later() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
-    fs::copy(only_file(&fixture(CODEX), ".jsonl"), folder.path().join("2.jsonl")).unwrap();
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
+    fs::copy(only_file(&fixture(CODEX), ".jsonl"), directory.path().join("2.jsonl")).unwrap();
     let out = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        let output = engram().args(["ingest", text(folder.path()), "--out", text(out.path()), "--since", "1d"]).output().unwrap();
+        let output = engram().args(["ingest", text(directory.path()), "--out", text(out.path()), "--since", "1d"]).output().unwrap();
         let said = stderr(&output);
         // The machine's clock decides whether the recordings are old.
         assert!(said.contains("2 sessions by the filters") || !tapes(out.path()).is_empty(), "{said}");
     }
-    ingest(folder.path(), out.path(), &["--harness", "codex"]);
+    ingest(directory.path(), out.path(), &["--harness", "codex"]);
     assert!(tapes(out.path()).iter().any(|name| name.starts_with("codex/")));
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     assert_eq!(tapes(out.path()).len(), 2);
-    assert_eq!(counts(&ingest(folder.path(), out.path(), &[])), "0 new, 0 replaced, 2 unchanged, 0 failed");
+    assert_eq!(counts(&ingest(directory.path(), out.path(), &[])), "0 new, 0 replaced, 2 unchanged, 0 failed");
 }
 
 #[test]
 fn runs_at_the_same_time_give_the_tapes_of_one() {
     let sessions: Vec<(String, String)> = (0..12).map(|n| (format!("{n:02}.jsonl"), claude_session(&format!("s{n}")))).collect();
     let borrowed: Vec<(&str, &str)> = sessions.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
-    let folder = folder_of(&borrowed);
+    let directory = directory_of(&borrowed);
     let (out, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let root = out.path().join("tapes");
-    let start = || engram().args(["ingest", text(folder.path()), "--out", text(&root)]).stderr(Stdio::piped()).spawn().unwrap();
+    let start = || engram().args(["ingest", text(directory.path()), "--out", text(&root)]).stderr(Stdio::piped()).spawn().unwrap();
     let runs: Vec<_> = (0..4).map(|_| start()).collect();
     for run in runs {
         let output = run.wait_with_output().unwrap();
         assert_eq!(code(&output), 0, "{}", stderr(&output));
     }
-    ingest(folder.path(), alone.path(), &[]);
-    let contents = |folder: &Path| tape_files(folder).iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+    ingest(directory.path(), alone.path(), &[]);
+    let contents = |directory: &Path| tape_files(directory).iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
     assert_eq!(tapes(&root), tapes(alone.path()));
     assert!(contents(&root) == contents(alone.path()));
     assert_eq!(index(&root).len(), 12);
@@ -265,30 +265,30 @@ fn runs_at_the_same_time_give_the_tapes_of_one() {
 
 #[test]
 fn an_index_that_cannot_be_read_stops_the_run() {
-    let folder = folder_of(&[("1.jsonl", &first(30))]);
+    let directory = directory_of(&[("1.jsonl", &first(30))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let before = fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap();
-    fs::write(folder.path().join("1.jsonl"), first(60)).unwrap();
+    fs::write(directory.path().join("1.jsonl"), first(60)).unwrap();
     fs::remove_file(out.path().join(".engram-others.jsonl")).unwrap();
     fs::create_dir_all(out.path().join(".engram-others.jsonl/x")).unwrap();
-    let failed = engram().args(["ingest", text(folder.path()), "--out", text(out.path())]).output().unwrap();
+    let failed = engram().args(["ingest", text(directory.path()), "--out", text(out.path())]).output().unwrap();
     assert_eq!(code(&failed), 6, "{}", stderr(&failed));
     assert_same(&fs::read(out.path().join("claude-code/a.tape.jsonl")).unwrap(), &before);
 }
 
 #[test]
 fn a_filter_does_not_change_what_the_index_states_of_a_tape() {
-    let folder = folder_of(&[("1.jsonl", &first(60))]);
+    let directory = directory_of(&[("1.jsonl", &first(60))]);
     let out = tempfile::tempdir().unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    ingest(directory.path(), out.path(), &[]);
     let tape = out.path().join("claude-code/a.tape.jsonl");
     let before = fs::read(&tape).unwrap();
     // What is left out does not extend the text of the tape, and what comes later extends only that.
-    fs::write(folder.path().join("1.jsonl"), first(30)).unwrap();
-    ingest(folder.path(), out.path(), &["--project", "nowhere"]);
-    fs::write(folder.path().join("1.jsonl"), first(40)).unwrap();
-    ingest(folder.path(), out.path(), &[]);
+    fs::write(directory.path().join("1.jsonl"), first(30)).unwrap();
+    ingest(directory.path(), out.path(), &["--project", "nowhere"]);
+    fs::write(directory.path().join("1.jsonl"), first(40)).unwrap();
+    ingest(directory.path(), out.path(), &[]);
     assert_same(&fs::read(&tape).unwrap(), &before);
     assert_eq!(tapes(out.path()), ["claude-code/a-2.tape.jsonl", "claude-code/a.tape.jsonl"]);
 }

@@ -95,8 +95,8 @@ fn markup_in_a_log_stays_text() {
 
 #[test]
 fn a_session_is_found_by_the_beginning_of_its_id() {
-    let folder = tempfile::tempdir().unwrap();
-    let tapes = text(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let tapes = text(directory.path());
     for id in ["aa-1", "aa-2", "bb-1"] {
         let ingested = run_with_input(&["ingest", "-q", "-", "--out", tapes], claude_session(id).as_bytes());
         assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
@@ -116,10 +116,10 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
 
 #[test]
 fn sub_agents_are_at_their_calls() {
-    let folder = tempfile::tempdir().unwrap();
-    let ingested = run(&["ingest", "-q", text(&fixture(SUB_AGENTS)), "--out", text(folder.path())]);
+    let directory = tempfile::tempdir().unwrap();
+    let ingested = run(&["ingest", "-q", text(&fixture(SUB_AGENTS)), "--out", text(directory.path())]);
     assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
-    let of_tapes = run(&["show", text(folder.path()), "--full"]);
+    let of_tapes = run(&["show", text(directory.path()), "--full"]);
     let of_logs = run(&["show", text(&fixture(SUB_AGENTS)), "--full"]);
     assert_same(&of_tapes.stdout, &of_logs.stdout);
     let shown = String::from_utf8(of_tapes.stdout).unwrap();
@@ -135,15 +135,15 @@ fn sub_agents_are_at_their_calls() {
 
 #[test]
 fn a_page_is_written_to_a_file_completely_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let page = folder.path().join("session.html");
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("session.html");
     assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&page)])), 0);
     let written = fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
     assert!(written.contains("default-src 'none'"));
-    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&folder.path().join("no/x.html"))])), 6);
-    assert_eq!(code(&run(&["show", text(&folder.path().join("none.jsonl"))])), 2);
-    assert_eq!(names(folder.path()), ["session.html"]);
+    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&directory.path().join("no/x.html"))])), 6);
+    assert_eq!(code(&run(&["show", text(&directory.path().join("none.jsonl"))])), 2);
+    assert_eq!(names(directory.path()), ["session.html"]);
 }
 
 /// A session with a key in a prompt, and the key.
@@ -174,8 +174,8 @@ fn a_tape_is_redacted_if_that_is_wanted() {
     assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
     assert_eq!(plain.lines().count(), redacted.lines().count());
     assert!(show(&[], &redacted).contains("redacted: github-token"));
-    let folder = tempfile::tempdir().unwrap();
-    let ingested = run_with_input(&["ingest", "-q", "--redact", "--zstd", "-", "--out", text(folder.path())], log.as_bytes());
+    let directory = tempfile::tempdir().unwrap();
+    let ingested = run_with_input(&["ingest", "-q", "--redact", "--zstd", "-", "--out", text(directory.path())], log.as_bytes());
     assert_eq!(code(&ingested), 0);
-    assert_eq!(code(&run(&["check", text(folder.path())])), 0);
+    assert_eq!(code(&run(&["check", text(directory.path())])), 0);
 }

@@ -25,7 +25,7 @@ struct Browser {
     next_id: u64,
     /// Everything that the page asked the network for, and everything that it reported as an error.
     noted: Vec<String>,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl Browser {
@@ -35,8 +35,8 @@ impl Browser {
             eprintln!("skipped: no browser; install chromium, or set ENGRAM_CHROMIUM");
             return None;
         };
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = |name: &str| directory.path().join(name);
         for name in ["commands", "answers"] {
             assert!(Command::new("mkfifo").arg(pipe(name)).status().unwrap().success());
         }
@@ -44,7 +44,7 @@ impl Browser {
         let line = "exec \"$0\" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --remote-debugging-pipe \
                     --user-data-dir=\"$1/profile\" about:blank 3<\"$1/commands\" 4>\"$1/answers\"";
         let process = Command::new("sh")
-            .args(["-c", line, &program, text(folder.path())])
+            .args(["-c", line, &program, text(directory.path())])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -61,7 +61,7 @@ impl Browser {
             }
         });
         let mut browser =
-            Browser { process, commands, answers: receiver, session: Value::Null, next_id: 0, noted: Vec::new(), _folder: folder };
+            Browser { process, commands, answers: receiver, session: Value::Null, next_id: 0, noted: Vec::new(), _directory: directory };
         let target = browser.ask("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
         browser.session = browser.ask("Target.attachToTarget", json!({"targetId": target, "flatten": true}))["sessionId"].clone();
         for domain in ["Page", "Runtime", "Log", "Network"] {
@@ -135,13 +135,13 @@ impl Browser {
         self.noted.iter().filter(|note| !note.starts_with("request \"file://") && !note.starts_with("request \"about:")).collect()
     }
 
-    /// Saves a picture for a person to look at, if `ENGRAM_SHOTS` names a folder.
+    /// Saves a picture for a person to look at, if `ENGRAM_SHOTS` names a directory.
     fn shoot(&mut self, name: &str) {
         use base64::Engine as _;
-        let Some(folder) = std::env::var_os("ENGRAM_SHOTS") else { return };
+        let Some(directory) = std::env::var_os("ENGRAM_SHOTS") else { return };
         let picture = self.ask("Page.captureScreenshot", json!({"format": "png"}));
         let bytes = base64::engine::general_purpose::STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
-        fs::write(Path::new(&folder).join(name), bytes).unwrap();
+        fs::write(Path::new(&directory).join(name), bytes).unwrap();
     }
 }
 
@@ -163,8 +163,8 @@ fn program() -> Option<String> {
     })
 }
 
-fn page(target: &[&str], input: &[u8], folder: &TempDir) -> PathBuf {
-    let page = folder.path().join("page.html");
+fn page(target: &[&str], input: &[u8], directory: &TempDir) -> PathBuf {
+    let page = directory.path().join("page.html");
     let shown = run_with_input(&[&["show"], target, &["--html", text(&page)]].concat(), input);
     assert_eq!(code(&shown), 0, "{}", stderr(&shown));
     page
@@ -173,8 +173,8 @@ fn page(target: &[&str], input: &[u8], folder: &TempDir) -> PathBuf {
 #[test]
 fn a_page_is_rendered_and_filtered() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    browser.open(&page(&[text(&fixture(SUB_AGENTS))], b"", &folder));
+    let directory = tempfile::tempdir().unwrap();
+    browser.open(&page(&[text(&fixture(SUB_AGENTS))], b"", &directory));
     browser.shoot("page.png");
     let all = browser.shown();
     assert!(all > 10, "{all} items");
@@ -195,8 +195,8 @@ fn a_page_is_rendered_and_filtered() {
 #[test]
 fn nothing_of_a_log_runs_or_loads_on_a_page() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let page = page(&["-"], show::hostile_tape().as_bytes(), &folder);
+    let directory = tempfile::tempdir().unwrap();
+    let page = page(&["-"], show::hostile_tape().as_bytes(), &directory);
     browser.open(&page);
     assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a').length"), 0);
     let prompt = browser.value("document.querySelector('.person pre').textContent");
@@ -215,9 +215,9 @@ fn nothing_of_a_log_runs_or_loads_on_a_page() {
 #[test]
 fn a_page_of_50_megabytes_is_usable() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let tape = large_tape(50 << 20);
-    let page = page(&["-"], tape.as_bytes(), &folder);
+    let page = page(&["-"], tape.as_bytes(), &directory);
     let loaded = browser.open(&page);
     let all = browser.shown();
     let begin = Instant::now();

@@ -11,11 +11,11 @@ fn stats(paths: &[&Path]) -> Value {
 #[test]
 fn a_log_and_its_tape_give_the_same_numbers() {
     for name in [CLAUDE, CODEX, "opencode/1.18.34/anthropic", "gemini/0.61.0/b_edit"] {
-        let folder = fixture(name);
+        let directory = fixture(name);
         let tapes = tempfile::tempdir().unwrap();
-        let output = run(&["ingest", text(&folder), "--out", text(tapes.path())]);
+        let output = run(&["ingest", text(&directory), "--out", text(tapes.path())]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        let counts = stats(&[&folder]);
+        let counts = stats(&[&directory]);
         assert!(counts["prompts"].as_u64() > Some(0), "{counts}");
         assert_eq!(counts, stats(&[tapes.path()]), "{name}");
     }
@@ -42,16 +42,16 @@ fn a_session_in_several_forms_counts_once() {
     for harness in ["claude-code", "codex", "gemini", "opencode", "cursor"] {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(harness);
         let versions = fs::read_dir(fixtures).unwrap().map(|version| version.unwrap().path());
-        let folders = versions.flat_map(|version| fs::read_dir(version).unwrap().map(|folder| folder.unwrap().path()));
+        let directories = versions.flat_map(|version| fs::read_dir(version).unwrap().map(|directory| directory.unwrap().path()));
         // Sessions, and what the same runs printed.
-        for folder in folders.filter(|folder| folder.join("stdout").is_dir() && folder.join("session").is_dir()) {
-            let session = run(&["stats", "--json", text(&folder.join("session"))]);
+        for directory in directories.filter(|directory| directory.join("stdout").is_dir() && directory.join("session").is_dir()) {
+            let session = run(&["stats", "--json", text(&directory.join("session"))]);
             if code(&session) != 0 {
                 continue;
             }
             let session: Value = serde_json::from_slice(&session.stdout).unwrap();
-            let all = run(&["stats", "--json", "-v", text(&folder)]);
-            assert_eq!(sums(&serde_json::from_slice(&all.stdout).unwrap()), sums(&session), "{}", folder.display());
+            let all = run(&["stats", "--json", "-v", text(&directory)]);
+            assert_eq!(sums(&serde_json::from_slice(&all.stdout).unwrap()), sums(&session), "{}", directory.display());
             several += stderr(&all).matches(": the session is counted from ").count();
         }
     }
@@ -69,9 +69,9 @@ fn a_session_and_its_tapes_count_once_unless_every_form_is_asked_for() {
     let every: Value = serde_json::from_slice(&run(&["stats", "--json", "--every-form", text(&log), text(out.path())]).stdout).unwrap();
     assert_eq!(every["prompts"].as_u64(), once["prompts"].as_u64().map(|prompts| 2 * prompts));
     // A part of the session has less, and what another session has is not compared with it.
-    let folder = folder_of(&[("part.jsonl", &claude_session(CLAUDE_ID)), ("other.jsonl", &claude_session("other"))]);
-    assert_eq!(stats(&[&log, &folder.path().join("part.jsonl")]), once);
-    assert_eq!(stats(&[&log, folder.path()])["sessions"], 2);
+    let directory = directory_of(&[("part.jsonl", &claude_session(CLAUDE_ID)), ("other.jsonl", &claude_session("other"))]);
+    assert_eq!(stats(&[&log, &directory.path().join("part.jsonl")]), once);
+    assert_eq!(stats(&[&log, directory.path()])["sessions"], 2);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_cost_that_no_response_states_is_unknown_and_not_zero() {
 
 #[test]
 fn a_file_that_is_neither_log_nor_tape_is_an_error() {
-    let folder = folder_of(&[("notes.jsonl", "hello\n"), ("bad.tape.jsonl", "{\"seq\":0,\"t\":\"x\"}\n")]);
-    assert_eq!(code(&run(&["stats", text(&folder.path().join("notes.jsonl"))])), 3);
-    assert_eq!(code(&run(&["stats", text(&folder.path().join("bad.tape.jsonl"))])), 5);
+    let directory = directory_of(&[("notes.jsonl", "hello\n"), ("bad.tape.jsonl", "{\"seq\":0,\"t\":\"x\"}\n")]);
+    assert_eq!(code(&run(&["stats", text(&directory.path().join("notes.jsonl"))])), 3);
+    assert_eq!(code(&run(&["stats", text(&directory.path().join("bad.tape.jsonl"))])), 5);
 }

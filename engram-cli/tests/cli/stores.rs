@@ -1,4 +1,4 @@
-//! Stores: databases and folders that hold many sessions, alone or in a copied home folder, and never changed.
+//! Stores: databases and directories that hold many sessions, alone or in a copied home directory, and never changed.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn chat_file() -> PathBuf {
     only_file(&fixture(CHAT), ".db")
 }
 
-/// A copy of every file below a folder.
+/// A copy of every file below a directory.
 fn copy_to(from: &Path, to: &Path) {
     for name in names(from) {
         let target = to.join(&name);
@@ -26,9 +26,9 @@ fn copy_to(from: &Path, to: &Path) {
     }
 }
 
-/// The names and bytes of all files below a folder.
-fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
+/// The names and bytes of all files below a directory.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    names(directory).into_iter().map(|name| (name.clone(), fs::read(directory.join(name)).unwrap())).collect()
 }
 
 fn ingest_to(out: &Path, args: &[&str]) -> Output {
@@ -50,14 +50,14 @@ fn a_store_of_one_session_is_a_session() {
 }
 
 #[test]
-fn a_root_folder_of_several_sessions_needs_a_directory_for_the_tapes() {
+fn a_root_directory_of_several_sessions_needs_a_directory_for_the_tapes() {
     let root = fixture(UPGRADED).join("opencode");
     let output = run(&["ingest", text(&root)]);
     assert_eq!((code(&output), output.stdout.len()), (2, 0), "{}", stderr(&output));
 }
 
 #[test]
-fn a_copied_home_folder_gives_every_session_once_and_stays_as_it_is() {
+fn a_copied_home_directory_gives_every_session_once_and_stays_as_it_is() {
     let home = tempfile::tempdir().unwrap();
     copy_to(&fixture(UPGRADED).join("opencode"), &home.path().join(".local/share/opencode"));
     copy_to(&fixture(CHAT), home.path());
@@ -97,17 +97,17 @@ fn two_stores_with_a_session_of_one_id_give_two_tapes() {
 
 #[test]
 fn a_store_in_use_is_read_with_its_log_and_left_as_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
     fs::copy(chat_file(), &path).unwrap();
     let user = Connection::open(&path).unwrap();
     user.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE later (x); BEGIN IMMEDIATE;").unwrap();
-    let before = contents(folder.path());
+    let before = contents(directory.path());
     assert!(before.len() >= 2, "there is a log");
     let output = run(&["ingest", text(&path)]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_same(&output.stdout, &run(&["ingest", text(&chat_file())]).stdout);
-    assert_eq!(contents(folder.path()), before);
+    assert_eq!(contents(directory.path()), before);
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn detect_names_store_schema_and_evidence() {
 
 #[test]
 fn a_database_of_another_product_is_not_recognised() {
-    let folder = folder_of(&[("session.jsonl", &claude_session("a"))]);
-    let path = folder.path().join("places.db");
+    let directory = directory_of(&[("session.jsonl", &claude_session("a"))]);
+    let path = directory.path().join("places.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE places (url TEXT)").unwrap();
     for command in ["ingest", "detect", "audit", "drift"] {
         let output = run(&[command, text(&path), "--error-format", "json"]);
@@ -132,16 +132,16 @@ fn a_database_of_another_product_is_not_recognised() {
         assert_eq!(json_errors(&output)[0]["code"], "unknown_harness");
     }
     let out = tempfile::tempdir().unwrap();
-    let output = ingest_to(out.path(), &[text(folder.path())]);
+    let output = ingest_to(out.path(), &[text(directory.path())]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stderr(&output).contains("skipped     1 file without a session"), "{}", stderr(&output));
 }
 
 #[test]
 fn a_migration_that_no_tested_version_knows_is_refused_or_degrades() {
-    let folder = tempfile::tempdir().unwrap();
-    copy_to(&fixture(UPGRADED).join("opencode"), folder.path());
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    copy_to(&fixture(UPGRADED).join("opencode"), directory.path());
+    let path = directory.path().join("opencode.db");
     let database = Connection::open(&path).unwrap();
     database.execute("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 4000000000000)", []).unwrap();
     database.execute("DELETE FROM session WHERE id NOT IN (SELECT max(id) FROM session)", []).unwrap();
@@ -159,9 +159,9 @@ fn a_migration_that_no_tested_version_knows_is_refused_or_degrades() {
 #[test]
 fn a_store_that_is_no_whole_database_says_what_it_is() {
     let whole = fs::read(chat_file()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let refused = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         fs::write(&path, bytes).unwrap();
         let output = run(&["ingest", "--error-format", "json", text(&path)]);
         let error = json_errors(&output).remove(0);

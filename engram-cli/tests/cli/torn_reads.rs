@@ -109,8 +109,8 @@ impl Drop for Done<'_> {
 
 /// Converts the store while it is written in this way.
 fn convert_while_written(writing: Writing, conversions: usize) -> Counts {
-    let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("opencode.db");
     fs::copy(only_file(&fixture(STORE), ".db"), &store).unwrap();
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -20,9 +20,10 @@ fn wait_for(what: &str, is_there: impl Fn() -> bool) {
 fn tapes_follow_their_logs_quietly() {
     let session = claude_session("a");
     let half: String = session.split_inclusive('\n').take(30).collect();
-    let folder = folder_of(&[("1.jsonl", &half)]);
-    let out = folder.path().join("tapes");
-    let mut child = engram().args(["ingest", text(folder.path()), "--out", text(&out), "--watch"]).stderr(Stdio::piped()).spawn().unwrap();
+    let directory = directory_of(&[("1.jsonl", &half)]);
+    let out = directory.path().join("tapes");
+    let mut child =
+        engram().args(["ingest", text(directory.path()), "--out", text(&out), "--watch"]).stderr(Stdio::piped()).spawn().unwrap();
     let (sender, lines) = mpsc::channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
@@ -32,9 +33,9 @@ fn tapes_follow_their_logs_quietly() {
     }
     let tape = out.join("claude-code/a.tape.jsonl");
     let before = fs::metadata(&tape).unwrap().len();
-    fs::write(folder.path().join("1.jsonl"), &session).unwrap();
+    fs::write(directory.path().join("1.jsonl"), &session).unwrap();
     wait_for("the longer tape", || fs::metadata(&tape).is_ok_and(|found| found.len() > before));
-    fs::write(folder.path().join("2.jsonl"), claude_session("b")).unwrap();
+    fs::write(directory.path().join("2.jsonl"), claude_session("b")).unwrap();
     wait_for("the new tape", || out.join("claude-code/b.tape.jsonl").exists());
     assert_eq!(lines.recv_timeout(Duration::from_secs(60)).unwrap(), "0 new, 1 replaced, 0 unchanged, 0 failed");
     assert_eq!(lines.recv_timeout(Duration::from_secs(60)).unwrap(), "1 new, 0 replaced, 1 unchanged, 0 failed");

@@ -145,8 +145,8 @@ fn session_of(event: &Event) -> Option<&str> {
     event.0.pointer("/source/session_id").and_then(Value::as_str)
 }
 
-/// What a tape states of one session: its events without those of the tape itself, with their order in the session in place of their numbers,
-/// and without inherited times. `line` is the line of the session alone.
+/// What a tape states of one session: its events without those of the tape itself, with their order in the session in place of their
+/// numbers, and without inherited times. `line` is the line of the session alone.
 fn facts(events: &[Event], id: &str, line: impl Fn(u64) -> Option<u64>) -> Vec<Value> {
     let is_of_tape = |event: &Event| event.is(Kind::Meta) && matches!(event.label(), Some("tape.start" | "tape.stop" | "revision"));
     let own: Vec<&Event> = events.iter().filter(|event| session_of(event) == Some(id) && !is_of_tape(event)).collect();

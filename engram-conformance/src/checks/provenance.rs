@@ -106,7 +106,7 @@ fn has_result(session: &ConvertedSession, call: &Event) -> bool {
     session.events.iter().any(|result| result.is(Kind::ToolResult) && result.text("call_id") == call.text("call_id"))
 }
 
-/// Implicit context has a hash, its text if a person wrote it, or the name of a file or folder.
+/// Implicit context has a hash, its text if a person wrote it, or the name of a file or directory.
 pub fn context(case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.events(Kind::Meta).filter(|(_, event)| event.is_meta("context")) {
         if event.has("hash") || event.has("text") || event.has("file") {

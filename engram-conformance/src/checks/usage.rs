@@ -293,8 +293,8 @@ fn is_of(stated: &Stated<'_>, conversation: &str) -> bool {
     stated.event.0.pointer("/source/session_id").and_then(Value::as_str) == Some(conversation)
 }
 
-/// What the usages of a session are of the real ones of its conversation: all of them, some runs, or responses that a log has in part. Fails
-/// if they are none of these, or if the log has more.
+/// What the usages of a session are of the real ones of its conversation: all of them, some runs, or responses that a log has in part.
+/// Fails if they are none of these, or if the log has more.
 fn part_of(
     session: &ConvertedSession,
     usages: &[&Stated<'_>],

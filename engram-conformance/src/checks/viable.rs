@@ -64,9 +64,9 @@ fn file_with_facts(case: &Case<'_>) -> Option<String> {
     if let Some(session) = case.sessions.first().filter(|session| session.input.form != Form::Stored) {
         return case.sessions.iter().any(|session| has_fact(session.source())).then(|| session.name().to_owned());
     }
-    let folder = case.recording.folder.join("session");
-    let found = files(&folder).into_iter().find(|path| has_fact(&read_decompressed(path).unwrap_or_default()))?;
-    Some(found.strip_prefix(&folder).unwrap_or(&found).to_string_lossy().replace('\\', "/"))
+    let directory = case.recording.directory.join("session");
+    let found = files(&directory).into_iter().find(|path| has_fact(&read_decompressed(path).unwrap_or_default()))?;
+    Some(found.strip_prefix(&directory).unwrap_or(&found).to_string_lossy().replace('\\', "/"))
 }
 
 /// The adapter detects every session, and names its evidence.

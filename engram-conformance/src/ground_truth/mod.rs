@@ -8,7 +8,7 @@ use serde_json::Value;
 pub mod match_without_ids;
 pub mod records;
 
-/// The project folder of every recording.
+/// The project directory of every recording.
 const PROJECT: &str = "/home/dev/proj/";
 
 /// Scenarios in which a hook or a formatter changes files behind the calls of the model: what the ground truth found after a turn is not

@@ -85,7 +85,8 @@ impl Change {
         (!allowed.types.meets(JsonTypes::NULL)).then(|| Change { kind: Kind::Nullify, at: value, with: "null".to_owned() })
     }
 
-    /// A value of an allowed type, but of a form that the table does not allow. `choice` chooses among several. `None` if it allows every form.
+    /// A value of an allowed type, but of a form that the table does not allow. `choice` chooses among several. `None` if it allows every
+    /// form.
     pub fn reform(value: Range<usize>, allowed: Allowed, choice: u64) -> Option<Change> {
         let others: Vec<&str> = FORMS.into_iter().filter(|json| allowed.is_only_of_other_form(json)).collect();
         let at = usize::try_from(choice.checked_rem(others.len() as u64)?).ok()?;

@@ -21,7 +21,8 @@ pub struct Original {
     pub context: SideInfo,
     /// What the tape of the unchanged session reports.
     pub reported: Reported,
-    /// True if the tape of the unchanged session reports nothing, and its records are lines: then what follows the changed one can be left out.
+    /// True if the tape of the unchanged session reports nothing, and its records are lines: then what follows the changed one can be left
+    /// out.
     pub can_be_cut: bool,
 }
 

@@ -133,15 +133,15 @@ impl Toy {
 
     /// The outcome of one check over a recording with this source, and one with a header only.
     pub fn outcome(&self, check: &str, source: &str) -> Verdict {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let header = LOG.split_inclusive('\n').next().unwrap_or_default();
         for (name, source) in [("main", source), ("short", header)] {
-            let recording = folder.path().join("toy/1.0.0").join(name);
-            fs::create_dir_all(recording.join("session")).expect("a folder");
+            let recording = directory.path().join("toy/1.0.0").join(name);
+            fs::create_dir_all(recording.join("session")).expect("a directory");
             fs::write(recording.join("session/log.jsonl"), source).expect("a file");
             fs::write(recording.join("truth.json"), "{}").expect("a file");
         }
-        let recordings = Recordings::load(folder.path()).expect("a recording");
+        let recordings = Recordings::load(directory.path()).expect("a recording");
         let capabilities = Capabilities { stream: Some(&self.0), ..Capabilities::default() };
         let report = run(self, &recordings, &Options { check: Some(check), capabilities, ..Options::default() });
         report.adapters[0].outcome(check).expect("it was selected").clone()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub fn add_counts(recordings: &mut Recordings) {
     for recording in recordings.all.iter_mut().filter(|recording| recording.truth.get("usage").is_none()) {
         let mut counts: BTreeMap<String, Value> = BTreeMap::new();
-        for file in files(&recording.folder.join("session")) {
+        for file in files(&recording.directory.join("session")) {
             let text = std::fs::read_to_string(file).unwrap_or_default();
             counts.extend(text.lines().filter_map(counted));
         }

@@ -81,8 +81,8 @@ impl<'r> Record<'r> {
         self.index.omitted.iter().any(|row| row.rule == rule.rule && row.record == self.kind())
     }
 
-    /// The rule that omits it, if it gave no event. A rule for records of all types is for repetitions: the same bytes, or a record that the
-    /// ledger counts by this rule.
+    /// The rule that omits it, if it gave no event. A rule for records of all types is for repetitions: the same bytes, or a record that
+    /// the ledger counts by this rule.
     pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
         let rules = || record_rules(self.descriptor, self.kind()).filter(|_| !self.gave_events);
         let of_repeated = || rules().find(|rule| rule.record == ANY_TYPE && (self.is_repeated || self.is_counted(rule)));

@@ -21,8 +21,8 @@ impl Amount {
     }
 }
 
-/// The leaf values of the source (strings, numbers, booleans) by what became of them. Each is in exactly one of the counts. All are 0 if the
-/// adapter has no member table.
+/// The leaf values of the source (strings, numbers, booleans) by what became of them. Each is in exactly one of the counts. All are 0 if
+/// the adapter has no member table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Leaves {

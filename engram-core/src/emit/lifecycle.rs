@@ -98,8 +98,8 @@ impl Emitter<'_> {
         self.ledger.duplicate_was_mapped(record, rule);
     }
 
-    /// Applies the policy to a record that the adapter does not know or cannot read. Permissive policy takes back the events of the record so
-    /// far and keeps it as `meta unrecognized`.
+    /// Applies the policy to a record that the adapter does not know or cannot read. Permissive policy takes back the events of the record
+    /// so far and keeps it as `meta unrecognized`.
     ///
     /// # Errors
     /// The fault itself under strict policy.

@@ -325,8 +325,9 @@ impl<'s> Emitter<'s> {
     /// stated last, and a usage without a model gets the one that the session stated last.
     ///
     /// # Errors
-    /// [`Fault::Limit`] if `args` nest too deep or the names that events repeat are too long, [`Fault::Refused`] if a range cannot be or the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a
-    /// tape may have (`adapter_defect`), or if the sink fails.
+    /// [`Fault::Limit`] if `args` nest too deep or the names that events repeat are too long, [`Fault::Refused`] if a range cannot be or
+    /// the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a tape may have (`adapter_defect`), or if the
+    /// sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
         self.emit_event(None, &event.into(), pointer)
     }

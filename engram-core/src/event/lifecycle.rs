@@ -104,7 +104,7 @@ pub struct InputDigest {
 /// A file beside an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BesideFile {
-    /// The path from the artifact's folder, with `/` between its parts.
+    /// The path from the artifact's directory, with `/` between its parts.
     pub name: String,
     /// Hash of all bytes; left out of a redacted tape.
     pub hash: Option<Hash>,

@@ -16,8 +16,8 @@ pub enum Pointer<'p> {
     Item(&'p str, usize),
     /// A field of an element of an array: the path of the array, the index, and the rest of the path.
     Field(&'p str, usize, &'p str),
-    /// A member with a name from the source: the path of the object, and the name as a pointer segment (`~` and `/` escaped). It may contain
-    /// any characters.
+    /// A member with a name from the source: the path of the object, and the name as a pointer segment (`~` and `/` escaped). It may
+    /// contain any characters.
     Member(&'p str, &'p str),
     /// A pointer that was read from a tape.
     Read(Text<'p>),

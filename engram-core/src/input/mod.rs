@@ -188,8 +188,8 @@ impl<S: ByteSource> Input<S> {
         self.hashed = bytes.len();
     }
 
-    /// Why the artifact ended too early: the message of a reader that failed with [`ErrorKind::UnexpectedEof`], as for a truncated compressed
-    /// file.
+    /// Why the artifact ended too early: the message of a reader that failed with [`ErrorKind::UnexpectedEof`], as for a truncated
+    /// compressed file.
     pub fn truncation_reason(&self) -> Option<&str> {
         self.truncation_reason.as_deref()
     }

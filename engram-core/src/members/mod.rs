@@ -1,7 +1,7 @@
 //! Member tables: every member of every record of a harness, with its JSON type and what becomes of its value.
 //!
-//! A table is text (`docs/members.md` has the format). An adapter embeds it as a [`MemberSource`] in its descriptor. The conversion checks each
-//! record against it, so that a member which the table does not name is never passed over without a word; the audit takes from it what
+//! A table is text (`docs/members.md` has the format). An adapter embeds it as a [`MemberSource`] in its descriptor. The conversion checks
+//! each record against it, so that a member which the table does not name is never passed over without a word; the audit takes from it what
 //! became of each value.
 
 mod best_fit;

@@ -54,7 +54,7 @@ fn the_library_converts_a_log() {
 }
 
 #[test]
-fn the_library_finds_sessions_in_a_folder() {
+fn the_library_finds_sessions_in_a_directory() {
     let options = SessionOptions::default().with_registry(all_adapters());
     let found: Vec<_> = sessions(fixtures(), &options).map(|session| session.expect("it opens")).collect();
     assert_eq!(found.iter().map(|session| session.harness()).collect::<Vec<_>>(), ["goose", "goose"]);

@@ -1,4 +1,4 @@
-//! The reader of files beside an artifact: whatever path a log names, nothing outside of the folder is read.
+//! The reader of files beside an artifact: whatever path a log names, nothing outside of the directory is read.
 
 use std::fs;
 use std::path::Path;
@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use super::Target;
 use crate::corpus::Corpus;
 
-const SECRET: &str = "a text outside of the folder";
+const SECRET: &str = "a text outside of the directory";
 
-/// A folder with links to the outside.
+/// A directory with links to the outside.
 pub struct FilesBeside {
     outside: TempDir,
     neighbours: Neighbours,
@@ -26,16 +26,16 @@ const PARTS: &[&str] =
 impl FilesBeside {
     pub fn new() -> FilesBeside {
         let outside = tempfile::tempdir().expect("a temporary directory");
-        let folder = outside.path().join("folder");
-        fs::create_dir_all(folder.join("inner")).expect("a folder");
+        let directory = outside.path().join("folder");
+        fs::create_dir_all(directory.join("inner")).expect("a directory");
         fs::write(outside.path().join("secret.txt"), SECRET).expect("a file");
-        fs::write(folder.join("a.txt"), "inside").expect("a file");
-        fs::write(folder.join("inner/b.txt"), "inside").expect("a file");
-        link(&outside.path().join("secret.txt"), &folder.join("link"));
-        link(Path::new("../secret.txt"), &folder.join("inner/secret.txt"));
-        link(Path::new(".."), &folder.join("out"));
-        link(Path::new("."), &folder.join("loop"));
-        let neighbours = Neighbours::open(&folder, &folder.join("a.txt")).expect("a folder that can be opened");
+        fs::write(directory.join("a.txt"), "inside").expect("a file");
+        fs::write(directory.join("inner/b.txt"), "inside").expect("a file");
+        link(&outside.path().join("secret.txt"), &directory.join("link"));
+        link(Path::new("../secret.txt"), &directory.join("inner/secret.txt"));
+        link(Path::new(".."), &directory.join("out"));
+        link(Path::new("."), &directory.join("loop"));
+        let neighbours = Neighbours::open(&directory, &directory.join("a.txt")).expect("a directory that can be opened");
         FilesBeside { outside, neighbours }
     }
 }
@@ -74,6 +74,6 @@ impl Target for FilesBeside {
         if text.as_deref() == Some(SECRET) || self.neighbours.digest(path).is_some_and(|(_, bytes)| bytes == SECRET.len() as u64) {
             return Err(format!("{} was read", path.display()));
         }
-        Ok(hash64((text.is_some(), self.neighbours.is_file(path), self.neighbours.is_folder(path), path.components().count())))
+        Ok(hash64((text.is_some(), self.neighbours.is_file(path), self.neighbours.is_directory(path), path.components().count())))
     }
 }

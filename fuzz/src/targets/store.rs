@@ -24,17 +24,17 @@ const SESSIONS: usize = 4;
 
 /// Databases of all harnesses.
 pub struct Stores {
-    folder: TempDir,
+    directory: TempDir,
     registry: Registry,
 }
 
 impl Stores {
     pub fn new() -> Stores {
-        Stores { folder: tempfile::tempdir().expect("a temporary directory"), registry: Registry::builtin() }
+        Stores { directory: tempfile::tempdir().expect("a temporary directory"), registry: Registry::builtin() }
     }
 
     fn database(&self) -> PathBuf {
-        self.folder.path().join("store.db")
+        self.directory.path().join("store.db")
     }
 }
 
@@ -64,7 +64,7 @@ impl Target for Stores {
             }
             return store;
         }
-        let path = self.folder.path().join("changed.db");
+        let path = self.directory.path().join("changed.db");
         let changed = fs::write(&path, &store).ok().and_then(|()| change_cell(&path, rng)).and_then(|()| fs::read(&path).ok());
         changed.unwrap_or(store)
     }

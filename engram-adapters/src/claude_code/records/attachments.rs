@@ -159,7 +159,7 @@ pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out
     Ok(Outcome::Mapped)
 }
 
-/// An instruction file of a folder that the session entered.
+/// An instruction file of a directory that the session entered.
 pub(super) fn nested_memory(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let content = line.fields.content().and_then(|content| content.member("content"));
     emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out)?;

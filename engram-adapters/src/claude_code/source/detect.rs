@@ -1,4 +1,5 @@
-//! Recognises a transcript, or a capture of what the harness prints, by named marks in its content, never by a file name, and reads what its head records.
+//! Recognises a transcript, or a capture of what the harness prints, by named marks in its content, never by a file name, and reads what
+//! its head records.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -15,7 +15,7 @@ use crate::open::store::{Export, LostRecords, OpenedStore, Opener, Store, Stored
 use crate::open::tables::{NeededTable, StoreTables};
 use crate::shared::time::from_seconds;
 
-/// The opener. The database's folder also has logs of later versions, so it is not a store root.
+/// The opener. The database's directory also has logs of later versions, so it is not a store root.
 pub(crate) static OPENER: Opener = Opener { has_tables, open_database, ..Opener::NOTHING };
 
 /// The kind of store.

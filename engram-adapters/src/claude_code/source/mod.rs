@@ -5,4 +5,4 @@ pub mod detect;
 pub mod legacy_db;
 #[cfg(feature = "sqlite")]
 pub mod session_forms;
-pub mod sidecar;
+pub mod side_info;

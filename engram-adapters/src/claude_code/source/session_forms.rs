@@ -3,7 +3,7 @@
 use super::legacy_db::KIND;
 use crate::session_form::{FormPlace, SessionForm, id_in_name};
 
-/// The folder of all transcripts, which has a folder per project.
+/// The directory of all transcripts, which has a directory per project.
 const PROJECTS: &str = "projects";
 
 /// Captures are not listed: a person's own program saved them, anywhere, and they have costs that nothing else has.

@@ -87,8 +87,8 @@ impl Dedup {
         non_empty_text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert((uuid.decode_lossy(), content)))
     }
 
-    /// True for a new call. False if the log has the same block again after its message was finished, or after the call got its result. A call
-    /// with a used id in another block is new: its result follows.
+    /// True for a new call. False if the log has the same block again after its message was finished, or after the call got its result. A
+    /// call with a used id in another block is new: its result follows.
     pub fn insert_call(&mut self, call: u64, message: Option<u64>, block: Value<'_>) -> bool {
         let is_ended = |message| self.finished_messages.contains(message) || self.has_result(call);
         let may_be_appended = self.messages_are_repeated && message.is_some_and(is_ended);

@@ -17,8 +17,8 @@ use crate::sessions::open_store;
 
 /// A database of 0.2.96 with the rows that these statements insert.
 fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("__store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("__store.db");
     let database = Connection::open(&path).unwrap();
     let tables = "
         CREATE TABLE __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric);
@@ -33,7 +33,7 @@ fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) 
     database.close().unwrap();
     let opened =
         open_store(&Registry::builtin(), &path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
-    (folder, opened)
+    (directory, opened)
 }
 
 fn known_migration() -> String {
@@ -62,7 +62,7 @@ fn session_is_exported_as_lines_of_the_next_version() {
         INSERT INTO assistant_messages VALUES ('a1', 0.25, 40, '{"role":"assistant","content":[]}', 1, 1795257315, 'm');
         INSERT INTO conversation_summaries VALUES ('a1', 'A title', 1795257316);
         INSERT INTO user_messages VALUES ('gone', '{}', NULL, 1);"#;
-    let (_folder, opened) = database(&[known_migration(), one, two, answer.to_owned()].concat());
+    let (_directory, opened) = database(&[known_migration(), one, two, answer.to_owned()].concat());
     let store = opened.unwrap().unwrap();
     let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
     assert_eq!(ids, ["s1", "s2"]);
@@ -87,7 +87,7 @@ fn session_is_exported_as_lines_of_the_next_version() {
 fn row_without_a_message_is_malformed() {
     for message in ["NULL", "'{\"role\":'", "'[]'", "x'ff00'"] {
         let whole = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
-        let (_folder, opened) = database(&[known_migration(), whole, prompt("u2", "s1", message)].concat());
+        let (_directory, opened) = database(&[known_migration(), whole, prompt("u2", "s1", message)].concat());
         let store = opened.unwrap().unwrap();
         assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::MalformedRecord), "{message}");
         let tape = convert(store.as_ref(), 0, Policy::Permissive).unwrap();
@@ -100,7 +100,7 @@ fn row_without_a_message_is_malformed() {
 fn unknown_migration_is_refused_or_degrades() {
     let prompt = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
     for migrations in ["", "INSERT INTO __drizzle_migrations (hash) VALUES ('later');"] {
-        let (_folder, opened) = database(&format!("{migrations}{prompt}"));
+        let (_directory, opened) = database(&format!("{migrations}{prompt}"));
         let store = opened.unwrap().unwrap();
         assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::UnknownHarnessVersion));
         assert!(convert(store.as_ref(), 0, Policy::Permissive).unwrap().contains("\"degraded\":[\"unknown_harness_version\"]"));
@@ -109,6 +109,6 @@ fn unknown_migration_is_refused_or_degrades() {
 
 #[test]
 fn missing_column_is_an_incomplete_store() {
-    let (_folder, opened) = database(&format!("{}ALTER TABLE base_messages DROP COLUMN cwd;", prompt("u1", "s1", "'{}'")));
+    let (_directory, opened) = database(&format!("{}ALTER TABLE base_messages DROP COLUMN cwd;", prompt("u1", "s1", "'{}'")));
     assert_eq!(opened.err(), Some(ErrorCode::IncompleteStore));
 }

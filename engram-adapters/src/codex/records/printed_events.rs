@@ -1,4 +1,5 @@
-//! What `exec --json` prints up to 0.42: the settings, the prompt, and the events of a protocol, without times and without the id of the session.
+//! What `exec --json` prints up to 0.42: the settings, the prompt, and the events of a protocol, without times and without the id of the
+//! session.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult};
@@ -153,7 +154,7 @@ pub fn patch_ended(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         let mut index = StructuralIndex::default();
         let printed = text(end.stdout()).map(|stdout| stdout.decode_lossy()).unwrap_or_default();
         let changes = parse(changes, &mut index)?;
-        let applied = Applied { folder: state.last.cwd(), changes, printed: &printed, text: None, call_id: id };
+        let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: None, call_id: id };
         emit_printed_changes(&mut state.files, &applied, Pointer::At(record.at), out)?;
     }
     state.printed_patches.close(&*key);

@@ -68,8 +68,8 @@ pub fn custom_tool_call(state: &mut SessionState, record: &Record<'_>, out: &mut
     if let Some(id) = text(call.call_id()).filter(|_| name == "exec") {
         state.calls.add_script(&id.decode_lossy());
     }
-    let folder = Some(state.last.cwd()).filter(|cwd| !cwd.is_empty()).map(str::to_owned);
-    let patch = edits::patch_of_input(text(call.input())).map(|token| Patch { token, folder });
+    let directory = Some(state.last.cwd()).filter(|cwd| !cwd.is_empty()).map(str::to_owned);
+    let patch = edits::patch_of_input(text(call.input())).map(|token| Patch { token, directory });
     open_call(&mut state.calls, call.call_id(), NewCall { tool: tools::name(&name), patch, ..NewCall::default() });
     Ok(Outcome::Mapped)
 }

@@ -1,5 +1,5 @@
-//! Applied patches as edits, from the changes that the harness lists: in logs of 0.129 and later, and in what `exec --json` prints up to 0.42.
-//! Where a list does not state a change exactly, the text of the patch does.
+//! Applied patches as edits, from the changes that the harness lists: in logs of 0.129 and later, and in what `exec --json` prints up to
+//! 0.42. Where a list does not state a change exactly, the text of the patch does.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::HashSet;
@@ -17,14 +17,15 @@ use crate::shared::patch::{LineRuns, has_bare_cr, line_runs, unified_runs};
 use crate::shared::spans::{full_range, hash_and_anchors, without_final_line_end};
 use crate::shared::value::{Value, raw_str, text};
 
-use super::folders::{folder_of_call, folder_of_script};
+use super::directories::{directory_of_call, directory_of_script};
 use super::patch_text::{add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable};
 use super::printed_files::{PrintedFile, printed_files};
 use crate::codex::schema::{Change, Command};
 use crate::codex::state::emitted::SeenFiles;
 use crate::codex::state::open_calls::Patch;
 
-/// The patch is read once for each listed file, up to this many files. In longer lists only names are certain where the list lacks a change.
+/// The patch is read once for each listed file, up to this many files. In longer lists only names are certain where the list lacks a
+/// change.
 const MAX_COMPARED: usize = 256;
 
 /// The length of the longest path that a file system has.
@@ -58,11 +59,11 @@ pub fn patch_of_command(arguments: Value<'_>, cwd: &str) -> Option<Patch> {
         None => command.elements().find_map(|word| patch_of_input(word.text())),
     }?;
     let workdir = text(fields.workdir()).map(|workdir| workdir.decode_lossy());
-    let folder = folder_of_call(cwd, workdir.as_deref());
+    let directory = directory_of_call(cwd, workdir.as_deref());
     let script = Text::Token(&token).decode_lossy();
     let before = BEGIN.find(script.as_bytes()).and_then(|begin| script.get(..begin)).unwrap_or_default();
-    let folder = folder_of_script(before, &folder);
-    Some(Patch { token, folder })
+    let directory = directory_of_script(before, &directory);
+    Some(Patch { token, directory })
 }
 
 /// How often the command of a shell tool begins a new line.
@@ -74,7 +75,7 @@ pub fn command_breaks(arguments: Value<'_>) -> usize {
 /// A patch that the harness applied, and the list of its changes: of several changes of one file it has only the last one.
 pub struct Applied<'p> {
     /// The directory that the paths are relative to.
-    pub folder: &'p str,
+    pub directory: &'p str,
     /// The change of each path.
     pub changes: Value<'p>,
     /// What `apply_patch` printed: a line for each change.
@@ -101,7 +102,8 @@ pub fn emit_listed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: &st
     Ok(is_changed)
 }
 
-/// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}` up to
+/// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}`
+/// up to
 /// 0.29. `at` is the record of their success.
 pub fn emit_printed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let printed = &applied.printed_if_more();
@@ -119,7 +121,7 @@ pub fn emit_printed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: Po
 fn for_each_change(applied: &Applied<'_>, mut convert: impl FnMut(&str, &str, Value<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     for (name, change) in applied.changes.members() {
         let token = format!("\"{name}\"");
-        convert(&token, &full_path(applied.folder, &Text::Token(&token).decode_lossy()), change)?;
+        convert(&token, &full_path(applied.directory, &Text::Token(&token).decode_lossy()), change)?;
     }
     Ok(())
 }
@@ -184,8 +186,9 @@ fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>
     }
 }
 
-/// Emits the changes of a file that the list does not have, because a later one of the same file has taken their place. If the listed one is an
-/// update, its lines count from another state of the file than before the patch, so it is emitted here too. False if there is only the listed one.
+/// Emits the changes of a file that the list does not have, because a later one of the same file has taken their place. If the listed one
+/// is an update, its lines count from another state of the file than before the patch, so it is emitted here too. False if there is only
+/// the listed one.
 fn emit_earlier_changes(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
     if listed.printed.is_empty() {
         return Ok(false);
@@ -235,18 +238,18 @@ fn emit_unlisted(
     for_each_change(applied, |_, path, change| {
         let change = change.members().next().map(|(_, change)| change).filter(|change| change.is_object()).unwrap_or(change);
         if let Some(new_path) = text(change.first_member("move_path")) {
-            remove_names_of(&full_path_of(applied.folder, new_path), &mut unlisted);
+            remove_names_of(&full_path_of(applied.directory, new_path), &mut unlisted);
         }
         remove_names_of(path, &mut unlisted);
         Ok(())
     })?;
     for file in printed.iter().filter(|file| unlisted.contains(file.name())) {
-        emit_name(files, file.op, &full_path(applied.folder, &file.path), (applied.call_id, at), out)?;
+        emit_name(files, file.op, &full_path(applied.directory, &file.path), (applied.call_id, at), out)?;
     }
     Ok(())
 }
 
-/// Removes the names, which are relative to any folder, that can be that of the file at this path.
+/// Removes the names, which are relative to any directory, that can be that of the file at this path.
 fn remove_names_of(path: &str, names: &mut HashSet<&Path>) {
     let mut rest = Path::new(path).components();
     while path.len() <= LONGEST_PATH && !rest.as_path().as_os_str().is_empty() {
@@ -337,16 +340,16 @@ fn emit_listed_move(
     out: &mut Emitter<'_>,
 ) -> Result<Option<String>, Fault> {
     let Some(new_path) = text(listed.change.move_path()) else { return Ok(None) };
-    let new_path = full_path_of(listed.applied.folder, new_path).into_owned();
+    let new_path = full_path_of(listed.applied.directory, new_path).into_owned();
     files.rename(listed.path, &new_path);
     emit_move(listed.file, Text::Plain(&new_path), listed.applied.call_id, at, out)?;
     Ok(Some(new_path))
 }
 
-fn full_path_of<'p>(folder: &str, path: Text<'p>) -> Cow<'p, str> {
+fn full_path_of<'p>(directory: &str, path: Text<'p>) -> Cow<'p, str> {
     match path.decode_lossy() {
-        Cow::Borrowed(path) => full_path(folder, path),
-        Cow::Owned(path) => Cow::Owned(full_path(folder, &path).into_owned()),
+        Cow::Borrowed(path) => full_path(directory, path),
+        Cow::Owned(path) => Cow::Owned(full_path(directory, &path).into_owned()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Results of calls: the output for the model, the end for the screen, and the edits of a patch.
 
+pub mod directories;
 pub mod edits;
 pub mod end_result;
-pub mod folders;
 pub mod nested_calls;
 pub mod output_text;
 pub mod outputs;

@@ -18,7 +18,8 @@ use crate::codex::state::open_calls::Patch;
 /// The note on the link between the two paths of a moved file.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
-/// Emits the edits of an applied patch of which only the text is recorded. A file that `output` lists and the text does not has its name alone.
+/// Emits the edits of an applied patch of which only the text is recorded. A file that `output` lists and the text does not has its name
+/// alone.
 pub fn emit_patch_text(
     files: &mut SeenFiles,
     patch: &Patch,
@@ -26,14 +27,14 @@ pub fn emit_patch_text(
     (call_id, at): (Text<'_>, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
-    match &patch.folder {
-        Some(folder) => emit_patch_in(folder, files, patch, output, (call_id, at), out),
+    match &patch.directory {
+        Some(directory) => emit_patch_in(directory, files, patch, output, (call_id, at), out),
         None => out.with_paths_as_stated(|out| emit_patch_in("", files, patch, output, (call_id, at), out)),
     }
 }
 
 fn emit_patch_in(
-    folder: &str,
+    directory: &str,
     files: &mut SeenFiles,
     patch: &Patch,
     output: &str,
@@ -43,16 +44,16 @@ fn emit_patch_in(
     let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
     let sections = begin_patch(&text).unwrap_or_default();
     for section in &sections {
-        emit_section(folder, files, section, (call_id, at), out)?;
+        emit_section(directory, files, section, (call_id, at), out)?;
     }
     let printed = printed_files(output);
     if printed.len() <= sections.len() {
         return Ok(());
     }
     let paths = sections.iter().flat_map(|section| [Some(section.path), new_path_of(section)]).flatten();
-    let named: HashSet<Cow<'_, str>> = paths.map(|path| full_path(folder, path)).collect();
+    let named: HashSet<Cow<'_, str>> = paths.map(|path| full_path(directory, path)).collect();
     for file in &printed {
-        let path = full_path(folder, &file.path);
+        let path = full_path(directory, &file.path);
         if !named.contains(&path) {
             emit_name(files, file.op, &path, (call_id, at), out)?;
         }
@@ -72,8 +73,8 @@ pub fn is_readable(patch: &Patch) -> bool {
 /// How many sections of a patch begin with the file at a full path. None if the patch cannot be read.
 pub fn count_sections(patch: &Patch, path: &str) -> Option<usize> {
     let text = Text::Token(&patch.token).decode().ok()?;
-    let folder = patch.folder.as_deref().unwrap_or_default();
-    Some(begin_patch(&text)?.iter().filter(|section| full_path(folder, section.path) == path).count())
+    let directory = patch.directory.as_deref().unwrap_or_default();
+    Some(begin_patch(&text)?.iter().filter(|section| full_path(directory, section.path) == path).count())
 }
 
 /// Emits the edits of the first `count` sections that begin with the file at a full path.
@@ -85,22 +86,22 @@ pub fn emit_sections(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let Ok(text) = Text::Token(&patch.token).decode() else { return Ok(()) };
-    let folder = patch.folder.as_deref().unwrap_or_default();
+    let directory = patch.directory.as_deref().unwrap_or_default();
     let sections = begin_patch(&text).unwrap_or_default();
-    for section in sections.iter().filter(|section| full_path(folder, section.path) == path).take(count) {
-        emit_section(folder, files, section, (call_id, at), out)?;
+    for section in sections.iter().filter(|section| full_path(directory, section.path) == path).take(count) {
+        emit_section(directory, files, section, (call_id, at), out)?;
     }
     Ok(())
 }
 
 fn emit_section(
-    folder: &str,
+    directory: &str,
     files: &mut SeenFiles,
     section: &FilePatch<'_>,
     (call_id, at): (Text<'_>, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
-    let full_name = full_path(folder, section.path);
+    let full_name = full_path(directory, section.path);
     let path = Text::Plain(&full_name);
     match &section.change {
         FileChange::Add(lines) => {
@@ -111,7 +112,7 @@ fn emit_section(
         FileChange::Delete => emit_name(files, EditOp::Delete, &full_name, (call_id, at), out)?,
         FileChange::Update { move_to, hunks } => {
             files.insert(&full_name);
-            let moved_to = move_to.map(|path| full_path(folder, path));
+            let moved_to = move_to.map(|path| full_path(directory, path));
             if let Some(new_path) = &moved_to {
                 files.rename(&full_name, new_path);
                 emit_move(path, Text::Plain(new_path), call_id, at, out)?;

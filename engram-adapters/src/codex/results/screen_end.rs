@@ -203,7 +203,7 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
     if let Some(changes) = end.applied_changes() {
         let printed = text(end.streams().0).map(|printed| printed.decode_lossy()).unwrap_or_default();
         let patch = state.calls.patch(&id.decode_lossy());
-        let applied = Applied { folder: state.last.cwd(), changes, printed: &printed, text: patch, call_id: id };
+        let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: patch, call_id: id };
         is_mapped |= emit_listed_changes(&mut state.files, &applied, &format!("{}/changes", end.at), out)?;
     }
     state.pending_ends.set_has_read_any();

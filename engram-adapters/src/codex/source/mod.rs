@@ -2,4 +2,4 @@
 
 pub mod cut_line;
 pub mod detect;
-pub mod sidecar;
+pub mod side_info;

@@ -58,7 +58,7 @@ pub struct Patch {
     /// Its text, as a JSON token.
     pub token: String,
     /// The directory that its paths are relative to, if the log states it.
-    pub folder: Option<String>,
+    pub directory: Option<String>,
 }
 
 /// A call that has its output.

@@ -25,8 +25,8 @@ pub struct ReplayTracker {
 
 impl ReplayTracker {
     /// Reads a `session_meta`. One of another thread starts a copy: 0.115 to 0.150 write the parent's history into a fork, 0.169 into a
-    /// sub-agent. The thread's own header can be repeated (0.140 to 0.146 repeat it with a `memory_mode`): that starts no copy. A younger thread
-    /// cannot have been copied into this one, so its header begins another session in the same file.
+    /// sub-agent. The thread's own header can be repeated (0.140 to 0.146 repeat it with a `memory_mode`): that starts no copy. A younger
+    /// thread cannot have been copied into this one, so its header begins another session in the same file.
     pub fn begin_thread(&mut self, id: Field<'_>, own_from: Field<'_>) {
         let hash = id.map(|id| hash64(id.raw()));
         let started_ms = id.and_then(|id| uuid_millis(id.raw()));

@@ -98,7 +98,7 @@ impl ChatDatabase {
     /// while it is read does: its facts are there.
     fn beside(&self) -> Result<Beside, AdapterError> {
         let Some(path) =
-            run_store_of(&self.path).filter(|path| path.is_file() && path.parent().is_some_and(|folder| is_below(folder, path)))
+            run_store_of(&self.path).filter(|path| path.is_file() && path.parent().is_some_and(|directory| is_below(directory, path)))
         else {
             return Ok(Beside::default());
         };

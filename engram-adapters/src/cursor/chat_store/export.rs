@@ -149,8 +149,8 @@ impl Chat<'_> {
         self.write_in_order(messages.lines, &graph, lines)
     }
 
-    /// The root: the first blob that is one. A named blob that should be there and is not is reported. Since 1.0.18 the chat itself does not
-    /// name its root; in every recording it is the last blob.
+    /// The root: the first blob that is one. A named blob that should be there and is not is reported. Since 1.0.18 the chat itself does
+    /// not name its root; in every recording it is the last blob.
     fn root(&self, lines: &mut Lines) -> Result<Option<(String, Root)>, AdapterError> {
         for id in &self.roots {
             if let Some(json) = self.decoded(id, &chat_proto::ROOT)? {

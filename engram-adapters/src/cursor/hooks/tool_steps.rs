@@ -139,8 +139,8 @@ fn whole_millis(value: Value<'_>) -> Result<u64, Fault> {
     millis.ok_or_else(|| Fault::malformed("/duration", "a duration in milliseconds", value.raw()))
 }
 
-/// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call states
-/// what the model asked for, the result what the tool got.
+/// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call
+/// states what the model asked for, the result what the tool got.
 fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
     if call_id.is_none_or(|id| out.seq_of_open_call(id).is_none()) {

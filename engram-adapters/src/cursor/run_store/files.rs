@@ -1,4 +1,4 @@
-//! The text form of a run store: a folder with `agents.ndjson`, `runs.ndjson`, `run_events.ndjson` and `checkpoints.ndjson`.
+//! The text form of a run store: a directory with `agents.ndjson`, `runs.ndjson`, `run_events.ndjson` and `checkpoints.ndjson`.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ pub(in crate::cursor) const EVENTS: &str = "run_events.ndjson";
 /// The file of the blobs of conversations.
 pub(in crate::cursor) const CHECKPOINTS: &str = "checkpoints.ndjson";
 
-/// True for the folder of such a store.
-pub(in crate::cursor) fn is_root(folder: &Path) -> bool {
-    [AGENTS, RUNS].iter().all(|name| folder.join(name).is_file())
+/// True for the directory of such a store.
+pub(in crate::cursor) fn is_root(directory: &Path) -> bool {
+    [AGENTS, RUNS].iter().all(|name| directory.join(name).is_file())
 }
 
 /// True for a file of such a store.
@@ -57,21 +57,21 @@ impl Line {
     }
 }
 
-/// The files of a store. Nothing outside of its folder is read.
+/// The files of a store. Nothing outside of its directory is read.
 pub(in crate::cursor) struct Files {
-    folder: Neighbours,
+    directory: Neighbours,
     limits: Limits,
 }
 
 impl Files {
-    /// The files in a folder; `None` if it cannot be opened.
-    pub(in crate::cursor) fn open(folder: &Path, limits: Limits) -> Option<Files> {
-        Neighbours::open(folder, &folder.join(AGENTS)).map(|folder| Files { folder, limits })
+    /// The files in a directory; `None` if it cannot be opened.
+    pub(in crate::cursor) fn open(directory: &Path, limits: Limits) -> Option<Files> {
+        Neighbours::open(directory, &directory.join(AGENTS)).map(|directory| Files { directory, limits })
     }
 
     /// True if the store has this file.
     pub(in crate::cursor) fn has(&self, name: &str) -> bool {
-        self.folder.is_file(Path::new(name))
+        self.directory.is_file(Path::new(name))
     }
 
     /// The lines of a file for which `wanted` is true, and those that are not JSON.
@@ -117,7 +117,7 @@ impl Files {
 
     /// Visits every line that is not blank, with its number. A file that does not exist has none.
     fn each_line(&self, file: &str, mut visit: impl FnMut(u64, &str) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
-        let Some(mut reader) = self.folder.open_file(Path::new(file)) else { return Ok(()) };
+        let Some(mut reader) = self.directory.open_file(Path::new(file)) else { return Ok(()) };
         let mut bytes = Vec::new();
         for number in 1.. {
             bytes.clear();
@@ -138,7 +138,7 @@ impl Files {
     }
 }
 
-/// `<folder>/index.db` for `<folder>/agents/<agent>/store.db`.
+/// `<directory>/index.db` for `<directory>/agents/<agent>/store.db`.
 pub(in crate::cursor) fn run_store_of(chat: &Path) -> Option<PathBuf> {
     let agents = chat.parent()?.parent()?;
     (agents.file_name()? == "agents").then(|| agents.with_file_name("index.db"))

@@ -1,5 +1,5 @@
-//! Run stores: agents, their runs, and the messages of each run with their times. `index.db` and a folder of text files are opened into the
-//! same text.
+//! Run stores: agents, their runs, and the messages of each run with their times. `index.db` and a directory of text files are opened into
+//! the same text.
 
 mod dispatch;
 pub(super) mod facts;

@@ -1,4 +1,4 @@
-//! Run stores, opened: one text per agent. A folder of text files contains the conversations of its agents too.
+//! Run stores, opened: one text per agent. A directory of text files contains the conversations of its agents too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -146,7 +146,7 @@ impl Store for RunDatabase {
     }
 }
 
-/// A folder of text files. Each agent has its runs, and the conversation that its checkpoints contain.
+/// A directory of text files. Each agent has its runs, and the conversation that its checkpoints contain.
 pub(in crate::cursor) struct RunFiles {
     files: Files,
     limits: Limits,
@@ -154,16 +154,16 @@ pub(in crate::cursor) struct RunFiles {
 }
 
 impl RunFiles {
-    /// Opens a folder.
-    pub(in crate::cursor) fn open(folder: &Path, limits: Limits) -> Opened<RunFiles> {
-        let Some(files) = Files::open(folder, limits) else { return Ok(None) };
+    /// Opens a directory.
+    pub(in crate::cursor) fn open(directory: &Path, limits: Limits) -> Opened<RunFiles> {
+        let Some(files) = Files::open(directory, limits) else { return Ok(None) };
         let agents = files.lines(AGENTS, |_| true)?;
         let mut ids: Vec<String> = agents.into_iter().map(|agent| agent.agent_id).filter(|id| !id.is_empty()).collect();
         ids.sort();
         ids.dedup();
         let forms = |id: String| {
-            let runs = StoredSession { id: format!("{id}{RUNS_OF}"), path: folder.join(RUNS) };
-            [StoredSession { id, path: folder.join(CHECKPOINTS) }, runs]
+            let runs = StoredSession { id: format!("{id}{RUNS_OF}"), path: directory.join(RUNS) };
+            [StoredSession { id, path: directory.join(CHECKPOINTS) }, runs]
         };
         let has_chat = files.has(CHECKPOINTS);
         let sessions = ids.into_iter().flat_map(forms).filter(|session| has_chat || session.path.ends_with(RUNS)).collect();

@@ -17,12 +17,13 @@ use crate::cursor::transcript::text_transcript::TextTranscript;
 use crate::open::database::DatabaseFile;
 use crate::open::store::{OpenedStore, Opener, Store};
 
-/// Every chat and every window has a database of its own, so a folder of them is not a store. Run stores may be folders of text files.
+/// Every chat and every window has a database of its own, so a directory of them is not a store. Run stores may be directories of text
+/// files.
 pub(crate) static OPENER: Opener =
     Opener { is_root: files::is_root, is_inside: files::is_inside, open_root, has_tables, open_database, read_with, open_text };
 
-fn open_root(folder: &Path, limits: Limits) -> OpenedStore {
-    Ok(RunFiles::open(folder, limits)?.map(|files| Box::new(files) as Box<dyn Store>))
+fn open_root(directory: &Path, limits: Limits) -> OpenedStore {
+    Ok(RunFiles::open(directory, limits)?.map(|files| Box::new(files) as Box<dyn Store>))
 }
 
 /// A file with the name of the editor's store is one, whatever its tables are called.
@@ -60,8 +61,8 @@ fn read_with(chat: &Path) -> Vec<PathBuf> {
 /// A text transcript, or a file of a run store that was named alone.
 fn open_text(path: &Path, first: &[u8], limits: Limits) -> OpenedStore {
     let is_inside = path.file_name().and_then(|name| name.to_str()).is_some_and(files::is_inside);
-    if let Some(folder) = path.parent().filter(|folder| is_inside && files::is_root(folder)) {
-        return open_root(folder, limits);
+    if let Some(directory) = path.parent().filter(|directory| is_inside && files::is_root(directory)) {
+        return open_root(directory, limits);
     }
     Ok(TextTranscript::open(path, first, limits)?.map(|transcript| Box::new(transcript) as Box<dyn Store>))
 }

@@ -4,7 +4,7 @@ use crate::cursor::run_store::files::CHECKPOINTS;
 use crate::cursor::source::store_kinds::{CHATS, EDITOR, RUNS, RUNS_OF};
 use crate::session_form::{FormPlace, SessionForm, id_in_name};
 
-/// The folder of all transcripts of a project.
+/// The directory of all transcripts of a project.
 pub(in crate::cursor) const TRANSCRIPTS: &str = "agent-transcripts";
 
 /// Captures, message streams and hook logs are not listed: a person's own program saved them, anywhere, and they have facts of their own.
@@ -43,7 +43,7 @@ fn of_runs(place: FormPlace<'_>) -> Option<String> {
 fn of_transcript(place: FormPlace<'_>) -> Option<String> {
     let FormPlace::File(path) = place else { return None };
     let id = id_in_name(path, ".jsonl").or_else(|| id_in_name(path, ".json"))?;
-    path.ancestors().skip(1).take(3).any(|folder| folder.file_name() == Some(TRANSCRIPTS.as_ref())).then_some(id)
+    path.ancestors().skip(1).take(3).any(|directory| directory.file_name() == Some(TRANSCRIPTS.as_ref())).then_some(id)
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(folder).into_iter().flatten().map(walkdir::DirEntry::into_path).collect();
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(directory).into_iter().flatten().map(walkdir::DirEntry::into_path).collect();
     found.retain(|path| path.is_file());
     found.sort();
     found
@@ -59,14 +59,14 @@ fn recordings_without_ground_truth_convert_completely() {
     assert!(converted >= 20, "{converted}");
 }
 
-/// Captures of real runs from public repositories, in a folder beside the recordings.
+/// Captures of real runs from public repositories, in a directory beside the recordings.
 #[test]
 fn real_captures_convert_completely() {
     let Some(tree) = recording_trees().into_iter().next() else { return };
-    let folder = tree.join("../public-logs/cursor");
-    let captures = files(&folder);
+    let directory = tree.join("../public-logs/cursor");
+    let captures = files(&directory);
     if captures.is_empty() {
-        eprintln!("skipped: no captures in {}", folder.display());
+        eprintln!("skipped: no captures in {}", directory.display());
         return;
     }
     let converted = captures.iter().filter(|path| converts_completely(&fs::read(path).unwrap(), &path.display().to_string())).count();

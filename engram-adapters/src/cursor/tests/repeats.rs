@@ -47,8 +47,8 @@ fn a_call_id_of_a_capture_may_be_used_again() {
 }
 
 /// The exports of all sessions of a text store.
-fn exports(folder: &Path) -> Vec<String> {
-    let opened = open_store(&Registry::builtin(), folder, Limits::default()).unwrap().unwrap().1;
+fn exports(directory: &Path) -> Vec<String> {
+    let opened = open_store(&Registry::builtin(), directory, Limits::default()).unwrap().unwrap().1;
     opened.sessions().iter().map(|session| opened.export(session).unwrap().text).collect()
 }
 
@@ -61,14 +61,14 @@ fn repeated_lines_of_a_text_store_change_nothing() {
     for store in stores {
         let once: Vec<String> = exports(&store).iter().map(|text| valid_tape(text)).collect();
         for is_at_end in [false, true] {
-            let folder = tempfile::tempdir().unwrap();
+            let directory = tempfile::tempdir().unwrap();
             for file in fs::read_dir(&store).unwrap().map(|file| file.unwrap().path()).filter(|file| file.is_file()) {
                 let text = fs::read_to_string(&file).unwrap();
                 let again: String =
                     if is_at_end { text.repeat(2) } else { text.split_inclusive('\n').map(|line| line.repeat(2)).collect() };
-                fs::write(folder.path().join(file.file_name().unwrap()), again).unwrap();
+                fs::write(directory.path().join(file.file_name().unwrap()), again).unwrap();
             }
-            let again = exports(folder.path());
+            let again = exports(directory.path());
             assert_eq!(again.len(), once.len());
             for (once, again) in once.iter().zip(again) {
                 assert_eq!(events(once), events(&valid_tape(&again)), "{}", store.display());

@@ -146,14 +146,14 @@ fn a_duration_that_cannot_be_makes_a_payload_malformed() {
 
 #[test]
 fn a_text_store_with_a_broken_line_keeps_the_rest() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
     write(
         "agents.ndjson",
         "{\"agentId\":\"a\",\"cwd\":\"/w\",\"sdkMetadata\":{\"blobEncryptionKey\":\"c2VjcmV0\"}}\n{\"blobEncryptionKey\":\"c2Vj",
     );
     write("runs.ndjson", "{\"runId\":\"r\",\"agentId\":\"a\",\"turnNumber\":1,\"status\":\"running\"}\n{\"runId\":");
-    let path = folder.path().join("runs.ndjson");
+    let path = directory.path().join("runs.ndjson");
     let (_, opened) = open_store(&Registry::builtin(), &path, Limits::default()).unwrap().unwrap();
     assert_eq!(opened.sessions().len(), 1);
     let text = opened.export(&opened.sessions()[0]).unwrap().text;

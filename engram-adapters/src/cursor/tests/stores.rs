@@ -17,20 +17,20 @@ use crate::open::store::Store;
 use crate::registry::Registry;
 use crate::sessions::open_store;
 
-/// A database in a folder of its own.
+/// A database in a directory of its own.
 struct TestStore {
-    _folder: TempDir,
+    _directory: TempDir,
     path: PathBuf,
     database: Connection,
 }
 
 impl TestStore {
     fn with(sql: &str) -> TestStore {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("store.db");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
         let database = Connection::open(&path).unwrap();
         database.execute_batch(sql).unwrap();
-        TestStore { _folder: folder, path, database }
+        TestStore { _directory: directory, path, database }
     }
 
     /// A chat whose latest root is the blob `aa`.
@@ -93,8 +93,8 @@ fn malformed(tape: &str) -> usize {
 
 #[test]
 fn other_files_and_databases_are_not_opened() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
     let open =
         |path: &Path| open_store(&Registry::builtin(), path, Limits::default()).map(|opened| opened.is_some()).map_err(|error| error.code);
     for text in ["", "user:\nhello\n", "no database"] {
@@ -113,7 +113,7 @@ fn other_files_and_databases_are_not_opened() {
         database.execute("INSERT OR REPLACE INTO meta VALUES ('0', ?1)", [value]).unwrap();
         assert_eq!(open(&path), Err(ErrorCode::IncompleteStore), "{value}");
     }
-    let copy = folder.path().join("other.db");
+    let copy = directory.path().join("other.db");
     fs::copy(&path, &copy).unwrap();
     assert_eq!(open(&copy), Ok(false), "tables of another product");
 }
@@ -268,19 +268,19 @@ fn ids_that_name_one_turn_and_one_step_many_times_are_bounded() {
 
 #[cfg(unix)]
 #[test]
-fn files_of_a_text_store_and_transcripts_are_read_below_their_folder_only() {
+fn files_of_a_text_store_and_transcripts_are_read_below_their_directory_only() {
     use std::os::unix::fs::symlink;
-    let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("store");
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
     fs::create_dir(&store).unwrap();
     fs::write(store.join("agents.ndjson"), "{\"agentId\":\"a\"}\n").unwrap();
     fs::write(store.join("runs.ndjson"), "{\"runId\":\"r\",\"agentId\":\"a\",\"status\":\"FINISHED\"}\n").unwrap();
-    fs::write(folder.path().join("secret"), "{\"runId\":\"r\",\"seq\":1,\"payload\":{\"secret\":1}}\n").unwrap();
+    fs::write(directory.path().join("secret"), "{\"runId\":\"r\",\"seq\":1,\"payload\":{\"secret\":1}}\n").unwrap();
     symlink("../secret", store.join("run_events.ndjson")).unwrap();
     let opened = open_store(&Registry::builtin(), &store, Limits::default()).unwrap().unwrap().1;
     assert!(!opened.export(&opened.sessions()[0]).unwrap().text.contains("secret"));
     // A transcript that becomes a pipe between opening and reading.
-    let path = folder.path().join("chat.txt");
+    let path = directory.path().join("chat.txt");
     fs::write(&path, "user:\n<user_query>\nhi\n</user_query>\n").unwrap();
     let opened = open_store(&Registry::builtin(), &path, Limits::default()).unwrap().unwrap().1;
     assert!(opened.export(&opened.sessions()[0]).is_ok());

@@ -144,8 +144,8 @@ pub(in crate::cursor) struct TextTranscript {
 fn read(path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
     // The path itself may be a link; from there on nothing leads outside.
     let path = path.canonicalize()?;
-    let folder = path.parent().and_then(|folder| Neighbours::open(folder, &path));
-    let file = path.file_name().zip(folder).and_then(|(name, folder)| folder.open_file(Path::new(name)));
+    let directory = path.parent().and_then(|directory| Neighbours::open(directory, &path));
+    let file = path.file_name().zip(directory).and_then(|(name, directory)| directory.open_file(Path::new(name)));
     let Some(file) = file else { return Err(AdapterError::new(ErrorCode::Io).expected("a regular file")) };
     let mut bytes = Vec::new();
     file.take(limits.record_bytes.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -19,7 +19,7 @@ const CONTENT_HEADER: &str = "--- FILE CONTENT (truncated) ---\n";
 const SHOWING: &str = "\nStatus: Showing lines ";
 /// The end of a line that the harness cut.
 const CUT_LINE_END: &str = "... [truncated]";
-/// What newer versions may append to a file: instructions that they found in its folder.
+/// What newer versions may append to a file: instructions that they found in its directory.
 static DISCOVERED_CONTEXT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("--- Newly Discovered Project Context ---"));
 
 /// Lines of a file.

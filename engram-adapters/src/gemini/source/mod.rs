@@ -2,4 +2,4 @@
 
 pub mod detect;
 mod repeated_logs;
-pub mod sidecar;
+pub mod side_info;

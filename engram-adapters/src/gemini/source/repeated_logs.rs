@@ -12,7 +12,7 @@ use memchr::memchr2;
 
 use crate::shared::neighbours::Neighbours;
 
-/// The folder of a project's sessions.
+/// The directory of a project's sessions.
 pub(super) const CHATS: &str = "chats";
 
 /// The most texts of one session that are remembered.
@@ -31,7 +31,8 @@ impl RepeatedLogs {
         RepeatedLogs { neighbours, texts: Mutex::default() }
     }
 
-    /// The texts of a session's logs; without a session, of all logs. Names of logs end with the first eight characters of the session's id.
+    /// The texts of a session's logs; without a session, of all logs. Names of logs end with the first eight characters of the session's
+    /// id.
     fn texts(&self, session_id: Option<&str>) -> Option<Arc<LoggedTexts>> {
         let session = session_id.map_or(Some(""), |id| id.get(..8))?;
         let mut known = self.texts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,7 +44,8 @@ impl CurrentSession {
         self.is_subagent
     }
 
-    /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives; what follows in the user's place is the harness's.
+    /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives; what follows in the user's place is the
+    /// harness's.
     pub fn prompt_author(&mut self) -> Author {
         match (self.is_subagent, self.has_task) {
             (false, _) => Author::Person,

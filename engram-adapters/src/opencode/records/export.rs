@@ -19,8 +19,8 @@ use crate::shared::value::{PullReader, StructuralIndex, Value, integer, parse, r
 /// Reads an export record by record.
 #[derive(Default)]
 pub(super) struct ExportReader {
-    /// How many top-level values (the session's record, messages, and what no version writes) are converted. When an export turns out to be truncated, its valid
-    /// beginning is read again, and these are skipped.
+    /// How many top-level values (the session's record, messages, and what no version writes) are converted. When an export turns out to be
+    /// truncated, its valid beginning is read again, and these are skipped.
     converted: usize,
     /// Scratch: the pointer of the current message's parts.
     parts_path: String,

@@ -101,8 +101,8 @@ fn contains_line_start(text: &str) -> bool {
     text.split('\n').skip(1).any(shows_indentation)
 }
 
-/// True for a line whose indentation the harness counts. Blank lines have none. Lines such as `-- comment` become `--- comment` when they are
-/// removed: the harness takes that for a file header, and keeps it as it is.
+/// True for a line whose indentation the harness counts. Blank lines have none. Lines such as `-- comment` become `--- comment` when they
+/// are removed: the harness takes that for a file header, and keeps it as it is.
 fn shows_indentation(line: &str) -> bool {
     !line.trim().is_empty() && !line.starts_with("--") && !line.starts_with("++")
 }

@@ -24,7 +24,7 @@ pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     let args = FileArgs::lenient_opt(call.input);
     let Some(file) = non_empty_text(args.file_path()).or(non_empty_text(args.path())) else { return Ok(()) };
     let output = call.output();
-    if output.is_some_and(|output| DIRECTORY_HEADER.find(output.as_bytes()).is_some()) || step_reads::is_folder(call) {
+    if output.is_some_and(|output| DIRECTORY_HEADER.find(output.as_bytes()).is_some()) || step_reads::is_directory(call) {
         return Ok(());
     }
     let lines = match args.file_path() {

@@ -43,7 +43,7 @@ fn is_exit_notice(text: &str, exit: Option<i64>) -> bool {
     exit.is_some() && number.trim_end_matches('.').parse().ok() == exit
 }
 
-/// The names in a folder, one per line.
+/// The names in a directory, one per line.
 fn listing(entries: Value<'_>) -> String {
     let names = entries.elements().filter_map(|entry| text(entry.member("path"))).map(|name| name.decode_lossy());
     names.collect::<Vec<_>>().join("\n")

@@ -24,8 +24,8 @@ pub(super) fn lines(call: &Call<'_>) -> Option<Lines> {
     }
 }
 
-/// True for the output of a folder.
-pub(super) fn is_folder(call: &Call<'_>) -> bool {
+/// True for the output of a directory.
+pub(super) fn is_directory(call: &Call<'_>) -> bool {
     let details = StepDetails::lenient_opt(call.metadata_value);
     details.entries().is_some() || call.output().is_some_and(|output| output.starts_with("Read directory "))
 }

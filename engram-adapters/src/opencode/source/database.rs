@@ -9,7 +9,7 @@ use rusqlite::{Row, Rows};
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
 use super::needed_tables::TABLES;
-use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info};
+use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info_of};
 use super::session_columns::{columns, info, step_info};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
@@ -94,7 +94,7 @@ impl Database {
             Some(parent) => self.parent_calls(&parent, session_id)?,
             None => Vec::new(),
         };
-        let context = SideInfo { unknown_schema: self.is_unknown(&form), ..side_info(calls) };
+        let context = SideInfo { unknown_schema: self.is_unknown(&form), ..side_info_of(calls) };
         Ok(Export { text: export.finish(), context })
     }
 

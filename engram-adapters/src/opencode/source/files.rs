@@ -1,4 +1,4 @@
-//! Session files: the global `storage` folder (1.0.0 to 1.1.65) and the folder of each project (0.1.174 to 0.5.29).
+//! Session files: the global `storage` directory (1.0.0 to 1.1.65) and the directory of each project (0.1.174 to 0.5.29).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use super::export_writer::ExportWriter;
-use super::parent_call::{ParentCalls, call_in_part, side_info};
+use super::parent_call::{ParentCalls, call_in_part, side_info_of};
 use crate::open::store::Export;
 use crate::shared::neighbours::{Neighbours, is_below};
 use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
@@ -18,7 +18,7 @@ use crate::shared::value::{StructuralIndex, Value, integer, parse, text};
 /// The most bytes of a session's own record that are read to find out when it was changed.
 const MAX_INFO_BYTES: u64 = 16 << 20;
 
-/// The folder layout of a store.
+/// The directory layout of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// `storage/{session/<project>,message/<session>,part/<message>}`.
@@ -27,9 +27,9 @@ pub(super) enum Layout {
     Project,
 }
 
-/// The folder of a store, and what is known of all of its sessions.
+/// The directory of a store, and what is known of all of its sessions.
 #[derive(Debug)]
-struct Folder {
+struct Directory {
     files: Neighbours,
     /// The ids of the sessions that have messages.
     with_messages: OnceLock<BTreeSet<String>>,
@@ -44,22 +44,22 @@ pub(super) struct SessionFiles {
     pub id: String,
     /// The file of the session's own record.
     pub info: PathBuf,
-    /// The same file, from the folder of the store.
+    /// The same file, from the directory of the store.
     own: PathBuf,
-    /// The folder of the store. Nothing outside of it is read.
-    store: Arc<Folder>,
+    /// The directory of the store. Nothing outside of it is read.
+    store: Arc<Directory>,
     /// When the session was last changed, in milliseconds since the epoch.
     updated: i64,
 }
 
-/// The folder of the stores of all projects.
+/// The directory of the stores of all projects.
 pub(super) const PROJECTS: &str = "project";
 
 impl Layout {
     /// All layouts, newest first.
     pub const ALL: [Layout; 2] = [Layout::Global, Layout::Project];
 
-    /// The stores of this layout under a data folder, without links that lead out of it.
+    /// The stores of this layout under a data directory, without links that lead out of it.
     pub fn stores(self, root: &Path) -> Vec<PathBuf> {
         let stores = match self {
             Layout::Global => vec![root.join("storage")],
@@ -87,18 +87,18 @@ impl Layout {
             Layout::Project => Path::new("info"),
         };
         let Some(files) = Neighbours::open(store, &store.join(own)) else { return Vec::new() };
-        let folder = Arc::new(Folder { files, with_messages: OnceLock::new(), parent_calls: Mutex::default() });
-        let files = &folder.files;
-        let folders = match self {
+        let directory = Arc::new(Directory { files, with_messages: OnceLock::new(), parent_calls: Mutex::default() });
+        let files = &directory.files;
+        let directories = match self {
             Layout::Global => files.record_names(own).into_iter().map(|project| own.join(project)).collect(),
             Layout::Project => vec![own.to_owned()],
         };
         let session = |(id, own): (String, PathBuf)| {
             let record = files.bytes(&own, MAX_INFO_BYTES).ok().and_then(|record| String::from_utf8(record).ok());
             let updated = record.and_then(|record| updated(&record)).unwrap_or(i64::MIN);
-            SessionFiles { layout: self, id, info: store.join(&own), own, store: folder.clone(), updated }
+            SessionFiles { layout: self, id, info: store.join(&own), own, store: directory.clone(), updated }
         };
-        folders.iter().flat_map(|folder| records(files, folder)).map(session).collect()
+        directories.iter().flat_map(|directory| records(files, directory)).map(session).collect()
     }
 }
 
@@ -120,7 +120,7 @@ impl SessionFiles {
             message_ids.push(id);
         }
         self.parts_without_message(&message_ids, limits, &mut export)?;
-        let context = side_info(self.parent_calls(&info, limits)?);
+        let context = side_info_of(self.parent_calls(&info, limits)?);
         Ok(Export { text: export.finish(), context })
     }
 
@@ -129,7 +129,7 @@ impl SessionFiles {
         Ok(self.store.files.bytes(path, limits.record_bytes.saturating_add(1))?)
     }
 
-    /// The folder with the parts of a message.
+    /// The directory with the parts of a message.
     fn parts_of(&self, session: &str, message: &str) -> PathBuf {
         let parts = Path::new("part");
         match self.layout {
@@ -164,7 +164,7 @@ impl SessionFiles {
     /// The calls of the parent session that gave this one its prompts (1.0.98 and later).
     fn parent_calls(&self, info: &[u8], limits: Limits) -> Result<Vec<ParentCall>, AdapterError> {
         let Some(parent) = parent_id(info) else { return Ok(Vec::new()) };
-        // The id is compared with folder names, never used as a path.
+        // The id is compared with directory names, never used as a path.
         let messages = Path::new("message");
         let with_messages = self.store.with_messages.get_or_init(|| self.store.files.record_names(messages).into_iter().collect());
         let Some(parent) = with_messages.get(&parent) else { return Ok(Vec::new()) };
@@ -206,24 +206,24 @@ fn split_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<
     Some(MessageWithParts { info, parts: parts.elements().map(Value::raw).collect() })
 }
 
-/// The entries of a folder inside of `root`, without links that lead out of it.
-fn entries_below(root: &Path, folder: &Path) -> Vec<PathBuf> {
-    let entries = if is_below(root, folder) { entries(folder) } else { Vec::new() };
+/// The entries of a directory inside of `root`, without links that lead out of it.
+fn entries_below(root: &Path, directory: &Path) -> Vec<PathBuf> {
+    let entries = if is_below(root, directory) { entries(directory) } else { Vec::new() };
     entries.into_iter().map(|(_, path)| path).filter(|path| is_below(root, path)).collect()
 }
 
-/// The entries of a folder, by name. None if it cannot be read: stores of other versions lack some folders.
-pub(super) fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// The entries of a directory, by name. None if it cannot be read: stores of other versions lack some directories.
+pub(super) fn entries(directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut named: Vec<_> = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect();
     named.sort();
     named
 }
 
-/// The records in a folder of a store, by id.
-fn records(store: &Neighbours, folder: &Path) -> Vec<(String, PathBuf)> {
-    let id = |name: String| Some((name.strip_suffix(".json")?.to_owned(), folder.join(&name)));
-    let mut records: Vec<_> = store.record_names(folder).into_iter().filter_map(id).collect();
+/// The records in a directory of a store, by id.
+fn records(store: &Neighbours, directory: &Path) -> Vec<(String, PathBuf)> {
+    let id = |name: String| Some((name.strip_suffix(".json")?.to_owned(), directory.join(&name)));
+    let mut records: Vec<_> = store.record_names(directory).into_iter().filter_map(id).collect();
     records.sort();
     records
 }

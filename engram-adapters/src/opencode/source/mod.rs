@@ -16,5 +16,5 @@ mod parent_call;
 #[cfg(feature = "sqlite")]
 mod session_columns;
 pub mod session_forms;
-pub mod sidecar;
+pub mod side_info;
 pub mod store;

@@ -20,7 +20,7 @@ const CALL_BYTES: usize = 256;
 type ChildCall = (String, ParentCall);
 
 /// What the calls add to the child session: the first one started it.
-pub(super) fn side_info(calls: impl IntoIterator<Item = ParentCall>) -> SideInfo {
+pub(super) fn side_info_of(calls: impl IntoIterator<Item = ParentCall>) -> SideInfo {
     let mut calls = calls.into_iter().take(MAX_CALLS);
     let parent_call_id = calls.next().map(|call| call.call_id);
     SideInfo { parent_call_id, later_calls: calls.collect(), ..SideInfo::default() }

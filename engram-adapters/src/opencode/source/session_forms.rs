@@ -37,9 +37,9 @@ mod tests {
 
     #[test]
     fn an_export_names_its_session_at_its_beginning() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let id = |name: &str, text: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::write(&path, text).unwrap();
             of_export(FormPlace::File(&path))
         };

@@ -1,4 +1,4 @@
-//! OpenCode's stores: the database, and the folders of files that migrations leave in place.
+//! OpenCode's stores: the database, and the directories of files that migrations leave in place.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use crate::shared::neighbours::is_below;
 pub(crate) static OPENER: Opener =
     Opener { is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
 
-/// Folders of a data folder with sessions or their side files.
-const FOLDERS: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
+/// Directories of a data directory with sessions or their side files.
+const DIRECTORIES: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
 
 const OLDER_COPY: &str = "an older copy of the session, which a migration left in place";
 const SAME_ID: &str = "another session of the same id was changed later";
 const NO_ID: &str = "sessions without an id that can be read";
 const CONTINUED_TWICE: &str = "a copy that 1.x continued after 2.x had continued the session";
-const LEADS_OUT: &str = "a link that leads out of the folder of the store";
+const LEADS_OUT: &str = "a link that leads out of the directory of the store";
 
 /// Where one session is stored.
 enum Location {
@@ -34,7 +34,7 @@ enum Location {
     Files(SessionFiles),
 }
 
-/// All stores under one data folder, or one database.
+/// All stores under one data directory, or one database.
 struct Stores {
     databases: Vec<Mutex<Database>>,
     locations: BTreeMap<String, Location>,
@@ -81,14 +81,14 @@ fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
 }
 
 fn is_inside(name: &str) -> bool {
-    FOLDERS.contains(&name) || is_database_name(name)
+    DIRECTORIES.contains(&name) || is_database_name(name)
 }
 
 fn is_database_name(name: &str) -> bool {
     name.starts_with("opencode") && name.ends_with(".db")
 }
 
-/// Links to databases and folders of a store that lead out of it. They are not followed.
+/// Links to databases and directories of a store that lead out of it. They are not followed.
 fn links_out(root: &Path) -> Vec<PathBuf> {
     let own = files::entries(root).into_iter().filter(|(name, _)| is_inside(name));
     let projects = root.join(files::PROJECTS);
@@ -96,8 +96,8 @@ fn links_out(root: &Path) -> Vec<PathBuf> {
     own.chain(of_projects).map(|(_, path)| path).filter(|path| path.is_symlink() && !is_below(root, path)).collect()
 }
 
-/// The databases in a data folder, without links that lead out of it. There is one for each release channel; the one without a channel has
-/// newer copies of the others' sessions, so it is first.
+/// The databases in a data directory, without links that lead out of it. There is one for each release channel; the one without a channel
+/// has newer copies of the others' sessions, so it is first.
 fn databases(root: &Path) -> Vec<PathBuf> {
     let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file() && is_below(root, path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
@@ -141,7 +141,7 @@ impl Stores {
         Ok(())
     }
 
-    /// Adds the sessions of all folders of one layout. Of two with one id, the last changed is first.
+    /// Adds the sessions of all directories of one layout. Of two with one id, the last changed is first.
     fn add_files(&mut self, root: &Path, layout: Layout) {
         for found in layout.sessions(root) {
             let has_same_id = matches!(self.locations.get(&found.id), Some(Location::Files(known)) if known.layout == layout);

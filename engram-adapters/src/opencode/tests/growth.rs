@@ -16,7 +16,7 @@ fn fill(path: &std::path::Path, add: impl FnOnce(&Connection)) {
 
 #[test]
 fn messages_without_indexes_are_within_the_budget() {
-    let (_folder, path) = database("");
+    let (_directory, path) = database("");
     fill(&path, |all| {
         let mut message = all.prepare("INSERT INTO message VALUES (?1, 'ses_1', 1003, '{}')").unwrap();
         let mut part = all.prepare("INSERT INTO part VALUES (?1, ?1, 'ses_1', '{}')").unwrap();
@@ -32,7 +32,7 @@ fn messages_without_indexes_are_within_the_budget() {
 
 #[test]
 fn child_sessions_without_indexes_are_within_the_budget() {
-    let (_folder, path) = database("");
+    let (_directory, path) = database("");
     fill(&path, |all| {
         let session = "INSERT INTO session VALUES (?1, 'ses_1', '/p', '', '1.18.34', 1, 1)";
         for n in 0..CHILDREN {

@@ -35,7 +35,7 @@ fn ids(store: &dyn Store) -> Vec<&str> {
 
 #[test]
 fn an_upgraded_store_has_each_session_once() {
-    let (_folder, path) = database(&format!("{TABLES}{UPGRADED}"));
+    let (_directory, path) = database(&format!("{TABLES}{UPGRADED}"));
     let store = open(&path);
     assert_eq!(ids(store.as_ref()), ["ses_1", "ses_2"]);
     let copied = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap();
@@ -51,38 +51,38 @@ fn an_upgraded_store_has_each_session_once() {
 fn a_session_that_2_x_continued_is_read_from_its_tables() {
     let more =
         "INSERT INTO session_message VALUES ('msg_3', 'ses_1', 'user', 3, 1003, 1003, '{\"text\":\"more\",\"time\":{\"created\":1003}}');";
-    let (_folder, path) = database(&format!("{TABLES}{UPGRADED}{more}"));
+    let (_directory, path) = database(&format!("{TABLES}{UPGRADED}{more}"));
     let store = open(&path);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap();
     assert_eq!(texts(&tape), ["the prompt", "renamed", "more"]);
     assert!(store.skipped().is_empty());
     let later = "INSERT INTO message VALUES ('msg_4', 'ses_1', 1004, '{\"role\":\"user\"}');";
-    let (_folder, path) = database(&format!("{TABLES}{UPGRADED}{more}{later}"));
+    let (_directory, path) = database(&format!("{TABLES}{UPGRADED}{more}{later}"));
     let store = open(&path);
     assert_eq!(store.skipped().iter().map(|skipped| skipped.session.id.as_str()).collect::<Vec<_>>(), ["ses_1"], "1.x continued it too");
 }
 
 #[test]
 fn a_store_of_2_x_alone_has_sessions() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     let rows = UPGRADED.split_once(';').unwrap().1;
     Connection::open(&path).unwrap().execute_batch(&format!("{TABLES}{rows}")).unwrap();
     let store = open(&path);
     assert_eq!(ids(store.as_ref()), ["ses_1", "ses_2"]);
     assert_eq!(texts(&tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()), ["the prompt", "renamed"]);
-    assert_eq!(ids(open(folder.path()).as_ref()), ["ses_1", "ses_2"]);
+    assert_eq!(ids(open(directory.path()).as_ref()), ["ses_1", "ses_2"]);
 }
 
 #[test]
 fn tables_of_a_later_version_are_named() {
     let later = "CREATE TABLE session_v3 (id text); INSERT INTO session_v3 VALUES ('ses_3');";
-    let (_folder, path) = database(later);
+    let (_directory, path) = database(later);
     let store = open(&path);
     assert_eq!((store.lost()[0].table.as_str(), store.lost()[0].records), ("session_v3", 1));
-    let folder = tempfile::tempdir().unwrap();
-    Connection::open(folder.path().join("opencode.db")).unwrap().execute_batch(later).unwrap();
-    let refused = open_store(&Registry::builtin(), folder.path(), Default::default()).err().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    Connection::open(directory.path().join("opencode.db")).unwrap().execute_batch(later).unwrap();
+    let refused = open_store(&Registry::builtin(), directory.path(), Default::default()).err().unwrap();
     assert_eq!(refused.code, ErrorCode::IncompleteStore, "not an empty store");
 }
 

@@ -38,8 +38,8 @@ pub struct Snippet<'p> {
 
 /// The files of the first `*** Begin Patch` in `text`, in order. None if there is none, or if it does not parse to its end.
 ///
-/// Lines end at `\n` or `\r\n`; a `\r` alone is text. White space around the first and last line and around the line of a file is no part of
-/// it, as the tools that apply patches see it.
+/// Lines end at `\n` or `\r\n`; a `\r` alone is text. White space around the first and last line and around the line of a file is no part
+/// of it, as the tools that apply patches see it.
 pub fn begin_patch(text: &str) -> Option<Vec<FilePatch<'_>>> {
     let at = memmem::find(text.as_bytes(), BEGIN.as_bytes())?;
     let (rest_of_line, body) = text[at + BEGIN.len()..].split_once('\n')?;

@@ -10,7 +10,8 @@ use super::changed_span::ChangedSpan;
 use super::lines::{has_open_line, line_ends};
 use crate::shared::search::find;
 
-/// A text after replacements is at most this long, or as long as the text before them. One short replacement can occur in a text many times.
+/// A text after replacements is at most this long, or as long as the text before them. One short replacement can occur in a text many
+/// times.
 const MAX_BYTES: usize = 16 << 20;
 /// The most ranges that are replaced at once.
 const MAX_CUTS: usize = 1 << 20;

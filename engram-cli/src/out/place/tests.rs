@@ -12,7 +12,7 @@ use crate::out::entry::{Setup, State};
 const START: &str = r#"{"seq":0,"k":"meta","label":"tape.start"}"#;
 const STOP: &str = r#"{"seq":9,"k":"meta","label":"tape.stop"}"#;
 
-/// A folder of tapes, its index, and sources that exist.
+/// A directory of tapes, its index, and sources that exist.
 struct Place {
     root: TempDir,
     out: OutDir,
@@ -27,7 +27,7 @@ impl Place {
         Place { root, out, index: Index::default(), placer: Placer::default() }
     }
 
-    /// A source in the folder.
+    /// A source in the directory.
     fn source(&self, name: &str) -> Key {
         let path = self.root.path().join(name);
         fs::write(&path, "").unwrap();

@@ -7,12 +7,12 @@ use engram_core::adapter::{ParentCall, SideInfo};
 use engram_core::head::Head;
 
 use super::detect;
-use super::parent_call::{call_of_part, calls_of_answer, side_info};
+use super::parent_call::{call_of_part, calls_of_answer, side_info_of};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse};
 
-/// Finds the parent's export in the same folder, if its file is named after the parent's id.
-pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+/// Finds the parent's export in the same directory, if its file is named after the parent's id.
+pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let started = || {
         let (id, parent) = detect::session_and_parent(head)?;
         let is_plain = parent.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -21,7 +21,7 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
         Some((calls, neighbours))
     };
     let Some((calls, neighbours)) = started() else { return SideInfo::default() };
-    SideInfo { side_files: Some(Arc::new(neighbours)), ..side_info(calls) }
+    SideInfo { side_files: Some(Arc::new(neighbours)), ..side_info_of(calls) }
 }
 
 /// The calls in the parent's export that gave the session its prompts.

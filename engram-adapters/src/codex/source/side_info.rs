@@ -14,11 +14,11 @@ use crate::shared::value::{Field, StructuralIndex, parse, raw_str, text};
 use super::detect;
 use crate::codex::schema::{AgentActivity, Output, elements};
 
-/// The call that started the session, if the parent's rollout is in the same folder and names it.
+/// The call that started the session, if the parent's rollout is in the same directory and names it.
 ///
-/// Rollouts are in folders by day, and their file names end with the id of their thread. The call is in the first record that states which
-/// call started the child: an item (0.150 and later), an event, or the call's output.
-pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+/// Rollouts are in directories by day, and their file names end with the id of their thread. The call is in the first record that states
+/// which call started the child: an item (0.150 and later), an event, or the call's output.
+pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let started = || {
         let (child, parent) = detect::lineage(head)?;
         let neighbours = Neighbours::open(path.parent()?, path)?;

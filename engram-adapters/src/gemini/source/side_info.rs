@@ -15,20 +15,20 @@ use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
 use crate::shared::value::{StructuralIndex, Value, parse, text};
 
-/// The folder of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
+/// The directory of outputs that are too long for a result, next to [`CHATS`] (0.31.0 and later).
 const OUTPUTS: &str = "tool-outputs";
 
 /// The file with the project's directory, next to [`CHATS`] (0.29.0 and later).
 const PROJECT_ROOT: &str = ".project_root";
 
 /// What the files around the session at `path` add.
-pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     if matches!(form(head), Form::TypedPrompts | Form::Saved) {
         let logs = path.parent().and_then(|project| Neighbours::open(project, path)).map(RepeatedLogs::new);
         return SideInfo { side_files: logs.map(|logs| Arc::new(logs) as Arc<dyn SideFiles>), ..SideInfo::default() };
     }
     let identity = identify(head);
-    let Some(chats) = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == CHATS)) else {
+    let Some(chats) = path.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == CHATS)) else {
         return SideInfo::default();
     };
     let Some(neighbours) = chats.parent().and_then(|project| Neighbours::open(project, path)) else { return SideInfo::default() };
@@ -36,8 +36,8 @@ pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
     if neighbours.is_file(Path::new(PROJECT_ROOT)) {
         side_info.cwd = neighbours.text(Path::new(PROJECT_ROOT)).map(|root| root.trim().to_owned()).filter(|root| !root.is_empty());
     }
-    // The folder of a sub-agent's log is named after its parent's session.
-    let parent = path.parent().filter(|folder| *folder != chats).and_then(Path::file_name).and_then(|name| name.to_str());
+    // The directory of a sub-agent's log is named after its parent's session.
+    let parent = path.parent().filter(|directory| *directory != chats).and_then(Path::file_name).and_then(|name| name.to_str());
     if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {
         side_info.parent_session_id = Some(parent.to_owned());
         if let Some((call_id, agent)) = starting_call(&neighbours, parent, &agent_id) {
@@ -75,7 +75,7 @@ fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, (String, Option<St
 struct Outputs(Neighbours);
 
 impl SideFiles for Outputs {
-    /// The log has the path on the machine of the session, so only the part after the folder's name is used.
+    /// The log has the path on the machine of the session, so only the part after the directory's name is used.
     fn hash(&self, recorded_path: &str) -> Option<(Hash, u64)> {
         let (_, inside) = recorded_path.rsplit_once(&format!("/{OUTPUTS}/"))?;
         self.0.digest(&Path::new(OUTPUTS).join(inside))

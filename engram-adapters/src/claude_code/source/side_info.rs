@@ -1,8 +1,8 @@
 //! Files beside a transcript: which call started a sub-agent, and big outputs.
 //!
 //! Sub-agents have their own files from 2.0.28 on: `agent-<id>.jsonl` beside the session's file, and from 2.1.10 on
-//! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on. The agents of a workflow have a folder for each run,
-//! `<session>/subagents/workflows/<run>/`.
+//! `<session>/subagents/agent-<id>.jsonl`, with `agent-<id>.meta.json` from 2.1.100 on. The agents of a workflow have a directory for each
+//! run, `<session>/subagents/workflows/<run>/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
 use crate::shared::value::{Field, StructuralIndex, parse, text};
 
-/// The folder of a session's outputs that were too big for its file.
+/// The directory of a session's outputs that were too big for its file.
 const RESULTS: &str = "tool-results";
 
 /// What the files around the transcript at `path` add to it.
-pub fn sidecar(path: &Path, head: &Head<'_>) -> SideInfo {
+pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
     let mut info = SideInfo::default();
     let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return info };
@@ -48,9 +48,9 @@ fn is_plain_name(id: &str) -> bool {
 
 /// The run of a workflow, if the file is that of one of its agents.
 fn workflow_run(path: &Path) -> Option<&str> {
-    let folder = path.parent()?;
-    let is_run = folder.parent().and_then(Path::file_name).is_some_and(|name| name == "workflows");
-    folder.file_name()?.to_str().filter(|run| is_run && is_plain_name(run))
+    let directory = path.parent()?;
+    let is_run = directory.parent().and_then(Path::file_name).is_some_and(|name| name == "workflows");
+    directory.file_name()?.to_str().filter(|run| is_run && is_plain_name(run))
 }
 
 /// The content of `agent-<id>.meta.json`.
@@ -103,22 +103,22 @@ struct SessionFiles {
     /// The files of the project.
     neighbours: Neighbours,
     session: String,
-    /// The transcript's own folder, from the project's.
-    folder: PathBuf,
+    /// The transcript's own directory, from the project's.
+    directory: PathBuf,
 }
 
 impl SessionFiles {
     fn open(path: &Path, session: &str) -> Option<Self> {
         let own = path.parent()?;
-        // The files of a session's sub-agents are in a folder that is named after the session.
-        let of_session = own.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == session));
+        // The files of a session's sub-agents are in a directory that is named after the session.
+        let of_session = own.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == session));
         let project = of_session.and_then(Path::parent).unwrap_or(own);
-        let folder = own.strip_prefix(project).ok()?.to_owned();
-        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), folder })
+        let directory = own.strip_prefix(project).ok()?.to_owned();
+        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), directory })
     }
 
     fn agent_meta(&self, path: &Path) -> AgentMeta {
-        let name = path.with_extension("meta.json").file_name().map(|name| self.folder.join(name));
+        let name = path.with_extension("meta.json").file_name().map(|name| self.directory.join(name));
         name.and_then(|meta| AgentMeta::of(&self.neighbours.text(&meta)?)).unwrap_or_default()
     }
 
@@ -136,7 +136,7 @@ impl SideFiles for SessionFiles {
     fn has_agent(&self, agent_id: &str) -> bool {
         let name = format!("agent-{agent_id}.jsonl");
         let of_session = Path::new(&self.session).join("subagents").join(&name);
-        is_plain_name(agent_id) && [self.folder.join(&name), of_session].iter().any(|file| self.neighbours.is_file(file))
+        is_plain_name(agent_id) && [self.directory.join(&name), of_session].iter().any(|file| self.neighbours.is_file(file))
     }
 
     /// Hash and size of an output that was too big for the session's file. The log has its path on the machine of the session, of which the
@@ -162,11 +162,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_outside_the_results_folder_is_read() {
+    fn no_file_outside_the_results_directory_is_read() {
         let root = std::env::temp_dir().join(format!("engram-side-files-{}", std::process::id()));
-        let folder = root.join("session").join("tool-results");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("out.txt"), "output").unwrap();
+        let directory = root.join("session").join("tool-results");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("out.txt"), "output").unwrap();
         fs::write(root.join("secret.txt"), "secret").unwrap();
         let files = SessionFiles::open(&root.join("session.jsonl"), "session").unwrap();
         assert_eq!(files.hash("/elsewhere/session/tool-results/out.txt"), Some((Hash::of_bytes(b"output"), 6)));
@@ -182,7 +182,7 @@ mod tests {
         }
         #[cfg(unix)]
         {
-            std::os::unix::fs::symlink(root.join("secret.txt"), folder.join("link.txt")).unwrap();
+            std::os::unix::fs::symlink(root.join("secret.txt"), directory.join("link.txt")).unwrap();
             assert_eq!(files.hash("/x/tool-results/link.txt"), None);
         }
         fs::remove_dir_all(&root).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn sub_agent_files_are_found_beside_the_session_or_in_its_folder() {
+    fn sub_agent_files_are_found_beside_the_session_or_in_its_directory() {
         let root = std::env::temp_dir().join(format!("engram-agents-{}", std::process::id()));
         let own = root.join("session").join("subagents");
         fs::create_dir_all(&own).unwrap();

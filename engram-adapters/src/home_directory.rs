@@ -1,9 +1,9 @@
-//! A folder where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
+//! A directory where a harness keeps its sessions: a row of an adapter's table, resolved for a system and its environment variables.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A kind of operating system, as far as folders are concerned.
+/// A kind of operating system, as far as directories are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum System {
     /// Linux and other systems that follow the XDG directories.
@@ -27,10 +27,10 @@ impl System {
     }
 }
 
-/// The folder that a path of a table begins with.
+/// The directory that a path of a table begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
-    /// The person's home folder.
+    /// The person's home directory.
     Home,
     /// `XDG_DATA_HOME`, else `~/.local/share`; on every system, for harnesses that use it everywhere.
     XdgData,
@@ -44,32 +44,32 @@ pub enum Base {
     Nowhere,
 }
 
-/// One row of an adapter's table: a folder with sessions.
+/// One row of an adapter's table: a directory with sessions.
 #[derive(Debug, Clone, Copy)]
-pub struct HomeFolder {
+pub struct HomeDirectory {
     base: Base,
     path: &'static str,
     variable: Option<(&'static str, &'static str)>,
 }
 
-impl HomeFolder {
-    /// The folder `path` in `base`.
-    pub const fn new(base: Base, path: &'static str) -> HomeFolder {
-        HomeFolder { base, path, variable: None }
+impl HomeDirectory {
+    /// The directory `path` in `base`.
+    pub const fn new(base: Base, path: &'static str) -> HomeDirectory {
+        HomeDirectory { base, path, variable: None }
     }
 
-    /// If this environment variable is set, the folder is `path` in the folder that it names.
+    /// If this environment variable is set, the directory is `path` in the directory that it names.
     #[must_use]
-    pub const fn unless_set(self, variable: &'static str, path: &'static str) -> HomeFolder {
-        HomeFolder { variable: Some((variable, path)), ..self }
+    pub const fn unless_set(self, variable: &'static str, path: &'static str) -> HomeDirectory {
+        HomeDirectory { variable: Some((variable, path)), ..self }
     }
 
-    /// The folder; `None` if there is none on this system.
+    /// The directory; `None` if there is none on this system.
     pub(crate) fn resolve(&self, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
         if let Some((variable, path)) = self.variable
-            && let Some(folder) = surroundings.folder(variable)
+            && let Some(directory) = surroundings.directory(variable)
         {
-            return Some(below(&folder, path));
+            return Some(below(&directory, path));
         }
         Some(below(&surroundings.base(self.base)?, self.path))
     }
@@ -84,17 +84,17 @@ pub struct Surroundings<'e> {
 }
 
 impl Surroundings<'_> {
-    fn folder(&self, variable: &str) -> Option<PathBuf> {
+    fn directory(&self, variable: &str) -> Option<PathBuf> {
         (self.variable)(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
     fn home(&self) -> Option<PathBuf> {
-        self.folder(if self.system == System::Windows { "USERPROFILE" } else { "HOME" })
+        self.directory(if self.system == System::Windows { "USERPROFILE" } else { "HOME" })
     }
 
-    /// The folder of an XDG variable. A relative path in it does not count.
+    /// The directory of an XDG variable. A relative path in it does not count.
     fn xdg(&self, variable: &str, default: &str) -> Option<PathBuf> {
-        let set = self.folder(variable).filter(|path| path.is_absolute());
+        let set = self.directory(variable).filter(|path| path.is_absolute());
         set.or_else(|| Some(below(&self.home()?, default)))
     }
 
@@ -104,13 +104,13 @@ impl Surroundings<'_> {
             Base::XdgData => self.xdg("XDG_DATA_HOME", ".local/share"),
             Base::XdgConfig if self.system != System::Windows => self.xdg("XDG_CONFIG_HOME", ".config"),
             Base::ApplicationSupport if self.system == System::MacOs => Some(below(&self.home()?, "Library/Application Support")),
-            Base::AppData if self.system == System::Windows => self.folder("APPDATA"),
+            Base::AppData if self.system == System::Windows => self.directory("APPDATA"),
             _ => None,
         }
     }
 }
 
-/// A path with `/` between its parts, below a folder.
-fn below(folder: &Path, path: &str) -> PathBuf {
-    path.split('/').filter(|part| !part.is_empty()).fold(folder.to_owned(), |folder, part| folder.join(part))
+/// A path with `/` between its parts, below a directory.
+fn below(directory: &Path, path: &str) -> PathBuf {
+    path.split('/').filter(|part| !part.is_empty()).fold(directory.to_owned(), |directory, part| directory.join(part))
 }

@@ -1,4 +1,4 @@
-//! The folder itself: made for its owner only, locked by one run, cleared of what killed runs left.
+//! The directory itself: made for its owner only, locked by one run, cleared of what killed runs left.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -14,7 +14,7 @@ const LOCK: &str = ".engram.lock";
 /// How names of temporary files begin and end.
 const TEMPORARY: (&str, &str) = (".engram-", ".tmp");
 
-/// A folder of tapes that this run has locked. The lock ends with the value, or with the process.
+/// A directory of tapes that this run has locked. The lock ends with the value, or with the process.
 #[derive(Debug)]
 pub struct OutDir {
     root: PathBuf,
@@ -23,7 +23,7 @@ pub struct OutDir {
 }
 
 impl OutDir {
-    /// Makes the folder at `root` if it is not there, waits until no other run uses it, and removes what killed runs left. `wait` is
+    /// Makes the directory at `root` if it is not there, waits until no other run uses it, and removes what killed runs left. `wait` is
     /// called before waiting.
     ///
     /// # Errors
@@ -32,9 +32,9 @@ impl OutDir {
         let mut wait = Some(wait);
         let mut wait = || wait.take().into_iter().for_each(|wait| wait());
         let mut is_new = false;
-        // A run that has nothing to write removes the folder, with the lock that others wait for.
+        // A run that has nothing to write removes the directory, with the lock that others wait for.
         let lock = loop {
-            is_new |= make_folder(root)?;
+            is_new |= make_directory(root)?;
             match lock(&root.join(LOCK), &mut wait) {
                 Ok(Some(lock)) => break lock,
                 Ok(None) => {}
@@ -47,12 +47,12 @@ impl OutDir {
         Ok(out)
     }
 
-    /// The folder.
+    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Removes the folder if this run has made it and it has nothing but the lock.
+    /// Removes the directory if this run has made it and it has nothing but the lock.
     pub fn remove_if_new(&self) {
         if self.is_new && fs::remove_file(self.root.join(LOCK)).is_ok() {
             // It is not empty if somebody else uses it.
@@ -60,24 +60,24 @@ impl OutDir {
         }
     }
 
-    /// The name of a harness's folder.
-    pub fn folder_name(harness: &str) -> String {
+    /// The name of a harness's directory.
+    pub fn directory_name(harness: &str) -> String {
         stem(harness)
     }
 
-    /// The path of a file, from its path in this folder.
+    /// The path of a file, from its path in this directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// A new temporary file in the folder of a harness. It is deleted when it is dropped and when the command is interrupted.
+    /// A new temporary file in the directory of a harness. It is deleted when it is dropped and when the command is interrupted.
     ///
     /// # Errors
     /// As the file system gives them.
     pub fn temporary(&self, harness: &str) -> io::Result<NamedTempFile> {
-        let folder = self.root.join(Self::folder_name(harness));
-        make_own_folder(&folder)?;
-        interrupt::temporary(|| temporary_in(&folder))
+        let directory = self.root.join(Self::directory_name(harness));
+        make_own_directory(&directory)?;
+        interrupt::temporary(|| temporary_in(&directory))
     }
 
     /// With the lock, no temporary file is anybody's.
@@ -94,13 +94,13 @@ impl OutDir {
     }
 }
 
-/// A new temporary file in a folder, for its owner only.
-pub fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(folder)
+/// A new temporary file in a directory, for its owner only.
+pub fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(directory)
 }
 
-fn remove_temporary(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn remove_temporary(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -111,20 +111,20 @@ fn remove_temporary(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder and those above it, for their owner only. True if it was not there.
-fn make_folder(path: &Path) -> io::Result<bool> {
+/// Makes a directory and those above it, for their owner only. True if it was not there.
+fn make_directory(path: &Path) -> io::Result<bool> {
     match path.metadata() {
         Ok(found) if found.is_dir() => Ok(false),
-        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a file; tapes need a folder")),
+        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a file; tapes need a directory")),
         Err(_) => builder().recursive(true).create(path).map(|()| true),
     }
 }
 
-/// Makes a folder inside the folder of tapes. A link is not followed.
-fn make_own_folder(path: &Path) -> io::Result<()> {
+/// Makes a directory inside the directory of tapes. A link is not followed.
+fn make_own_directory(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a link or a file; tapes need a real folder")),
+        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a link or a file; tapes need a real directory")),
         Err(_) => match builder().create(path) {
             // Another thread made it.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -182,13 +182,13 @@ mod tests {
     #[test]
     fn leftovers_are_removed_and_nothing_else() {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("codex");
-        fs::create_dir(&folder).unwrap();
+        let directory = root.path().join("codex");
+        fs::create_dir(&directory).unwrap();
         for name in [".engram-abc.tmp", "codex/.engram-abc.tmp", "codex/a.tape.jsonl", "codex/notes.tmp", ".engram-others.jsonl"] {
             fs::write(root.path().join(name), "x").unwrap();
         }
         OutDir::open(root.path(), || ()).unwrap();
-        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "{left:?}");
         assert!(root.path().join(".engram-others.jsonl").exists() && !root.path().join(".engram-abc.tmp").exists());
     }
@@ -226,7 +226,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn folders_are_for_their_owner_and_links_are_not_followed() {
+    fn directories_are_for_their_owner_and_links_are_not_followed() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("deep/tapes");
