@@ -3,7 +3,6 @@
 use std::hash::Hash;
 
 use engram_core::keys::hash64;
-use engram_core::text::canonical_json;
 
 use super::json::Value;
 use super::restorable::RestorableMap;
@@ -28,8 +27,10 @@ use super::seen_set::SeenSet;
 pub struct RecordFacts {
     /// The ids that were read, and whether records without a common fact have it.
     ids: RestorableMap<bool>,
-    /// Each fact with the id of its record, and also with the time of its record.
-    facts: SeenSet,
+    /// Each fact with the id of its record, and the time of the first record that states it.
+    facts: RestorableMap<u64>,
+    /// Each fact with the id and the time of a later record.
+    later: SeenSet,
     /// Which facts of the current record earlier ones with its id have. Empty if none.
     stated: Vec<bool>,
 }
@@ -49,31 +50,37 @@ impl RecordFacts {
     /// Begins a record with an id that is not empty. `time` is that of the record, in any form; `facts` are hashes of what it states
     /// beside its id and time. A record without facts repeats any other one with its id.
     pub fn begin(&mut self, id: impl Hash, time: &str, facts: &[u64]) -> Repetition {
-        let key = hash64(id);
-        let repetition = self.compare(key, time, facts);
-        match self.ids.get(key) {
-            None => drop(self.ids.insert(key, false)),
-            Some(false) if repetition == Repetition::New => drop(self.ids.insert(key, true)),
-            Some(_) => {}
+        let (id, time) = (hash64(id), hash64(time));
+        let is_first = self.ids.insert_new(id, false);
+        let repetition = if is_first { self.none_stated() } else { self.compare(id, time, facts) };
+        if repetition == Repetition::New && !is_first && self.ids.get(id) == Some(false) {
+            self.ids.insert(id, true);
         }
         if repetition != Repetition::Whole {
-            for fact in facts {
-                self.facts.insert((key, fact));
-                self.facts.insert((key, fact, time));
-            }
+            facts.iter().for_each(|fact| self.insert(hash64((id, fact)), time));
         }
         repetition
     }
 
-    /// As [`RecordFacts::begin`], but the record does not count as read.
-    pub fn repetition(&mut self, id: impl Hash, time: &str, facts: &[u64]) -> Repetition {
-        self.compare(hash64(id), time, facts)
+    fn insert(&mut self, fact: u64, time: u64) {
+        if !self.facts.insert_new(fact, time) && self.facts.get(fact) != Some(time) {
+            self.later.insert((fact, time));
+        }
     }
 
-    fn compare(&mut self, id: u64, time: &str, facts: &[u64]) -> Repetition {
+    /// As [`RecordFacts::begin`], but the record does not count as read.
+    pub fn repetition(&mut self, id: impl Hash, time: &str, facts: &[u64]) -> Repetition {
+        self.compare(hash64(id), hash64(time), facts)
+    }
+
+    fn compare(&mut self, id: u64, time: u64, facts: &[u64]) -> Repetition {
+        let Some(is_shared) = self.ids.get(id) else { return self.none_stated() };
+        let is_known = |fact| {
+            let fact = hash64((id, fact));
+            let first = self.facts.get(fact);
+            first.is_some_and(|first| !is_shared || first == time || self.later.contains((fact, time)))
+        };
         self.stated.clear();
-        let Some(is_shared) = self.ids.get(id) else { return Repetition::New };
-        let is_known = |fact| if is_shared { self.facts.contains((id, fact, time)) } else { self.facts.contains((id, fact)) };
         self.stated.extend(facts.iter().map(is_known));
         if self.stated.iter().all(|is_stated| *is_stated) {
             return Repetition::Whole;
@@ -81,6 +88,10 @@ impl RecordFacts {
         if self.stated.contains(&true) {
             return Repetition::Partial;
         }
+        self.none_stated()
+    }
+
+    fn none_stated(&mut self) -> Repetition {
         self.stated.clear();
         Repetition::New
     }
@@ -99,43 +110,26 @@ impl RecordFacts {
     pub fn commit(&mut self) {
         self.ids.commit();
         self.facts.commit();
+        self.later.commit();
     }
 
     /// The record is malformed: its facts are forgotten.
     pub fn roll_back(&mut self) {
         self.ids.roll_back();
         self.facts.roll_back();
+        self.later.roll_back();
     }
 }
 
-/// Values that are nested deeper are copied in canonical form to be hashed, so that the stack is bounded.
-const MAX_DEPTH: usize = 32;
-
-/// What the members of an object state, without some of them, as a hash.
+/// What the members of an object state, without some of them, as a hash. White space does not count.
 pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
-    fact_of_object(object, without, MAX_DEPTH)
+    let members = object.members().filter(|(name, _)| !without.contains(name));
+    members.fold(hash64("object"), |sum, (name, value)| hash64((sum, name, fact_of(value))))
 }
 
 /// What a value states, as a hash. White space does not count.
 pub fn fact_of(value: Value<'_>) -> u64 {
-    fact_at(value, MAX_DEPTH)
-}
-
-fn fact_of_object(object: Value<'_>, without: &[&str], depth: usize) -> u64 {
-    let members = object.members().filter(|(name, _)| !without.contains(name));
-    members.fold(hash64("object"), |sum, (name, value)| hash64((sum, name, fact_at(value, depth))))
-}
-
-fn fact_at(value: Value<'_>, depth: usize) -> u64 {
-    let Some(below) = depth.checked_sub(1) else { return hash64(canonical_json(value.raw())) };
-    if value.is_object() {
-        fact_of_object(value, &[], below)
-    } else if value.is_array() {
-        value.elements().fold(hash64("array"), |sum, item| hash64((sum, fact_at(item, below))))
-    } else {
-        // Strings of a record are in canonical form.
-        hash64(value.raw())
-    }
+    hash64(value.compact())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! JSON text without a tree: a validating pass builds an index of all values.
 
+mod compact;
 mod index;
 mod kept;
 mod member_node;
