@@ -41,14 +41,16 @@ impl Stream {
 /// A response that may go on is one of the current session.
 impl Conversion for BySession<StreamState> {
     fn next(&mut self, line: Value<'_>) -> Option<Next> {
-        let open = self.current().session.usage.has_open();
-        let printed = Printed::lenient(line);
-        if !open || dispatch::is_omitted(&printed) {
+        if !self.current().session.usage.has_open() {
             return None;
         }
+        let printed = Printed::lenient(line);
         let session = text(printed.session_id()).map(|id| id.decode_lossy());
         if session.is_some_and(|session| !self.is_current(&session)) {
             return Some(Next::Unknown);
+        }
+        if dispatch::is_omitted(&printed) {
+            return None;
         }
         let state = &mut self.current().session;
         let line = dispatch::as_transcript(&printed);
