@@ -28,7 +28,7 @@ const STREAM_DIALECT: Dialect = Dialect {
     agents_share_the_file: false,
     messages_are_repeated: false,
     counts_may_be_late: true,
-    results_may_be_between: false,
+    results_may_be_between: true,
     notes_are_messages: false,
     results_may_be_bare: true,
 };

@@ -49,8 +49,9 @@ pub fn together(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// What is wrong with a response, and at which event. Results that the log has between its parts stay there; behind its last part only
-/// what the record of that part states comes before the usage, and in a document, whose items may be nested, what its calls caused.
+/// What is wrong with a response, and at which event. Results, and events of other agents, that the log has between its parts stay there;
+/// behind its last part only what the record of that part states comes before the usage, and in a document, whose items may be nested,
+/// what its calls caused.
 fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response) -> Option<(usize, &'static str)> {
     let events = &session.events;
     let (first, last) = response.span?;
@@ -65,7 +66,7 @@ fn problem(session: &ConvertedSession, key: (&str, &str), response: &Response) -
     let may_come_before = |event: &Event| {
         let is_of_last_part = is_same_record(event, &events[last]) && !is_foreign(event, key);
         let is_caused = event.line().is_none() && event.number("seq").is_some_and(|seq| caused.contains(&seq));
-        is_of_last_part || is_caused || response_of(event) == Some(key) || is_of_other_agent(event, key)
+        is_of_last_part || is_caused || response_of(event) == Some(key)
     };
     let is_direct = events[last + 1..usage].iter().all(may_come_before);
     (!is_direct).then_some((usage, "its usage does not stand directly behind it"))

@@ -74,6 +74,7 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
 pub const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
 const AGENTS: &[&str] = &["claude-code/2.0.60/c_subagent"];
+const AGENTS_IN_ONE_FILE: &[&str] = &["claude-code/1.0.0/c_subagent"];
 const PATCHES: &[&str] = &["codex/0.125.0/main"];
 
 const fn events(name: &'static str, check: &'static str, change: fn(&mut Tape)) -> Break {
@@ -268,6 +269,16 @@ pub const BREAKS: &[Break] = &[
             tape.insert(at + 1, usage);
         }
     }),
+    over(
+        AGENTS_IN_ONE_FILE,
+        events("emits the usage of a response behind what another agent does", "response.together", |tape| {
+            let is_others = |at: &usize| tape.field(*at, "agent_id") != tape.field(*at + 1, "agent_id");
+            if let Some(at) = tape.all(&["\"label\":\"usage\""]).into_iter().find(is_others) {
+                let usage = tape.remove(at);
+                tape.insert(at + 1, usage);
+            }
+        }),
+    ),
     over(
         &["claude-code/2.1.329/b_edit"],
         events("emits the usage of a response before its last call", "response.together", |tape| {

@@ -6,7 +6,7 @@ use crate::claude_code::schema::{Line, Progress};
 use crate::shared::value::Value;
 
 /// The lines that a `progress` line wraps, and where they are in it.
-pub(super) fn wrapped_lines<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Pointer<'static>, Value<'a>)> {
+pub fn wrapped_lines<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Pointer<'static>, Value<'a>)> {
     let normalized = data.normalized().into_iter().flat_map(Value::elements).enumerate();
     let earlier = normalized.map(|(index, line)| (Pointer::Item("/data/normalizedMessages", index), line));
     earlier.chain(data.message().map(|line| (Pointer::At("/data/message"), line)))
@@ -16,7 +16,7 @@ pub(super) fn wrapped_lines<'a>(data: &Progress<'a>) -> impl Iterator<Item = (Po
 ///
 /// # Errors
 /// [`Fault::Malformed`] if it is not an object, or a field has another type.
-pub(super) fn unwrapped<'a>(outer: &Line<'a>, value: Value<'a>, place: Pointer<'_>) -> Result<Line<'a>, Fault> {
+pub fn unwrapped<'a>(outer: &Line<'a>, value: Value<'a>, place: Pointer<'_>) -> Result<Line<'a>, Fault> {
     let inner = Line::strict(value, "").map_err(|fault| fault.within(place))?;
     let mut line = Line::empty_of(outer.object());
     for (number, field) in [

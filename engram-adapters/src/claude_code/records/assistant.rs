@@ -26,7 +26,7 @@ pub(super) fn assistant(state: &mut SessionState, record: &Record<'_>, out: &mut
     if *state.follows_command {
         state.follows_command.set(false);
     }
-    state.dedup.begin_message(record.message_key);
+    state.dedup.begin_message(record.message_key, *state.dialect);
     let mut emitted = false;
     let mut is_empty = true;
     for (index, value) in content.elements().enumerate() {

@@ -1,6 +1,6 @@
 //! The lines of a transcript: which handler converts each record type (`dispatch`), and the handlers.
 
-mod agent_lines;
+pub mod agent_lines;
 mod assistant;
 mod attachments;
 pub mod authors;

@@ -24,7 +24,7 @@ pub(super) fn enqueue(state: &mut SessionState, record: &Record<'_>, out: &mut E
 
 /// `queue-operation/dequeue`: a prompt is sent. Its time separates copied records from new ones.
 pub(super) fn dequeue(state: &mut SessionState, record: &Record<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    state.prompts.send();
+    state.prompts.send(record.time.as_deref());
     state.replay.set_queued_at(record.time.as_deref(), record.session_id().as_deref());
     Ok(Outcome::Bookkeeping { record: "queue-operation/dequeue", rule: rule::QUEUE_STATE })
 }

@@ -6,7 +6,6 @@ use engram_core::text::Text;
 
 use crate::claude_code::members;
 use crate::claude_code::record::{Record, line_time};
-use crate::claude_code::revisions::dialect;
 use crate::claude_code::schema::{Fact, Line};
 use crate::claude_code::state::last_stated::Changes;
 use crate::claude_code::state::session_state::SessionState;
@@ -24,6 +23,10 @@ pub(super) fn begin_record(state: &mut SessionState, record: &mut Record<'_>, ou
 
 #[inline(never)]
 fn fill_in(state: &mut SessionState, record: &mut Record<'_>) -> Result<(), Fault> {
+    let dialect = state.dialect_of(&record.line);
+    if dialect != *state.dialect {
+        state.dialect.set(dialect);
+    }
     if let Some(message) = record.line.message() {
         record.message.strict_into(message, "/message")?;
     }
@@ -33,11 +36,11 @@ fn fill_in(state: &mut SessionState, record: &mut Record<'_>) -> Result<(), Faul
     }
     record.message_key = record.message.id().or_else(|| record.line.request_id()).map(|id| hash64(id.raw()));
     if record.agent.is_none() {
-        record.agent = state.sidechains.agent(&record.line);
+        record.agent = state.sidechains.agent(&record.line, *state.dialect);
     }
     record.time = line_time(&record.line);
     record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
-    record.replay = record.is_conversation && state.replay.is_replay(record);
+    record.replay = record.is_conversation && state.replay.is_replay(record, *state.dialect);
     // It gives no event: the next line states its facts again.
     record.is_conversation &= record.kind != "system" || raw_str(record.line.subtype()) != "turn_duration";
     Ok(())
@@ -50,7 +53,7 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     let late_emitted = state.usage.flush_before(record, out)?
         | state.titles.resolve(record, out)?
         | state.rewinds.release_before(record, out)?
-        | state.prompts.release_before(record, out)?;
+        | state.prompts.release_before(record, state.has_attachments, out)?;
     if late_emitted {
         state.last_stated.forget_session();
     }
@@ -67,7 +70,7 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     }
     out.set_pointer_prefix(record.prefix);
     if changes.has(Fact::Version) {
-        change_version(state, &record.line, out)?;
+        state_version(&record.line, out)?;
     }
     if matches!(record.prefix, Pointer::Root) {
         members::check(state, record, out)?;
@@ -91,13 +94,11 @@ fn set_source(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter) 
 }
 
 #[cold]
-fn change_version(state: &mut SessionState, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    if let Some(version) = text(line.version())
-        && let Some(revision) = out.version(&version.decode_lossy())?
-    {
-        state.dialect.set(dialect(Some(revision)));
+fn state_version(line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    match text(line.version()) {
+        Some(version) => out.version(&version.decode_lossy()).map(|_| ()),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cold]

@@ -75,7 +75,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
                 return Ok(Outcome::Duplicate { record: "user", rule: rule::EARLY_RESULT });
             }
             state.commands.set_result(line);
-            state.notes.set_result(line);
+            state.notes.set_result(line, *state.dialect);
             let emitted = tool_result(state, line, &block, index, out)?;
             summary.emitted |= emitted;
             summary.repeated |= !emitted;

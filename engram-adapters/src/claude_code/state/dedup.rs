@@ -8,7 +8,9 @@ use crate::shared::seen_set::SeenSet;
 use crate::shared::value::{Value, non_empty_text};
 
 /// What has been emitted. Messages and calls go by hashes.
+#[derive(Default)]
 pub struct Dedup {
+    /// Messages of the version that wrote the current one may be appended again.
     messages_are_repeated: bool,
     /// The message whose blocks are being read.
     open_message: Restorable<Option<u64>>,
@@ -32,20 +34,6 @@ struct Results {
 }
 
 impl Dedup {
-    /// Nothing has been emitted.
-    pub fn new(dialect: Dialect) -> Self {
-        Dedup {
-            messages_are_repeated: dialect.messages_are_repeated,
-            open_message: Restorable::default(),
-            finished_messages: SeenSet::default(),
-            blocks: SeenSet::default(),
-            wrapped_lines: SeenSet::default(),
-            calls: SeenSet::default(),
-            result_blocks: SeenSet::default(),
-            results: RestorableMap::default(),
-        }
-    }
-
     /// The record is converted: its facts stay.
     pub fn commit(&mut self) {
         self.open_message.commit();
@@ -65,7 +53,8 @@ impl Dedup {
     }
 
     /// The blocks that follow belong to this message.
-    pub fn begin_message(&mut self, message: Option<u64>) {
+    pub fn begin_message(&mut self, message: Option<u64>, dialect: Dialect) {
+        self.messages_are_repeated = dialect.messages_are_repeated;
         if self.messages_are_repeated && *self.open_message != message {
             if let Some(last) = *self.open_message {
                 self.finished_messages.insert(last);
@@ -85,6 +74,12 @@ impl Dedup {
     pub fn insert_wrapped_line(&mut self, line: &Line<'_>) -> bool {
         let content = line.message().or(line.attachment()).map(Value::raw);
         non_empty_text(line.uuid()).is_none_or(|uuid| self.wrapped_lines.insert((uuid.decode_lossy(), content)))
+    }
+
+    /// True for a wrapped line that has been converted.
+    pub fn has_wrapped_line(&self, line: &Line<'_>) -> bool {
+        let content = line.message().or(line.attachment()).map(Value::raw);
+        non_empty_text(line.uuid()).is_some_and(|uuid| self.wrapped_lines.contains((uuid.decode_lossy(), content)))
     }
 
     /// True for a new call. False if the log has the same block again after its message was finished, or after the call got its result. A

@@ -3,7 +3,7 @@
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::schema::{Fact, Line};
 use crate::shared::restorable::Restorable;
-use crate::shared::value::{Field, amount, raw_str};
+use crate::shared::value::{Field, Value, amount, raw_str};
 
 /// The last stated values, as raw JSON; empty if none was stated.
 #[derive(Default)]
@@ -95,6 +95,11 @@ impl LastStated {
         let effort_changed = record.kind == "assistant" && set(&mut self.effort, record.line.effort());
         let changes = changes.with(Fact::PermissionMode, mode_changed).with(Fact::Effort, effort_changed);
         changes.with(Fact::Model, model_changed).with(Fact::Parent, is_first_of_agent)
+    }
+
+    /// True if the last line states this version.
+    pub fn is_version(&self, version: Value<'_>) -> bool {
+        self.facts[Fact::Version as usize].as_str() == version.raw()
     }
 
     /// True if the last line belongs to this sub-agent, or to none.

@@ -9,6 +9,7 @@ pub mod last_stated;
 mod line_facts;
 pub mod marked_files;
 pub mod open_calls;
+pub mod open_response;
 pub mod orphan_arguments;
 pub mod pending_output;
 pub mod pending_prompts;

@@ -7,10 +7,14 @@ use engram_core::text::Text;
 use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
+use crate::shared::value::raw_str;
 use engram_core::keys::hash64;
 
 /// The command that begins a new session.
 const CLEAR: &str = "/clear";
+
+/// The operation by which the next prompt is sent.
+const DEQUEUE: &str = "dequeue";
 
 /// Commands that the harness logs under another name.
 const ALIASES: &[(&str, &str)] = &[("/cost", "/usage"), ("/stats", "/usage")];
@@ -29,8 +33,10 @@ struct QueuedPrompt {
     by: Author,
     /// The log shows that it left the queue: it comes before the next answer.
     is_delivered: bool,
-    /// It was sent as the next prompt.
-    is_sent: bool,
+    /// When it was sent as the next prompt; empty if the log does not state it.
+    sent_at: Option<String>,
+    /// The log has lines that were written after it was sent.
+    is_passed: bool,
     prompt: DeferredText,
 }
 
@@ -46,10 +52,10 @@ impl PendingPrompts {
         }
     }
 
-    /// The next prompt was sent.
-    pub fn send(&mut self) {
-        if let Some(queued) = self.pending.iter_mut().find(|queued| !queued.is_sent) {
-            queued.is_sent = true;
+    /// The next prompt was sent at this time.
+    pub fn send(&mut self, time: Option<&str>) {
+        if let Some(queued) = self.pending.iter_mut().find(|queued| queued.sent_at.is_none()) {
+            queued.sent_at = Some(time.unwrap_or_default().to_owned());
         }
     }
 
@@ -57,7 +63,7 @@ impl PendingPrompts {
     pub fn take_alias(&mut self, logged: &str) -> Option<&'static str> {
         let (alias, _) = ALIASES.iter().find(|(_, name)| *name == logged)?;
         let key = hash64(alias);
-        let at = self.pending.iter().position(|queued| queued.key == key && queued.is_sent)?;
+        let at = self.pending.iter().position(|queued| queued.key == key && queued.sent_at.is_some())?;
         self.bytes -= self.pending.remove(at).prompt.bytes();
         Some(alias)
     }
@@ -82,19 +88,38 @@ impl PendingPrompts {
         }
     }
 
-    /// Emits the prompts that were delivered before this answer, and that no record has repeated. Returns whether there were any.
+    /// Emits the prompts that no record has repeated: those that were delivered before this answer, and those whose turn is over because the
+    /// next prompt is sent. Returns whether there were any.
     #[inline]
-    pub fn release_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if self.pending.is_empty() || record.kind != "assistant" || record.agent.is_some() {
+    pub fn release_before(&mut self, record: &Record<'_>, has_attachments: bool, out: &mut Emitter) -> Result<bool, Fault> {
+        if self.pending.is_empty() || record.agent.is_some() {
             return Ok(false);
         }
-        self.release_delivered(out)
+        match record.kind {
+            "assistant" => self.release(|queued| queued.is_delivered, out),
+            "user" => {
+                self.pass(record.time.as_deref());
+                Ok(false)
+            }
+            "queue-operation" if raw_str(record.line.operation()) == DEQUEUE => {
+                self.release(|queued| queued.is_passed && !queued.is_elsewhere(has_attachments), out)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The log has a line of this time. Lines of the turn before may come after a prompt was sent.
+    fn pass(&mut self, time: Option<&str>) {
+        let is_later = |sent: &str| !sent.is_empty() && time.is_some_and(|time| time >= sent);
+        for queued in &mut self.pending {
+            queued.is_passed |= queued.sent_at.as_deref().is_some_and(is_later);
+        }
     }
 
     #[inline(never)]
-    fn release_delivered(&mut self, out: &mut Emitter) -> Result<bool, Fault> {
+    fn release(&mut self, is_due: impl Fn(&QueuedPrompt) -> bool, out: &mut Emitter) -> Result<bool, Fault> {
         let mut is_any = false;
-        while let Some(at) = self.pending.iter().position(|queued| queued.is_delivered) {
+        while let Some(at) = self.pending.iter().position(&is_due) {
             let queued = self.pending.remove(at);
             self.bytes -= queued.prompt.bytes();
             queued.emit(out)?;
@@ -109,23 +134,26 @@ impl PendingPrompts {
         let fits = bytes <= MAX_DEFERRED_BYTES;
         if fits {
             self.bytes = bytes;
-            self.pending.push(QueuedPrompt { key: hash64(text.decode_lossy()), by, is_delivered: false, is_sent: false, prompt });
+            let key = hash64(text.decode_lossy());
+            self.pending.push(QueuedPrompt { key, by, is_delivered: false, sent_at: None, is_passed: false, prompt });
         } else {
             emit_prompt(text, by, out)?;
         }
         Ok(fits)
     }
 
-    /// Emits the prompts that never reached the conversation. Where logs have attachments (2.1.100 and later), `/clear` is a record of
-    /// the session that it begins.
+    /// Emits the prompts that never reached the conversation.
     pub(super) fn finish(&mut self, has_attachments: bool, out: &mut Emitter) -> Result<(), Fault> {
-        let clear = hash64(CLEAR);
-        let is_elsewhere = |queued: &QueuedPrompt| has_attachments && queued.key == clear;
-        self.pending.drain(..).filter(|queued| !is_elsewhere(queued)).try_for_each(|queued| queued.emit(out))
+        self.pending.drain(..).filter(|queued| !queued.is_elsewhere(has_attachments)).try_for_each(|queued| queued.emit(out))
     }
 }
 
 impl QueuedPrompt {
+    /// Where logs have attachments (2.1.100 and later), `/clear` is a record of the session that it begins.
+    fn is_elsewhere(&self, has_attachments: bool) -> bool {
+        has_attachments && self.key == hash64(CLEAR)
+    }
+
     fn emit(&self, out: &mut Emitter) -> Result<(), Fault> {
         emit_prompt(self.prompt.restore_location(out), self.by, out)?;
         out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);

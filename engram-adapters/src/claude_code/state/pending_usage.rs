@@ -8,6 +8,7 @@ use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::text::Text;
 
+use super::open_response::OpenResponse;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Usage;
@@ -17,22 +18,6 @@ use crate::shared::value::{Field, amount, count, text};
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
 
-/// The `stop_reason` of a response with calls, whose results the log may have before the next part of the response.
-const TOOL_USE: &str = "\"tool_use\"";
-
-/// Types of lines outside of the conversation that give events and that no part of a complete response follows.
-const NOTICES: &[&str] = &[
-    "mode",
-    "permission-mode",
-    "cost-state",
-    "summary",
-    "ai-title",
-    "custom-title",
-    "agent-name",
-    "pr-link",
-    "worktree-state",
-    "relocated",
-];
 /// The last line of a printed run.
 const RESULT: &str = "result";
 
@@ -61,9 +46,11 @@ struct PendingCount {
     cost_usd: Option<String>,
     tokens: Tokens,
     provisional: bool,
+    /// A line that is not converted yet has another part of the response.
+    goes_on: bool,
 }
 
-/// Counts that wait.
+/// Counts that wait. At most one is of a response about which nothing is decided: the last one.
 #[derive(Default)]
 pub struct PendingUsage {
     /// Oldest first.
@@ -72,61 +59,65 @@ pub struct PendingUsage {
     spare: Vec<PendingCount>,
     /// The messages whose counts were emitted, alone and with their requests.
     emitted: SeenSet,
-    /// The message that goes on after the lines that are converted now.
-    going_on: Option<u64>,
 }
 
 impl PendingUsage {
     /// Emits the counts of the record's agent that the record shows to be complete. Returns whether it emitted any.
     #[inline]
     pub fn flush_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        // `turn_duration` gives no event, and ends a turn all the same.
-        let may_end = record.is_conversation || matches!(record.kind, "system" | RESULT) || NOTICES.contains(&record.kind);
+        let may_end = matches!(record.kind, "assistant" | "user" | RESULT);
         if self.pending.is_empty() || !may_end { Ok(false) } else { self.flush_finished(record, out) }
     }
 
     #[inline(never)]
     fn flush_finished(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let going_on = self.going_on;
         let is_finished = |count: &PendingCount| {
-            count.agent.as_deref() == record.agent.as_deref()
-                && going_on != Some(count.message)
-                && match record.kind {
-                    "assistant" => !count.is_of(record),
-                    // A hook runs before or after a call, or at the end of a turn.
-                    "user" | "system" | "progress" | RESULT => true,
-                    _ => count.stop_reason.is_some(),
-                }
+            count.agent.as_deref() == record.agent.as_deref() && !count.goes_on && (record.kind != "assistant" || !count.is_of(record))
         };
         let before = self.pending.len();
         while let Some(at) = self.pending.iter().position(is_finished) {
-            self.pending[at].emit(&mut self.emitted, out)?;
-            self.release(at);
+            self.emit_at(at, out)?;
         }
-        // These events are attributed to earlier lines, and stay even if the record is malformed.
-        self.emitted.commit();
+        if record.kind == "assistant"
+            && let Some(at) = self.pending.iter().position(|count| count.is_of(record))
+        {
+            // Here is the part that was announced: the response may go on once more.
+            let count = self.pending.remove(at);
+            self.pending.push(PendingCount { goes_on: false, ..count });
+        }
         Ok(self.pending.len() < before)
     }
 
-    /// The message that may go on after results of its calls.
+    /// True if there is a response that may go on.
     #[inline]
-    pub fn open_message(&self) -> Option<u64> {
-        let last = self.pending.last()?;
-        (last.stop_reason.as_deref() == Some(TOOL_USE)).then_some(last.message)
+    pub fn has_open(&self) -> bool {
+        self.pending.last().is_some_and(|count| !count.goes_on)
     }
 
-    /// The message goes on after the lines that follow, or no message does.
-    pub fn set_going_on(&mut self, message: Option<u64>) {
-        self.going_on = message;
+    /// The response that may go on.
+    pub fn open(&self, results_may_be_between: bool) -> Option<OpenResponse<'_>> {
+        let count = self.pending.last().filter(|count| !count.goes_on)?;
+        let (request, agent) = (count.request_id.as_deref(), count.agent.as_deref());
+        Some(OpenResponse { message: count.message, request, agent, results_may_be_between })
     }
 
-    /// Emits the count of a complete message.
-    pub fn complete(&mut self, message: u64, out: &mut Emitter) -> Result<(), Fault> {
-        if let Some(at) = self.pending.iter().position(|count| count.message == message) {
-            self.pending[at].emit(&mut self.emitted, out)?;
-            self.release(at);
-            self.emitted.commit();
+    /// The open response goes on, or is complete: then its count is emitted. Returns false if no response is open.
+    pub fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault> {
+        if !self.has_open() {
+            return Ok(false);
         }
+        match self.pending.last_mut() {
+            Some(open) if goes_on => open.goes_on = true,
+            _ => self.emit_at(self.pending.len() - 1, out)?,
+        }
+        Ok(true)
+    }
+
+    /// Emits a count. It is attributed to an earlier line, and stays even if the record is malformed.
+    fn emit_at(&mut self, at: usize, out: &mut Emitter) -> Result<(), Fault> {
+        self.pending[at].emit(&mut self.emitted, out)?;
+        self.spare.push(self.pending.remove(at));
+        self.emitted.commit();
         Ok(())
     }
 
@@ -176,10 +167,6 @@ impl PendingUsage {
         let has = |request: Option<&str>| self.emitted.contains((REQUEST, message, request));
         self.emitted.contains(message) && (request.is_none() || has(request) || has(None))
     }
-
-    fn release(&mut self, at: usize) {
-        self.spare.push(self.pending.remove(at));
-    }
 }
 
 /// The counts of a response. Input does not include what came from the cache or went to it.
@@ -210,6 +197,7 @@ impl PendingCount {
         set(&mut self.stop_reason, raw(record.message.stop_reason()));
         set(&mut self.cost_usd, amount(record.line.cost_usd()).map(Number::as_str));
         self.provisional = self.stop_reason.is_none() && self.cost_usd.is_none();
+        self.goes_on = false;
     }
 
     fn emit(&self, emitted: &mut SeenSet, out: &mut Emitter) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use crate::claude_code::schema::Line;
 use crate::shared::record_facts::{RecordFacts, Repetition};
 use crate::shared::restorable::RestorableMap;
 use crate::shared::seen_set::SeenSet;
-use crate::shared::value::{Value, non_empty_text, raw_str};
+use crate::shared::value::{non_empty_text, raw_str};
 use engram_core::keys::hash64;
 
 /// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
@@ -66,10 +66,9 @@ impl ReadLines {
     }
 
     /// True if lines with the `uuid` of this one have stated all that it states.
-    pub fn is_repeat(&mut self, line: Value<'_>) -> bool {
-        let line = Line::lenient(line);
+    pub fn is_repeat(&mut self, line: &Line<'_>) -> bool {
         let Some(uuid) = non_empty_text(line.uuid()).filter(|uuid| self.has(*uuid)) else { return false };
-        set_facts(&mut self.facts, &line);
+        set_facts(&mut self.facts, line);
         self.records.repetition(uuid.raw(), raw_str(line.timestamp()), &self.facts) == Repetition::Whole
     }
 

@@ -105,12 +105,12 @@ impl ReplayDetector {
     }
 
     /// True if the log shows that the record is a copy of another session's history.
-    pub fn is_replay(&mut self, record: &Record<'_>) -> bool {
+    pub fn is_replay(&mut self, record: &Record<'_>, dialect: Dialect) -> bool {
         if record.agent.as_deref().is_some_and(|agent| agent.starts_with(COMPACTING_AGENT)) {
             return self.is_before_summary(record);
         }
         let may_be_foreign = record.line.request_session_id().is_some() || self.copied_until.is_some();
-        let replay = (self.restamped.is_some() && self.is_restamped(record))
+        let replay = (self.restamped.is_some() && self.is_restamped(record, dialect))
             || (may_be_foreign && self.is_foreign(record))
             || (self.queued_at.is_some() && self.is_older(record));
         self.only_copies &= replay;
@@ -128,7 +128,11 @@ impl ReplayDetector {
     /// Up to 2.0.29: the file begins with records that all have the time of copying. If copied prompts are lists of blocks
     /// (1.0.45 and later), the first prompt that is a string is new.
     #[inline(never)]
-    fn is_restamped(&mut self, record: &Record<'_>) -> bool {
+    fn is_restamped(&mut self, record: &Record<'_>, dialect: Dialect) -> bool {
+        if !dialect.copies_are_restamped {
+            // A newer version has resumed the session.
+            self.restamped = None;
+        }
         let Some(copies) = &mut self.restamped else { return false };
         // Warm-up lines of sub-agents may come before the copies (2.0.20).
         if copies.last.is_none() && is_true(record.line.is_sidechain()) {

@@ -14,21 +14,15 @@ const FIRST: &str = "⎿  ";
 /// The last result, and the messages that follow it. The model answers a result at once, so that a person can write nothing in between.
 #[derive(Default)]
 pub struct ResultNotes {
-    are_messages: bool,
     /// Hash of the `uuid` of the last result or note.
     last: Restorable<Option<u64>>,
     last_is_note: Restorable<bool>,
 }
 
 impl ResultNotes {
-    /// No result was read.
-    pub fn new(dialect: Dialect) -> Self {
-        ResultNotes { are_messages: dialect.notes_are_messages, ..ResultNotes::default() }
-    }
-
     /// The line has a result.
-    pub fn set_result(&mut self, line: &Line<'_>) {
-        if self.are_messages {
+    pub fn set_result(&mut self, line: &Line<'_>, dialect: Dialect) {
+        if dialect.notes_are_messages {
             self.last.set(key(line.uuid()));
             self.last_is_note.set(false);
         }

@@ -23,9 +23,10 @@ use super::rewinds::Rewinds;
 use super::sidechains::Sidechains;
 use super::titles::PendingTitles;
 use super::typed_commands::TypedCommands;
-use crate::claude_code::revisions::{Dialect, dialect};
+use crate::claude_code::revisions::{Dialect, MATRIX, dialect};
+use crate::claude_code::schema::Line;
 use crate::shared::restorable::Restorable;
-use crate::shared::value::StructuralIndex;
+use crate::shared::value::{StructuralIndex, Value};
 
 /// Per-session conversion state.
 pub struct SessionState {
@@ -84,16 +85,16 @@ impl SessionState {
             side_info,
             last_stated: LastStated::default(),
             calls: OpenCalls::default(),
-            dedup: Dedup::new(dialect),
+            dedup: Dedup::default(),
             lines: ReadLines::default(),
             copies: HistoryCopies::default(),
             replay: ReplayDetector::new(head, dialect),
-            sidechains: Sidechains::new(dialect),
+            sidechains: Sidechains::default(),
             usage: PendingUsage::default(),
             prompts: PendingPrompts::default(),
             titles: PendingTitles::default(),
             commands: TypedCommands::default(),
-            notes: ResultNotes::new(dialect),
+            notes: ResultNotes::default(),
             early_results: EarlyResults::default(),
             rewinds: Rewinds::default(),
             output: PendingOutput::default(),
@@ -105,6 +106,15 @@ impl SessionState {
             has_attachments: false,
             follows_command: Restorable::default(),
             scratch: Scratch::default(),
+        }
+    }
+
+    /// The dialect of the version that wrote a line.
+    #[inline]
+    pub fn dialect_of(&self, line: &Line<'_>) -> Dialect {
+        match line.version() {
+            Some(version) if !self.last_stated.is_version(version) => dialect_of_version(version, *self.dialect),
+            _ => *self.dialect,
         }
     }
 
@@ -150,4 +160,11 @@ impl SessionState {
         self.orphans.finish(out)?;
         self.prompts.finish(self.has_attachments, out)
     }
+}
+
+/// The dialect of a version. A version that is known to no revision changes nothing.
+#[cold]
+fn dialect_of_version(version: Value<'_>, current: Dialect) -> Dialect {
+    let version = version.text().map(|version| version.decode_lossy());
+    version.and_then(|version| MATRIX.resolve(Some(&version)).0).map_or(current, |revision| dialect(Some(revision)))
 }

@@ -8,8 +8,8 @@ use crate::shared::value::{is_true, text};
 use engram_core::keys::{KeyMap, hash64};
 
 /// Chains of sidechain lines. A chain without an agent id is named after the `uuid` of its first line.
+#[derive(Default)]
 pub struct Sidechains {
-    agents_share_the_file: bool,
     /// The chain of every sidechain line, by the hash of its `uuid`.
     chains: KeyMap<usize>,
     /// The `uuid` of the first line of every chain.
@@ -17,16 +17,11 @@ pub struct Sidechains {
 }
 
 impl Sidechains {
-    /// No chain.
-    pub fn new(dialect: Dialect) -> Self {
-        Sidechains { agents_share_the_file: dialect.agents_share_the_file, chains: KeyMap::default(), roots: Vec::new() }
-    }
-
-    /// The sub-agent that wrote this line.
-    pub fn agent<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
+    /// The sub-agent that wrote this line. It may be asked for more than once.
+    pub fn agent<'a>(&mut self, line: &Line<'a>, dialect: Dialect) -> Option<Cow<'a, str>> {
         match text(line.agent_id()) {
             Some(agent) => Some(agent.decode_lossy()),
-            None if self.agents_share_the_file && is_true(line.is_sidechain()) => self.root(line),
+            None if dialect.agents_share_the_file && is_true(line.is_sidechain()) => self.root(line),
             None => None,
         }
     }
@@ -35,7 +30,8 @@ impl Sidechains {
     fn root<'a>(&mut self, line: &Line<'a>) -> Option<Cow<'a, str>> {
         let uuid = text(line.uuid())?.decode_lossy();
         let known = text(line.parent_uuid()).and_then(|parent| self.chains.get(&hash64(parent.decode_lossy())).copied());
-        let chain = known.unwrap_or_else(|| {
+        let own = || self.chains.get(&hash64(&uuid)).copied().filter(|chain| self.roots.get(*chain).is_some_and(|root| *root == uuid));
+        let chain = known.or_else(own).unwrap_or_else(|| {
             self.roots.push(uuid.clone().into_owned());
             self.roots.len() - 1
         });

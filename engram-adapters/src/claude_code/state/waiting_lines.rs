@@ -1,20 +1,21 @@
-//! Lines that wait until a later one shows how to convert them.
+//! Lines that wait until a later one shows whether a response goes on.
 //!
-//! After a part of a response that may not be its last one, the log may have results (2.1.250 and later), and the usage of a response
-//! follows its last part: so these lines wait until the next message shows whether the response goes on. Lines that may begin a copy of
-//! the history wait until a line proves it.
+//! The usage of a response follows its last part. After a part that may not be the last one, a log may have lines of other agents, notices,
+//! and results. These lines wait until a line shows whether the response goes on. Then they are converted in their order, and each of them
+//! may be a part of a response for which the others wait again.
 
-use engram_core::emit::RecordLocation;
-use engram_core::keys::hash64;
+use std::collections::VecDeque;
 
-use crate::claude_code::schema::Block;
-use crate::shared::value::{KeptRecord, Value, raw_str};
+use engram_core::emit::{Emitter, Fault, RecordLocation};
+use engram_core::ledger::Outcome;
+
+use crate::shared::value::{KeptRecord, Value};
 
 /// The limit of waiting lines, and of their bytes. At the limit the response counts as complete.
 const MAX_LINES: usize = 64;
 const MAX_BYTES: usize = 8 << 20;
 
-/// What a line shows about the open response.
+/// What a line shows about the response that may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Nothing: the line has to wait.
@@ -25,10 +26,28 @@ pub enum Next {
     Complete,
 }
 
+/// The conversion that the lines wait for.
+pub trait Conversion {
+    /// What a line shows about the response that may go on. `None` if there is no such response, or if the line gives no event.
+    fn next(&mut self, line: Value<'_>) -> Option<Next>;
+
+    /// Decides whether the response goes on. Returns false if there is none that may.
+    ///
+    /// # Errors
+    /// Those of the events of a complete response.
+    fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault>;
+
+    /// Converts a line.
+    ///
+    /// # Errors
+    /// Those of the line.
+    fn convert(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault>;
+}
+
 /// Lines that wait, oldest first.
 #[derive(Default)]
 pub struct WaitingLines {
-    lines: Vec<WaitingLine>,
+    lines: VecDeque<WaitingLine>,
     bytes: usize,
 }
 
@@ -45,20 +64,6 @@ impl WaitingLines {
         self.lines.is_empty()
     }
 
-    /// What a line shows about the open response, which is the message with this key.
-    pub fn next(&self, line: Value<'_>, message: u64) -> Next {
-        match raw_str(line.member("type")) {
-            "assistant" => {
-                let id = line.member("message").and_then(|message| message.member("id"));
-                if id.is_some_and(|id| hash64(id.raw()) == message) { Next::GoesOn } else { Next::Complete }
-            }
-            "user" if !has_result(line) => Next::Complete,
-            "system" | "progress" => Next::Complete,
-            _ if self.is_full(line) => Next::Complete,
-            _ => Next::Unknown,
-        }
-    }
-
     /// True if there is no room for the line.
     pub fn is_full(&self, line: Value<'_>) -> bool {
         self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES
@@ -68,18 +73,72 @@ impl WaitingLines {
     pub fn push(&mut self, line: Value<'_>, location: RecordLocation) {
         let record = KeptRecord::of(line);
         self.bytes += record.bytes();
-        self.lines.push(WaitingLine { record, location });
+        self.lines.push_back(WaitingLine { record, location });
     }
 
     /// Takes all lines.
-    pub fn take(&mut self) -> Vec<WaitingLine> {
+    pub fn take(&mut self) -> VecDeque<WaitingLine> {
         self.bytes = 0;
         std::mem::take(&mut self.lines)
     }
-}
 
-/// True for a line with the result of a call.
-fn has_result(line: Value<'_>) -> bool {
-    let content = line.member("message").and_then(|message| message.member("content"));
-    content.into_iter().flat_map(Value::elements).map(Block::lenient).any(|block| raw_str(block.kind()) == "tool_result")
+    /// Converts a line, or lets it wait. Lines that need not wait any more are converted before it.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    #[inline]
+    pub fn step(&mut self, line: Value<'_>, to: &mut impl Conversion, out: &mut Emitter) -> Result<Outcome, Fault> {
+        while let Some(next) = to.next(line) {
+            if next == Next::Unknown && !self.is_full(line) {
+                self.push(line, out.location());
+                return Ok(Outcome::Pending);
+            }
+            self.decide(next == Next::GoesOn, to, out)?;
+        }
+        to.convert(line, out)
+    }
+
+    /// Converts all lines. The responses for which they wait count as complete.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    pub fn settle(&mut self, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        while !self.is_empty() {
+            self.decide(false, to, out)?;
+        }
+        Ok(())
+    }
+
+    /// Decides about a response, and converts the lines that waited for it.
+    #[inline(never)]
+    fn decide(&mut self, goes_on: bool, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        let here = out.location();
+        to.decide(goes_on, out)?;
+        let mut lines = std::mem::take(&mut self.lines);
+        while let Some(line) = lines.pop_front() {
+            match to.next(line.record.value()) {
+                None => self.convert(&line, to, out)?,
+                Some(Next::Unknown) => self.lines.push_back(line),
+                Some(next) => {
+                    to.decide(next == Next::GoesOn, out)?;
+                    lines.push_front(line);
+                    self.lines.drain(..).rev().for_each(|line| lines.push_front(line));
+                }
+            }
+        }
+        out.resume(here);
+        Ok(())
+    }
+
+    fn convert(&mut self, line: &WaitingLine, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        self.bytes -= line.record.bytes();
+        out.resume(line.location);
+        match to.convert(line.record.value(), out) {
+            Ok(outcome) => {
+                out.settle(outcome);
+                Ok(())
+            }
+            Err(fault) => out.settle_fault(fault, line.record.value().raw()),
+        }
+    }
 }

@@ -164,6 +164,27 @@ fn queued_prompt_is_emitted_where_it_was_delivered() {
     assert_eq!(authors(&[queue("enqueue", 2, Some(notice)), prompt("2.1.45", 3, "go", json!({}))])[1].0, "harness");
 }
 
+#[test]
+fn queued_command_that_no_line_repeats_comes_before_the_next_prompt() {
+    let tags = "<command-name>/context</command-name>\n<command-message>context</command-message>\n<command-args></command-args>";
+    let answer = |number, id| assistant_line("2.1.90", number, id, json!([{"type": "text", "text": id}]));
+    let sent = |second, text| [queue("enqueue", second, Some(text)), queue("dequeue", second, None)];
+    let mut lines = vec![prompt("2.1.90", 1, "first", json!({}))];
+    lines.extend(sent(4, "/unknown"));
+    // A line of the turn before.
+    lines.push(answer(3, "m1"));
+    lines.push(prompt("2.1.90", 5, "Unknown skill: unknown", json!({"isMeta": true})));
+    lines.extend(sent(7, "/context"));
+    lines.push(prompt("2.1.90", 6, "late", json!({})));
+    lines.push(prompt("2.1.90", 8, tags, json!({})));
+    lines.extend(sent(9, "second"));
+    lines.push(answer(8, "m2"));
+    lines.extend([prompt("2.1.90", 10, "second", json!({})), answer(11, "m3")]);
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] != "meta").map(|event| event["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["first", "m1", "Unknown skill: unknown", "/unknown", "late", "/context", "m2", "second", "m3"]);
+}
+
 fn rewound(last: Value) -> Vec<Value> {
     let typed = json!({"promptSource": "typed", "origin": {"kind": "human"}});
     let chained = |mut line: Value, parent: Value| {

@@ -85,6 +85,73 @@ fn waiting_lines_are_bounded() {
     assert_eq!(tape.last().unwrap()["ledger"]["records"], 72);
 }
 
+/// A line of a sub-agent that writes into the file of its session.
+fn of_agent(mut line: Value, parent: Option<&str>) -> Value {
+    line["isSidechain"] = json!(true);
+    line["parentUuid"] = json!(parent);
+    line
+}
+
+#[test]
+fn usage_follows_its_response_where_agents_write_into_one_file() {
+    const VERSION: &str = "1.0.80";
+    let call = |number, id: &str, call: &str| {
+        assistant_line(VERSION, number, id, json!([{"type": "tool_use", "id": call, "name": "Task", "input": {}}]))
+    };
+    let text = |number, id: &str| assistant_line(VERSION, number, id, json!([{"type": "text", "text": id}]));
+    let prompt = |number, text: &str| line(VERSION, number, "user", json!({"message": {"role": "user", "content": text}}));
+    let lines = [
+        call(1, "m1", "t1"),
+        of_agent(prompt(2, "a"), None),
+        of_agent(call(3, "m2", "t2"), Some("u2")),
+        of_agent(prompt(4, "b"), None),
+        of_agent(text(5, "m3"), Some("u4")),
+        of_agent(result_line(VERSION, 6, "t2", "done", None), Some("u3")),
+        of_agent(text(7, "m4"), Some("u6")),
+        result_line(VERSION, 8, "t1", "done", None),
+    ];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let expected = [
+        "tool.call",
+        "usage",
+        "msg.in",
+        "tool.call",
+        "usage",
+        "msg.in",
+        "msg.out",
+        "usage",
+        "tool.result",
+        "msg.out",
+        "usage",
+        "tool.result",
+    ];
+    assert_eq!(kinds(&tape), expected);
+    for (at, event) in tape.iter().enumerate().filter(|(_, event)| event["label"] == "usage") {
+        assert_eq!((&event["message_id"], &event["source"]), (&tape[at - 1]["message_id"], &tape[at - 1]["source"]));
+    }
+    assert_eq!(tape.last().unwrap()["ledger"]["records"], 8);
+}
+
+/// Synthetic input: a fixture, and lines that a newer version could have added.
+#[test]
+fn lines_of_several_versions_in_one_file_have_their_own_dialects() {
+    let fixture = "../fixtures/claude-code/2.0.10/b_edit/session/.claude/projects/-home-dev-proj";
+    let directory = std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
+    let log = std::fs::read_to_string(directory.map(|file| file.unwrap().path()).next().unwrap()).unwrap();
+    let original: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers_after = |version: &str| {
+        let text = |number, id: &str| assistant_line(version, number, id, json!([{"type": "text", "text": id}]));
+        let prompt = line(version, 1, "user", json!({"message": {"role": "user", "content": "go on"}, "parentUuid": "before"}));
+        let mut lines = original.clone();
+        lines.extend([prompt, text(2, "m1"), text(3, "m2"), text(4, "m1")]);
+        let answers = events(&lines, "msg.out");
+        (answers.len(), answers.iter().filter(|event| event["text"] == "m1").count())
+    };
+    let (before, once) = answers_after("2.0.10");
+    assert_eq!(once, 1, "this version may append a message again");
+    assert_eq!(answers_after("2.1.329"), (before + 1, 2), "this one does not");
+}
+
 /// Each prompt takes more than half of the memory for waiting prompts. So none waits, unless the one before has freed its memory.
 #[test]
 fn queued_prompt_frees_its_memory_when_it_arrives() {

@@ -54,6 +54,30 @@ fn stream_names_its_version_and_its_own_schema() {
 }
 
 #[test]
+fn usage_follows_the_last_part_of_a_response_that_goes_on_after_results_and_other_agents() {
+    let part = |uuid: &str, call: &str| {
+        let mut line = assistant(uuid, &json!({"type": "tool_use", "id": call, "name": "Agent", "input": {}}), None);
+        line["message"]["id"] = json!("m1");
+        line
+    };
+    let of_agent = assistant("b1", &json!({"type": "text", "text": "agent"}), Some("t1"));
+    let done = user("r1", &json!([{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]), &json!({}));
+    let omitted = json!({"type": "system", "subtype": "status", "session_id": "s", "uuid": "n1", "status": null});
+    let lines = [init(), part("a1", "t1"), omitted, of_agent, done, part("a2", "t2"), result("end")];
+    let tape = convert(&lines);
+    let told = |event: &&Value| event["k"] != "meta" || event["label"] == "usage";
+    let told: Vec<(&str, &str)> = tape
+        .iter()
+        .filter(told)
+        .map(|event| (event["label"].as_str().or(event["k"].as_str()).unwrap(), event["message_id"].as_str().unwrap_or_default()))
+        .collect();
+    let agent = [("msg.out", "mb1"), ("usage", "mb1")];
+    assert_eq!(told[..3], [("tool.call", "m1"), agent[0], agent[1]]);
+    assert_eq!(told[3..], [("tool.result", ""), ("tool.call", "m1"), ("usage", "m1")]);
+    assert_eq!(tape.last().unwrap()["ledger"]["records"], 7);
+}
+
+#[test]
 fn results_have_pointers_of_the_stream() {
     let call =
         json!({"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}});

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
+use engram_core::text::Text;
 
 use super::conversation::{assistant, user};
 use super::line::{Printed, StreamRecord, StreamState};
@@ -67,7 +68,7 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, out: &mut Emit
         check_repeated(&mut state.session, record, out)?;
         return Ok(Outcome::Duplicate { record: named, rule: rule::REPEATED });
     }
-    let agent = text(stream.printed.agent_id().or(stream.printed.parent_call()));
+    let agent = agent_of(&stream.printed);
     record.agent = agent.map(|agent| agent.decode_lossy());
     let facts_changed = begin_record(&mut state.session, record, out)?;
     let is_first = agent.is_some_and(|agent| state.agents.insert(agent.raw())) && emit_agent(&stream, out)?;
@@ -76,9 +77,7 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, out: &mut Emit
 }
 
 fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let kind = record_type(&stream.printed);
-    let covers = |row: &&Route<Handler>| row.record.strip_suffix('*').map_or(row.record == kind, |beginning| kind.starts_with(beginning));
-    let row = RECORDS.iter().find(covers).ok_or_else(|| Fault::unrecognized(&kind))?;
+    let row = row_of(&stream.printed).ok_or_else(|| Fault::unrecognized(&record_type(&stream.printed)))?;
     match row.action {
         Action::Convert(handler) => handler(state, stream, out),
         Action::Omit => DESCRIPTOR.ignored_record(row.record).ok_or_else(|| Fault::unrecognized(row.record)),
@@ -92,8 +91,24 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
     }
 }
 
+/// The sub-agent that a line names.
+pub(super) fn agent_of<'a>(printed: &Printed<'a>) -> Option<Text<'a>> {
+    text(printed.agent_id().or(printed.parent_call()))
+}
+
+/// True for a line that gives no event.
+pub(super) fn is_omitted(printed: &Printed<'_>) -> bool {
+    row_of(printed).is_some_and(|row| matches!(row.action, Action::Omit))
+}
+
+fn row_of(printed: &Printed<'_>) -> Option<&'static Route<Handler>> {
+    let kind = record_type(printed);
+    let covers = |row: &&Route<Handler>| row.record.strip_suffix('*').map_or(row.record == kind, |beginning| kind.starts_with(beginning));
+    RECORDS.iter().find(covers)
+}
+
 /// The line in the form that a transcript has.
-fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
+pub(super) fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
     let mut line = Line::empty_of(printed.object());
     for (number, field) in [
         (const { Line::number("type") }, printed.kind()),

@@ -14,6 +14,7 @@ use engram_core::ledger::Outcome;
 pub(super) use dispatch::rows;
 
 use crate::claude_code::revisions::dialect;
+use crate::claude_code::state::waiting_lines::{Conversion, Next, WaitingLines};
 use crate::shared::by_session::{BySession, Ended};
 use crate::shared::value::{StructuralIndex, Value, parse, text};
 use line::{Printed, StreamState};
@@ -21,6 +22,8 @@ use line::{Printed, StreamState};
 /// The conversion of one capture. Several processes may have written to it.
 pub struct Stream {
     sessions: BySession<StreamState>,
+    /// Lines that wait for the end of a response.
+    waiting: WaitingLines,
     /// The structure of the current line. Reused from line to line.
     index: StructuralIndex,
 }
@@ -30,44 +33,76 @@ impl Stream {
     pub fn new(init: &SessionInit<'_>) -> Self {
         let dialect = dialect(init.revision);
         let begin = move || StreamState::new(dialect, SideInfo::default());
-        Stream { sessions: BySession::new(StreamState::new(dialect, init.context.clone()), begin), index: StructuralIndex::default() }
+        let sessions = BySession::new(StreamState::new(dialect, init.context.clone()), begin);
+        Stream { sessions, waiting: WaitingLines::default(), index: StructuralIndex::default() }
+    }
+}
+
+/// A response that may go on is one of the current session.
+impl Conversion for BySession<StreamState> {
+    fn next(&mut self, line: Value<'_>) -> Option<Next> {
+        if !self.current().session.usage.has_open() {
+            return None;
+        }
+        let printed = Printed::lenient(line);
+        let session = text(printed.session_id()).map(|id| id.decode_lossy());
+        if session.is_some_and(|session| !self.is_current(&session)) {
+            return Some(Next::Unknown);
+        }
+        if dispatch::is_omitted(&printed) {
+            return None;
+        }
+        let state = &mut self.current().session;
+        let line = dispatch::as_transcript(&printed);
+        if state.lines.is_repeat(&line) {
+            return None;
+        }
+        let agent = dispatch::agent_of(&printed).map(|agent| agent.decode_lossy());
+        Some(state.usage.open(state.dialect.results_may_be_between)?.next(&line, agent.as_deref()))
     }
 
-    fn line(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+    fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault> {
+        self.current().session.decide(goes_on, out)
+    }
+
+    fn convert(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
         let mut printed = Printed::default();
-        printed.strict_into(value, "")?;
-        let state = self.state_of(&printed, out)?;
+        printed.strict_into(line, "")?;
+        let state = state_of(self, &printed, out)?;
         let outcome = dispatch::line(state, printed, out);
         state.end_record(outcome.is_ok(), out);
         outcome
     }
+}
 
-    /// The state of the session of a line.
-    fn state_of(&mut self, printed: &Printed<'_>, out: &mut Emitter) -> Result<&mut StreamState, Fault> {
-        if let Some(session) = text(printed.session_id()).map(|id| id.decode_lossy())
-            && let Some(ended) = self.sessions.switch_to(&session)
-        {
-            let location = out.location();
-            finish(ended, out)?;
-            out.attribute_to(location, RecordHeader::default());
-        }
-        let has_several = self.sessions.has_several();
-        let state = self.sessions.current();
-        if has_several {
-            // The line before was perhaps another session's.
-            state.session.last_stated.forget_session();
-        }
-        Ok(state)
+/// The state of the session of a line.
+fn state_of<'s>(sessions: &'s mut BySession<StreamState>, printed: &Printed<'_>, out: &mut Emitter) -> Result<&'s mut StreamState, Fault> {
+    if let Some(session) = text(printed.session_id()).map(|id| id.decode_lossy())
+        && let Some(ended) = sessions.switch_to(&session)
+    {
+        let location = out.location();
+        finish(ended, out)?;
+        out.attribute_to(location, RecordHeader::default());
     }
+    let has_several = sessions.has_several();
+    let state = sessions.current();
+    if has_several {
+        // The line before was perhaps another session's.
+        state.session.last_stated.forget_session();
+    }
+    Ok(state)
 }
 
 impl Session for Stream {
     fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         out.set_pointer_alias("/toolUseResult", "/tool_use_result");
-        let mut index = std::mem::take(&mut self.index);
-        let outcome = self.line(parse(source, &mut index)?, out);
-        self.index = index;
-        outcome
+        match parse(source, &mut self.index) {
+            Ok(line) => self.waiting.step(line, &mut self.sessions, out),
+            Err(fault) => {
+                self.waiting.settle(&mut self.sessions, out)?;
+                Err(fault)
+            }
+        }
     }
 
     fn sessions_are_apart(&self) -> bool {
@@ -75,6 +110,7 @@ impl Session for Stream {
     }
 
     fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.waiting.settle(&mut self.sessions, out)?;
         self.sessions.end_all().into_iter().try_for_each(|ended| finish(ended, out))
     }
 }

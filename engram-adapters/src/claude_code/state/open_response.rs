@@ -1,0 +1,56 @@
+//! The response that may go on, and what a line shows about it.
+
+use engram_core::keys::hash64;
+
+use super::waiting_lines::Next;
+use crate::claude_code::schema::{Block, Line, Message};
+use crate::shared::value::{Value, is_true, raw_str, text};
+
+/// Types and subtypes of lines that no part of a response follows.
+const ENDS: &[(&str, &str)] =
+    &[("system", "turn_duration"), ("system", "stop_hook_summary"), ("system", "compact_boundary"), ("system", "init")];
+
+/// The last line of a printed run.
+const RESULT: &str = "result";
+
+/// The response whose part came last.
+pub struct OpenResponse<'a> {
+    /// Hash of the message's id.
+    pub message: u64,
+    /// The id of the request, as raw JSON.
+    pub request: Option<&'a str>,
+    pub agent: Option<&'a str>,
+    /// Results may be between its parts.
+    pub results_may_be_between: bool,
+}
+
+impl OpenResponse<'_> {
+    /// What a line of this agent shows.
+    pub fn next(&self, line: &Line<'_>, agent: Option<&str>) -> Next {
+        if agent != self.agent {
+            return Next::Unknown;
+        }
+        match raw_str(line.kind()) {
+            "assistant" if self.has_part(line) => Next::GoesOn,
+            // What the harness adds to a result is as its result.
+            "user" if self.results_may_be_between && (has_result(line) || is_true(line.is_meta())) => Next::Unknown,
+            "assistant" | "user" | RESULT => Next::Complete,
+            kind if ENDS.contains(&(kind, raw_str(line.subtype()))) => Next::Complete,
+            _ => Next::Unknown,
+        }
+    }
+
+    /// True if the line has a part of the response. Several responses may have the message id, if the log has their request ids.
+    fn has_part(&self, line: &Line<'_>) -> bool {
+        let request = text(line.request_id()).map(|id| id.raw());
+        let id = line.message().and_then(|message| Message::lenient(message).id()).or_else(|| line.request_id());
+        let is_other = self.request.is_some() && request.is_some() && self.request != request;
+        id.is_some_and(|id| hash64(id.raw()) == self.message) && !is_other
+    }
+}
+
+/// True for a line with the result of a call.
+fn has_result(line: &Line<'_>) -> bool {
+    let content = line.message().and_then(|message| Message::lenient(message).content());
+    content.into_iter().flat_map(Value::elements).map(Block::lenient).any(|block| raw_str(block.kind()) == "tool_result")
+}
