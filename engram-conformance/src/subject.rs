@@ -61,11 +61,6 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// True if the descriptor declares the gap.
-    pub fn declares(&self, code: &str) -> bool {
-        self.descriptor.gaps.iter().any(|gap| gap.code == code)
-    }
-
     /// True if the revision with this schema declares the gap for a kind of event.
     pub(crate) fn declares_for(&self, schema: Option<&str>, kind: Kind, code: &str) -> bool {
         let revision = schema.and_then(|schema| self.descriptor.matrix.schema(schema));
