@@ -92,6 +92,11 @@ impl<'s> Subject<'s> {
         self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(message))
     }
 
+    /// The declared gap that explains why a message is not by a person although a person sent it, if there is one.
+    pub(crate) fn unproven_prompt_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_unproven_prompt(session, message))
+    }
+
     /// The declared gap that explains why the old text of an edit only resembles that of the file, if there is one.
     pub(crate) fn loose_text_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
         self.explaining_gap(session, Kind::CodeEdit, |row| row.code == LOOSE_TEXT && row.explains_missing_lines(edit))
