@@ -346,6 +346,33 @@ fn a_refused_event_has_one_pointer_from_the_root() {
 }
 
 #[test]
+fn output_without_a_total_is_left_out_where_versions_count_reasoning_differently() {
+    let usage = |version: &str| {
+        let tokens = r#""tokens":{"input":508,"output":34,"reasoning":16,"cache":{"read":512,"write":0}}"#;
+        let part = format!(r#"{{"id":"prt_1","type":"step-finish","reason":"stop","cost":0,{tokens}}}"#);
+        let tape = convert(&export(&part).replace("1.18.34", version), SideInfo::default(), Policy::Permissive).unwrap();
+        tape.into_iter().find(|event| event["label"] == "usage").unwrap()["tokens"].clone()
+    };
+    assert_eq!((&usage("1.18.34")["output"], &usage("1.18.34")["reasoning"]), (&Value::Null, &16.into()));
+    assert_eq!(usage("1.0.98")["output"], 34);
+}
+
+#[test]
+fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_alone() {
+    let (before, after) = ("a\\r\\r\\nb\\r\\r\\n", "a\\r\\r\\nc\\r\\r\\n");
+    let state = format!(
+        r#"{{"status":"completed","input":{{"filePath":"/p/x","oldString":"b","newString":"c"}},"output":"ok","title":"x","metadata":{{"diff":"@@ -2,1 +2,1 @@\n-b\r\n+c\r\n","filediff":{{"file":"/p/x","before":"{before}","after":"{after}","additions":1,"deletions":1}}}},"time":{{"start":1,"end":2}}}}"#
+    );
+    let part = format!(r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#);
+    let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
+    let edits: Vec<&Value> = tape.iter().filter(|event| event["k"] == "code.edit").collect();
+    let hash = |text: &str| Value::from(engram_core::hash::Hash::of_text(text).to_string());
+    assert_eq!(edits.len(), 1);
+    assert_eq!(edits[0]["file_before_hash"], hash("a\r\r\nb\r\r\n"));
+    assert_eq!((&edits[0]["before_range"], &edits[0]["before_hash"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
 fn a_pending_or_running_call_has_no_result() {
     let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
     let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);
