@@ -95,6 +95,18 @@ fn the_image_of_a_tool_is_of_the_harness_although_it_has_a_twin() {
 }
 
 #[test]
+fn an_image_that_only_the_event_of_a_prompt_states_is_on_the_tape() {
+    let image = "data:image/png;base64,aaaa";
+    let event = event(json!({"type": "user_message", "message": "", "images": [image]}));
+    let lines = [message("user", "<environment_context>x</environment_context>"), event, message("user", "look"), sent("look")];
+    let events = events(&lines);
+    let prompts: Vec<&Value> = of_kind(&events, "msg.in").into_iter().filter(|event| event["by"] == "person").collect();
+    assert_eq!(prompts.len(), 2);
+    assert_eq!((&prompts[0]["text"], &prompts[0]["attachments"][0]["media_type"]), (&Value::Null, &json!("image/png")));
+    assert_eq!((&prompts[1]["text"], &prompts[1]["attachments"]), (&json!("look"), &Value::Null));
+}
+
+#[test]
 fn a_message_may_state_what_its_parts_are() {
     let noted = |text: &str, kind: &str| {
         json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],

@@ -179,6 +179,16 @@ fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
 }
 
 #[test]
+fn a_session_id_that_is_no_text_affects_no_other_session() {
+    let sql = "INSERT INTO session VALUES (CAST(x'fffe' AS text), NULL, '/p', 'Title', '1.18.34', 1000, 2000)";
+    let (_directory, path) = database(sql);
+    let store = open(&path);
+    let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
+    assert_eq!((ids, store.skipped().len()), (vec!["ses_1"], 1));
+    assert!(tape_of(store.as_ref(), "ses_1", Policy::Strict).is_ok());
+}
+
+#[test]
 fn an_id_is_never_used_as_a_path() {
     let (_directory, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
     assert_eq!(open(&path).sessions()[0].id, "../../x");
