@@ -38,6 +38,7 @@ pub struct Registration {
     homes: &'static [HomeDirectory],
     files: &'static [SessionFile],
     forms: &'static [SessionForm],
+    project_files: &'static [&'static str],
     #[cfg(feature = "conformance")]
     certification: Certification,
 }
@@ -65,6 +66,7 @@ impl Registration {
             homes: &[],
             files: &[],
             forms: &[],
+            project_files: &[],
             #[cfg(feature = "conformance")]
             certification: Certification::new(),
         }
@@ -99,6 +101,13 @@ impl Registration {
     #[must_use]
     pub const fn with_session_files(self, files: &'static [SessionFile]) -> Registration {
         Registration { files, ..self }
+    }
+
+    /// Adds how the names of files begin that each project has. Such a name does not tell the files of two projects apart, so a tape is
+    /// named after the directory, too.
+    #[must_use]
+    pub const fn with_project_files(self, beginnings: &'static [&'static str]) -> Registration {
+        Registration { project_files: beginnings, ..self }
     }
 
     /// Adds the forms of which the harness can leave several of one session, the one that states most first.
@@ -179,6 +188,11 @@ impl Registration {
     /// The forms of which the harness can leave several of one session, the one that states most first.
     pub fn forms(&self) -> &'static [SessionForm] {
         self.forms
+    }
+
+    /// True for the stem of a file that each project has.
+    pub fn is_project_file(&self, stem: &str) -> bool {
+        self.project_files.iter().any(|beginning| stem.starts_with(beginning))
     }
 
     /// Opens the harness's stores.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::io::{Write, stdin};
 use std::path::{Path, PathBuf};
 
-use engram_adapters::Registry;
 use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::{FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource};
+use engram_adapters::{Registration, Registry};
 use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
 
@@ -65,11 +65,11 @@ impl SessionInput {
         }
     }
 
-    /// The name of the tape if the content states no session id.
-    pub fn fallback_id(&self) -> Cow<'static, str> {
+    /// The name of the tape if the content, which this adapter converts, states no session id.
+    pub fn fallback_id(&self, registration: &Registration) -> Cow<'static, str> {
         match self {
             SessionInput::Stdin => "stdin".into(),
-            SessionInput::At(location) => location.fallback_id().into(),
+            SessionInput::At(location) => location.fallback_id(registration).into(),
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Case<'a> {
     pub open_error: Option<String>,
     /// The gaps that the recording exhibits.
     pub gaps: BTreeSet<&'static str>,
+    /// The gaps that the sessions of each schema exhibit.
+    pub(crate) gaps_by_schema: BTreeMap<String, BTreeSet<&'static str>>,
     /// The scenarios that the recording shows.
     pub scenarios: BTreeSet<&'static str>,
     /// What really happened.
@@ -45,8 +47,8 @@ impl<'a> Case<'a> {
         if is_formatted(&recording.scenario) {
             truth.edits.iter_mut().for_each(|real| real.after = None);
         }
-        let (gaps, scenarios) = (BTreeSet::new(), BTreeSet::new());
-        Case { recording, sessions, failures, open_error: None, gaps, scenarios, truth, missing_calls, truth_error }
+        let (gaps, gaps_by_schema, scenarios) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+        Case { recording, sessions, failures, open_error: None, gaps, gaps_by_schema, scenarios, truth, missing_calls, truth_error }
     }
 
     /// True if hooks or formatters change files: then nobody knows what a call left, only what was there before the next turn.

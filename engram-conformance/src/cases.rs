@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
+use crate::gaps::{self, GapRow};
 use crate::recording::Recording;
+use crate::scenario;
 use crate::session::{Form, Session};
 use crate::subject::Subject;
-use crate::{gaps, scenario};
 
 /// Converts the sessions of a recording. One case for each form in which it contains its sessions; at least one case.
 pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>> {
@@ -40,11 +41,36 @@ fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Se
     }
     let cases = by_schema(converted).into_iter().map(|sessions| {
         let mut case = Case::new(recording, sessions, std::mem::take(&mut failures));
-        case.gaps = gaps::exhibited_by(&case, subject.capabilities.gaps);
+        find_gaps(&mut case, subject.capabilities.gaps);
         case.scenarios = scenario::shown_by(&case);
         case
     });
     cases.collect()
+}
+
+/// Finds the gaps that the case exhibits, and for each schema those that its own sessions exhibit.
+fn find_gaps(case: &mut Case<'_>, rows: &[GapRow]) {
+    case.gaps = gaps::exhibited_by(case, rows);
+    let schemas: BTreeSet<String> = case.sessions.iter().map(schema_of).collect();
+    if schemas.len() == 1 {
+        case.gaps_by_schema.extend(schemas.into_iter().map(|schema| (schema, case.gaps.clone())));
+        return;
+    }
+    let mut all: Vec<Option<ConvertedSession>> = std::mem::take(&mut case.sessions).into_iter().map(Some).collect();
+    for schema in schemas {
+        let is_own = |session: &Option<ConvertedSession>| session.as_ref().is_some_and(|session| schema_of(session) == schema);
+        let own: Vec<usize> = (0..all.len()).filter(|at| is_own(&all[*at])).collect();
+        case.sessions = own.iter().filter_map(|at| all[*at].take()).collect();
+        // What is in the sessions of another schema is not lost.
+        let gaps = &gaps::exhibited_by(case, rows) & &case.gaps;
+        own.into_iter().zip(case.sessions.drain(..)).for_each(|(at, session)| all[at] = Some(session));
+        case.gaps_by_schema.insert(schema, gaps);
+    }
+    case.sessions = all.into_iter().flatten().collect();
+}
+
+fn schema_of(session: &ConvertedSession) -> String {
+    session.schema().unwrap_or_default().to_owned()
 }
 
 /// A harness may write the same session in several schemas at once, such as a transcript and a database. Then each schema is a form of its
@@ -52,7 +78,7 @@ fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Se
 fn by_schema(sessions: Vec<ConvertedSession>) -> Vec<Vec<ConvertedSession>> {
     let mut schemas: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for session in &sessions {
-        let ids = schemas.entry(session.schema().unwrap_or_default().to_owned()).or_default();
+        let ids = schemas.entry(schema_of(session)).or_default();
         ids.extend(session.session_id().map(str::to_owned));
     }
     let mut seen = BTreeSet::new();
@@ -61,7 +87,7 @@ fn by_schema(sessions: Vec<ConvertedSession>) -> Vec<Vec<ConvertedSession>> {
     }
     let mut forms: BTreeMap<String, Vec<ConvertedSession>> = BTreeMap::new();
     for session in sessions {
-        forms.entry(session.schema().unwrap_or_default().to_owned()).or_default().push(session);
+        forms.entry(schema_of(&session)).or_default().push(session);
     }
     forms.into_values().collect()
 }

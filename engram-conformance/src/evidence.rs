@@ -38,13 +38,6 @@ pub struct Evidence {
     pub wrong_claims: Vec<String>,
 }
 
-/// True if a recording has sessions of several revisions, and only another one of them declares the gap that the recording exhibits.
-fn is_of_other_revision(subject: &Subject<'_>, case: &Case<'_>, schema: &str, gap: &str) -> bool {
-    let Some(row) = subject.gap_row(gap) else { return false };
-    let declares = |schema: Option<&str>| subject.declares_for(schema, row.kind, gap);
-    !declares(Some(schema)) && case.sessions.iter().any(|session| declares(session.schema()))
-}
-
 impl Evidence {
     /// What one recording proves.
     pub fn of(subject: &Subject<'_>, case: &Case<'_>) -> Evidence {
@@ -63,8 +56,8 @@ impl Evidence {
         let name = case.recording.name();
         let revision = self.revisions.entry(schema.clone()).or_default();
         revision.kinds.extend(session.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
-        let of_session = case.gaps.iter().filter(|gap| !is_of_other_revision(subject, case, &schema, gap));
-        revision.gaps.extend(of_session.map(|gap| (*gap, name.clone())));
+        let of_schema = case.gaps_by_schema.get(&schema).into_iter().flatten();
+        revision.gaps.extend(of_schema.map(|gap| (*gap, name.clone())));
         // A newer release may have continued the session: the version in the log counts, not the directory's.
         let logged = start.0.pointer("/harness/version").and_then(Value::as_str).unwrap_or_default();
         revision.versions.insert(if logged.is_empty() { case.recording.version.clone() } else { logged.to_owned() });

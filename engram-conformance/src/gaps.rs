@@ -20,13 +20,23 @@ pub struct GapRow {
     missing_lines: Option<fn(&Event) -> bool>,
     missing_hash: Option<fn(&Event) -> bool>,
     mistaken_author: Option<fn(&Event) -> bool>,
+    unproven_prompt: Option<fn(&ConvertedSession, &Event) -> bool>,
     prompts_may_be_missing: bool,
 }
 
 impl GapRow {
     /// A gap, and the test whether a recording exhibits it.
     pub const fn new(code: &'static str, kind: Kind, exhibits: fn(&Case<'_>) -> bool) -> GapRow {
-        GapRow { code, kind, exhibits, missing_lines: None, missing_hash: None, mistaken_author: None, prompts_may_be_missing: false }
+        GapRow {
+            code,
+            kind,
+            exhibits,
+            missing_lines: None,
+            missing_hash: None,
+            mistaken_author: None,
+            unproven_prompt: None,
+            prompts_may_be_missing: false,
+        }
     }
 
     /// Adds: this gap explains why such an edit has no line range.
@@ -44,6 +54,11 @@ impl GapRow {
         GapRow { mistaken_author: Some(is_explained), ..self }
     }
 
+    /// Adds: this gap explains why such a message is not by a person, although a person sent it.
+    pub const fn with_unproven_prompt(self, is_explained: fn(&ConvertedSession, &Event) -> bool) -> GapRow {
+        GapRow { unproven_prompt: Some(is_explained), ..self }
+    }
+
     /// Adds: this gap explains why a session lacks prompts.
     pub const fn without_prompts(self) -> GapRow {
         GapRow { prompts_may_be_missing: true, ..self }
@@ -55,6 +70,10 @@ impl GapRow {
 
     pub(crate) fn explains_author(&self, message: &Event) -> bool {
         self.mistaken_author.is_some_and(|is_explained| is_explained(message))
+    }
+
+    pub(crate) fn explains_unproven_prompt(&self, session: &ConvertedSession, message: &Event) -> bool {
+        self.unproven_prompt.is_some_and(|is_explained| is_explained(session, message))
     }
 
     pub(crate) fn explains_missing_lines(&self, edit: &Event) -> bool {

@@ -61,11 +61,6 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// True if the descriptor declares the gap.
-    pub fn declares(&self, code: &str) -> bool {
-        self.descriptor.gaps.iter().any(|gap| gap.code == code)
-    }
-
     /// True if the revision with this schema declares the gap for a kind of event.
     pub(crate) fn declares_for(&self, schema: Option<&str>, kind: Kind, code: &str) -> bool {
         let revision = schema.and_then(|schema| self.descriptor.matrix.schema(schema));
@@ -95,6 +90,11 @@ impl<'s> Subject<'s> {
     /// The declared gap that explains why a message is by a person although nobody sent it, if there is one.
     pub(crate) fn author_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
         self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(message))
+    }
+
+    /// The declared gap that explains why a message is not by a person although a person sent it, if there is one.
+    pub(crate) fn unproven_prompt_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_unproven_prompt(session, message))
     }
 
     /// The declared gap that explains why the old text of an edit only resembles that of the file, if there is one.

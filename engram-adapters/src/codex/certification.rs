@@ -50,7 +50,10 @@ const GAP_ROWS: &[GapRow] = &[
         })
     }),
     GapRow::new("edit.bare_cr", Kind::CodeEdit, |case| {
-        let lists_changes = |session: &ConvertedSession| has_schema(session.events.first(), "envelope-changes");
+        let lists_changes = |session: &ConvertedSession| {
+            let start = session.events.first();
+            has_schema(start, "envelope-changes") || is_of_events(start)
+        };
         let has_bare_cr = |real: &RealEdit| real.before.as_deref().is_some_and(has_bare_cr);
         case.sessions.iter().any(lists_changes) && edits_by(case, EDITORS, |edit, real| has_bare_cr(real) && !edit.has("before_range"))
     }),
@@ -64,6 +67,12 @@ const GAP_ROWS: &[GapRow] = &[
     }),
     GapRow::new("prompt.detached_review", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, is_detached_review))
         .with_mistaken_author(is_detached_review),
+    GapRow::new("prompt.last_record", Kind::MsgIn, |case| {
+        let is_prompt = |event: &Event| case.truth.prompts.iter().any(|prompt| event.text("text") == Some(prompt));
+        case.sessions.iter().any(|session| session.events.iter().any(|event| is_prompt(event) && is_unproven_prompt(session, event)))
+    })
+    .with_unproven_prompt(is_unproven_prompt),
+    GapRow::new("session.segments", Kind::Meta, |case| has_event(case, Kind::Meta, |meta| meta.text("name") == Some("thread_reverted"))),
     GapRow::new("call.nested_parent", Kind::ToolCall, |case| {
         has_event(case, Kind::ToolCall, |call| call.text("call_id").is_some_and(|id| id.starts_with("exec-")) && !call.has("parent"))
     }),
@@ -76,6 +85,12 @@ fn is_of_events(start: Option<&Event>) -> bool {
 
 fn has_schema(start: Option<&Event>, name: &str) -> bool {
     start.and_then(|start| start.0.pointer("/harness/schema")).is_some_and(|schema| schema == name)
+}
+
+/// True for a message that is not by a person and is the last event of the log.
+fn is_unproven_prompt(session: &ConvertedSession, message: &Event) -> bool {
+    let is_last = session.events.iter().rev().nth(1).is_some_and(|last| last.number("seq") == message.number("seq"));
+    is_last && message.is(Kind::MsgIn) && message.text("by") == Some("harness")
 }
 
 fn is_detached_review(prompt: &Event) -> bool {

@@ -64,6 +64,16 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             reason: "a review in a thread of its own begins with a text of the harness that is recorded as if a person had sent it",
             fixture: "0.149.1/rare",
         },
+        Gap {
+            code: "prompt.last_record",
+            reason: "a prompt and a text of the harness differ by the record behind it alone. In a log that ends with such a message, after others that have this record, it is by the harness; 0.150 and later mostly state what it is",
+            fixture: "0.135.0/cut-prompt",
+        },
+        Gap {
+            code: "session.segments",
+            reason: "a thread that the user reverted is in several files with one session id. A file names the one that it continues (`meta system` `thread_reverted`) by the id of the thread, or by an id that only the names of files have",
+            fixture: "0.169.0/appserver",
+        },
         Gap { code: "link.no_range", reason: "a move names its files but no lines", fixture: "0.169.0/main" },
     ],
     omission_rules: RULES,

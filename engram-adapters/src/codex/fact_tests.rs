@@ -28,6 +28,39 @@ fn a_message_is_of_a_person_if_the_next_record_says_that_it_was_sent() {
 }
 
 #[test]
+fn a_prompt_stands_once_although_other_records_are_before_its_twin() {
+    let settings = ("turn_context", json!({"cwd": "/p", "model": "m"}));
+    let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
+    let harness = || message("user", "<environment_context>x</environment_context>");
+    let behind: [&[(&str, Value)]; 4] =
+        [&[settings.clone()], &[notice.clone(), settings.clone()], &[harness()], &[settings.clone(), harness(), notice.clone()]];
+    for between in behind {
+        let lines = [&[harness(), message("user", "do it")][..], between, &[sent("do it"), message("assistant", "Yes.")]].concat();
+        let events = events(&lines);
+        let prompts: Vec<_> = of_kind(&events, "msg.in").into_iter().filter(|event| event["by"] == "person").collect();
+        assert_eq!(prompts.len(), 1, "{between:?}");
+        assert_eq!((&prompts[0]["text"], &prompts[0]["origin"]["line"]), (&json!("do it"), &json!(3)), "{between:?}");
+        let order: Vec<u64> = events.iter().filter_map(|event| event["origin"]["line"].as_u64()).collect();
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(events.last().unwrap()["ledger"]["records"], json!(lines.len() + 1));
+    }
+}
+
+#[test]
+fn two_messages_with_their_twins_behind_both_are_two_prompts() {
+    let events = events(&[message("user", "a"), message("user", "b"), sent("a"), sent("b"), message("assistant", "Yes.")]);
+    assert_eq!(by_and_text(&events), [("person", "a"), ("person", "b")]);
+}
+
+#[test]
+fn a_message_without_a_twin_is_decided_after_a_bounded_number_of_records() {
+    let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
+    let mut lines = vec![message("user", "injected")];
+    lines.extend(std::iter::repeat_n(notice, 40));
+    assert_eq!(by_and_text(&events(&lines)), [("harness", "injected")]);
+}
+
+#[test]
 fn parts_that_were_sent_together_have_one_twin() {
     let parts = ["<image name=[Image #1]>", "first", "second"].map(|text| json!({"type": "input_text", "text": text}));
     let events = events(&[("response_item", json!({"type": "message", "role": "user", "content": parts})), sent("first\nsecond")]);
@@ -59,6 +92,18 @@ fn the_image_of_a_tool_is_of_the_harness_although_it_has_a_twin() {
     ];
     let events = events(&lines.concat());
     assert_eq!(by_and_text(&events), [("harness", ""), ("person", ""), ("person", ""), ("person", "")]);
+}
+
+#[test]
+fn an_image_that_only_the_event_of_a_prompt_states_is_on_the_tape() {
+    let image = "data:image/png;base64,aaaa";
+    let event = event(json!({"type": "user_message", "message": "", "images": [image]}));
+    let lines = [message("user", "<environment_context>x</environment_context>"), event, message("user", "look"), sent("look")];
+    let events = events(&lines);
+    let prompts: Vec<&Value> = of_kind(&events, "msg.in").into_iter().filter(|event| event["by"] == "person").collect();
+    assert_eq!(prompts.len(), 2);
+    assert_eq!((&prompts[0]["text"], &prompts[0]["attachments"][0]["media_type"]), (&Value::Null, &json!("image/png")));
+    assert_eq!((&prompts[1]["text"], &prompts[1]["attachments"]), (&json!("look"), &Value::Null));
 }
 
 #[test]

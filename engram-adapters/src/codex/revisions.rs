@@ -28,9 +28,13 @@ const SNIPPETS: Coverage = Coverage {
 /// As [`SNIPPETS`]. The only recorded session ends before an answer, so there is no claim for answers; no patch in it adds over a file.
 const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Partial(&["edit.patch_text"]), ..SNIPPETS };
 
+/// As [`SNIPPETS`], where a record behind a message states whether a person sent it.
+const TWINS: Coverage = Coverage { msg_in: Grade::Partial(&["prompt.last_record"]), ..SNIPPETS };
+
 /// The claim where the harness lists the changes that it made.
 const CHANGES: Coverage = Coverage {
-    msg_in: Grade::Partial(&["prompt.detached_review"]),
+    meta: Grade::Partial(&["session.segments"]),
+    msg_in: Grade::Partial(&["prompt.detached_review", "prompt.last_record"]),
     tool_call: Grade::Partial(&["call.nested_parent"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.patch_text", "edit.add_over_file", "edit.bare_cr"]),
     ..SNIPPETS
@@ -50,7 +54,7 @@ const STREAM: Coverage = Coverage {
 const EVENTS: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.not_printed"]),
     tool_result: Grade::Partial(&["call.not_printed"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice"]),
+    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice", "edit.bare_cr"]),
     ..SNIPPETS
 };
 
@@ -76,7 +80,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.128.0"),
             tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0", "0.128.0"],
-            coverage: SNIPPETS,
+            coverage: TWINS,
         },
         Revision {
             schema: "envelope-changes",

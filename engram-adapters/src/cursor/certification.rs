@@ -62,6 +62,10 @@ const GAP_ROWS: &[GapRow] = &[
         let is_denied = |result: &Event| result.text("stderr").is_some_and(|text| text.contains("the blocked tool"));
         is_of(case, RUNS) && has_event(case, Kind::ToolResult, |result| is_denied(result) && result.text("status") == Some("error"))
     }),
+    GapRow::new("result.mcp_error", Kind::ToolResult, |case| {
+        let failed = |result: &Event| result.text("stdout") == Some("it failed") && result.text("status") == Some("ok");
+        is_of(case, RUNS) && has_event(case, Kind::ToolResult, failed)
+    }),
     GapRow::new("edit.request_only", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| edit.has("confirmed")))
         .without_lines(|edit| edit.has("confirmed"))
         .without_hash(|edit| edit.has("confirmed")),

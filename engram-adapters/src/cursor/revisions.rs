@@ -130,7 +130,7 @@ const RUNS_COVERAGE: Coverage = Coverage {
     msg_in: Grade::Partial(&["prompt.no_files"]),
     msg_out: Grade::Full,
     tool_call: Grade::Partial(&["call.as_executed"]),
-    tool_result: Grade::Partial(&["result.no_denial"]),
+    tool_result: Grade::Partial(&["result.no_denial", "result.mcp_error"]),
     code_read: Grade::Partial(&["read.no_lines", "read.shell"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.diff_only"]),
     ..NO_CLAIM

@@ -36,6 +36,9 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("chats", 2), "", ".jsonl"),
 ];
 
+/// The typed prompts of a project, and its saved conversations.
+const PROJECT_FILES: &[&str] = &["logs", "checkpoint-"];
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -44,6 +47,7 @@ const fn registration() -> Registration {
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
+        .with_project_files(PROJECT_FILES)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);

@@ -12,8 +12,8 @@ pub fn is_database(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// How many bytes of a file show whether it is a database.
-const HEAD_BYTES: u64 = 64;
+/// How many bytes of a file show whether it is a database, or a text of a known form.
+pub(super) const HEAD_BYTES: u64 = 64;
 
 /// The first bytes of a regular file. Empty for anything else, and for a file that cannot be read.
 pub fn beginning(path: &Path) -> Vec<u8> {

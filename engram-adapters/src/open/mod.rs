@@ -24,6 +24,7 @@ mod sqlite_index;
 pub mod store;
 pub mod table;
 pub mod tables;
+pub mod text;
 #[cfg(feature = "zstd")]
 mod zstd_stream;
 

@@ -117,6 +117,17 @@ pub struct Opener {
     pub read_with: fn(&Path) -> Vec<PathBuf>,
     /// Opens a file that is not a database and begins with these bytes; `None` if it is not such a store.
     pub open_text: fn(&Path, &[u8], Limits) -> OpenedStore,
+    /// The form of texts that are opened into a document, wherever they come from.
+    pub text_form: Option<TextForm>,
+}
+
+/// A form of logs that are plain text.
+#[derive(Clone, Copy)]
+pub struct TextForm {
+    /// True for the first bytes of such a text.
+    pub begins: fn(&[u8]) -> bool,
+    /// The document that the adapter converts.
+    pub document: fn(&str) -> String,
 }
 
 impl Opener {
@@ -129,5 +140,6 @@ impl Opener {
         open_database: |_| Ok(None),
         read_with: |_| Vec::new(),
         open_text: |_, _, _| Ok(None),
+        text_form: None,
     };
 }

@@ -110,7 +110,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: with_meta(CACHED_INPUT, coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES)),
+            coverage: coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES),
         },
         Revision {
             schema: STEPS,

@@ -179,6 +179,16 @@ fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
 }
 
 #[test]
+fn a_session_id_that_is_no_text_affects_no_other_session() {
+    let sql = "INSERT INTO session VALUES (CAST(x'fffe' AS text), NULL, '/p', 'Title', '1.18.34', 1000, 2000)";
+    let (_directory, path) = database(sql);
+    let store = open(&path);
+    let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
+    assert_eq!((ids, store.skipped().len()), (vec!["ses_1"], 1));
+    assert!(tape_of(store.as_ref(), "ses_1", Policy::Strict).is_ok());
+}
+
+#[test]
 fn an_id_is_never_used_as_a_path() {
     let (_directory, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
     assert_eq!(open(&path).sessions()[0].id, "../../x");
@@ -343,6 +353,33 @@ fn a_refused_event_has_one_pointer_from_the_root() {
         let refused = convert(&source, SideInfo::default(), Policy::Strict).unwrap_err();
         assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)), "{source}");
     }
+}
+
+#[test]
+fn output_without_a_total_is_left_out_where_versions_count_reasoning_differently() {
+    let usage = |version: &str| {
+        let tokens = r#""tokens":{"input":508,"output":34,"reasoning":16,"cache":{"read":512,"write":0}}"#;
+        let part = format!(r#"{{"id":"prt_1","type":"step-finish","reason":"stop","cost":0,{tokens}}}"#);
+        let tape = convert(&export(&part).replace("1.18.34", version), SideInfo::default(), Policy::Permissive).unwrap();
+        tape.into_iter().find(|event| event["label"] == "usage").unwrap()["tokens"].clone()
+    };
+    assert_eq!((&usage("1.18.34")["output"], &usage("1.18.34")["reasoning"]), (&Value::Null, &16.into()));
+    assert_eq!(usage("1.0.98")["output"], 34);
+}
+
+#[test]
+fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_alone() {
+    let (before, after) = ("a\\r\\r\\nb\\r\\r\\n", "a\\r\\r\\nc\\r\\r\\n");
+    let state = format!(
+        r#"{{"status":"completed","input":{{"filePath":"/p/x","oldString":"b","newString":"c"}},"output":"ok","title":"x","metadata":{{"diff":"@@ -2,1 +2,1 @@\n-b\r\n+c\r\n","filediff":{{"file":"/p/x","before":"{before}","after":"{after}","additions":1,"deletions":1}}}},"time":{{"start":1,"end":2}}}}"#
+    );
+    let part = format!(r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#);
+    let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
+    let edits: Vec<&Value> = tape.iter().filter(|event| event["k"] == "code.edit").collect();
+    let hash = |text: &str| Value::from(engram_core::hash::Hash::of_text(text).to_string());
+    assert_eq!(edits.len(), 1);
+    assert_eq!(edits[0]["file_before_hash"], hash("a\r\r\nb\r\r\n"));
+    assert_eq!((&edits[0]["before_range"], &edits[0]["before_hash"]), (&Value::Null, &Value::Null));
 }
 
 #[test]

@@ -10,7 +10,8 @@ use engram_core::limits::Limits;
 use walkdir::{DirEntry, WalkDir};
 
 use super::stores::{open_store, store_at_root};
-use crate::open::{beginning, is_database};
+use crate::open::text::beginning_of;
+use crate::open::{self, beginning, is_database};
 use crate::registration::Registration;
 use crate::registry::Registry;
 
@@ -22,6 +23,9 @@ const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
 
 /// Name endings of files that are candidates only if an opener knows their content: most such files are not sessions.
 const TEXT_ENDINGS: &[&str] = &[".txt"];
+
+/// As [`TEXT_ENDINGS`], of compressed files. Such a file is no store.
+const PACKED_TEXT_ENDINGS: &[&str] = &[".txt.zst", ".txt.gz"];
 
 /// A file or directory that may be a session, or a store of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,12 +150,12 @@ fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_
     let ends = |endings| ends_with(&entry, endings);
     let may_be_store =
         (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
-    let may_be = may_be_store || ends(ENDINGS);
+    let may_be = may_be_store || ends(ENDINGS) || (ends(PACKED_TEXT_ENDINGS) && begins_as_text(registry, entry.path()));
     may_be.then(|| Candidate { bytes: metadata.len(), named: false, may_be_store, unchanged: false, path: entry.into_path() })
 }
 
 fn has_ending(entry: &DirEntry) -> bool {
-    [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS].into_iter().any(|endings| ends_with(entry, endings))
+    [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS, PACKED_TEXT_ENDINGS].into_iter().any(|endings| ends_with(entry, endings))
 }
 
 fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
@@ -161,6 +165,14 @@ fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
 
 fn begins_as_database(path: &Path) -> bool {
     is_database(&beginning(path))
+}
+
+/// True if the content of a compressed file begins as a text that some adapter knows.
+fn begins_as_text(registry: &Registry, path: &Path) -> bool {
+    let Ok(mut content) = open::file(path).and_then(open::content) else { return false };
+    let (first, _) = beginning_of(&mut content);
+    let mut forms = registry.adapters().filter_map(|registration| registration.store_opener().text_form);
+    forms.any(|form| (form.begins)(&first))
 }
 
 /// True also if opening fails: then the error is reported later.

@@ -1,5 +1,6 @@
 //! Where one session is stored: a file, or a session of a store. Cheap to copy and to send to another thread.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
@@ -65,10 +66,17 @@ impl SessionLocation {
         }
     }
 
-    /// A name for the session if its content states no id: the file's stem, or the id in the store.
-    pub fn fallback_id(&self) -> String {
+    /// A name for a session of this adapter if its content states no id: the file's stem, behind the name of its directory for a file that
+    /// each project has, or the id in the store.
+    pub fn fallback_id(&self, registration: &Registration) -> String {
         match &self.place {
-            Place::File(candidate) => candidate.path.file_stem().map_or("session".into(), |stem| stem.to_string_lossy()).into_owned(),
+            Place::File(candidate) => {
+                let path = candidate.path.canonicalize().unwrap_or_else(|_| candidate.path.clone());
+                let name = |name: Option<&OsStr>| name.map(|name| name.to_string_lossy().into_owned());
+                let stem = name(candidate.path.file_stem()).unwrap_or_else(|| "session".to_owned());
+                let project = name(path.parent().and_then(Path::file_name)).filter(|_| registration.is_project_file(&stem));
+                project.map_or_else(|| stem.clone(), |project| format!("{project}-{stem}"))
+            }
             Place::Store(session) => session.session.id.clone(),
         }
     }

@@ -101,7 +101,12 @@ impl SessionSource {
     }
 
     fn opened(reader: BoxedReader, mut origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
-        let text = Copied { reader: open::content(reader)?, copy: origin.copy.take() };
+        let mut content = open::content(reader)?;
+        if origin.known.is_none() {
+            let forms = options.registry.adapters().filter_map(|registration| registration.store_opener().text_form);
+            content = open::text::opened(content, forms, options.limits)?;
+        }
+        let text = Copied { reader: content, copy: origin.copy.take() };
         let mut input = Input::new(text, options.limits);
         let known = origin.known.as_ref().map(|(registration, _)| *registration);
         let head = input.head()?;

@@ -82,6 +82,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     if !args.filter.wants_harness(harness) {
         return Outcome::OtherHarness;
     }
+    let registration = source.registration();
     let directory = out.path(&OutDir::directory_name(harness));
     let at_directory = |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
     let written = out.temporary(harness).map_err(at_directory).and_then(|mut file| {
@@ -104,7 +105,7 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
             let extends_old = prefix.lock().unwrap_or_else(PoisonError::into_inner).is_whole();
             let tape = Finished { file: Some(file), hash: written.hash, bytes: written.bytes };
             let (overview, summary) = (written.overview, written.summary);
-            let fallback_id = input.fallback_id().into_owned();
+            let fallback_id = input.fallback_id(registration).into_owned();
             Outcome::Converted(Box::new(Converted { overview, summary, tape, fallback_id, extends_old }))
         }
     }

@@ -24,6 +24,12 @@ const FEWER_FILES: &str = "files beside the source have changed, and what they s
 #[derive(Default)]
 struct Events {
     counts: HashMap<u64, u64>,
+    /// The calls, without their arguments and times.
+    calls: HashSet<u64>,
+    /// Calls with empty arguments, by the hash of their event: the call id, and the call without its arguments and time.
+    empty_calls: HashMap<u64, (String, u64)>,
+    /// The ids of calls that have a result.
+    ended: HashSet<String>,
     /// What may come from files beside the source: facts of the session, members of results, and paths of files.
     facts: HashSet<u64>,
     has_start: bool,
@@ -83,7 +89,13 @@ impl Events {
     }
 
     fn are_in(&self, other: &Events) -> bool {
-        self.counts.iter().all(|(event, count)| other.counts.get(event).is_some_and(|there| there >= count))
+        let is_there = |event: &u64, count: &u64| other.counts.get(event).is_some_and(|there| there >= count);
+        self.counts.iter().all(|(event, count)| is_there(event, count) || self.is_begun(*event, other))
+    }
+
+    /// True for a call that the model had not finished when the log was read: it has no result and no arguments, and is in `other` with them.
+    fn is_begun(&self, event: u64, other: &Events) -> bool {
+        self.empty_calls.get(&event).is_some_and(|(id, call)| !self.ended.contains(id) && other.calls.contains(call))
     }
 
     fn add(&mut self, members: &Members<'_>) {
@@ -98,7 +110,18 @@ impl Events {
                     own.filter(|(key, _)| is_fact(key)).map(|(key, text)| (*key, if is_overwritten(key) { "" } else { text.get() }));
                 self.facts.extend(facts.map(hash64));
             }
-            ("\"tool.result\"", _) => self.facts.extend(own.map(|(key, _)| hash64((value("call_id"), *key)))),
+            ("\"tool.result\"", _) => {
+                self.ended.insert(value("call_id").to_owned());
+                self.facts.extend(own.map(|(key, _)| hash64((value("call_id"), *key))));
+            }
+            ("\"tool.call\"", _) if !value("call_id").is_empty() => {
+                let call = own.filter(|(key, _)| !["t", "t_basis", "args"].contains(key)).map(|(key, text)| (*key, text.get()));
+                let call = hash64(call.collect::<Vec<_>>());
+                self.calls.insert(call);
+                if value("args") == "{}" {
+                    self.empty_calls.insert(hash(members, label), (value("call_id").to_owned(), call));
+                }
+            }
             ("\"code.read\"" | "\"code.edit\"", _) if value("confirmed").is_empty() => {
                 self.facts.insert(hash64((kind, value("call_id"), value("file"))));
             }
@@ -168,6 +191,17 @@ mod tests {
         assert!(has(&[START, r#"{"seq":1,"k":"b"}"#, r#"{"seq":2,"k":"a","parent":1}"#, STOP], &old));
         assert!(!has(&[START, r#"{"seq":1,"k":"b"}"#, STOP], &old));
         assert!(!has(&[START, r#"{"seq":1,"k":"a","args":{"parent":0}}"#, STOP], &old));
+    }
+
+    #[test]
+    fn a_call_without_arguments_and_result_may_get_them() {
+        let call = |t: u8, args: &str| format!(r#"{{"seq":1,"t":"{t}","k":"tool.call","tool":"read","call_id":"c","args":{args}}}"#);
+        let (begun, made) = (call(1, "{}"), call(2, r#"{"file":"a"}"#));
+        let result = r#"{"seq":2,"k":"tool.result","call_id":"c"}"#;
+        assert!(has(&[START, &made, result, STOP], &[START, &begun, STOP]));
+        assert!(!has(&[START, &made, result, STOP], &[START, &begun, result, STOP]));
+        assert!(!has(&[START, &made, STOP], &[START, &call(1, r#"{"file":"b"}"#), STOP]));
+        assert!(!has(&[START, &made.replace("read", "edit"), STOP], &[START, &begun, STOP]));
     }
 
     #[test]

@@ -47,6 +47,28 @@ fn compressed_input_gives_the_tape_of_what_it_holds() {
 }
 
 #[test]
+fn a_text_transcript_gives_one_tape_however_it_is_saved() {
+    let directory = fixture("cursor/sdk-1.0.32/legacy_text/session/agent-transcripts");
+    let original = fs::read_to_string(directory.join("0339e525-4ff5-4e05-a2e3-5b54a309ab7a.txt")).unwrap();
+    let (out, saved) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| saved.path().join(name);
+    fs::write(path("plain.txt"), &original).unwrap();
+    let plain = run(&["ingest", text(&path("plain.txt"))]);
+    assert_eq!(code(&plain), 0, "{}", stderr(&plain));
+    let windows = format!("\u{feff}{}", original.replace('\n', "\r\n"));
+    fs::write(path("windows.txt"), &windows).unwrap();
+    fs::write(path("packed.txt.zst"), zstd::encode_all(original.as_bytes(), 0).unwrap()).unwrap();
+    for name in ["windows.txt", "packed.txt.zst"] {
+        assert_same(&run(&["ingest", text(&path(name))]).stdout, &plain.stdout);
+    }
+    for bytes in [original.as_bytes(), windows.as_bytes(), &fs::read(path("packed.txt.zst")).unwrap()] {
+        assert_same(&run_with_input(&["ingest", "-"], bytes).stdout, &plain.stdout);
+    }
+    assert_eq!(code(&run(&["ingest", text(saved.path()), "--out", text(out.path())])), 0);
+    assert_eq!(index(out.path()).len(), 3);
+}
+
+#[test]
 fn a_compressed_tape_is_the_same_tape() {
     let file = claude_file();
     let plain = run(&["ingest", text(&file)]).stdout;

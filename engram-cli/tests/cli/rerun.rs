@@ -45,6 +45,35 @@ fn what_has_not_changed_is_not_read() {
 }
 
 #[test]
+fn tapes_of_files_that_each_project_has_are_named_after_the_project() {
+    let out = tempfile::tempdir().unwrap();
+    ingest(&fixture("gemini/0.61.0/s_saved"), out.path(), &[]);
+    assert!(tapes(out.path()).contains(&"gemini/proj-checkpoint-labtag.tape.jsonl".to_owned()), "{:?}", tapes(out.path()));
+}
+
+#[test]
+fn a_call_that_was_begun_does_not_keep_the_tape_that_has_it_without_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
+    fs::copy(only_file(&fixture("opencode/1.18.34/resume"), ".db"), &path).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let database = Connection::open(&path).unwrap();
+    let last = "SELECT id, session_id, time_created FROM message WHERE json_extract(data, '$.role') = 'assistant' ORDER BY id DESC LIMIT 1";
+    let (message, session, time): (String, String, i64) =
+        database.query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let state = |state: &str| {
+        let call = format!(r#"{{"type":"tool","tool":"read","callID":"call_1","state":{state}}}"#);
+        let part = "INSERT OR REPLACE INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES ('prt_z', ?1, ?2, ?3, ?3, ?4)";
+        database.execute(part, (&message, &session, time, call)).unwrap();
+        counts(&ingest(&path, out.path(), &[]))
+    };
+    let first = state(r#"{"status":"pending","input":{},"raw":""}"#);
+    assert!(first.ends_with("new, 0 replaced, 0 unchanged, 0 failed"), "{first}");
+    let second = state(r#"{"status":"running","input":{"filePath":"/p/a"},"time":{"start":1795256000000}}"#);
+    assert!(second.starts_with("0 new, 1 replaced"), "{second}");
+}
+
+#[test]
 fn a_session_that_grew_replaces_its_tape_and_the_index_is_true() {
     let directory = directory_of(&[("1.jsonl", &first(30))]);
     let (out, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

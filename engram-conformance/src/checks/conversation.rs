@@ -72,7 +72,7 @@ pub fn calls_once(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
         } else if session.call_chain(event).into_iter().any(is_known) {
             findings.count("nested calls");
         } else if has_foreign_prefix(case, id) {
-            match subject.declares("call.nested_parent") {
+            match subject.declares_for(session.schema(), Kind::ToolCall, "call.nested_parent") {
                 true => findings.count("calls of a script that is not logged"),
                 false => findings.count("commands that the user typed"),
             }

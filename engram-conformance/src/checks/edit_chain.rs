@@ -12,6 +12,9 @@ use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
 
+/// The gap of changes by shell commands.
+const SHELL: &str = "edit.shell";
+
 /// One real change of a file, with its edits on the tapes.
 struct Step<'s> {
     real: &'s RealEdit,
@@ -127,7 +130,7 @@ impl Chain<'_, '_> {
         // A shell command in the same turn may have changed the file too, without an edit.
         let known: BTreeSet<&str> = step.edits.iter().flat_map(|(session, event)| session.call_chain(event)).collect();
         let others = step.real.call_ids.iter().any(|id| !known.contains(id.as_str()));
-        if others && state != real_state(step.real.after.as_deref()) { self.gap("edit.shell") } else { state }
+        if others && state != real_state(step.real.after.as_deref()) { self.shell_gap(step) } else { state }
     }
 
     /// A change without an edit: a shell command made it, or it is not logged.
@@ -135,7 +138,7 @@ impl Chain<'_, '_> {
         let kinds: Vec<Option<&str>> =
             step.real.call_ids.iter().filter_map(|id| self.case.tool_call(id)).map(|call| call.text("kind")).collect();
         if kinds.contains(&Some("execute")) {
-            return self.gap("edit.shell");
+            return self.shell_gap(step);
         }
         self.has_unlogged_change = true;
         State::Lost
@@ -144,7 +147,10 @@ impl Chain<'_, '_> {
     /// An edit that does not hash its file: a declared gap must explain this.
     fn without_hash(&mut self, session: &ConvertedSession, event: &Event) -> State {
         match self.subject.missing_hash_gap(session, event) {
-            Some(code) => self.gap(code),
+            Some(code) => {
+                self.gaps.insert(code);
+                State::Lost
+            }
             None => {
                 self.breaks(session, event, "the edit does not hash the file, and no declared gap explains this");
                 State::Lost
@@ -152,13 +158,16 @@ impl Chain<'_, '_> {
         }
     }
 
-    fn gap(&mut self, code: &'static str) -> State {
-        if !self.subject.declares(code) {
+    /// A change by a shell command: a session with one of the calls must declare the gap.
+    fn shell_gap(&mut self, step: &Step<'_>) -> State {
+        let of_change = |call: &Event| call.text("call_id").is_some_and(|id| step.real.call_ids.iter().any(|of| of == id));
+        let declares = |session: &ConvertedSession| self.subject.declares_for(session.schema(), Kind::CodeEdit, SHELL);
+        if !self.case.events(Kind::ToolCall).any(|(session, call)| of_change(call) && declares(session)) {
             self.is_broken = true;
             self.findings
-                .fail(self.case.recording.name(), format!("{}: the gap {code} breaks the chain, and it is not declared", self.file));
+                .fail(self.case.recording.name(), format!("{}: the gap {SHELL} breaks the chain, and it is not declared", self.file));
         }
-        self.gaps.insert(code);
+        self.gaps.insert(SHELL);
         State::Lost
     }
 

@@ -133,9 +133,12 @@ fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &R
         let has_no_before = ["before_range", "before_hash", "file_before_hash"].iter().all(|key| !event.has(key));
         if fits {
             findings.count("ops");
-        } else if op == "create" && has_no_before && subject.declares("edit.add_over_file") {
+        } else if op == "create" && has_no_before && subject.declares_for(edits.session.schema(), Kind::CodeEdit, "edit.add_over_file") {
             findings.gap("edit.add_over_file");
-        } else if op == "update" && names_only(event) && subject.declares("edit.shell_names_only") {
+        } else if op == "update"
+            && names_only(event)
+            && subject.declares_for(edits.session.schema(), Kind::CodeEdit, "edit.shell_names_only")
+        {
             // The source names a changed file, not how it changed.
             findings.gap("edit.shell_names_only");
         } else {
@@ -218,7 +221,7 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
                 findings.note("edits that are not logged");
                 continue;
             }
-            if subject.declares("edit.after_error") && has_failed(case, call) {
+            if may_fail_after_edit(subject, case, call) {
                 findings.gap("edit.after_error");
                 continue;
             }
@@ -256,10 +259,11 @@ fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
     results.peek().is_some() && results.all(|(_, result)| is_unsuccessful(result)) && !spans::strings(&call.args).iter().any(is_new)
 }
 
-/// True if the log states that the call failed. It may still have written the file.
-fn has_failed(case: &Case<'_>, call: &Call) -> bool {
-    let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
-    case.events(Kind::ToolResult).any(|(_, result)| is_of(result))
+/// True if the log states that the call failed, and is one of those where it may still have written the file.
+fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> bool {
+    let has_failed = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
+    case.events(Kind::ToolResult)
+        .any(|(session, result)| has_failed(result) && subject.declares_for(session.schema(), Kind::CodeEdit, "edit.after_error"))
 }
 
 /// An edit has its lines, and the hash of the file if the call's record contains the whole file.

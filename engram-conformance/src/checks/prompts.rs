@@ -158,6 +158,8 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
         let Some((session, event)) = sent.peek().copied() else { continue };
         if sent.any(|(_, event)| is_by_person(event)) {
             findings.count("prompts");
+        } else if let Some(code) = subject.unproven_prompt_gap(session, event) {
+            findings.gap(code);
         } else {
             let by = event.text("by").unwrap_or("nobody");
             findings.fail(case.place_of(session, event), format!("a person sent `{}`, but it is by {by}", excerpt(prompt)));

@@ -6,6 +6,7 @@ use std::path::Path;
 use engram_adapters::{Registry, conformance};
 use engram_conformance::{CHECKS, Capabilities, Open, Options, Session, run};
 use engram_core::adapter::{self, Evidence, Identity, SessionInit, StreamAdapter};
+use engram_core::coverage::Grade;
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::emit::{Emitter, Fault};
 use engram_core::head::Head;
@@ -15,6 +16,7 @@ use rayon::prelude::*;
 
 use crate::adapter::{Changed, Real, all_fixtures, certify, fixtures};
 use crate::breaks::{BREAKS, Break, EDIT};
+use crate::claims;
 use crate::tape::Tape;
 use crate::usage;
 
@@ -140,6 +142,27 @@ fn lost_file_of_a_command_is_found() {
     });
     assert!(find(&lost).contains(&("claude-code", "edit.files")));
     assert!(!find(&with_events(|_| {})).contains(&("claude-code", "edit.files")));
+}
+
+/// OpenCode, where the schema that lacks the input tokens does not declare it, and another one of the recording does.
+fn with_gap_of_another_schema(descriptor: AdapterDescriptor) -> AdapterDescriptor {
+    claims::with_revision(descriptor, |mut revision| {
+        match revision.schema {
+            "part-records" => revision.coverage.meta = Grade::Full,
+            "counted-lines" => revision.coverage.meta = Grade::Partial(&["usage.cached_input"]),
+            _ => {}
+        }
+        revision
+    })
+}
+
+#[test]
+fn gap_that_only_another_schema_of_the_recording_declares_is_found() {
+    let mut changed = Changed::unchanged("opencode", Policy::Permissive);
+    let find = |changed: &Changed| certify(changed, &fixtures(&["opencode/1.18.34/upgrade"]), false, None).failing();
+    assert!(!find(&changed).contains(&("opencode", "claim.open")));
+    changed.descriptor = with_gap_of_another_schema;
+    assert!(find(&changed).contains(&("opencode", "claim.open")));
 }
 
 #[test]

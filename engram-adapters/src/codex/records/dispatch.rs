@@ -8,7 +8,7 @@ use crate::shared::route::{Action, Route, RouteIndex};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
-use super::{agents, exec_stream, message_events, messages, printed_events, prompts, provider_calls, settings, tool_calls, turns, usage};
+use super::{agents, exec_stream, message_events, messages, printed_events, provider_calls, settings, tool_calls, turns, undecided, usage};
 use crate::codex::descriptor::DESCRIPTOR;
 use crate::codex::members;
 use crate::codex::omissions;
@@ -154,7 +154,7 @@ pub fn omitted(record: &'static str) -> Result<Outcome, Fault> {
 pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let envelope = Line::strict(line, "")?;
     if let Some(payload) = envelope.payload() {
-        return convert_envelope(state, line, &envelope, payload, out);
+        return convert_envelope(state, &Enveloped::new(line, envelope, payload), out);
     }
     if is_line_type(raw_str(envelope.kind())) {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
@@ -172,57 +172,91 @@ pub fn convert_line(state: &mut SessionState, line: Value<'_>, out: &mut Emitter
     convert_bare(state, line, &Bare::strict(line, "")?, out)
 }
 
-fn convert_envelope(
-    state: &mut SessionState,
-    root: Value<'_>,
-    line: &Line<'_>,
-    payload: Value<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<Outcome, Fault> {
-    let t = tape_time(line.timestamp());
-    let line_type = raw_str(line.kind());
-    let payload_type = raw_str(payload.first_member("type"));
-    let is_item_event = line_type == "event_msg" && payload_type == "item_completed";
-    let item = if is_item_event { payload.first_member("item") } else { None };
-    let (prefix, name) = match line_type {
-        "response_item" => ("response_item/", payload_type),
-        "event_msg" if is_item_event => ("event_msg/item_completed/", raw_str(item.and_then(|item| item.first_member("type")))),
-        "event_msg" => ("event_msg/", payload_type),
-        "retained_context" => ("retained_context/", payload_type),
-        other => ("", other),
-    };
-    let row = if prefix.is_empty() && !is_line_type(name) { None } else { find(prefix, name) };
-    let id = if line_type == "response_item" { payload.first_member("id") } else { item.and_then(|item| item.first_member("id")) };
-    if let Some(row) = row
-        && is_repeated(state, root)
+/// A line with an envelope, and its row in the table.
+struct Enveloped<'a> {
+    root: Value<'a>,
+    line: Line<'a>,
+    line_type: &'a str,
+    payload: Value<'a>,
+    /// The item of an event for the screen.
+    item: Field<'a>,
+    is_item_event: bool,
+    prefix: &'static str,
+    name: &'a str,
+    row: Option<&'static Route<Handler>>,
+}
+
+impl<'a> Enveloped<'a> {
+    fn new(root: Value<'a>, line: Line<'a>, payload: Value<'a>) -> Self {
+        let line_type = raw_str(line.kind());
+        let payload_type = raw_str(payload.first_member("type"));
+        let is_item_event = line_type == "event_msg" && payload_type == "item_completed";
+        let item = if is_item_event { payload.first_member("item") } else { None };
+        let (prefix, name) = match line_type {
+            "response_item" => ("response_item/", payload_type),
+            "event_msg" if is_item_event => ("event_msg/item_completed/", raw_str(item.and_then(|item| item.first_member("type")))),
+            "event_msg" => ("event_msg/", payload_type),
+            "retained_context" => ("retained_context/", payload_type),
+            other => ("", other),
+        };
+        let row = if prefix.is_empty() && !is_line_type(name) { None } else { find(prefix, name) };
+        Enveloped { root, line, line_type, payload, item, is_item_event, prefix, name, row }
+    }
+
+    fn id(&self) -> Field<'a> {
+        if self.line_type == "response_item" { self.payload.first_member("id") } else { self.item.and_then(|item| item.first_member("id")) }
+    }
+}
+
+fn convert_envelope(state: &mut SessionState, line: &Enveloped<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if let Some(row) = line.row
+        && is_repeated(state, line.root)
     {
         return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
     }
-    if let (Some(row), Some(id)) = (row, non_empty_text(id))
-        && is_repeated_item(state, (line_type, id.raw()), line.timestamp(), payload)
+    if let (Some(row), Some(id)) = (line.row, non_empty_text(line.id()))
+        && is_repeated_item(state, (line.line_type, id.raw()), line.line.timestamp(), line.payload)
     {
-        members::check(row.record, root, Pointer::Root, out)?;
+        members::check(row.record, line.root, Pointer::Root, out)?;
         return Ok(Outcome::Duplicate { record: row.record, rule: omissions::REPEATED.rule });
     }
+    convert_new(state, line, out)
+}
+
+/// Converts a line that waited until the message before it was decided.
+pub fn convert_waiting(state: &mut SessionState, line: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let envelope = Line::strict(line, "")?;
+    match envelope.payload() {
+        Some(payload) => convert_new(state, &Enveloped::new(line, envelope, payload), out),
+        None => convert_line(state, line, out),
+    }
+}
+
+/// Converts a line that repeats no other.
+fn convert_new(state: &mut SessionState, line: &Enveloped<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    if undecided::waits(state, line.root, (line.line_type, line.payload), out)? {
+        return Ok(Outcome::Pending);
+    }
+    let (root, payload, is_item_event) = (line.root, line.payload, line.is_item_event);
+    let t = tape_time(line.line.timestamp());
     state.searches.begin_record();
-    prompts::release(state, || prompts::twin_of(line_type, payload), out)?;
-    if line_type == "session_meta" {
+    if line.line_type == "session_meta" {
         state.replay.begin_thread(payload.first_member("id"), payload.first_member("subagent_history_start_ordinal"));
     }
     let foreign = payload.first_member("thread_id").filter(|_| is_item_event).and_then(Value::text);
     let foreign = foreign.map(|id| id.decode_lossy()).filter(|id| state.thread.is_foreign(id));
-    let replay = state.replay.is_replay(line.ordinal(), payload, t.as_deref()) || foreign.is_some();
+    let replay = state.replay.is_replay(line.line.ordinal(), payload, t.as_deref()) || foreign.is_some();
     state.thread.set_source(foreign.as_deref(), out);
-    out.set_header(RecordHeader { t: t.as_deref(), id: text(id), replay });
+    out.set_header(RecordHeader { t: t.as_deref(), id: text(line.id()), replay });
     let (value, at) = if is_item_event {
-        let Some(item) = item.filter(|item| item.is_object()) else {
+        let Some(item) = line.item.filter(|item| item.is_object()) else {
             return Err(Fault::malformed("/payload/item", "an item", "nothing"));
         };
         (item, "/payload/item")
     } else {
         (payload, "/payload")
     };
-    let row = row.ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))?;
+    let row = line.row.ok_or_else(|| Fault::unrecognized(&format!("{}{}", line.prefix, line.name)))?;
     members::check(row.record, root, Pointer::Root, out)?;
     let is_foreign = foreign.is_some();
     let record = Record { name: row.record, value, at, t: t.as_deref(), replay, is_foreign, container: Container::Envelope };

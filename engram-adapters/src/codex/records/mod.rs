@@ -14,4 +14,5 @@ pub mod settings;
 pub mod tool_calls;
 pub mod ts_document;
 pub mod turns;
+pub mod undecided;
 pub mod usage;

@@ -1,4 +1,4 @@
-//! Messages in the user's place: who wrote each part, as the message and the record after it state it.
+//! Messages in the user's place: who wrote each part, as the message and a record after it state it.
 //!
 //! A message that a person sent is followed by an event or item with the same text, its twin. A message without one is the harness's own.
 //! From 0.150 on the message may itself state what its parts are.
@@ -44,7 +44,7 @@ const INJECTED: &[&str] = &[
     "Warning: apply_patch was requested via ",
 ];
 
-/// What the record after a message states about it.
+/// What a record after a message states about it.
 pub enum Twin {
     /// It is the event or item of a message that was sent, with this text.
     Sent(String),
@@ -52,7 +52,7 @@ pub enum Twin {
     Other,
     /// There is no record.
     Unknown,
-    /// It may be the event or item of a message, but cannot be read. The next record decides.
+    /// It may be the event or item of a message, but cannot be read. A later record decides.
     Unreadable,
 }
 
@@ -88,11 +88,7 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
 }
 
 /// Emits the message that is kept, if any.
-pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let twin = if state.held.is_holding() { twin() } else { Twin::Other };
-    if matches!(twin, Twin::Unreadable) {
-        return Ok(());
-    }
+pub fn release(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let Some(held) = state.held.take() else { return Ok(()) };
     let (here, mut index) = (out.location(), StructuralIndex::default());
     let message = Message::lenient(parse(&held.json, &mut index)?);
@@ -109,6 +105,14 @@ pub fn release(state: &mut SessionState, twin: impl FnOnce() -> Twin, out: &mut 
     }
     out.attribute_to(here, RecordHeader::default());
     Ok(())
+}
+
+/// True if a twin has the text of the message that is kept.
+pub fn is_twin_of_held(state: &SessionState, twin: &str) -> Result<bool, Fault> {
+    let Some(held) = state.held.message() else { return Ok(false) };
+    let mut index = StructuralIndex::default();
+    let message = Message::lenient(parse(&held.json, &mut index)?);
+    Ok(sent_parts(&message, twin).is_some())
 }
 
 /// The twin in a record, if it is one.

@@ -10,8 +10,7 @@ use crate::shared::by_session::{BySession, Ended};
 use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
 
 use super::dispatch;
-use super::prompts::{self, Twin};
-use super::ts_document;
+use super::{ts_document, undecided};
 use crate::codex::omissions;
 use crate::codex::results::end_result::emit_without_output;
 use crate::codex::revisions::EXEC_JSON;
@@ -49,7 +48,7 @@ fn printed_thread(line: Value<'_>) -> Option<Text<'_>> {
 /// Emits what no later record of a thread completes.
 fn finish(mut ended: Ended<SessionState>, out: &mut Emitter) -> Result<(), Fault> {
     let state = &mut *ended.state;
-    prompts::release(state, || Twin::Unknown, out)?;
+    undecided::finish(state, out)?;
     for (call_id, end) in state.pending_ends.take_all() {
         emit_without_output(&end, &state.calls, &call_id, out)?;
     }
@@ -95,7 +94,7 @@ impl Session for CodexSession {
             return Some(Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule }));
         }
         state.records.commit();
-        if let Err(fault) = prompts::release(state, || Twin::Unknown, out) {
+        if let Err(fault) = undecided::finish(state, out) {
             return Some(Err(fault));
         }
         is_cut.then(|| {

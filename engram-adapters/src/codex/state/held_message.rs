@@ -1,8 +1,12 @@
-//! A message in the user's place, kept until the next record states whether a person sent it.
+//! A message in the user's place, kept until a record states whether a person sent it, and the lines that wait for that record.
 
 use engram_core::emit::RecordLocation;
 
-use crate::shared::value::Field;
+use crate::shared::value::{Field, KeptRecord, Value};
+
+/// The limit of waiting lines, and of their bytes. At the limit the message counts as one that nobody sent.
+const MAX_LINES: usize = 8;
+const MAX_BYTES: usize = 1 << 20;
 
 /// A message that is kept: its record, and where it is.
 #[derive(Debug)]
@@ -16,10 +20,26 @@ pub struct HeldMessage {
     pub replay: bool,
 }
 
-/// The last record, if it is such a message. The record that states who sent it is directly after it.
+/// A line that waits, and where it is.
+#[derive(Debug)]
+pub struct WaitingLine {
+    pub record: KeptRecord,
+    pub location: RecordLocation,
+    is_message: bool,
+}
+
+/// What is known of the message before the current record.
+#[derive(Debug)]
+pub struct Released {
+    id: Option<String>,
+    repeats_message: bool,
+}
+
+/// A message that no record has decided, and the lines after it. The record that states who sent it is mostly directly after it.
 #[derive(Debug, Default)]
 pub struct Held {
     message: Option<HeldMessage>,
+    waiting: Vec<WaitingLine>,
     /// The id of the message before the current record, as a JSON token.
     released_id: Option<String>,
     repeats_message: bool,
@@ -48,6 +68,46 @@ impl Held {
         let message = self.message.take()?;
         self.released_id.clone_from(&message.id);
         Some(message)
+    }
+
+    /// The message that is kept.
+    pub fn message(&self) -> Option<&HeldMessage> {
+        self.message.as_ref()
+    }
+
+    /// Lets a line wait until the message is decided. False if there is no room for it.
+    pub fn wait(&mut self, line: Value<'_>, location: RecordLocation, is_message: bool) -> bool {
+        let bytes: usize = self.waiting.iter().map(|line| line.record.bytes()).sum();
+        let has_room = self.waiting.len() < MAX_LINES && bytes + line.raw().len() <= MAX_BYTES;
+        if has_room {
+            self.waiting.push(WaitingLine { record: KeptRecord::of(line), location, is_message });
+        }
+        has_room
+    }
+
+    /// True if a line waits.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// True if a message waits.
+    pub fn has_waiting_message(&self) -> bool {
+        self.waiting.iter().any(|line| line.is_message)
+    }
+
+    /// Takes the lines that wait, oldest first.
+    pub fn take_waiting(&mut self) -> Vec<WaitingLine> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Takes what is known of the message before the current record, while other records are converted.
+    pub fn take_released(&mut self) -> Released {
+        Released { id: self.released_id.take(), repeats_message: std::mem::take(&mut self.repeats_message) }
+    }
+
+    /// Restores what is known of the message before the current record.
+    pub fn restore_released(&mut self, released: Released) {
+        (self.released_id, self.repeats_message) = (released.id, released.repeats_message);
     }
 
     /// Ends a record.

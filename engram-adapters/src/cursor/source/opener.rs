@@ -13,14 +13,22 @@ use crate::cursor::run_store::files::{self, run_store_of};
 use crate::cursor::run_store::store::RunDatabase;
 use crate::cursor::run_store::store::RunFiles;
 use crate::cursor::source::store_tables::{CHAT, EDITOR, RUNS};
-use crate::cursor::transcript::text_transcript::TextTranscript;
+use crate::cursor::transcript::text_transcript::{TEXT_FORM, TextTranscript};
 use crate::open::database::DatabaseFile;
 use crate::open::store::{OpenedStore, Opener, Store};
 
 /// Every chat and every window has a database of its own, so a directory of them is not a store. Run stores may be directories of text
 /// files.
-pub(crate) static OPENER: Opener =
-    Opener { is_root: files::is_root, is_inside: files::is_inside, open_root, has_tables, open_database, read_with, open_text };
+pub(crate) static OPENER: Opener = Opener {
+    is_root: files::is_root,
+    is_inside: files::is_inside,
+    open_root,
+    has_tables,
+    open_database,
+    read_with,
+    open_text,
+    text_form: Some(TEXT_FORM),
+};
 
 fn open_root(directory: &Path, limits: Limits) -> OpenedStore {
     Ok(RunFiles::open(directory, limits)?.map(|files| Box::new(files) as Box<dyn Store>))

@@ -2,7 +2,7 @@
 //!
 //! Nothing in the text is escaped, so only what is certain is read from it: arguments stay text.
 
-use std::io::Read;
+use std::borrow::Cow;
 use std::path::Path;
 
 use engram_core::adapter::SideInfo;
@@ -10,7 +10,8 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::open::lines::quoted;
-use crate::open::store::{Export, Opened, Store, StoredSession};
+use crate::open::store::{Export, Opened, Store, StoredSession, TextForm};
+use crate::open::text;
 use crate::shared::neighbours::Neighbours;
 
 /// What a line begins. All lines up to the next such line belong to it.
@@ -129,9 +130,23 @@ fn without_separator(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
 
+/// What a file may begin with that an editor saved.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Text transcripts, from a file or a stream.
+pub(in crate::cursor) const TEXT_FORM: TextForm =
+    TextForm { begins: |first| is_transcript(&String::from_utf8_lossy(first)), document: |text| document(&with_own_line_ends(text)) };
+
 /// True for a first line `user:`, followed by a section that Cursor puts around prompts.
 fn is_transcript(text: &str) -> bool {
-    text.strip_prefix("user:\n").is_some_and(|rest| rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>"))
+    let rest = with_own_line_ends(text).strip_prefix("user:\n").map(str::to_owned);
+    rest.is_some_and(|rest| rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>"))
+}
+
+/// The text as the harness wrote it: without a byte order mark, and with `\n` for its line ends, if its first line has another one.
+fn with_own_line_ends(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    if text.starts_with("user:\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
 /// One text transcript.
@@ -140,26 +155,20 @@ pub(in crate::cursor) struct TextTranscript {
     limits: Limits,
 }
 
-/// The content of a regular file, which may be as large as one record.
-fn read(path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
+/// The text of a regular file.
+fn read(path: &Path, limits: Limits) -> Result<String, AdapterError> {
     // The path itself may be a link; from there on nothing leads outside.
     let path = path.canonicalize()?;
     let directory = path.parent().and_then(|directory| Neighbours::open(directory, &path));
     let file = path.file_name().zip(directory).and_then(|(name, directory)| directory.open_file(Path::new(name)));
     let Some(file) = file else { return Err(AdapterError::new(ErrorCode::Io).expected("a regular file")) };
-    let mut bytes = Vec::new();
-    file.take(limits.record_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limits.record_bytes {
-        let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
-        return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
-    }
-    Ok(bytes)
+    text::text(file, limits)
 }
 
 impl TextTranscript {
     /// Opens a transcript that begins with `head`. None if it is something else.
     pub(in crate::cursor) fn open(path: &Path, head: &[u8], limits: Limits) -> Opened<TextTranscript> {
-        let Some(name) = path.file_stem().filter(|_| is_transcript(&String::from_utf8_lossy(head))) else { return Ok(None) };
+        let Some(name) = path.file_stem().filter(|_| (TEXT_FORM.begins)(head)) else { return Ok(None) };
         let session = [StoredSession { id: name.to_string_lossy().into_owned(), path: path.to_owned() }];
         Ok(Some(TextTranscript { session, limits }))
     }
@@ -176,9 +185,8 @@ impl Store for TextTranscript {
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
         let at_path = |error: AdapterError| error.path(session.path.to_string_lossy());
-        let bytes = read(&session.path, self.limits).map_err(at_path)?;
-        let text = String::from_utf8(bytes).map_err(|_| at_path(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8")))?;
-        Ok(Export { text: document(&text), context: SideInfo::default() })
+        let text = read(&session.path, self.limits).map_err(at_path)?;
+        Ok(Export { text: (TEXT_FORM.document)(&text), context: SideInfo::default() })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
@@ -199,6 +207,10 @@ mod tests {
             {\"role\":\"tool\",\"toolResult\":{\"toolName\":\"Write\"}},{\"role\":\"assistant\",\"text\":\"done\",\"thinking\":\"\"}],\
             \"turnEnded\":{\"status\":\"error\",\"error\":\"context limit\"}}";
         assert!(is_transcript(text));
+        for saved in [format!("\u{feff}{text}"), text.replace('\n', "\r\n"), format!("\u{feff}{}", text.replace('\n', "\r\n"))] {
+            assert!((TEXT_FORM.begins)(saved.as_bytes()));
+            assert_eq!((TEXT_FORM.document)(&saved), expected);
+        }
         assert_eq!(document(text), expected);
         assert_eq!(turn_ended("success.", ""), ",\"turnEnded\":{\"status\":\"success\"}");
     }

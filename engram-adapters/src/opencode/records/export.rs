@@ -139,7 +139,7 @@ impl ExportReader {
         late_events(state, out, |state, out| {
             let completed = integer(Time::lenient_opt(envelope.time()).completed());
             context.set_header(completed, envelope.id(), &mut state.clock, out);
-            messages::message_end(&envelope, &context, pointer, out)
+            messages::message_end(&envelope, &context, (pointer, state.dialect), out)
         })
     }
 }

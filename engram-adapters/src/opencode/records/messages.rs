@@ -9,6 +9,7 @@ use engram_core::text::Text;
 use super::system_events::emit_error;
 use super::usage::{is_spent, usage};
 use crate::opencode::descriptor::rule;
+use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{Envelope, Error, Model, Summary, Tokens};
 use crate::opencode::state::last_stated::LastStated;
 use crate::opencode::state::message_context::{MessageContext, Speaker};
@@ -122,14 +123,14 @@ fn has_end(envelope: &Envelope<'_>, context: &MessageContext<'_>) -> Result<bool
 pub(super) fn message_end(
     envelope: &Envelope<'_>,
     context: &MessageContext<'_>,
-    pointer: Pointer<'_>,
+    (pointer, dialect): (Pointer<'_>, Dialect),
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     if let Some(tokens) = tokens(envelope, context)? {
         // Of several requests in one message, the tokens are those of the last one, and the cost is that of all. 0.1.174.
         let has_calls = context.tool_metadata.is_some_and(|by_call| by_call.members().next().is_some());
         let cost = envelope.cost().filter(|_| !has_calls);
-        out.emit(usage(&tokens, cost, envelope.finish(), context), pointer)?;
+        out.emit(usage(&tokens, cost, envelope.finish(), context, dialect), pointer)?;
     }
     match new_error(envelope, context) {
         Some(error) => emit_error(error, pointer, out),

@@ -87,8 +87,12 @@ pub(super) fn reasoning(_: &mut SessionState, record: &PartRecord<'_>, out: &mut
 pub(super) fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let tokens = record.part.tokens().ok_or_else(|| Fault::malformed("/tokens", "token counts", "nothing"))?;
     let tokens = Tokens::strict(tokens, "/tokens")?;
-    let usage = if state.dialect.is_step { step_usage } else { usage };
-    out.emit(usage(&tokens, record.part.cost(), record.part.reason(), record.message), record.pointer)?;
+    let (cost, reason) = (record.part.cost(), record.part.reason());
+    let usage = match state.dialect {
+        dialect if dialect.is_step => step_usage(&tokens, cost, reason, record.message),
+        dialect => usage(&tokens, cost, reason, record.message, dialect),
+    };
+    out.emit(usage, record.pointer)?;
     Ok(Outcome::Mapped)
 }
 

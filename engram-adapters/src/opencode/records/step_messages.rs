@@ -6,11 +6,12 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::parts::emit_call_of_prompt;
-use super::settle::omitted;
+use super::settle::{omitted, repeated};
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
 use crate::opencode::schema::{Model, Tokens};
 use crate::opencode::state::message_context::MessageContext;
+use crate::opencode::state::record_facts::CALL;
 use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::{StepError, StepFile, StepMessage, StepTime};
 use crate::opencode::tools::TOOLS;
@@ -72,9 +73,12 @@ pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut
     let command = message.command().ok_or_else(|| Fault::malformed("/command", "a command", "nothing"))?;
     let call_id = non_empty_text(message.shell_id());
     let call = ToolCall { call_id, args: Some(command.raw()), ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL)) };
-    out.emit(call, record.pointer)?;
+    if !state.read.is_stated(CALL) {
+        out.emit(call, record.pointer)?;
+    }
     let exit = integer(message.exit());
     let status = match (raw_str(message.status()), exit) {
+        ("running", _) if state.read.is_stated(CALL) => return repeated("step/shell"),
         ("running", _) => return Ok(Outcome::Mapped),
         ("killed", _) => Some(Status::Cancelled),
         (_, Some(0)) => Some(Status::Ok),

@@ -3,6 +3,7 @@
 use engram_core::event::{self, Meta, Usage};
 use engram_core::text::Text;
 
+use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{Cache, Tokens};
 use crate::opencode::state::message_context::MessageContext;
 use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
@@ -12,7 +13,13 @@ use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 /// Up to 1.3.2 `output` contains the reasoning, and later it does not: `total` shows which. Before 1.0.98 `input` contains what came from
 /// the cache, but not for all providers; a message that states how it finished is of a later version, and input below that is without it. A
 /// line of a stream without a total may be of 2.x, too.
-pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
+pub(super) fn usage<'a>(
+    tokens: &Tokens<'a>,
+    cost: Field<'a>,
+    stop_reason: Field<'a>,
+    message: &MessageContext<'a>,
+    dialect: Dialect,
+) -> Meta<'a> {
     let cache = Cache::lenient_opt(tokens.cache());
     let [input, output, reasoning] = [tokens.input(), tokens.output(), tokens.reasoning()].map(count);
     let [cache_read, cache_write] = [cache.read_from_cache(), cache.written_to_cache()].map(count);
@@ -25,7 +32,8 @@ pub(super) fn usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field
     let all = [tokens.input(), tokens.output(), tokens.reasoning(), tokens.total(), cache.read_from_cache(), cache.written_to_cache()];
     // Which counts contain others shows only if all can be read.
     let is_readable = all.into_iter().all(|count| count_or_zero(count).is_some());
-    let is_known = total.is_some() || message.printed_at.is_none() || reasoning.unwrap_or_default() == 0;
+    let is_older = message.printed_at.is_none() && !dialect.counts_only_lines;
+    let is_known = total.is_some() || is_older || reasoning.unwrap_or_default() == 0;
     let output = if is_beside { add(output, reasoning.or(Some(0))) } else { output.filter(|_| is_known) }.filter(|_| is_readable);
     let tokens = event::Tokens {
         input: input.filter(|_| is_uncached && is_readable),

@@ -7,6 +7,7 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
+use memchr::memmem;
 
 use super::call::Call;
 use super::diffs::{Diff, Proof};
@@ -51,9 +52,11 @@ impl<'e> CallEdits<'e> {
             let replaced = old.as_deref().zip(new.as_deref());
             return self.between_versions(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
         }
-        let diff = text(filediff.patch().or(metadata.diff())).and_then(lines_of);
+        let has_versions = filediff.before().is_some() && filediff.after().is_some();
+        let diff = text(filediff.patch().or(metadata.diff())).filter(|_| !has_versions).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
-            return self.emit(snippet(EditOp::Update, file, old, new), out);
+            let edit = whole_file(filediff.before(), filediff.after(), file);
+            return self.emit(edit.unwrap_or_else(|| snippet(EditOp::Update, file, old, new)), out);
         };
         let proof = old.as_deref().zip(new.as_deref()).map_or(Proof::None, |(old, new)| Proof::Replaced { old, new, all });
         self.of_diff(EditOp::Update, file, &diff, proof, out)
@@ -125,6 +128,11 @@ impl<'e> CallEdits<'e> {
                     "add" | "move" => self.new_file(target, &after, out)?,
                     _ => self.between_versions(target, &before, &after, None, out)?,
                 }
+                continue;
+            }
+            if let Some(edit) = whole_file(patched.before(), patched.after(), target).filter(|_| !matches!(kind, "add" | "move" | "delete"))
+            {
+                self.emit(edit, out)?;
                 continue;
             }
             let diff = text(patched.patch()).and_then(lines_of);
@@ -200,9 +208,22 @@ pub(super) fn target<'p>(change: &FileChange<'p>) -> Option<&'p str> {
     }
 }
 
-/// The text with `\n` for its line ends. None if it is not valid Unicode.
+/// The text with `\n` for its line ends. None if it is not valid Unicode, or has a CR before a `\r\n`: a diff of such a text lacks the CR,
+/// because the harness, too, writes `\n` for `\r\n`.
 pub(super) fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
-    text.decode().ok().map(with_unix_line_ends)
+    text.decode().ok().map(with_unix_line_ends).filter(|text| !has_crlf(text))
+}
+
+/// True if a text with `\n` for its line ends had a CR before one of them.
+pub(super) fn has_crlf(text: &str) -> bool {
+    memmem::find(text.as_bytes(), b"\r\n").is_some()
+}
+
+/// An edit of a file whose versions are recorded, but not as lines: the hashes of the whole file. None if no version is recorded.
+fn whole_file<'a>(before: Field<'_>, after: Field<'_>, file: Text<'a>) -> Option<CodeEdit<'a>> {
+    let (before, after) = (text(before)?.decode().ok()?, text(after)?.decode().ok()?);
+    let (file_before_hash, file_after_hash) = (Hash::of_lossless_text(&before), Hash::of_lossless_text(&after));
+    Some(CodeEdit { file_before_hash, file_after_hash, ..CodeEdit::new(EditOp::Update, file) })
 }
 
 /// A whole file before and after an edit, if both are recorded.

@@ -8,6 +8,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::call::Call;
+use super::call_edits::has_crlf;
 use super::paths::absolute;
 use super::read_lines::Lines;
 use super::step_reads;
@@ -37,7 +38,7 @@ pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     if let Some(lines) = lines {
         event.range = Some(lines.range);
         event.total_lines = lines.total;
-        if lines.is_exact {
+        if lines.is_exact && !has_crlf(&lines.text) {
             (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
         }
     }

@@ -44,10 +44,17 @@ pub(super) fn set_facts<'a>(facts: &mut Vec<u64>, id: RecordId<'_>, record: Valu
     facts.clear();
     match id {
         RecordId::WholeLine(_) => return "",
+        RecordId::Message(_) if raw_str(record.member("type")) == "shell" => command_facts(facts, record),
         RecordId::Message(_) => message_facts(facts, record),
         RecordId::Part(_) | RecordId::PartOf(..) | RecordId::Line(_) => part_facts(facts, record),
     }
     record.member("time").map_or("", Value::raw)
+}
+
+/// A command of the user, and its end: 2.x writes the message again when the command has ended.
+fn command_facts(facts: &mut Vec<u64>, message: Value<'_>) {
+    facts.push(fact_of_members(message, &["id", "time", "output", "status", "exit"]));
+    facts.push(fact_of_members(message, &["id", "time"]));
 }
 
 /// The message itself, its tokens and its error. Tokens and errors of two messages may be equal, so they count with the message. The

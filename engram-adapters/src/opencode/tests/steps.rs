@@ -172,6 +172,25 @@ fn an_exit_notice_is_the_exit_code() {
 }
 
 #[test]
+fn a_command_of_the_user_that_is_written_again_with_its_output_is_one_call() {
+    let shell = |rest: &str| {
+        let head = r#""id":"msg_s","type":"shell","shellID":"sh_1","command":"ls","time":{"created":1000"#;
+        format!("{{{head}{rest}}}")
+    };
+    let running = shell(r#"},"status":"running""#);
+    let ended = |output: &str| {
+        shell(&format!(
+            r#","completed":1500}},"status":"exited","exit":0,"output":{{"output":"{output}","cursor":1,"size":1,"truncated":false}}"#
+        ))
+    };
+    let source = export("", &[PROMPT, &running, &running, &ended("a"), &ended("a b"), &ended("a b")].join(","));
+    let tape = convert(&source, SideInfo::default(), Policy::Permissive).unwrap();
+    assert_eq!(events_of(&tape, "tool.call").len(), 1);
+    let outputs: Vec<_> = events_of(&tape, "tool.result").into_iter().map(|result| result["stdout"].clone()).collect();
+    assert_eq!(outputs, ["a", "a b"]);
+}
+
+#[test]
 fn a_revert_goes_back_to_the_event_before_the_message() {
     let second = PROMPT.replace("msg_1", "msg_3").replace("the prompt", "the second");
     let source = export(r#","revert":{"messageID":"msg_3","snapshot":"s","files":[]}"#, &format!("{PROMPT},{second}"));

@@ -1,0 +1,93 @@
+//! What becomes of a line behind a message that no record has decided: it states who sent the message, or waits for the line that does.
+
+use engram_core::emit::{Emitter, Fault};
+
+use crate::shared::value::{Value, raw_str};
+
+use super::dispatch::convert_waiting;
+use super::prompts::{Twin, is_twin_of_held, release, twin_of};
+use crate::codex::state::session_state::SessionState;
+
+/// What a line states about the message that is kept.
+enum Next {
+    /// Nothing that is certain.
+    Unknown,
+    /// Who sent it.
+    Decides(Twin),
+}
+
+/// Emits the message that is kept if a line decides it. Else the line waits, and the answer is true.
+pub fn waits(
+    state: &mut SessionState,
+    line: Value<'_>,
+    (line_type, payload): (&str, Value<'_>),
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
+    if !state.held.is_holding() {
+        state.held.take();
+        return Ok(false);
+    }
+    // A line that waited may be a message, which this line decides, too.
+    while state.held.is_holding() {
+        let twin = match next(state, line_type, payload)? {
+            Next::Decides(twin) => twin,
+            Next::Unknown if state.held.wait(line, out.location(), is_message(line_type, payload)) => return Ok(true),
+            Next::Unknown => Twin::Other,
+        };
+        decide(state, twin, out)?;
+        if state.held.repeats_message() {
+            break;
+        }
+    }
+    Ok(false)
+}
+
+/// Emits the message that is kept, then converts the lines that waited for that.
+fn decide(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    release(state, twin, out)?;
+    if !state.held.has_waiting() {
+        return Ok(());
+    }
+    let (released, here) = (state.held.take_released(), out.location());
+    for line in state.held.take_waiting() {
+        out.resume(line.location);
+        let outcome = convert_waiting(state, line.record.value(), out);
+        state.end_record(outcome.is_ok());
+        match outcome {
+            Ok(outcome) => out.settle(outcome),
+            Err(fault) => out.settle_fault(fault, line.record.value().raw())?,
+        }
+    }
+    out.resume(here);
+    state.held.restore_released(released);
+    Ok(())
+}
+
+/// Emits what no later line decides.
+pub fn finish(state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    while state.held.is_holding() {
+        let twin = if state.held.has_waiting() { Twin::Other } else { Twin::Unknown };
+        decide(state, twin, out)?;
+    }
+    Ok(())
+}
+
+/// Between a message and its twin there may be events, settings, and messages that nobody sent.
+fn next(state: &SessionState, line_type: &str, payload: Value<'_>) -> Result<Next, Fault> {
+    match twin_of(line_type, payload) {
+        Twin::Unreadable => Ok(Next::Unknown),
+        Twin::Sent(text) if !state.held.has_waiting_message() || is_twin_of_held(state, &text)? => Ok(Next::Decides(Twin::Sent(text))),
+        Twin::Sent(_) => Ok(Next::Decides(Twin::Other)),
+        twin => match (line_type, raw_str(payload.first_member("type"))) {
+            ("event_msg", "item_completed") => Ok(Next::Decides(twin)),
+            ("event_msg" | "turn_context" | "token_usage_record", _) => Ok(Next::Unknown),
+            _ if is_message(line_type, payload) => Ok(Next::Unknown),
+            _ => Ok(Next::Decides(twin)),
+        },
+    }
+}
+
+fn is_message(line_type: &str, payload: Value<'_>) -> bool {
+    let is = |name: &str, text: &str| raw_str(payload.first_member(name)) == text;
+    line_type == "response_item" && is("type", "message") && is("role", "user")
+}
