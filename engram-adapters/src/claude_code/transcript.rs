@@ -141,7 +141,7 @@ impl Conversion for SessionState {
 impl SessionState {
     #[inline(never)]
     fn next_of_open(&mut self, line: Value<'_>) -> Option<Next> {
-        let line = Line::lenient(line);
+        let Ok(line) = Line::strict(line, "") else { return Some(Next::Unknown) };
         // A repeat of a converted line shows nothing. A repeat of a line that waits, waits too.
         if self.lines.is_repeat(&line) {
             return None;

@@ -1,5 +1,4 @@
-//! Temporary copies of databases. They are deleted when they are dropped or when the run is interrupted; a later run deletes those of a
-//! killed one.
+//! Temporary copies of databases, deleted when dropped or when the run is interrupted. A later run deletes those of a killed one.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

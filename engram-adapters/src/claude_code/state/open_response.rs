@@ -25,32 +25,47 @@ pub struct OpenResponse<'a> {
 }
 
 impl OpenResponse<'_> {
-    /// What a line of this agent shows.
+    /// What a line of this agent shows. A malformed one shows nothing.
     pub fn next(&self, line: &Line<'_>, agent: Option<&str>) -> Next {
         if agent != self.agent {
             return Next::Unknown;
         }
         match raw_str(line.kind()) {
-            "assistant" if self.has_part(line) => Next::GoesOn,
-            // What the harness adds to a result is as its result.
-            "user" if self.results_may_be_between && (has_result(line) || is_true(line.is_meta())) => Next::Unknown,
-            "assistant" | "user" | RESULT => Next::Complete,
+            kind @ ("assistant" | "user") => match line.message().map(|message| Message::strict(message, "")) {
+                Some(Ok(message)) if message.content().is_some_and(is_content) => self.next_message(kind, line, &message),
+                _ => Next::Unknown,
+            },
+            RESULT => Next::Complete,
             kind if ENDS.contains(&(kind, raw_str(line.subtype()))) => Next::Complete,
             _ => Next::Unknown,
         }
     }
 
+    fn next_message(&self, kind: &str, line: &Line<'_>, message: &Message<'_>) -> Next {
+        match kind {
+            "assistant" if self.has_part(line, message) => Next::GoesOn,
+            // What the harness adds to a result is as its result.
+            "user" if self.results_may_be_between && (has_result(message) || is_true(line.is_meta())) => Next::Unknown,
+            _ => Next::Complete,
+        }
+    }
+
     /// True if the line has a part of the response. Several responses may have the message id, if the log has their request ids.
-    fn has_part(&self, line: &Line<'_>) -> bool {
+    fn has_part(&self, line: &Line<'_>, message: &Message<'_>) -> bool {
         let request = text(line.request_id()).map(|id| id.raw());
-        let id = line.message().and_then(|message| Message::lenient(message).id()).or_else(|| line.request_id());
+        let id = message.id().or_else(|| line.request_id());
         let is_other = self.request.is_some() && request.is_some() && self.request != request;
         id.is_some_and(|id| hash64(id.raw()) == self.message) && !is_other
     }
 }
 
-/// True for a line with the result of a call.
-fn has_result(line: &Line<'_>) -> bool {
-    let content = line.message().and_then(|message| Message::lenient(message).content());
-    content.into_iter().flat_map(Value::elements).map(Block::lenient).any(|block| raw_str(block.kind()) == "tool_result")
+/// True for a text, and for a list of blocks.
+fn is_content(content: Value<'_>) -> bool {
+    content.text().is_some()
+        || (content.is_array() && content.elements().all(|block| block.is_object() && block.member("type").and_then(Value::text).is_some()))
+}
+
+/// True for a message with the result of a call.
+fn has_result(message: &Message<'_>) -> bool {
+    message.content().into_iter().flat_map(Value::elements).map(Block::lenient).any(|block| raw_str(block.kind()) == "tool_result")
 }

@@ -68,6 +68,37 @@ fn sub_agent_without_its_own_file_is_converted_with_its_session() {
 }
 
 #[test]
+fn usage_of_wrapped_responses_follows_them() {
+    let of = |agent: &str, mut line: Value| {
+        line["data"]["agentId"] = json!(agent);
+        let inner = &mut line["data"]["message"];
+        if inner["type"] == "assistant" {
+            inner["message"]["usage"] = json!({"output_tokens": 1});
+        }
+        line["data"]["normalizedMessages"] = json!([line["data"]["message"]]);
+        line
+    };
+    let text = |number| wrapped(number, "assistant", json!([{"type": "text", "text": format!("say {number}")}]), &[]);
+    let call = wrapped(2, "assistant", json!([{"type": "tool_use", "id": "t2", "name": "Glob", "input": {"pattern": "*"}}]), &[]);
+    let result = wrapped(4, "user", json!([{"type": "tool_result", "tool_use_id": "t2", "content": "none"}]), &[]);
+    let lines = [
+        session()[0].clone(),
+        of("a5", call),
+        of("b6", text(3)),
+        of("a5", result),
+        of("a5", text(5)),
+        of("b6", text(6)),
+        result_line("2.1.36", 7, "t1", "seen all", None),
+    ];
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let usages: Vec<usize> = (0..tape.len()).filter(|at| tape[*at]["label"] == "usage").collect();
+    assert_eq!(usages.len(), 5);
+    for at in usages {
+        assert_eq!(tape[at]["message_id"], tape[at - 1]["message_id"], "{at}");
+    }
+}
+
+#[test]
 fn pointer_of_a_malformed_wrapped_line_begins_at_the_record() {
     let good = json!({"type": "user", "uuid": "w0", "message": {"role": "user", "content": "look around"}});
     let bad = wrapped(2, "assistant", json!([{"type": "text"}]), std::slice::from_ref(&good));

@@ -44,7 +44,7 @@ impl Conversion for BySession<StreamState> {
         if !self.current().session.usage.has_open() {
             return None;
         }
-        let printed = Printed::lenient(line);
+        let Ok(printed) = Printed::strict(line, "") else { return Some(Next::Unknown) };
         let session = text(printed.session_id()).map(|id| id.decode_lossy());
         if session.is_some_and(|session| !self.is_current(&session)) {
             return Some(Next::Unknown);
