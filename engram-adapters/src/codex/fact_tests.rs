@@ -108,6 +108,11 @@ fn an_image_that_only_the_event_of_a_prompt_states_is_on_the_tape() {
     assert_eq!(prompts.len(), 2);
     assert_eq!((&prompts[0]["text"], &prompts[0]["attachments"][0]["media_type"]), (&Value::Null, &json!("image/png")));
     assert_eq!((&prompts[1]["text"], &prompts[1]["attachments"]), (&json!("look"), &Value::Null));
+    let parts = json!([{"type": "input_image", "image_url": image}]);
+    let sent = ("response_item", json!({"type": "message", "role": "user", "content": parts}));
+    let events = super::tests::events(&[lines[0].clone(), sent, lines[1].clone()]);
+    let prompts: Vec<&Value> = of_kind(&events, "msg.in").into_iter().filter(|event| event["by"] == "person").collect();
+    assert_eq!((prompts.len(), &prompts[0]["origin"]["line"]), (1, &json!(3)));
 }
 
 #[test]

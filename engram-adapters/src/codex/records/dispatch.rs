@@ -234,7 +234,7 @@ pub fn convert_waiting(state: &mut SessionState, line: Value<'_>, out: &mut Emit
 
 /// Converts a line that repeats no other.
 fn convert_new(state: &mut SessionState, line: &Enveloped<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    if undecided::waits(state, line.root, (line.line_type, line.payload), out)? {
+    if undecided::waits(state, line.root, (line.line_type, line.payload), convert_waiting, out)? {
         return Ok(Outcome::Pending);
     }
     let (root, payload, is_item_event) = (line.root, line.payload, line.is_item_event);

@@ -112,7 +112,9 @@ pub fn is_twin_of_held(state: &SessionState, twin: &str) -> Result<bool, Fault> 
     let Some(held) = state.held.message() else { return Ok(false) };
     let mut index = StructuralIndex::default();
     let message = Message::lenient(parse(&held.json, &mut index)?);
-    Ok(sent_parts(&message, twin).is_some())
+    let has_text = elements(message.content()).any(|part| part.first_member("text").is_some());
+    // The text of a twin is empty if only images were sent.
+    Ok(sent_parts(&message, twin).is_some_and(|sent| sent.contains(&true) || !has_text))
 }
 
 /// The twin in a record, if it is one.

@@ -48,7 +48,7 @@ fn printed_thread(line: Value<'_>) -> Option<Text<'_>> {
 /// Emits what no later record of a thread completes.
 fn finish(mut ended: Ended<SessionState>, out: &mut Emitter) -> Result<(), Fault> {
     let state = &mut *ended.state;
-    undecided::finish(state, out)?;
+    undecided::finish(state, dispatch::convert_waiting, out)?;
     for (call_id, end) in state.pending_ends.take_all() {
         emit_without_output(&end, &state.calls, &call_id, out)?;
     }
@@ -94,7 +94,7 @@ impl Session for CodexSession {
             return Some(Ok(Outcome::Duplicate { record: CUT_RECORD, rule: omissions::REPEATED.rule }));
         }
         state.records.commit();
-        if let Err(fault) = undecided::finish(state, out) {
+        if let Err(fault) = undecided::finish(state, dispatch::convert_waiting, out) {
             return Some(Err(fault));
         }
         is_cut.then(|| {

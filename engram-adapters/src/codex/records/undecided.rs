@@ -1,12 +1,15 @@
 //! What becomes of a line behind a message that no record has decided: it states who sent the message, or waits for the line that does.
 
 use engram_core::emit::{Emitter, Fault};
+use engram_core::ledger::Outcome;
 
 use crate::shared::value::{Value, raw_str};
 
-use super::dispatch::convert_waiting;
 use super::prompts::{Twin, is_twin_of_held, release, twin_of};
 use crate::codex::state::session_state::SessionState;
+
+/// Converts a line that waited.
+pub type Convert = fn(&mut SessionState, Value<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// What a line states about the message that is kept.
 enum Next {
@@ -21,6 +24,7 @@ pub fn waits(
     state: &mut SessionState,
     line: Value<'_>,
     (line_type, payload): (&str, Value<'_>),
+    convert: Convert,
     out: &mut Emitter<'_>,
 ) -> Result<bool, Fault> {
     if !state.held.is_holding() {
@@ -34,7 +38,7 @@ pub fn waits(
             Next::Unknown if state.held.wait(line, out.location(), is_message(line_type, payload)) => return Ok(true),
             Next::Unknown => Twin::Other,
         };
-        decide(state, twin, out)?;
+        decide(state, twin, convert, out)?;
         if state.held.repeats_message() {
             break;
         }
@@ -43,7 +47,7 @@ pub fn waits(
 }
 
 /// Emits the message that is kept, then converts the lines that waited for that.
-fn decide(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn decide(state: &mut SessionState, twin: Twin, convert: Convert, out: &mut Emitter<'_>) -> Result<(), Fault> {
     release(state, twin, out)?;
     if !state.held.has_waiting() {
         return Ok(());
@@ -51,7 +55,7 @@ fn decide(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result
     let (released, here) = (state.held.take_released(), out.location());
     for line in state.held.take_waiting() {
         out.resume(line.location);
-        let outcome = convert_waiting(state, line.record.value(), out);
+        let outcome = convert(state, line.record.value(), out);
         state.end_record(outcome.is_ok());
         match outcome {
             Ok(outcome) => out.settle(outcome),
@@ -64,10 +68,10 @@ fn decide(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result
 }
 
 /// Emits what no later line decides.
-pub fn finish(state: &mut SessionState, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub fn finish(state: &mut SessionState, convert: Convert, out: &mut Emitter<'_>) -> Result<(), Fault> {
     while state.held.is_holding() {
         let twin = if state.held.has_waiting() { Twin::Other } else { Twin::Unknown };
-        decide(state, twin, out)?;
+        decide(state, twin, convert, out)?;
     }
     Ok(())
 }
