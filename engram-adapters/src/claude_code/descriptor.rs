@@ -57,7 +57,11 @@ const GAPS: &[Gap] = &[
         "1.0.100/n_stream",
         "a stream before 2.0.60, and its sub-agents in any version, have no structured results, so their edits are snippets",
     ),
-    gap("prompt.not_printed", "2.1.90/n_stream", "a stream has what a person typed only if it was asked to repeat it"),
+    gap(
+        "prompt.not_printed",
+        "2.1.90/n_stream",
+        "a stream has what a person typed only if it was asked to repeat it; a text that is all `<local-command-stdout>` is what a command printed",
+    ),
     gap("edit.add_over_file", "2.1.329/n_edits", "a Write over an empty file is logged as one of a new file"),
     gap(
         "edit.shell_no_text",

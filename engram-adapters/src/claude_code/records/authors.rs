@@ -116,6 +116,12 @@ pub(super) fn is_command_output(text: Text<'_>) -> bool {
     begins(text, COMMAND_OUTPUT)
 }
 
+/// True if the text is what a command printed, and nothing else.
+pub(super) fn is_whole_command_output(text: Text<'_>) -> bool {
+    const ENDS: [&str; 2] = ["</local-command-stdout>", "</local-command-stderr>"];
+    text.starts_with("<local-command-std") && ENDS.iter().any(|end| text.decode_lossy().trim_end().ends_with(end))
+}
+
 fn is_harness_text(text: Text<'_>, place: Place) -> bool {
     begins(text, HARNESS_TEXT)
         || (place.follows_command && begins(text, COMMAND_OUTPUT))

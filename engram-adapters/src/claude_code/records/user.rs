@@ -137,7 +137,8 @@ fn emit_input<'a>(
     state.prompts.remove(text);
     let follows_command = *state.follows_command;
     state.follows_command.set(authors::is_command(text) || (follows_command && authors::is_command_output(text)));
-    if authors::is_summary(line, text) {
+    let is_printed_summary = *state.summary_follows && record.agent.is_none();
+    if is_printed_summary || authors::is_summary(line, text) {
         let trigger = state.compaction_trigger.take();
         let trigger = trigger.as_deref().map(Text::Token);
         out.emit(Meta::Compaction { text: Some(text), trigger }, pointer)?;

@@ -59,6 +59,8 @@ pub struct SessionState {
     pub has_attachments: bool,
     /// The last text in the user's place was a command, or what one printed.
     pub follows_command: Restorable<bool>,
+    /// The line before this one of a capture is the boundary of a compaction, whose summary is next.
+    pub summary_follows: Restorable<bool>,
     pub scratch: Scratch,
 }
 
@@ -105,6 +107,7 @@ impl SessionState {
             compaction_trigger: None,
             has_attachments: false,
             follows_command: Restorable::default(),
+            summary_follows: Restorable::default(),
             scratch: Scratch::default(),
         }
     }
@@ -129,6 +132,7 @@ impl SessionState {
             self.usage.commit();
             self.lines.commit(out.last_seq().unwrap_or_default());
             self.follows_command.commit();
+            self.summary_follows.commit();
             self.commands.commit();
             self.notes.commit();
             self.copies.commit();
@@ -143,6 +147,7 @@ impl SessionState {
             self.usage.roll_back();
             self.lines.roll_back();
             self.follows_command.roll_back();
+            self.summary_follows.roll_back();
             self.commands.roll_back();
             self.notes.roll_back();
             self.copies.roll_back();

@@ -160,3 +160,24 @@ fn usage_comes_before_the_end_of_the_run_and_a_repeated_end_is_a_duplicate() {
     assert!(at("usage") < at("result"), "{names:?}");
     assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
 }
+
+#[test]
+fn the_text_after_the_boundary_of_a_compaction_is_its_summary_and_the_output_of_a_command_is_by_the_harness() {
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s", "uuid": "b1",
+        "compact_metadata": {"trigger": "manual", "pre_tokens": 7}});
+    let output = "<local-command-stdout>Compacted </local-command-stdout>";
+    let lines = [
+        init(),
+        user("p1", &json!("do it"), &json!({"isReplay": true})),
+        boundary,
+        user("s1", &json!("This session is being continued."), &json!({"isSynthetic": true})),
+        user("o1", &json!(output), &json!({"isReplay": true})),
+        user("p2", &json!("<local-command-stdout> is a tag"), &json!({"isReplay": true})),
+    ];
+    let tape = convert(&lines);
+    let said: Vec<_> =
+        of_kind(&tape, "msg.in").iter().map(|event| (event["by"].as_str().unwrap(), event["text"].as_str().unwrap())).collect();
+    assert_eq!(said, [("person", "do it"), ("harness", output), ("person", "<local-command-stdout> is a tag")]);
+    let compaction = tape.iter().find(|event| event["label"] == "compaction").unwrap();
+    assert_eq!((&compaction["text"], &compaction["trigger"]), (&json!("This session is being continued."), &json!("manual")));
+}

@@ -6,8 +6,9 @@ use engram_core::ledger::Outcome;
 
 use super::line::{StreamRecord, StreamState};
 use crate::claude_code::records;
+use crate::claude_code::records::authors::is_whole_command_output;
 use crate::claude_code::schema::Block;
-use crate::shared::value::{Value, non_empty_text};
+use crate::shared::value::{Value, non_empty_text, text};
 
 /// `assistant`: one block of a message.
 pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -22,5 +23,9 @@ pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out:
 
 /// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.
 pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    // The command before its output is not printed.
+    if text(stream.record.message.content()).is_some_and(is_whole_command_output) {
+        state.session.follows_command.set(true);
+    }
     records::user::user(&mut state.session, &stream.record, out)
 }

@@ -22,13 +22,16 @@ use crate::shared::value::{raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
+/// The boundary of a compaction. The line after it has the summary.
+const BOUNDARY: &str = "system/compact_boundary";
+
 /// What happens to a line, by its `type` and `subtype`. A row that ends with `*` is for all types with that beginning.
 static RECORDS: &[Route<Handler>] = &[
     Route::convert("assistant", assistant),
     Route::convert("user", user),
     Route::convert("system/init", notices::init),
     Route::convert("result/*", notices::result),
-    Route::convert("system/compact_boundary", notices::compact_boundary),
+    Route::convert(BOUNDARY, notices::compact_boundary),
     Route::convert("system/informational", notices::informational),
     Route::convert("system/notification", notices::notification),
     Route::convert("system/task_notification", notices::task_notification),
@@ -79,7 +82,14 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, out: &mut Emit
 fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let row = row_of(&stream.printed).ok_or_else(|| Fault::unrecognized(&record_type(&stream.printed)))?;
     match row.action {
-        Action::Convert(handler) => handler(state, stream, out),
+        Action::Convert(handler) => {
+            let outcome = handler(state, stream, out)?;
+            let is_boundary = row.record == BOUNDARY;
+            if is_boundary != *state.session.summary_follows {
+                state.session.summary_follows.set(is_boundary);
+            }
+            Ok(outcome)
+        }
         Action::Omit => DESCRIPTOR.ignored_record(row.record).ok_or_else(|| Fault::unrecognized(row.record)),
     }
 }
