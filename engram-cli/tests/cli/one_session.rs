@@ -48,7 +48,7 @@ fn compressed_input_gives_the_tape_of_what_it_holds() {
 
 #[test]
 fn a_text_transcript_gives_one_tape_however_it_is_saved() {
-    let directory = fixture("cursor/sdk-1.0.32/legacy_text/session/agent-transcripts");
+    let directory = fixture("cursor/sdk-1.0.32/legacy_text").join("agent-transcripts");
     let original = fs::read_to_string(directory.join("0339e525-4ff5-4e05-a2e3-5b54a309ab7a.txt")).unwrap();
     let (out, saved) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = |name: &str| saved.path().join(name);
