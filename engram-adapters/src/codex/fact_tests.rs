@@ -32,8 +32,12 @@ fn a_prompt_stands_once_although_other_records_are_before_its_twin() {
     let settings = ("turn_context", json!({"cwd": "/p", "model": "m"}));
     let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
     let harness = || message("user", "<environment_context>x</environment_context>");
-    let behind: [&[(&str, Value)]; 4] =
-        [&[settings.clone()], &[notice.clone(), settings.clone()], &[harness()], &[settings.clone(), harness(), notice.clone()]];
+    let behind: [&[(&str, Value)]; 4] = [
+        std::slice::from_ref(&settings),
+        &[notice.clone(), settings.clone()],
+        &[harness()],
+        &[settings.clone(), harness(), notice.clone()],
+    ];
     for between in behind {
         let lines = [&[harness(), message("user", "do it")][..], between, &[sent("do it"), message("assistant", "Yes.")]].concat();
         let events = events(&lines);
