@@ -161,7 +161,9 @@ impl Chain<'_, '_> {
     /// A change by a shell command: a session with one of the calls must declare the gap.
     fn shell_gap(&mut self, step: &Step<'_>) -> State {
         let of_change = |call: &Event| call.text("call_id").is_some_and(|id| step.real.call_ids.iter().any(|of| of == id));
-        let declares = |session: &ConvertedSession| self.subject.declares_for(session.schema(), Kind::CodeEdit, SHELL);
+        // That a session names no schema is a finding of another check.
+        let declares =
+            |session: &ConvertedSession| session.schema().is_none() || self.subject.declares_for(session.schema(), Kind::CodeEdit, SHELL);
         if !self.case.events(Kind::ToolCall).any(|(session, call)| of_change(call) && declares(session)) {
             self.is_broken = true;
             self.findings
