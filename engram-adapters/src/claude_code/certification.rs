@@ -73,11 +73,13 @@ const GAP_ROWS: &[GapRow] = &[
         has_event(case, Kind::Meta, |event| event.0["label"] == "usage" && event.0["provisional"] == true)
     }),
     GapRow::new("edit.copied_snippet", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && edit.is_replay()))
-        .without_lines(Event::is_replay),
+        .without_lines(Event::is_replay)
+        .without_hash(Event::is_replay),
     GapRow::new("edit.agent_snippet", Kind::CodeEdit, |case| {
         has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && is_sub_agents(edit))
     })
-    .without_lines(is_sub_agents),
+    .without_lines(is_sub_agents)
+    .without_hash(is_sub_agents),
     GapRow::new("edit.add_over_file", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| edit.text("op") == Some("create") && real.before.is_some())
     }),
@@ -89,7 +91,8 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.shell_names_only", Kind::CodeEdit, |case| edits_by(case, &["execute"], |edit, _| names_only(edit)))
         .without_hash(names_only),
     GapRow::new("edit.bare_result", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_snippet) && is_any_stream(case))
-        .without_lines(|_| true),
+        .without_lines(|_| true)
+        .without_hash(has_no_hashes),
     GapRow::new("prompt.not_printed", Kind::MsgIn, |case| {
         let by_person = |message: &Event| message.text("by") == Some("person");
         is_any_stream(case) && !case.truth.prompts.is_empty() && !has_event(case, Kind::MsgIn, by_person)

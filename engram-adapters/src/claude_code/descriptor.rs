@@ -55,7 +55,8 @@ const GAPS: &[Gap] = &[
     gap(
         "edit.bare_result",
         "1.0.100/n_stream",
-        "a stream before 2.0.60, and its sub-agents in any version, have no structured results, so their edits are snippets",
+        "a stream before 2.0.60, and its sub-agents in any version, have no structured results, so their edits are snippets; where the program \
+         that runs the harness was asked for permission, it may have changed the text",
     ),
     gap(
         "prompt.not_printed",

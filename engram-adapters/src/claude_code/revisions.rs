@@ -225,7 +225,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(
-                    READS,
+                    READS_WITH_MARKS,
                     Grade::Partial(&[
                         "edit.shell",
                         "edit.shell_no_text",
@@ -235,6 +235,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                         "edit.notebook_no_text",
                         "edit.agent_snippet",
                         "edit.bare_result",
+                        "edit.add_over_file",
                     ]),
                 ))
             },

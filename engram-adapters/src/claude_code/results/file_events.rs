@@ -70,7 +70,8 @@ pub(super) fn emit_file_events(
             edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out)
         }
         Shape::Read(_) | Shape::OnlyArguments => {
-            text_only_results::emit_from_arguments(result, index, &mut state.scratch, &mut state.last_cell, out)
+            let kept = (&mut state.scratch, &mut state.last_cell);
+            text_only_results::emit_from_arguments(result, index, kept, *state.permission_is_asked, out)
         }
         Shape::Other => Ok(false),
     }

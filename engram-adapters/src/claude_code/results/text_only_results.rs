@@ -3,7 +3,7 @@
 //! The call succeeded, so its arguments give the file and the text, but not the lines.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::EditOp;
+use engram_core::event::{CodeEdit, EditOp};
 use engram_core::text::{DecodeBuffer, Text};
 use engram_core::tool_kind::ToolKind;
 
@@ -20,13 +20,14 @@ use crate::claude_code::state::session_state::Scratch;
 use crate::shared::value::{is_true, parse, raw_str, text};
 use engram_core::keys::hash64;
 
-/// Emits what the call's arguments show. Returns whether there was anything.
+/// Emits what the call's arguments show. Returns whether there was anything. `may_be_changed`: somebody was asked before the call ran and
+/// may have changed its texts.
 #[inline(never)]
 pub(super) fn emit_from_arguments(
     result: &ResultContext<'_>,
     index: usize,
-    scratch: &mut Scratch,
-    last_cell: &mut LastCell,
+    (scratch, last_cell): (&mut Scratch, &mut LastCell),
+    may_be_changed: bool,
     out: &mut Emitter,
 ) -> Result<bool, Fault> {
     let Some(call) = &result.call else { return Ok(false) };
@@ -47,6 +48,7 @@ pub(super) fn emit_from_arguments(
     let Some(file) = file else { return Ok(false) };
     let edit = EditTarget { call_id: result.call_id, file };
     match call.kind {
+        ToolKind::Write if may_be_changed => out.emit(edit.event(write_op(result.content)), pointer).map(|_| ())?,
         ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
         ToolKind::Edit if arguments.notebook_path().is_some() => {
             let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
@@ -55,6 +57,7 @@ pub(super) fn emit_from_arguments(
             }
             out.emit(edit.event(EditOp::Update), pointer)?;
         }
+        ToolKind::Edit if may_be_changed => out.emit(edit.event(EditOp::Update), pointer).map(|_| ())?,
         ToolKind::Edit => emit_snippets(&edit, &arguments, pointer, out)?,
         _ => return Ok(false),
     }
@@ -81,10 +84,10 @@ fn emit_write(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) -> Result<(), Fault> {
-    let created = content.is_some_and(|content| content.starts_with("File created successfully"));
-    let mut event = edit.event(if created { EditOp::Create } else { EditOp::Overwrite });
+    let op = write_op(content);
+    let mut event = edit.event(op);
     // Over a file with `\r\n`, some versions write another `\r`.
-    let is_kept = |content: &Text<'_>| created || !content.raw().contains("\\r");
+    let is_kept = |content: &Text<'_>| op == EditOp::Create || !content.raw().contains("\\r");
     if let Some(after) = text(arguments.content()).filter(is_kept).and_then(|content| content.decode_into(buffer).ok()) {
         set_after_side(&mut event, after);
     }
@@ -92,12 +95,35 @@ fn emit_write(
     Ok(())
 }
 
+/// Whether the file is new, as the text of the result states it.
+fn write_op(content: Option<Text<'_>>) -> EditOp {
+    let created = content.is_some_and(|content| content.starts_with("File created successfully"));
+    if created { EditOp::Create } else { EditOp::Overwrite }
+}
+
 /// Edit and MultiEdit: one snippet for each replacement.
 fn emit_snippets(edit: &EditTarget<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
     let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
     for replacement in Replacement::list_or(arguments.edits(), single) {
         let (old, new) = (decoded(text(replacement.old)), decoded(text(replacement.new)));
-        out.emit(snippet(edit, old.as_deref(), new.as_deref()), pointer)?;
+        out.emit(certain_snippet(edit, old.as_deref(), new.as_deref()), pointer)?;
     }
     Ok(())
+}
+
+/// The old and the new text as far as they are certain.
+fn certain_snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&str>) -> CodeEdit<'a> {
+    if !old.is_some_and(has_quotation_mark) {
+        return snippet(edit, old, new);
+    }
+    if new.is_some_and(has_quotation_mark) {
+        return edit.event(EditOp::Update);
+    }
+    let (before_hash, before_anchor_hashes) = Default::default();
+    CodeEdit { before_hash, before_anchor_hashes, before_lines: None, ..snippet(edit, old, new) }
+}
+
+/// The text of an edit with these marks is found in a file that has typographic ones, which newer versions keep in the new text.
+fn has_quotation_mark(text: &str) -> bool {
+    text.contains(['\'', '"'])
 }

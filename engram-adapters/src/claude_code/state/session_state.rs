@@ -59,6 +59,8 @@ pub struct SessionState {
     pub has_attachments: bool,
     /// The last text in the user's place was a command, or what one printed.
     pub follows_command: Restorable<bool>,
+    /// The program that runs the harness was asked whether a call may run, and may have changed the arguments.
+    pub permission_is_asked: Restorable<bool>,
     /// The line before this one of a capture is the boundary of a compaction, whose summary is next.
     pub summary_follows: Restorable<bool>,
     pub scratch: Scratch,
@@ -107,6 +109,7 @@ impl SessionState {
             compaction_trigger: None,
             has_attachments: false,
             follows_command: Restorable::default(),
+            permission_is_asked: Restorable::default(),
             summary_follows: Restorable::default(),
             scratch: Scratch::default(),
         }
@@ -132,6 +135,7 @@ impl SessionState {
             self.usage.commit();
             self.lines.commit(out.last_seq().unwrap_or_default());
             self.follows_command.commit();
+            self.permission_is_asked.commit();
             self.summary_follows.commit();
             self.commands.commit();
             self.notes.commit();
@@ -147,6 +151,7 @@ impl SessionState {
             self.usage.roll_back();
             self.lines.roll_back();
             self.follows_command.roll_back();
+            self.permission_is_asked.roll_back();
             self.summary_follows.roll_back();
             self.commands.roll_back();
             self.notes.roll_back();

@@ -14,6 +14,8 @@ pub struct TypedCommands {
     typed: Restorable<Option<u64>>,
     /// Hash of the `uuid` of the last result that states that a command was started.
     launched: Restorable<Option<u64>>,
+    /// The line before has the result of a call that starts a command. Captures state no parents.
+    is_next_launched: Restorable<bool>,
 }
 
 impl TypedCommands {
@@ -37,21 +39,30 @@ impl TypedCommands {
         }
     }
 
+    /// The next line of a capture follows the result of a call that starts a command, or it does not.
+    pub fn set_next_launched(&mut self, is_next: bool) {
+        if *self.is_next_launched != is_next {
+            self.is_next_launched.set(is_next);
+        }
+    }
+
     /// True if the line follows the result of a call that launches a command.
     pub fn is_launched(&self, line: &Line<'_>) -> bool {
-        self.launched.is_some() && *self.launched == uuid_key(line.parent_uuid())
+        *self.is_next_launched || (self.launched.is_some() && *self.launched == uuid_key(line.parent_uuid()))
     }
 
     /// The record is converted.
     pub(super) fn commit(&mut self) {
         self.typed.commit();
         self.launched.commit();
+        self.is_next_launched.commit();
     }
 
     /// The record is malformed: what it stated is forgotten.
     pub(super) fn roll_back(&mut self) {
         self.typed.roll_back();
         self.launched.roll_back();
+        self.is_next_launched.roll_back();
     }
 }
 

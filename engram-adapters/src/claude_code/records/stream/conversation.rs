@@ -10,6 +10,9 @@ use crate::claude_code::records::authors::is_whole_command_output;
 use crate::claude_code::schema::Block;
 use crate::shared::value::{Value, non_empty_text, text};
 
+/// Tools by which the model starts a slash command.
+const COMMAND_TOOLS: &[&str] = &["SlashCommand", "Skill"];
+
 /// `assistant`: one block of a message.
 pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let texts = stream.record.message.content().into_iter().flat_map(Value::elements).map(Block::lenient);
@@ -27,5 +30,15 @@ pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut
     if text(stream.record.message.content()).is_some_and(is_whole_command_output) {
         state.session.follows_command.set(true);
     }
-    records::user::user(&mut state.session, &stream.record, out)
+    let starts_command = starts_command(state, stream);
+    let outcome = records::user::user(&mut state.session, &stream.record, out)?;
+    state.session.commands.set_next_launched(starts_command);
+    Ok(outcome)
+}
+
+/// True if the line has the result of a call by which the model starts a slash command.
+fn starts_command(state: &StreamState, stream: &StreamRecord<'_>) -> bool {
+    let blocks = stream.record.message.content().into_iter().flat_map(Value::elements).map(Block::lenient);
+    let calls = blocks.filter_map(|block| text(block.tool_use_id()));
+    calls.filter_map(|call| state.session.calls.tool(hash64(call.raw()))).any(|tool| COMMAND_TOOLS.contains(&tool))
 }

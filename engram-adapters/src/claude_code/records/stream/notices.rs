@@ -120,12 +120,13 @@ pub(super) fn api_retry(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mu
 }
 
 /// `control_request`: the harness asks the program that runs it. Only the questions whether a call may run are facts of the session.
-pub(super) fn control_request(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn control_request(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let request = stream.printed.object().member("request");
     let member = |name| request.and_then(|request| request.member(name));
     if raw_str(member("subtype")) != "can_use_tool" {
         return Ok(Outcome::Bookkeeping { record: "control_request", rule: rule::CONTROL });
     }
+    state.session.permission_is_asked.set(true);
     let (tool, call_id) = (text(member("tool_name")), text(member("tool_use_id")));
     let asked = Permission { decision: Decision::Ask, tool, call_id, text: text(member("decision_reason")) };
     out.emit(Meta::Permission(asked), Pointer::At("/request"))?;
