@@ -13,8 +13,7 @@ use super::revisions::STREAM;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification =
-    Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[

@@ -225,7 +225,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(
-                    READS_WITH_MARKS,
+                    READS,
                     Grade::Partial(&[
                         "edit.shell",
                         "edit.shell_no_text",
@@ -235,7 +235,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                         "edit.notebook_no_text",
                         "edit.agent_snippet",
                         "edit.bare_result",
-                        "edit.add_over_file",
                     ]),
                 ))
             },

@@ -1,6 +1,7 @@
 //! The gates: the compatibility kit over all adapters, and checks of this repository: bad input, golden tapes, documents, sources.
 
 mod bless;
+mod captures;
 mod codes;
 mod conformance;
 mod contract;

@@ -14,6 +14,9 @@ use engram_core::keys::hash64;
 /// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
 const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape", "file-history-delta"];
 
+/// The type of lines with running totals of the session. Totals grow, so one that has all bytes of an earlier one repeats it.
+const TOTALS: &str = "cost-state";
+
 /// The type of lines that have an id of another name.
 const REQUEST: &str = "api-request";
 
@@ -56,7 +59,7 @@ impl ReadLines {
             return line.object().member("id").is_none_or(|id| self.without_id.insert((REQUEST, id.raw())));
         }
         let may_be_repeated = line.timestamp().is_some() && (line.uuid().is_some() || WITHOUT_ID.contains(&kind));
-        !may_be_repeated || self.without_id.insert(line.object().raw())
+        !(may_be_repeated || kind == TOTALS) || self.without_id.insert(line.object().raw())
     }
 
     /// True if a line with the `uuid` of the current one has stated its block with this number. The structured form of a result counts

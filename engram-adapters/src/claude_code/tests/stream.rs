@@ -181,3 +181,34 @@ fn the_text_after_the_boundary_of_a_compaction_is_its_summary_and_the_output_of_
     let compaction = tape.iter().find(|event| event["label"] == "compaction").unwrap();
     assert_eq!((&compaction["text"], &compaction["trigger"]), (&json!("This session is being continued."), &json!("manual")));
 }
+
+#[test]
+fn a_command_that_a_call_starts_is_by_the_agent() {
+    let call = |id: &str, tool: &str| assistant(id, &json!({"type": "tool_use", "id": id, "name": tool, "input": {}}), None);
+    let done = |id: &str| user(&format!("r{id}"), &json!([{"type": "tool_result", "tool_use_id": id, "content": "Launching"}]), &json!({}));
+    let tags = json!([{"type": "text", "text": "<command-name>/fold</command-name>\n<command-args>a</command-args>"}]);
+    let authors = |tool| {
+        let tape = convert(&[init(), call("c1", tool), done("c1"), user("t1", &tags, &json!({}))]);
+        of_kind(&tape, "msg.in").iter().map(|event| event["by"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((authors("SlashCommand"), authors("Read")), (vec![json!("agent")], vec![json!("person")]));
+}
+
+#[test]
+fn texts_of_edits_that_the_result_does_not_prove_have_no_hash() {
+    let edit = |old: &str, new: &str| {
+        let input = json!({"file_path": "/p/a", "old_string": old, "new_string": new});
+        assistant("c1", &json!({"type": "tool_use", "id": "c1", "name": "Edit", "input": input}), None)
+    };
+    let asked = json!({"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool", "tool_name": "Edit"}});
+    let done = user("r1", &json!([{"type": "tool_result", "tool_use_id": "c1", "content": "The file has been updated."}]), &json!({}));
+    let has_hashes = |lines: &[Value]| {
+        let tape = convert(lines);
+        let edit = of_kind(&tape, "code.edit")[0];
+        (edit["before_hash"].is_string(), edit["after_hash"].is_string())
+    };
+    assert_eq!(has_hashes(&[init(), edit("a", "b"), done.clone()]), (true, true));
+    assert_eq!(has_hashes(&[init(), edit("a", "b"), asked, done.clone()]), (false, false));
+    assert_eq!(has_hashes(&[init(), edit("\"a\"", "b"), done.clone()]), (false, true));
+    assert_eq!(has_hashes(&[init(), edit("\"a\"", "'b'"), done]), (false, false));
+}

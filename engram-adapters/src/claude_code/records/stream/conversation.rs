@@ -27,9 +27,8 @@ pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out:
 /// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.
 pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     // The command before its output is not printed.
-    if text(stream.record.message.content()).is_some_and(is_whole_command_output) {
-        state.session.follows_command.set(true);
-    }
+    let is_output = text(stream.record.message.content()).is_some_and(is_whole_command_output);
+    state.session.follows_command.set(is_output);
     let starts_command = starts_command(state, stream);
     let outcome = records::user::user(&mut state.session, &stream.record, out)?;
     state.session.commands.set_next_launched(starts_command);
