@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::policy::Policy;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
@@ -66,7 +67,8 @@ impl Store {
     /// `unknown_harness` if the file is not a database (or an encrypted one), `truncated_input` if it is shorter than its header states,
     /// `io` if it cannot be read or changes all the time. All have the path.
     pub fn open(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
-        Store::opened(path, limits).map_err(|error| error.path(path.to_string_lossy()))
+        // No policy converts the beginning of a database.
+        Store::opened(path, limits).map_err(|error| error.path(path.to_string_lossy()).under(Policy::Permissive))
     }
 
     fn opened(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
@@ -219,7 +221,7 @@ pub fn refused(error: rusqlite::Error) -> AdapterError {
         // SQLite has no objection: a column has another type than a reader asked for.
         None => ErrorCode::MalformedRecord,
     };
-    AdapterError::new(code).expected("a readable SQLite database").found(&error.to_string())
+    AdapterError::new(code).expected("a readable SQLite database").found(&error.to_string()).under(Policy::Permissive)
 }
 
 /// Refuses a link in the place of a log: it could lead to that of another database.
@@ -426,6 +428,9 @@ mod tests {
         assert_eq!(refusal(&[0x5a; 4096]), ErrorCode::UnknownHarness);
         assert_eq!(refusal(&whole[..50]), ErrorCode::TruncatedInput);
         assert_eq!(refusal(&whole[..whole.len() - 100]), ErrorCode::TruncatedInput);
+        fs::write(&path, &whole[..whole.len() - 100]).unwrap();
+        let message = Store::open(&path, Limits::default()).err().unwrap().to_string();
+        assert!(!message.contains("--policy"), "{message}");
         let mut damaged = whole.clone();
         damaged[100..].fill(0xff);
         assert_eq!(refusal(&damaged), ErrorCode::MalformedRecord);

@@ -82,6 +82,11 @@ pub trait Store: Send + Sync {
         &[]
     }
 
+    /// Files of the store that cannot be read, each with its path. The sessions of the others are converted.
+    fn unreadable(&self) -> &[AdapterError] {
+        &[]
+    }
+
     /// Exports one session. The others are not kept in memory.
     ///
     /// # Errors

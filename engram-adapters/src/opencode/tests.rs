@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::open::store::Store;
 use crate::registry::Registry;
-use crate::sessions::open_store;
+use crate::sessions::{SessionFinder, SessionOptions, open_store};
 
 mod growth;
 mod members;
@@ -266,6 +266,33 @@ fn another_database_is_ignored_and_one_without_a_column_is_not_whole() {
     assert!(open_store(&Registry::builtin(), &path, Limits::default()).unwrap().is_none());
     let (_directory, path) = database("ALTER TABLE part DROP COLUMN data");
     assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::IncompleteStore);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_does_not_hide_the_sessions_of_another() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode/1.18.34/upgrade/session/opencode/opencode.db");
+    let whole = fs::read(fixture).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("opencode.db"), &whole).unwrap();
+    fs::write(at("opencode-cut.db"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(at("opencode-empty.db"), "").unwrap();
+    Connection::open(at("opencode-foreign.db")).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
+    Connection::open(at("opencode-new.db")).unwrap().execute_batch("CREATE TABLE migration (id text)").unwrap();
+    let store = open(directory.path());
+    assert_eq!(store.sessions().len(), 5);
+    let unreadable: Vec<_> = store.unreadable().iter().map(|error| (error.code, error.path.clone().unwrap())).collect();
+    let path = |name: &str| at(name).to_string_lossy().into_owned();
+    let cut = (ErrorCode::TruncatedInput, path("opencode-cut.db"));
+    assert_eq!(unreadable, [cut, (ErrorCode::IncompleteStore, path("opencode-foreign.db"))]);
+    for policy in [Policy::Strict, Policy::Permissive] {
+        let options = SessionOptions::default().with_policy(policy);
+        let mut finder = SessionFinder::new(&options);
+        [directory.path(), directory.path()].into_iter().for_each(|path| finder.add(path));
+        let found = finder.finish().locations;
+        assert_eq!(found.iter().filter(|location| location.is_ok()).count(), 5);
+        assert_eq!(found.iter().filter(|location| location.is_err()).count(), 2, "each once");
+    }
 }
 
 #[test]

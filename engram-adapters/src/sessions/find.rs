@@ -151,9 +151,10 @@ impl<'o> SessionFinder<'o> {
                 for session in store.sessions {
                     self.add_location(place(&session.session), SessionLocation::stored(session));
                 }
-                // A store that is found twice skips and loses the same.
+                // A store that is found twice skips, loses and cannot read the same.
                 if real.is_none_or(|real| self.stores.insert(real)) {
                     self.skipped.extend(store.skipped);
+                    self.located.extend(store.unreadable.into_iter().map(|error| (Err(error), None)));
                     match self.options.policy {
                         Policy::Strict => self.located.extend(store.lost.iter().map(|lost| (Err(lost.error()), None))),
                         Policy::Permissive => self.lost.extend(store.lost),

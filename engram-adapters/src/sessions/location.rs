@@ -6,6 +6,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::policy::Policy;
 
 use super::discover::Candidate;
 use super::options::{OnRead, SessionOptions};
@@ -157,7 +158,12 @@ impl SessionLocation {
     }
 
     fn opened(&self, copy: Option<BoxedCopy>, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
-        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(options.policy);
+        let policy = match &self.place {
+            Place::File(_) => options.policy,
+            // No policy converts a session that its store cannot export.
+            Place::Store(_) => Policy::Permissive,
+        };
+        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(policy);
         let (reader, known) = self.reader(options).map_err(named_path)?;
         let side_info_path = match &self.place {
             Place::File(candidate) => Some(candidate.path.as_path()),

@@ -40,6 +40,8 @@ pub(super) struct StoreSessions {
     pub skipped: Vec<SkippedSession>,
     /// Records that no session has.
     pub lost: Vec<LostRecords>,
+    /// Files of the store that cannot be read.
+    pub unreadable: Vec<AdapterError>,
 }
 
 /// The sessions of the store at a candidate's path; `None` if it is not a store.
@@ -49,8 +51,8 @@ pub(super) struct StoreSessions {
 pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits: Limits) -> Result<Option<StoreSessions>, AdapterError> {
     let Some((registration, opened)) = open(registry, &candidate.path, limits)? else { return Ok(None) };
     let (kind, found) = (opened.kind(), opened.sessions().to_vec());
-    let (skipped, lost) = (opened.skipped().to_vec(), opened.lost().to_vec());
-    if found.is_empty() && lost.is_empty() && candidate.named {
+    let (skipped, lost, unreadable) = (opened.skipped().to_vec(), opened.lost().to_vec(), opened.unreadable().to_vec());
+    if found.is_empty() && lost.is_empty() && unreadable.is_empty() && candidate.named {
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(candidate.path.to_string_lossy());
         return Err(error.found(&format!("a store without any: {kind}")));
     }
@@ -67,7 +69,7 @@ pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits:
         store: store.clone(),
         path: candidate.path.clone(),
     };
-    Ok(Some(StoreSessions { sessions: found.into_iter().map(stored).collect(), skipped, lost }))
+    Ok(Some(StoreSessions { sessions: found.into_iter().map(stored).collect(), skipped, lost, unreadable }))
 }
 
 fn open(registry: &Registry, path: &Path, limits: Limits) -> Opened<RegisteredStore> {

@@ -117,26 +117,26 @@ impl Neighbours {
         self.reader(path, u64::MAX)
     }
 
-    /// Hash and size of a file. It is read once, however often it is asked for.
+    /// Hash and size of a file; `None` if it is too large. It is read once, however often it is asked for.
     pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
         let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
         known.unwrap_or_else(|| {
-            let digest = self.reader(path, MAX_FILE_BYTES).and_then(hash_file);
+            let digest = self.whole(path).and_then(hash_file);
             self.record(path, digest);
             digest
         })
     }
 
-    /// Passes each line of a file to `visit`, and records the file as read.
+    /// Passes each line of a file that is not too large to `visit`, and records the file as read.
     pub fn each_line(&self, path: &Path, visit: impl FnMut(&[u8])) {
-        if let Some(digest) = self.reader(path, MAX_FILE_BYTES).and_then(|reader| each_line(reader, visit)) {
+        if let Some(digest) = self.whole(path).and_then(|reader| each_line(reader, visit)) {
             self.record(path, Some(digest));
         }
     }
 
     /// The fact with this key that a line of a file states. The file is read once for all artifacts beside it, and recorded as read.
     pub fn line_fact<T: Clone>(&self, path: &Path, facts: &LineFacts<T>, key: &str) -> Option<T> {
-        let reader = self.reader(path, MAX_FILE_BYTES)?;
+        let reader = self.whole(path)?;
         let state = FileState::of(self.path.join(path), &reader.get_ref().get_ref().metadata().ok()?);
         let facts = facts.of_file(state, |visit| each_line(reader, visit))?;
         self.record(path, Some(facts.digest));
@@ -166,6 +166,12 @@ impl Neighbours {
         }
         let file = self.directory.open(path).ok()?;
         file.metadata().is_ok_and(|found| found.is_file()).then(|| BufReader::new(file.take(limit)))
+    }
+
+    /// A reader of a regular file that is not too large to be read to its end.
+    fn whole(&self, path: &Path) -> Option<BufReader<Take<File>>> {
+        let reader = self.reader(path, MAX_FILE_BYTES)?;
+        reader.get_ref().get_ref().metadata().is_ok_and(|found| found.len() <= MAX_FILE_BYTES).then_some(reader)
     }
 
     /// A path from the directory as a path from the artifact's own directory.
@@ -236,6 +242,15 @@ mod tests {
         fs::write(project.join("session/out.txt"), "output").unwrap();
         let neighbours = Neighbours::open(&project, &project.join("session/subagents/agent-1.jsonl")).unwrap();
         (root, neighbours)
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_has_no_hash_and_no_size() {
+        let (root, neighbours) = directory();
+        let path = Path::new("session/out.txt");
+        fs::File::options().write(true).open(root.path().join("project").join(path)).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        neighbours.each_line(path, |_| panic!("it is not read"));
+        assert_eq!((neighbours.digest(path), neighbours.files_read().len()), (None, 0));
     }
 
     #[test]

@@ -44,7 +44,10 @@ pub(super) fn emit_session_facts<'f>(
     let summary = non_empty_text(header.summary());
     // The summary of a sub-agent is what it returns, not a title.
     facts.title = summary.filter(|_| !is_subagent);
-    state.tally.emit(Meta::Session(facts), Pointer::Root, out)?;
+    let is_header = base.is_empty();
+    if is_header || facts.cwd.is_some() || facts.title.is_some() {
+        state.tally.emit(Meta::Session(facts), Pointer::Root, out)?;
+    }
     if let Some(summary) = summary.filter(|_| is_subagent) {
         let system = Meta::System { name: Text::Plain("summary"), text: Some(summary) };
         state.tally.emit(system, Pointer::At(&path_in(base, "/summary")), out)?;

@@ -42,6 +42,17 @@ impl Database {
         TABLES.are_in(file)
     }
 
+    /// True for a database in which no migration has made a table yet: it has nothing but the empty list of migrations.
+    ///
+    /// # Errors
+    /// An error of the database.
+    pub fn is_new(file: &DatabaseFile<'_>) -> Result<bool, AdapterError> {
+        match &file.tables[..] {
+            [table] if table.name == "migration" => Ok(sqlite::count(&file.store, "SELECT count(*) FROM migration")? == 0),
+            _ => Ok(false),
+        }
+    }
+
     /// Opens a database with these tables.
     ///
     /// # Errors

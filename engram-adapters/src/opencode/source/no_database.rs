@@ -15,6 +15,10 @@ impl Database {
         false
     }
 
+    pub fn is_new(file: &DatabaseFile<'_>) -> Result<bool, AdapterError> {
+        match file.store {}
+    }
+
     pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
         match file.store {}
     }

@@ -13,6 +13,7 @@ use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
 use crate::open::store::{Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession};
 use crate::open::{beginning, is_database};
+use crate::opencode::descriptor::DESCRIPTOR;
 use crate::shared::neighbours::is_below;
 
 /// Opens OpenCode's stores.
@@ -41,6 +42,7 @@ struct Stores {
     sessions: Vec<StoredSession>,
     skipped: Vec<SkippedSession>,
     lost: Vec<LostRecords>,
+    unreadable: Vec<AdapterError>,
     limits: Limits,
 }
 
@@ -55,10 +57,10 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
         stores.skip(String::new(), &link, LEADS_OUT);
     }
     for database in databases(path) {
-        match DatabaseFile::open(&database, limits)? {
-            Some(file) if Database::has_tables(&file) => file.read_with(|file| stores.add_database(file))?,
-            Some(file) if !file.tables.is_empty() => return Err(no_known_table(&file)),
-            _ => {}
+        if let Err(mut error) = stores.add_database_at(&database) {
+            error.path.get_or_insert_with(|| database.to_string_lossy().into_owned());
+            error.harness = Some(DESCRIPTOR.harness_family);
+            stores.unreadable.push(error);
         }
     }
     for layout in Layout::ALL {
@@ -106,7 +108,15 @@ fn databases(root: &Path) -> Vec<PathBuf> {
 
 impl Stores {
     fn new(limits: Limits) -> Self {
-        Stores { databases: Vec::new(), locations: BTreeMap::new(), sessions: Vec::new(), skipped: Vec::new(), lost: Vec::new(), limits }
+        Stores {
+            databases: Vec::new(),
+            locations: BTreeMap::new(),
+            sessions: Vec::new(),
+            skipped: Vec::new(),
+            lost: Vec::new(),
+            unreadable: Vec::new(),
+            limits,
+        }
     }
 
     /// The store, with its sessions in order.
@@ -119,19 +129,29 @@ impl Stores {
         self.skipped.push(SkippedSession { session: StoredSession { id, path: path.to_owned() }, reason });
     }
 
-    /// Adds a database's sessions.
+    /// Adds the sessions of the database at `path`. What is not a database, or has no tables yet, has none.
+    fn add_database_at(&mut self, path: &Path) -> Result<(), AdapterError> {
+        match DatabaseFile::open(path, self.limits)? {
+            Some(file) if Database::is_new(&file)? => Ok(()),
+            Some(file) if Database::has_tables(&file) => file.read_with(|file| self.add_database(file)),
+            Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a database's sessions. If it cannot be read, nothing is added.
     fn add_database(&mut self, file: DatabaseFile<'_>) -> Result<(), AdapterError> {
         let path = file.path;
         let database = Database::new(file)?;
         let ids = database.session_ids()?;
+        let copies = database.ids_continued_twice()?;
         let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
         self.lost.extend_from_slice(database.lost());
         let without_id = ids.iter().filter(|id| id.is_none()).count() as u64;
         if without_id > 0 {
             self.lost.push(LostRecords { path: path.to_owned(), table: "session".to_owned(), records: without_id, what: NO_ID });
         }
-        let copies = database.ids_continued_twice()?.into_iter();
-        self.skipped.extend(copies.map(|id| SkippedSession { session: session(id), reason: CONTINUED_TWICE }));
+        self.skipped.extend(copies.into_iter().map(|id| SkippedSession { session: session(id), reason: CONTINUED_TWICE }));
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {
@@ -179,6 +199,10 @@ impl Store for Stores {
 
     fn lost(&self) -> &[LostRecords] {
         &self.lost
+    }
+
+    fn unreadable(&self) -> &[AdapterError] {
+        &self.unreadable
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
