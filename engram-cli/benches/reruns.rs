@@ -1,5 +1,5 @@
-//! What runs over many sessions cost: the first, one without a change, one after one session grew. `cargo bench -p engram-tape --bench
-//! reruns [-- SESSIONS]`. `ENGRAM_BIN` names another build of the command.
+//! The cost of runs over many sessions: the first run, a run without changes, and a run after one session grew. `cargo bench -p
+//! engram-tape --bench reruns [-- SESSIONS]`. `ENGRAM_BIN` names another build of the command.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -97,10 +97,8 @@ impl Lines {
         let here = out.location();
         for line in self.proving.take() {
             out.resume(line.location);
-            match self.waiting.step(line.record.value(), &mut self.state, out) {
-                Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(fault, line.record.value().raw())?,
-            }
+            let outcome = self.waiting.step(line.record.value(), &mut self.state, out);
+            out.settle_result(outcome, line.record.value().raw())?;
         }
         out.resume(here);
         Ok(())

@@ -30,8 +30,8 @@ pub use stores::{RegisteredStore, open_store, store_at_root};
 
 /// Every session at `path`: a session file, a store, or a directory to search for both.
 ///
-/// In a directory, files that are not sessions are skipped; a file that is named must be one. Sessions are opened one at a time, as
-/// the iterator advances, and each is converted in memory bounded by its largest record. Sessions of a store that have a newer
+/// In a directory, files that are not sessions are skipped. A path to a file must be a session, or it is an error. Sessions are opened one at
+/// a time, as the iterator advances, and each is converted in memory bounded by its largest record. Sessions of a store that have a newer
 /// copy in the same store are left out, and so are forms of a session that repeat another form of it; [`SessionFinder`] lists them.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! The memory of a run stays below one and a half times its largest record plus 64 MiB.
+//! Peak memory of a run: at most 1.5 times its largest record, plus 64 MiB.
 #![cfg(target_os = "linux")]
 
 use std::io::Read;

@@ -92,6 +92,20 @@ impl Emitter<'_> {
         }
     }
 
+    /// Ends a record of a document, or one that has waited, with what its conversion returned. `raw` is its text.
+    ///
+    /// # Errors
+    /// Those of [`Emitter::settle_fault`].
+    pub fn settle_result(&mut self, converted: Result<Outcome, Fault>, raw: &str) -> Result<(), Fault> {
+        match converted {
+            Ok(outcome) => {
+                self.settle(outcome);
+                Ok(())
+            }
+            Err(fault) => self.settle_fault(fault, raw),
+        }
+    }
+
     /// Counts an earlier record as mapped that was counted as a duplicate, because the record that it repeats never came. Emit its event
     /// after a call of [`Emitter::attribute_to`].
     pub fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {

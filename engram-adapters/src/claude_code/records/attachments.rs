@@ -3,7 +3,7 @@
 //! Short notices and what a person wrote are emitted as text, the harness's own lists and prompts as hash and size.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, CodeEdit, EditOp, ImplicitInput, Meta, MsgIn, Role};
+use engram_core::event::{Author, CodeEdit, EditOp, ImplicitInput, Meta, MsgIn, Role, Seq};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -225,16 +225,15 @@ pub(super) fn hook(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Em
         out.emit_child(parent, Meta::System { name, text }, Pointer::At("/attachment"))?;
     }
     if is_true(member("isOwnText")) {
-        emit_modified_files(&texts, text(member("toolUseID")), out)?;
+        emit_modified_files(&texts, (text(member("toolUseID")), parent), out)?;
     }
     Ok(Outcome::Mapped)
 }
 
 /// Emits the files that a hook has changed after an edit, as the harness's own texts name them (2.1.170 and later).
-fn emit_modified_files(texts: &[Text<'_>], call_id: Option<Text<'_>>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_modified_files(texts: &[Text<'_>], (call_id, parent): (Option<Text<'_>>, Option<Seq>), out: &mut Emitter<'_>) -> Result<(), Fault> {
     const BEFORE: &str = "PostToolUse hook modified ";
     const AFTER: &str = " after your edit (likely a formatter).";
-    let parent = call_id.and_then(|id| out.seq_of_call(id));
     for text in texts.iter().map(|text| text.decode_lossy()) {
         if let Some((file, _)) = text.strip_prefix(BEFORE).and_then(|rest| rest.split_once(AFTER)) {
             let event = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, Text::Plain(file)) };

@@ -119,7 +119,8 @@ pub(super) fn is_command_output(text: Text<'_>) -> bool {
 /// True if the text is what a command printed, and nothing else.
 pub(super) fn is_whole_command_output(text: Text<'_>) -> bool {
     const ENDS: [&str; 2] = ["</local-command-stdout>", "</local-command-stderr>"];
-    text.starts_with("<local-command-std") && ENDS.iter().any(|end| text.decode_lossy().trim_end().ends_with(end))
+    let is_end = |text: &str| ENDS.iter().any(|end| text.ends_with(end));
+    text.starts_with("<local-command-std") && is_end(text.decode_lossy().trim_end())
 }
 
 fn is_harness_text(text: Text<'_>, place: Place) -> bool {

@@ -61,7 +61,7 @@ pub struct SessionState {
     pub follows_command: Restorable<bool>,
     /// The program that runs the harness was asked whether a call may run, and may have changed the arguments.
     pub permission_is_asked: Restorable<bool>,
-    /// The line before this one of a capture is the boundary of a compaction, whose summary is next.
+    /// Of a capture: the line before was the boundary of a compaction. The text after a boundary is the summary.
     pub summary_follows: Restorable<bool>,
     pub scratch: Scratch,
 }

@@ -14,7 +14,7 @@ pub struct TypedCommands {
     typed: Restorable<Option<u64>>,
     /// Hash of the `uuid` of the last result that states that a command was started.
     launched: Restorable<Option<u64>>,
-    /// The line before has the result of a call that starts a command. Captures state no parents.
+    /// Of a capture: the last `user` line has the result of a call that starts a command. Captures state no parents.
     is_next_launched: Restorable<bool>,
 }
 

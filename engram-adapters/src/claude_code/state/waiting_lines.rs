@@ -133,12 +133,7 @@ impl WaitingLines {
     fn convert(&mut self, line: &WaitingLine, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
         self.bytes -= line.record.bytes();
         out.resume(line.location);
-        match to.convert(line.record.value(), out) {
-            Ok(outcome) => {
-                out.settle(outcome);
-                Ok(())
-            }
-            Err(fault) => out.settle_fault(fault, line.record.value().raw()),
-        }
+        let converted = to.convert(line.record.value(), out);
+        out.settle_result(converted, line.record.value().raw())
     }
 }

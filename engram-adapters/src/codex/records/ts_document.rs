@@ -56,10 +56,7 @@ impl Items<'_> {
         let item = parse(raw.get(), &mut self.index);
         let outcome = item.and_then(|item| convert_item(self.state, item, &at, Container::Document, out));
         self.state.end_record(outcome.is_ok());
-        match outcome {
-            Ok(outcome) => out.settle(outcome),
-            Err(fault) => out.settle_fault(fault, raw.get())?,
-        }
+        out.settle_result(outcome, raw.get())?;
         self.count += 1;
         Ok(())
     }

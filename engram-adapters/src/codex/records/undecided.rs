@@ -57,10 +57,7 @@ fn decide(state: &mut SessionState, twin: Twin, convert: Convert, out: &mut Emit
         out.resume(line.location);
         let outcome = convert(state, line.record.value(), out);
         state.end_record(outcome.is_ok());
-        match outcome {
-            Ok(outcome) => out.settle(outcome),
-            Err(fault) => out.settle_fault(fault, line.record.value().raw())?,
-        }
+        out.settle_result(outcome, line.record.value().raw())?;
     }
     out.resume(here);
     state.held.restore_released(released);

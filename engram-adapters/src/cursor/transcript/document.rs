@@ -89,10 +89,8 @@ impl Session for TranscriptDocument {
             if index == 0 && outer.is_ok() {
                 out.check_document(document)?;
             }
-            match convert(&mut self.pending, index, message, out) {
-                Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(fault.within(Pointer::Item(LIST, index)), message.raw())?,
-            }
+            let converted = convert(&mut self.pending, index, message, out);
+            out.settle_result(converted.map_err(|fault| fault.within(Pointer::Item(LIST, index))), message.raw())?;
         }
         if let Some(ended) = document.member("turnEnded") {
             out.begin();

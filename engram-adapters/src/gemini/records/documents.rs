@@ -126,11 +126,5 @@ fn convert_record(
     state.begin_record();
     let outcome = convert(state, out);
     state.end_record(outcome.is_ok());
-    match outcome {
-        Ok(outcome) => {
-            out.settle(outcome);
-            Ok(())
-        }
-        Err(fault) => out.settle_fault(fault, record.raw()),
-    }
+    out.settle_result(outcome, record.raw())
 }

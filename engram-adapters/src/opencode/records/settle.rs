@@ -40,11 +40,5 @@ pub(super) fn convert_record(
     out.begin();
     let outcome = convert(state, out);
     state.end_record(outcome.is_ok());
-    match outcome {
-        Ok(outcome) => {
-            out.settle(outcome);
-            Ok(())
-        }
-        Err(fault) => out.settle_fault(fault.within(pointer), record.raw()),
-    }
+    out.settle_result(outcome.map_err(|fault| fault.within(pointer)), record.raw())
 }

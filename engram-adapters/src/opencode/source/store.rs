@@ -98,8 +98,8 @@ fn links_out(root: &Path) -> Vec<PathBuf> {
     own.chain(of_projects).map(|(_, path)| path).filter(|path| path.is_symlink() && !is_below(root, path)).collect()
 }
 
-/// The databases in a data directory, without links that lead out of it. There is one for each release channel; the one without a channel
-/// has newer copies of the others' sessions, so it is first.
+/// The databases in a data directory, one per release channel. Links that lead out of the directory are left out. `opencode.db` comes
+/// first, because its copies of a session are newer than those of the other databases.
 fn databases(root: &Path) -> Vec<PathBuf> {
     let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file() && is_below(root, path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every place where JSON may have white space, one at a time and all at once.
+        /// Random white space at every place where JSON allows it.
         #[test]
         fn white_space_does_not_count(spaces in prop::collection::vec("[ \t\r\n]{0,3}", 24)) {
             const PARTS: [&str; 24] = [
