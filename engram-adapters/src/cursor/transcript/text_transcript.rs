@@ -139,8 +139,8 @@ pub(in crate::cursor) const TEXT_FORM: TextForm =
 
 /// True for a first line `user:`, followed by a section that Cursor puts around prompts.
 fn is_transcript(text: &str) -> bool {
-    let rest = with_own_line_ends(text).strip_prefix("user:\n").map(str::to_owned);
-    rest.is_some_and(|rest| rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>"))
+    let text = with_own_line_ends(text);
+    text.strip_prefix("user:\n").is_some_and(|rest| rest.starts_with("<user_query>\n") || rest.starts_with("<timestamp>"))
 }
 
 /// The text as the harness wrote it: without a byte order mark, and with `\n` for its line ends, if its first line has another one.
