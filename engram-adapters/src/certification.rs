@@ -12,6 +12,7 @@ pub struct Certification {
     unit_tests: &'static [(&'static str, &'static str)],
     with_unknown_version: Option<UnknownVersionFn>,
     prints_sessions: bool,
+    unmarked_captures: &'static [&'static str],
 }
 
 impl Default for Certification {
@@ -23,7 +24,7 @@ impl Default for Certification {
 impl Certification {
     /// Nothing beyond the registration.
     pub const fn new() -> Certification {
-        Certification { gap_rows: &[], unit_tests: &[], with_unknown_version: None, prints_sessions: false }
+        Certification { gap_rows: &[], unit_tests: &[], with_unknown_version: None, prints_sessions: false, unmarked_captures: &[] }
     }
 
     /// Adds how recordings show the gaps that only this harness has.
@@ -50,6 +51,12 @@ impl Certification {
         Certification { prints_sessions: true, ..self }
     }
 
+    /// States the versions that print lines without a mark of the harness. No adapter can recognise them, so they are no sessions.
+    #[must_use]
+    pub const fn with_unmarked_captures(self, versions: &'static [&'static str]) -> Certification {
+        Certification { unmarked_captures: versions, ..self }
+    }
+
     /// How recordings show the gaps that only this harness has.
     pub fn gap_rows(&self) -> &'static [GapRow] {
         self.gap_rows
@@ -68,5 +75,10 @@ impl Certification {
     /// True if what the harness prints is a session too.
     pub fn prints_sessions(&self) -> bool {
         self.prints_sessions
+    }
+
+    /// The versions that print lines without a mark of the harness.
+    pub fn unmarked_captures(&self) -> &'static [&'static str] {
+        self.unmarked_captures
     }
 }

@@ -8,6 +8,7 @@ use crate::error::{AdapterError, ErrorCode};
 use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
 use crate::input::head::{Head, first_value, is_blank};
+use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::input::{OriginalRecord, UnreadableLine};
@@ -128,7 +129,8 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
     out.set_apart(session.sessions_are_apart());
-    let mut run = Run { out, complete: true, repeats: session.repeats_are_exact().then(Repeats::default), original: None };
+    let repeats = session.repeats_are_exact().then(Repeats::default);
+    let mut run = Run { out, complete: true, repeats, original: None, has_controls: session.has_terminal_controls() };
     input.discard_head();
     run.run(session.as_mut(), &mut input, framing, &options.context).map_err(|mut error| {
         error.policy = options.policy;
@@ -198,6 +200,8 @@ struct Run<'s> {
     repeats: Option<Repeats>,
     /// The current line as it was, if it was rewritten.
     original: Option<OriginalRecord>,
+    /// Control sequences of a terminal may precede a record.
+    has_controls: bool,
 }
 
 impl Run<'_> {
@@ -273,6 +277,7 @@ impl Run<'_> {
     /// Converts one physical line. In nearly all cases it is one record, which is parsed only once.
     fn line(&mut self, session: &mut dyn Session, text: &str, number: u64, terminated: bool) -> Result<(), AdapterError> {
         self.out.begin_at(RecordLocation { line: number, part: 0 });
+        let text = if self.has_controls { &text[controls(text.as_bytes())..] } else { text };
         if is_blank(text.as_bytes()) {
             return Ok(());
         }

@@ -169,6 +169,13 @@ pub trait Session {
         false
     }
 
+    /// True if artifacts of this form are captures of a harness that also writes to a terminal. Its control sequences at the beginning of a
+    /// line are then skipped as white space, if they are complete and an object or nothing follows them. They are not in the text of
+    /// [`Session::record`].
+    fn has_terminal_controls(&self) -> bool {
+        false
+    }
+
     /// True if an artifact of this form may have the records of several sessions, as a capture of several processes has, and the session of
     /// the harness is set for each record ([`Emitter::set_source`]). Then nothing that one session states reaches another: a result belongs
     /// to a call of its own session, and a path or a response is completed by the directory and the model of its own session.

@@ -225,7 +225,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(
-                    READS,
+                    READS_WITH_MARKS,
                     Grade::Partial(&[
                         "edit.shell",
                         "edit.shell_no_text",
@@ -234,6 +234,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                         "edit.write_no_before",
                         "edit.notebook_no_text",
                         "edit.agent_snippet",
+                        "edit.add_over_file",
                         "edit.bare_result",
                     ]),
                 ))

@@ -32,7 +32,7 @@ impl Session for Transcript {
         match parse(source, &mut self.index) {
             Ok(line) => self.lines.record(line, out),
             Err(fault) => {
-                self.lines.settle(out)?;
+                self.lines.settle_before_unreadable(out)?;
                 Err(fault)
             }
         }
@@ -106,10 +106,18 @@ impl Lines {
 
     /// Converts all lines that wait.
     fn settle(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        if !self.proving.is_empty() {
-            self.release(out)?;
-        }
+        self.release_any(out)?;
         self.waiting.settle(&mut self.state, out)
+    }
+
+    /// Converts all lines that wait, before one that cannot be read.
+    fn settle_before_unreadable(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.release_any(out)?;
+        self.waiting.settle_before_unreadable(&mut self.state, out)
+    }
+
+    fn release_any(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        if self.proving.is_empty() { Ok(()) } else { self.release(out) }
     }
 }
 
@@ -119,9 +127,9 @@ impl Conversion for SessionState {
         if self.usage.has_open() { self.next_of_open(line) } else { None }
     }
 
-    fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault> {
-        let is_any = self.usage.decide(goes_on, out)?;
-        if is_any && !goes_on {
+    fn decide(&mut self, next: Next, out: &mut Emitter) -> Result<bool, Fault> {
+        let is_any = self.usage.decide(next, out)?;
+        if is_any && next != Next::GoesOn {
             // The event belongs to another line, perhaps of another session.
             self.last_stated.forget_session();
         }

@@ -74,6 +74,13 @@ pub fn is_printed(registry: &Registry, harness: &str, file: &str) -> bool {
     file.starts_with("stdout/") && adapters.any(|registration| registration.certification().prints_sessions())
 }
 
+/// True if the version of a recording (`<harness>/<version>/<scenario>`) prints lines without a mark of the harness.
+fn has_unmarked_captures(registry: &Registry, harness: &str, recording: &Path) -> bool {
+    let version = recording.parent().map(name_of).unwrap_or_default();
+    let mut adapters = registry.adapters().filter(|registration| registration.descriptor().harness_family == harness);
+    adapters.any(|registration| registration.certification().unmarked_captures().contains(&version))
+}
+
 /// Every session of a recording with the adapter that detects it, and the errors for the other files.
 pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(Session, &'static Registration)>, Vec<String>) {
     let directory = recording.join("session");
@@ -94,8 +101,13 @@ pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(S
         }
     }
     for path in paths {
+        let is_unmarked = path.starts_with(recording.join("stdout")) && has_unmarked_captures(registry, harness, recording);
         match read_file(registry, recording, &shared, &path) {
+            Ok((_, entry)) if is_unmarked => {
+                errors.push(format!("{}: a version without marks, but {} recognises it", path.display(), entry.id()))
+            }
             Ok(session) => found.push(session),
+            Err(_) if is_unmarked => {}
             Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }

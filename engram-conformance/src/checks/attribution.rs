@@ -57,17 +57,33 @@ pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
 /// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes
 /// of one command then has those of the other one too.
 pub fn has_parallel_command(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
-    let events = &edits.session.events;
-    let run = |call: &Event| -> Option<(u64, u64)> {
-        let is_result = |event: &&Event| event.is(Kind::ToolResult) && event.number("parent") == call.number("seq");
-        Some((call.number("seq")?, events.iter().find(is_result)?.number("seq")?))
-    };
-    let is_command = |call: &&Event| call.is(Kind::ToolCall) && call.text("kind") == Some("execute");
-    let own = |call: &Event| call.text("call_id").is_some_and(|id| edits.call_chain.contains(&id));
+    let is_own = |call: &Event| call.text("call_id").is_some_and(|id| edits.call_chain.contains(&id));
     let names_file = |call: &&Event| call.text("call_id").and_then(|id| case.call(id)).is_some_and(|call| touches(call, &edits.file));
-    let Some((start, end)) = events.iter().filter(is_command).find(|call| own(call)).and_then(run) else { return false };
-    let mut others = events.iter().filter(is_command).filter(|call| !own(call)).filter(names_file).filter_map(run);
-    others.any(|(other_start, other_end)| other_start < end && start < other_end)
+    let Some((call, result)) = commands(&edits.session.events).find(|(call, _)| is_own(call)) else { return false };
+    let is_beside = |(other, other_result): (&Event, &Event)| {
+        other_result.number("seq") > call.number("seq") && other.number("seq") < result.number("seq")
+    };
+    let mut others = commands(&edits.session.events).filter(|(other, _)| !is_own(other) && names_file(other));
+    // Other processes print captures of their own.
+    let mut of_others =
+        case.sessions.iter().filter(|session| session.name() != edits.session.name()).flat_map(|session| commands(&session.events));
+    let is_beside_by_time = |(other, other_result): (&Event, &Event)| {
+        let times = [own_time(other_result), own_time(call), own_time(result), own_time(other)];
+        matches!(times, [Some(other_end), Some(start), Some(end), Some(other_start)] if other_end > start && other_start < end)
+    };
+    others.any(is_beside) || of_others.any(|(other, result)| !is_own(other) && names_file(&other) && is_beside_by_time((other, result)))
+}
+
+/// The commands on a tape, with their results.
+fn commands(events: &[Event]) -> impl Iterator<Item = (&Event, &Event)> {
+    let is_command = |call: &&Event| call.is(Kind::ToolCall) && call.text("kind") == Some("execute");
+    let result = |call: &Event| events.iter().find(|event| event.is(Kind::ToolResult) && event.number("parent") == call.number("seq"));
+    events.iter().filter(is_command).filter_map(move |call| Some((call, result(call)?)))
+}
+
+/// The time that the record of an event states. Times of one harness have one form, so that their texts have their order.
+fn own_time(event: &Event) -> Option<&str> {
+    event.text("t").filter(|_| !event.has("t_basis"))
 }
 
 /// True if the result that the model saw is no error and shows a text of the call: the change was made, but no snapshot was taken after it.

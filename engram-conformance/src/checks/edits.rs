@@ -175,6 +175,15 @@ fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &Cal
     }
 }
 
+/// True if the log has a text with the hash in the call of an edit, and the file may contain it: a harness may trim the texts of a call before
+/// it applies them, and logs what it applies. `call.facts` compares the arguments with the ground truth.
+fn is_logged_text(edits: &CallEdits<'_>, event: &Event, file: Option<&str>, hash: &str) -> bool {
+    let Some(call) = edits.session.call_of(event) else { return false };
+    let has_hash = |text: &&str| Hash::of_text(text).to_string() == hash;
+    let text = spans::strings(&call.0["args"]).into_iter().find(has_hash);
+    text.is_some_and(|text| file.is_none_or(|file| file.replace("\r\n", "\n").contains(&text.replace("\r\n", "\n"))))
+}
+
 /// A snippet hashes a text from its call, or whole lines of the file.
 pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
     for edits in call_edits(case) {
@@ -186,8 +195,9 @@ pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
             for (key, text) in [("before_hash", real.before.as_deref()), ("after_hash", real.after.as_deref())] {
                 let Some(actual) = event.text(key) else { continue };
                 let count = event.number(&key.replace("_hash", "_lines"));
-                let in_call =
-                    known.iter().any(|hash| hash == actual) || calls.iter().any(|call| spans::in_patch(&call.args, actual, count));
+                let in_call = known.iter().any(|hash| hash == actual)
+                    || calls.iter().any(|call| spans::in_patch(&call.args, actual, count))
+                    || is_logged_text(&edits, event, text, actual);
                 match in_call.then_some(true).or_else(|| text.map_or(Some(false), |text| spans::in_text(text, actual, count))) {
                     Some(true) => findings.count("snippets"),
                     Some(false) => findings.fail(

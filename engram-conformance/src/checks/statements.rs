@@ -144,7 +144,7 @@ fn is_edit(edits: &CallEdits<'_>, real: &RealEdit) -> bool {
     is_of_call && (edits.file == real.file || moved_to(edits).any(|to| to == real.file))
 }
 
-/// True if a record of this call alone, apart from the arguments, has the whole path of the file as a value or a key, and the call is one
+/// True if a record of this call alone, apart from the arguments and from requests for permission, has the whole path of the file as a value or a key, and the call is one
 /// that may change files and did not fail.
 fn names_as_changed(case: &Case<'_>, id: &str, file: &str) -> bool {
     let Some(call) = case.tool_call(id) else { return false };
@@ -155,9 +155,15 @@ fn names_as_changed(case: &Case<'_>, id: &str, file: &str) -> bool {
     let path = format!("/{}\"", escaped(file));
     let of_call = |session: &ConvertedSession, record: &[u8]| {
         let is_result = session.events.iter().any(|event| event.is(Kind::ToolResult) && event.text("call_id") == Some(id));
-        is_result && is_named_beside_args(record, &path, &call.0["args"]) && !has_other_call(session, record, id)
+        let is_request = session.events.iter().any(|event| asks_permission(event) && session.record_of(event) == Some(record));
+        is_result && !is_request && is_named_beside_args(record, &path, &call.0["args"]) && !has_other_call(session, record, id)
     };
     case.sessions.iter().any(|session| session.records_with(id).any(|record| of_call(session, record)))
+}
+
+/// True if the event is the question whether a call may run. What it names is not changed yet.
+fn asks_permission(event: &Event) -> bool {
+    event.is_meta("permission") && event.text("decision") == Some("ask")
 }
 
 /// True if a record has the id of another call.

@@ -20,6 +20,7 @@ use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
 use crate::hash::Hash;
 use crate::input::head::{BOM, first_value};
+use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 use crate::keys::hash64;
 use crate::members::{MemberTable, RawNode};
@@ -34,6 +35,8 @@ use walk::Walk;
 
 /// The name in the report for records that exceed a limit.
 const LIMIT: &str = "limit_exceeded";
+/// The name in the report for control sequences of a terminal.
+const TERMINAL: &str = "terminal_controls";
 /// The maximum number of disagreements in a report.
 const MAX_DISAGREEMENTS: usize = 50;
 /// The maximum number of passes over a broken line in search of the next record.
@@ -132,7 +135,7 @@ impl<'a> Audit<'a> {
 
     /// Audits the values of a line, and the text between them.
     fn split_line(&mut self, text: &str, number: u64, may_be_cut: bool) {
-        let (mut rest, mut part, mut is_broken) = (text, 0, false);
+        let (mut rest, mut part, mut is_broken) = (self.without_controls(text, number), 0, false);
         while !rest.trim_ascii().is_empty() {
             let key = (number, part);
             let end = match (first_value(rest), self.index.raw_of(key)) {
@@ -161,6 +164,16 @@ impl<'a> Audit<'a> {
             rest = &rest[end..];
             part += 1;
         }
+    }
+
+    /// The line without the control sequences of a terminal before its record. If the line is in the tape verbatim, they are part of it.
+    fn without_controls<'t>(&mut self, text: &'t str, number: u64) -> &'t str {
+        let (before, record) = text.split_at(controls(text.as_bytes()));
+        if before.is_empty() || self.index.raw_of((number, 0)).is_some_and(|raw| raw.starts_with(before)) {
+            return text;
+        }
+        self.report.omitted.entry(TERMINAL.to_owned()).or_default().add(before.len());
+        record
     }
 
     /// Audits a JSON value, which is one record.

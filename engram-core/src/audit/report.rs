@@ -77,7 +77,8 @@ pub struct AuditReport {
     pub in_tape: Amount,
     /// Text that is in the tape in another form, as the member table states.
     pub converted: Amount,
-    /// Text that rules omit, by the name of the rule. `limit_exceeded` means records of which the tape has only size and hash.
+    /// Text that rules omit, by the name of the rule. `limit_exceeded` means records of which the tape has only size and hash,
+    /// `terminal_controls` what a terminal got before a record.
     pub omitted: BTreeMap<String, Amount>,
     /// Text that rules declare as opaque, by the name of the rule.
     pub opaque: BTreeMap<String, Amount>,

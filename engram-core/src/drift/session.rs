@@ -11,6 +11,7 @@ use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
 use crate::event::{Event, EventRef, Meta, Origin};
 use crate::input::head::{BOM, first_value};
+use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 use crate::ledger::Ledger;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
@@ -206,7 +207,7 @@ impl SessionDrift {
         while source.read_until(b'\n', &mut bytes)? > 0 {
             number += 1;
             let line = if number == 1 { bytes.strip_prefix(BOM).unwrap_or(&bytes) } else { &bytes };
-            self.line(&String::from_utf8_lossy(line), number);
+            self.line(&String::from_utf8_lossy(&line[controls(line)..]), number);
             bytes.clear();
         }
         // A version that wrote nothing but its name is listed, too.

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
+use super::terminal::controls;
 use crate::text::canonical::{has_other_escapes, with_canonical_escapes};
 
 /// The byte order mark that may come before the first record.
@@ -66,7 +67,7 @@ impl<'h> Head<'h> {
         self.text
     }
 
-    /// The complete lines of the head that are UTF-8 and not blank. If one of the first [`HEAD_LINES`] contains several JSON values, each
+    /// The complete lines of the head that are UTF-8 and not blank, without the control sequences of a terminal before an object. If one of the first [`HEAD_LINES`] contains several JSON values, each
     /// value counts as a line.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> {
         self.first.iter().copied().chain(self.others.clone())
@@ -105,6 +106,7 @@ impl<'h> Iterator for Lines<'h> {
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             self.start += len + 1;
             let line = self.text.get(from..from + len).or_else(|| from_utf8(&rest[..len]).ok());
+            let line = line.map(|line| &line[controls(line.as_bytes())..]);
             if let Some(line) = line.filter(|line| !is_blank(line.as_bytes())) {
                 return Some(line);
             }

@@ -3,6 +3,7 @@
 mod byte_source;
 pub mod head;
 mod large_record;
+pub(crate) mod terminal;
 pub(crate) mod truncation;
 
 use std::io::{ErrorKind, Read};

@@ -60,6 +60,11 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Err(malformed_content(content.raw()));
     }
     let mut summary = BlockSummary::default();
+    let unshared = (has_several_results(content) && line.tool_use_result().is_some()).then(|| without_structured(line));
+    if unshared.is_some() {
+        emit_shared_result(line, content, out)?;
+    }
+    let line = unshared.as_ref().unwrap_or(line);
     // A result waits for its call, but not a second time.
     let out_of_order = record.is_early;
     let is_result_stated = state.lines.is_stated(content.elements().count());
@@ -91,6 +96,31 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     } else {
         emit_empty_message("user", out)
     }
+}
+
+/// True if a message has the results of several calls.
+fn has_several_results(content: Value<'_>) -> bool {
+    content.elements().filter(|block| raw_str(block.member("type")) == "tool_result").nth(1).is_some()
+}
+
+/// The line without its structured result.
+#[cold]
+fn without_structured<'a>(line: &Line<'a>) -> Line<'a> {
+    let mut line = line.clone();
+    line.set(const { Line::number("toolUseResult") }, None);
+    line
+}
+
+/// Emits a structured result beside several results. It does not name its call, so its facts belong to none of them.
+#[cold]
+fn emit_shared_result(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let Some(structured) = line.tool_use_result() else { return Ok(()) };
+    let repeats = |block: Value<'_>| block.member("content").is_some_and(|content| content.raw() == structured.raw());
+    if content.elements().any(repeats) {
+        return Ok(());
+    }
+    out.unrecognized_block("toolUseResult", structured.raw(), Pointer::At("/toolUseResult"))?;
+    Ok(())
 }
 
 /// A block that is not a tool result.

@@ -4,11 +4,14 @@
 //! `stop_reason`. So the count waits for a record that shows that the message is complete, and is attributed to the last line that
 //! stated it.
 
+use std::collections::VecDeque;
+
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Meta, Number, Tokens, Usage as UsageEvent};
 use engram_core::text::Text;
 
 use super::open_response::OpenResponse;
+use super::waiting_lines::Next;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Usage;
@@ -17,6 +20,9 @@ use crate::shared::value::{Field, amount, count, text};
 
 /// The limit of messages with a pending count. It is also the limit of sub-agents that write into one file at a time.
 const MAX_PENDING: usize = 64;
+
+/// The limit of counts that were emitted before the end of their response was known.
+const MAX_EARLY: usize = 64;
 
 /// The last line of a printed run.
 const RESULT: &str = "result";
@@ -45,9 +51,17 @@ struct PendingCount {
     service_tier: Option<String>,
     cost_usd: Option<String>,
     tokens: Tokens,
+    /// With those that were emitted early.
+    stated: Tokens,
     provisional: bool,
     /// A line that is not converted yet has another part of the response.
     goes_on: bool,
+}
+
+impl EarlyCount {
+    fn is_of(&self, message: u64, request: Option<&str>) -> bool {
+        self.message == message && self.request.as_deref() == request
+    }
 }
 
 /// Counts that wait. At most one is of a response about which nothing is decided: the last one.
@@ -59,6 +73,15 @@ pub struct PendingUsage {
     spare: Vec<PendingCount>,
     /// The messages whose counts were emitted, alone and with their requests.
     emitted: SeenSet,
+    /// The counts that were emitted before the end of their response was known, newest first.
+    early: VecDeque<EarlyCount>,
+}
+
+/// A count that was emitted, of a response that may go on.
+struct EarlyCount {
+    message: u64,
+    request: Option<String>,
+    tokens: Tokens,
 }
 
 impl PendingUsage {
@@ -101,22 +124,31 @@ impl PendingUsage {
         Some(OpenResponse { message: count.message, request, agent, results_may_be_between })
     }
 
-    /// The open response goes on, or is complete: then its count is emitted. Returns false if no response is open.
-    pub fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault> {
-        if !self.has_open() {
-            return Ok(false);
+    /// The open response goes on, or its count is emitted: it is complete, or nothing shows when it will be. Returns false if no response is
+    /// open.
+    pub fn decide(&mut self, next: Next, out: &mut Emitter) -> Result<bool, Fault> {
+        let Some(open) = self.pending.last_mut().filter(|count| !count.goes_on) else { return Ok(false) };
+        if next == Next::GoesOn {
+            open.goes_on = true;
+            return Ok(true);
         }
-        match self.pending.last_mut() {
-            Some(open) if goes_on => open.goes_on = true,
-            _ => self.emit_at(self.pending.len() - 1, out)?,
+        if next == Next::Unknown {
+            let early = EarlyCount { message: open.message, request: open.request_id.clone(), tokens: open.stated };
+            self.emit_at(self.pending.len() - 1, out)?;
+            self.early.truncate(MAX_EARLY - 1);
+            self.early.push_front(early);
+            return Ok(true);
         }
+        self.emit_at(self.pending.len() - 1, out)?;
         Ok(true)
     }
 
     /// Emits a count. It is attributed to an earlier line, and stays even if the record is malformed.
     fn emit_at(&mut self, at: usize, out: &mut Emitter) -> Result<(), Fault> {
         self.pending[at].emit(&mut self.emitted, out)?;
-        self.spare.push(self.pending.remove(at));
+        let count = self.pending.remove(at);
+        self.early.retain(|early| !early.is_of(count.message, count.request_id.as_deref()));
+        self.spare.push(count);
         self.emitted.commit();
         Ok(())
     }
@@ -140,18 +172,25 @@ impl PendingUsage {
     #[inline(never)]
     pub fn update(&mut self, record: &Record<'_>, dialect: Dialect, out: &mut Emitter) -> Result<(), Fault> {
         let (Some(usage), Some(id)) = (record.message.usage(), record.message_key) else { return Ok(()) };
-        if self.is_emitted(id, raw(record.line.request_id())) {
+        let request = raw(record.line.request_id());
+        let early = self.early.iter().find(|early| early.is_of(id, request)).map(|early| early.tokens);
+        if early.is_none() && self.is_emitted(id, request) {
             return Ok(());
         }
+        let usage = Usage::lenient(usage);
+        let stated = tokens(&usage);
+        let Some(new) = early.map_or(Some(stated), |early| difference(stated, early)) else { return Ok(()) };
         let earlier = self.pending.iter().position(|count| count.is_of(record));
         let is_full = earlier.is_none() && self.pending.len() >= MAX_PENDING;
         let mut count = match earlier {
             Some(at) => self.pending.remove(at),
             None => self.spare.pop().unwrap_or_default(),
         };
-        let usage = Usage::lenient(usage);
         count.fill(record, id, out.location());
-        count.tokens = tokens(&usage);
+        (count.tokens, count.stated) = (new, stated);
+        if early.is_some() {
+            count.cost_usd = None;
+        }
         set(&mut count.service_tier, raw(usage.service_tier()));
         count.provisional &= dialect.counts_may_be_late || count.tokens.output.is_none_or(|output| output <= MAX_FIRST_OUTPUT);
         if is_full {
@@ -180,6 +219,21 @@ fn tokens(usage: &Usage<'_>) -> Tokens {
         output: count(usage.output()),
         reasoning: part(usage.output_details(), "thinking_tokens"),
     }
+}
+
+/// How many more tokens a response has than were emitted. `None` if it has no more.
+fn difference(stated: Tokens, emitted: Tokens) -> Option<Tokens> {
+    let more = |stated: Option<u64>, emitted: Option<u64>| stated.map(|stated| stated.saturating_sub(emitted.unwrap_or(0)));
+    let new = Tokens {
+        input: more(stated.input, emitted.input),
+        cache_read: more(stated.cache_read, emitted.cache_read),
+        cache_write: more(stated.cache_write, emitted.cache_write),
+        cache_write_1h: more(stated.cache_write_1h, emitted.cache_write_1h),
+        output: more(stated.output, emitted.output),
+        reasoning: more(stated.reasoning, emitted.reasoning),
+    };
+    let is_any = [new.input, new.cache_read, new.cache_write, new.output].into_iter().flatten().any(|tokens| tokens > 0);
+    is_any.then_some(new)
 }
 
 impl PendingCount {

@@ -3,6 +3,9 @@
 //! The usage of a response follows its last part. After a part that may not be the last one, a log may have lines of other agents, notices,
 //! and results. These lines wait until a line shows whether the response goes on. Then they are converted in their order, and each of them
 //! may be a part of a response for which the others wait again.
+//!
+//! What waits is bounded. At the limit the usage is emitted with the counts of the parts so far. If a later part has higher counts, another
+//! usage of the response follows that part, with the difference. So the sums are right, and a part of them is only late.
 
 use std::collections::VecDeque;
 
@@ -11,7 +14,7 @@ use engram_core::ledger::Outcome;
 
 use crate::shared::value::{KeptRecord, Value};
 
-/// The limit of waiting lines, and of their bytes. At the limit the response counts as complete.
+/// The limit of waiting lines, and of their bytes.
 const MAX_LINES: usize = 64;
 const MAX_BYTES: usize = 8 << 20;
 
@@ -31,11 +34,12 @@ pub trait Conversion {
     /// What a line shows about the response that may go on. `None` if there is no such response, or if the line gives no event.
     fn next(&mut self, line: Value<'_>) -> Option<Next>;
 
-    /// Decides whether the response goes on. Returns false if there is none that may.
+    /// Decides about the response what a line shows. If that is nothing, no line waits for the response any more, although it may go on.
+    /// Returns false if there is no response that may go on.
     ///
     /// # Errors
-    /// Those of the events of a complete response.
-    fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault>;
+    /// Those of the events of a response for which no line waits.
+    fn decide(&mut self, next: Next, out: &mut Emitter) -> Result<bool, Fault>;
 
     /// Converts a line.
     ///
@@ -93,7 +97,7 @@ impl WaitingLines {
                 self.push(line, out.location());
                 return Ok(Outcome::Pending);
             }
-            self.decide(next == Next::GoesOn, to, out)?;
+            self.decide(next, to, out)?;
         }
         to.convert(line, out)
     }
@@ -103,24 +107,36 @@ impl WaitingLines {
     /// # Errors
     /// Those of the conversion.
     pub fn settle(&mut self, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        self.convert_all(Next::Complete, to, out)
+    }
+
+    /// Converts all lines before one that cannot be read, which shows nothing about the responses for which they wait.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    pub fn settle_before_unreadable(&mut self, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        self.convert_all(Next::Unknown, to, out)
+    }
+
+    fn convert_all(&mut self, next: Next, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
         while !self.is_empty() {
-            self.decide(false, to, out)?;
+            self.decide(next, to, out)?;
         }
         Ok(())
     }
 
     /// Decides about a response, and converts the lines that waited for it.
     #[inline(never)]
-    fn decide(&mut self, goes_on: bool, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+    fn decide(&mut self, next: Next, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
         let here = out.location();
-        to.decide(goes_on, out)?;
+        to.decide(next, out)?;
         let mut lines = std::mem::take(&mut self.lines);
         while let Some(line) = lines.pop_front() {
             match to.next(line.record.value()) {
                 None => self.convert(&line, to, out)?,
                 Some(Next::Unknown) => self.lines.push_back(line),
                 Some(next) => {
-                    to.decide(next == Next::GoesOn, out)?;
+                    to.decide(next, out)?;
                     lines.push_front(line);
                     self.lines.drain(..).rev().for_each(|line| lines.push_front(line));
                 }

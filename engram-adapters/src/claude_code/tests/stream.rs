@@ -1,7 +1,8 @@
 //! What `--output-format stream-json` prints.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::pipeline::Options;
+use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::ClaudeCode;
@@ -211,4 +212,45 @@ fn texts_of_edits_that_the_result_does_not_prove_have_no_hash() {
     assert_eq!(has_hashes(&[init(), edit("a", "b"), asked, done.clone()]), (false, false));
     assert_eq!(has_hashes(&[init(), edit("\"a\"", "b"), done.clone()]), (false, true));
     assert_eq!(has_hashes(&[init(), edit("\"a\"", "'b'"), done]), (false, false));
+}
+
+/// Made by hand: no recording has two results in a line with a structured result.
+#[test]
+fn a_structured_result_beside_two_results_belongs_to_neither() {
+    let call = |id: &str| assistant(id, &json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "make"}}), None);
+    let done = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": format!("done {id}")});
+    let structured = json!({"stdout": "of one", "stderr": "", "interrupted": false});
+    let lines = |results: &Value| [init(), call("t1"), call("t2"), user("r1", results, &json!({"tool_use_result": structured}))];
+    let tape = convert(&lines(&json!([done("t1"), done("t2")])));
+    let results: Vec<&Value> = of_kind(&tape, "tool.result").iter().map(|result| &result["stdout"]).collect();
+    assert_eq!(results, ["done t1", "done t2"]);
+    let unknown: Vec<&Value> = tape.iter().filter(|event| event["label"] == "unrecognized").collect();
+    assert_eq!(unknown.len(), 1);
+    assert_eq!((&unknown[0]["raw"], &unknown[0]["origin"]["pointer"]), (&structured, &json!("/tool_use_result")));
+    let tape = convert(&lines(&json!([done("t1")])));
+    assert_eq!(of_kind(&tape, "tool.result")[0]["stdout"], "of one");
+}
+
+#[test]
+fn control_sequences_of_a_terminal_before_a_line_are_skipped() {
+    let lines = [init(), assistant("a1", &json!({"type": "text", "text": "done"}), None), result("done")];
+    let clear = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
+    let plain: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    for at in 0..lines.len() {
+        let log: String =
+            lines.iter().enumerate().map(|(number, line)| format!("{}{line}\n", if number == at { clear } else { "" })).collect();
+        let log = format!("{log}{clear}\n{clear}");
+        let strict = Options { policy: Policy::Strict, ..Options::default() };
+        let [tape, plain] = [&log, &plain].map(|log| convert_str(&ClaudeCode, log, &strict).unwrap());
+        let events = |tape: &str| tape.lines().take(tape.lines().count() - 1).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(events(&tape), events(&plain), "before line {}", at + 1);
+        let stop: Value = serde_json::from_str(tape.lines().last().unwrap()).unwrap();
+        assert_eq!((&stop["ledger"]["records"], &stop["input"]["bytes"]), (&json!(3), &json!(log.len())));
+        let report = engram_core::audit::audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap();
+        assert!(report.holds(), "{report:?}");
+        assert_eq!(report.omitted["terminal_controls"].bytes, 3 * clear.len() as u64);
+    }
+    let text = format!("{plain}{clear}no JSON\n");
+    let tape = convert_str(&ClaudeCode, &text, &Options::default()).unwrap();
+    assert!(tape.contains("\\u001b[2J\\u001b[3J\\u001b[Hno JSON"), "a text is kept as it is");
 }

@@ -61,8 +61,8 @@ impl Conversion for BySession<StreamState> {
         Some(state.usage.open(state.dialect.results_may_be_between)?.next(&line, agent.as_deref()))
     }
 
-    fn decide(&mut self, goes_on: bool, out: &mut Emitter) -> Result<bool, Fault> {
-        self.current().session.decide(goes_on, out)
+    fn decide(&mut self, next: Next, out: &mut Emitter) -> Result<bool, Fault> {
+        self.current().session.decide(next, out)
     }
 
     fn convert(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
@@ -99,13 +99,18 @@ impl Session for Stream {
         match parse(source, &mut self.index) {
             Ok(line) => self.waiting.step(line, &mut self.sessions, out),
             Err(fault) => {
-                self.waiting.settle(&mut self.sessions, out)?;
+                self.waiting.settle_before_unreadable(&mut self.sessions, out)?;
                 Err(fault)
             }
         }
     }
 
     fn sessions_are_apart(&self) -> bool {
+        true
+    }
+
+    /// `/clear` clears the screen of the terminal (1.0.80).
+    fn has_terminal_controls(&self) -> bool {
         true
     }
 
