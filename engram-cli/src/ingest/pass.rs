@@ -9,7 +9,6 @@ use engram_adapters::Registry;
 use engram_adapters::open::store::{LostRecords, SkippedSession};
 use engram_adapters::sessions::{OtherForm, Stamp};
 use engram_core::error::{AdapterError, ErrorCode};
-use engram_core::overview::Overview;
 
 use super::convert::{Converted, Outcome, Work};
 use super::run_summary::RunSummary;
@@ -151,7 +150,7 @@ impl Pass {
                 self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
             }
             Outcome::Failed(error) => self.failed(work, &error),
-            Outcome::Converted(converted) if self.is_older_copy(work, &converted.overview) => {
+            Outcome::Converted(converted) if self.is_older_copy(work, &converted) => {
                 // Its entry gets the reason at the end, as those of the sessions that were not found.
                 converted.tape.file.iter().for_each(|file| interrupt::forget(file));
             }
@@ -189,12 +188,13 @@ impl Pass {
         self.index.of_source(source).any(|entry| entry.session.is_some() && entry.tape.is_some() && entry.state != State::Gone)
     }
 
-    /// True if a part of the store cannot be read, and the session adds nothing to its tape: it may be an older copy of a session in
-    /// that part.
-    fn is_older_copy(&self, work: &Work, new: &Overview) -> bool {
+    /// True if a part of the store, or of what it is read with, cannot be read, and the session adds nothing to its tape: it may be an
+    /// older copy of a session in that part, or lack what is stated there.
+    fn is_older_copy(&self, work: &Work, new: &Converted) -> bool {
         let Some(key) = work.key.as_ref().filter(|key| key.1.is_some() && self.setting.unread.why(&key.0).is_some()) else { return false };
-        let old = self.index.get(key).filter(|entry| entry.tape.is_some()).and_then(|entry| entry.overview.as_ref());
-        old.is_some_and(|old| new.input_hash != old.input_hash && new.end <= old.end && new.events <= old.events)
+        let old = self.index.get(key).filter(|entry| entry.tape.is_some() && entry.tape_hash.as_ref() != Some(&new.tape.hash));
+        let old = old.and_then(|entry| entry.overview.as_ref());
+        old.is_some_and(|old| new.overview.end <= old.end && new.overview.events <= old.events)
     }
 
     /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.

@@ -30,7 +30,9 @@ impl Unread {
         let read = read_sources(inputs);
         for (source, entry) in index.sources_with_tapes() {
             let path = Path::new(source);
-            let is_about = |at: &Path| at.starts_with(path) || path.starts_with(at);
+            let read_with: Vec<PathBuf> =
+                options.registry().adapters().flat_map(|adapter| (adapter.store_opener().read_with)(path)).collect();
+            let is_about = |at: &Path| at.starts_with(path) || path.starts_with(at) || read_with.iter().any(|other| other == at);
             if !searched.iter().any(|searched| path.starts_with(searched)) {
                 continue;
             }

@@ -9,14 +9,12 @@ use super::*;
 
 const RUN_STORE: &str = "projects/home-dev-proj/sdk-agent-store/2b8c70fb72d8a087e5dee109778f74cf/index.db";
 /// A home, where its harness has it, and the database that breaks.
-const HOMES: [(&str, &str, &str); 6] = [
+const HOMES: [(&str, &str, &str); 5] = [
     ("opencode/1.18.34/resume", "opencode", "opencode.db"),
     // Files of older stores have copies of its sessions.
     ("opencode/1.2.27/upgrade", "opencode", "opencode.db"),
     ("cursor/2026.06/editor", "User", "globalStorage/state.vscdb"),
     ("cursor/2026.09/store", ".cursor", "chats/0a1b/5a00000f-0000-4000-8000-00000000000f/store.db"),
-    // Other forms have the same session.
-    ("cursor/sdk-1.0.32/interrupt", ".cursor", RUN_STORE),
     ("claude-code/0.2.100/b_edit", ".claude", "__store.db"),
 ];
 
@@ -103,6 +101,22 @@ fn a_database_that_breaks_keeps_its_tapes_and_is_a_failure() {
             assert_eq!(code(&output), 0, "{fixture_name}, {way}: {}", stderr(&output));
             assert!(tapes_of(out.path()) == before && states(out.path()) == old, "{fixture_name}, {way}");
         }
+    }
+}
+
+/// The chat store has facts of the run store beside it.
+#[test]
+fn a_store_that_another_one_is_read_with_breaks() {
+    for break_it in [cut as fn(&Path), damage] {
+        let (home, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        copy_to(&fixture("cursor/sdk-1.0.32/interrupt").join(".cursor"), &home.path().join(".cursor"));
+        assert_eq!(code(&ingest(home.path(), out.path())), 0);
+        let before = tapes_of(out.path());
+        break_it(&home.path().join(".cursor").join(RUN_STORE));
+        let output = ingest(home.path(), out.path());
+        assert_ne!(code(&output), 0, "{}", stderr(&output));
+        assert!(tapes_of(out.path()) == before, "{}", stderr(&output));
+        assert!(states(out.path()).values().all(|(state, _)| state == "failed"), "{:?}", states(out.path()));
     }
 }
 
