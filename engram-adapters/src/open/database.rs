@@ -39,7 +39,8 @@ impl<'p> DatabaseFile<'p> {
     /// `unknown_harness` for an encrypted database, `malformed_record` for a damaged one, `truncated_input` for one that is cut
     /// off, `io` if it cannot be read. Without the feature `sqlite`: `io` for every database.
     pub fn open(path: &'p Path, limits: Limits) -> Opened<DatabaseFile<'p>> {
-        if is_database(&beginning(path)) { Self::open_database(path, limits).map(Some) } else { Ok(None) }
+        let first = beginning(path).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+        if is_database(&first) { Self::open_database(path, limits).map(Some) } else { Ok(None) }
     }
 
     #[cfg(feature = "sqlite")]

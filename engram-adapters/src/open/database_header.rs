@@ -1,7 +1,7 @@
 //! The first bytes of a file, and whether they are those of a database.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// What every SQLite database begins with (sqlite.org/fileformat.html, section 1.3).
@@ -15,14 +15,19 @@ pub fn is_database(head: &[u8]) -> bool {
 /// How many bytes of a file show whether it is a database, or a text of a known form.
 pub(super) const HEAD_BYTES: u64 = 64;
 
-/// The first bytes of a regular file. Empty for anything else, and for a file that cannot be read.
-pub fn beginning(path: &Path) -> Vec<u8> {
+/// The first bytes of a regular file. Empty for anything else.
+///
+/// # Errors
+/// If the file cannot be read: then nobody knows what it is.
+pub fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
-    if !path.is_file() {
-        return first;
+    if path.metadata()?.is_file() {
+        File::open(path)?.take(HEAD_BYTES).read_to_end(&mut first)?;
     }
-    match File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut first)) {
-        Ok(_) => first,
-        Err(_) => Vec::new(),
-    }
+    Ok(first)
+}
+
+/// True if the file begins as a database. True also if it cannot be read: opening it then says why.
+pub fn may_be_database(path: &Path) -> bool {
+    beginning(path).map_or_else(|error| error.kind() != ErrorKind::NotFound, |first| is_database(&first))
 }

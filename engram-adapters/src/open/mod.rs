@@ -30,7 +30,7 @@ mod zstd_stream;
 
 #[cfg(feature = "sqlite")]
 pub use copies::{discard_abandoned_copies, discard_copies};
-pub use database_header::{beginning, is_database};
+pub use database_header::{beginning, is_database, may_be_database};
 #[cfg(feature = "gzip")]
 use gzip_stream::GzipStream;
 #[cfg(feature = "zstd")]

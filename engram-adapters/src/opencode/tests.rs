@@ -410,6 +410,29 @@ fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_al
     assert_eq!((&edits[0]["before_range"], &edits[0]["before_hash"]), (&Value::Null, &Value::Null));
 }
 
+/// The harness makes the diff of a text in which it has written `\n` for `\r\n`, so a `\r\r\n` of the file is a `\r\n` of the diff.
+#[test]
+fn a_diff_has_hashes_only_of_lines_that_it_proves() {
+    let edit = |end: &str| {
+        let hunk = format!(r"@@ -1,2 +1,2 @@\n aaa{end}\n-bbb{end}\n+ccc{end}\n");
+        let (input, title) = (r#"{"filePath":"/p/x","oldString":"aaa\nbbb\n","newString":"aaa\nccc\n"}"#, r#""output":"ok","title":"x""#);
+        let filediff = format!(r#"{{"file":"/p/x","patch":"{hunk}","additions":1,"deletions":1}}"#);
+        let metadata = format!(r#"{{"diff":"{hunk}","filediff":{filediff}}}"#);
+        let state = format!(r#"{{"status":"completed","input":{input},{title},"metadata":{metadata},"time":{{"start":1,"end":2}}}}"#);
+        let part = format!(r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#);
+        let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
+        tape.into_iter().find(|event| event["k"] == "code.edit").unwrap()
+    };
+    let hash = |text: &str| Value::from(engram_core::hash::Hash::of_text(text).to_string());
+    // Of a file with `\n` or `\r\n`.
+    let plain = edit("");
+    assert_eq!((&plain["before_hash"], &plain["after_hash"]), (&hash("bbb"), &hash("ccc")));
+    // Of a file with `\r\r\n`, whose second line is `bbb\r`.
+    let doubled = edit(r"\r");
+    assert_eq!((&doubled["before_range"], &doubled["after_range"]), (&plain["before_range"], &plain["after_range"]));
+    assert_eq!((&doubled["before_hash"], &doubled["after_hash"]), (&Value::Null, &Value::Null), "not the hash of `bbb`");
+}
+
 #[test]
 fn a_pending_or_running_call_has_no_result() {
     let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);

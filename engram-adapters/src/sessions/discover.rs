@@ -11,7 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::stores::{open_store, store_at_root};
 use crate::open::text::beginning_of;
-use crate::open::{self, beginning, is_database};
+use crate::open::{self, may_be_database};
 use crate::registration::Registration;
 use crate::registry::Registry;
 
@@ -94,12 +94,12 @@ fn search(registry: &Registry, directory: &Path, is_unchanged: &IsUnchanged<'_>)
             match linked(&root, &entry) {
                 Err(error) => found.push(Err(error)),
                 // A directory inside is found where it is.
-                Ok(Linked::File) => found.extend(candidate(registry, entry, is_unchanged).map(Ok)),
+                Ok(Linked::File) => found.extend(candidate(registry, entry, is_unchanged)),
                 Ok(Linked::Outside) => links_out.push(entry.into_path()),
                 Ok(Linked::Nothing) => {}
             }
         } else if !is_directory {
-            found.extend(candidate(registry, entry, is_unchanged).map(Ok));
+            found.extend(candidate(registry, entry, is_unchanged));
         } else if let Some(registration) = store_at_root(registry, entry.path()) {
             let path = entry.path().to_owned();
             let unchanged = is_unchanged(&path);
@@ -141,17 +141,24 @@ fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registrat
     registration.is_some_and(|registration| (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy()))
 }
 
-fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_>) -> Option<Candidate> {
-    // Opening a named pipe would wait for its other end, and a device may never end.
-    let metadata = entry.path().metadata().ok().filter(Metadata::is_file)?;
-    if has_ending(&entry) && is_unchanged(entry.path()) {
-        return Some(Candidate { bytes: 0, named: false, may_be_store: false, unchanged: true, path: entry.into_path() });
+fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_>) -> Option<Result<Candidate, AdapterError>> {
+    if !has_ending(&entry) {
+        return None;
+    }
+    let metadata = match entry.path().metadata() {
+        // Opening a named pipe would wait for its other end, and a device may never end.
+        Ok(metadata) => Some(metadata).filter(Metadata::is_file)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => return Some(Err(AdapterError::from(error).path(entry.path().to_string_lossy()))),
+    };
+    if is_unchanged(entry.path()) {
+        return Some(Ok(Candidate { bytes: 0, named: false, may_be_store: false, unchanged: true, path: entry.into_path() }));
     }
     let ends = |endings| ends_with(&entry, endings);
     let may_be_store =
-        (ends(DATABASE_ENDINGS) && begins_as_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
+        (ends(DATABASE_ENDINGS) && may_be_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
     let may_be = may_be_store || ends(ENDINGS) || (ends(PACKED_TEXT_ENDINGS) && begins_as_text(registry, entry.path()));
-    may_be.then(|| Candidate { bytes: metadata.len(), named: false, may_be_store, unchanged: false, path: entry.into_path() })
+    may_be.then(|| Ok(Candidate { bytes: metadata.len(), named: false, may_be_store, unchanged: false, path: entry.into_path() }))
 }
 
 fn has_ending(entry: &DirEntry) -> bool {
@@ -163,10 +170,6 @@ fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-fn begins_as_database(path: &Path) -> bool {
-    is_database(&beginning(path))
-}
-
 /// True if the content of a compressed file begins as a text that some adapter knows.
 fn begins_as_text(registry: &Registry, path: &Path) -> bool {
     let Ok(mut content) = open::file(path).and_then(open::content) else { return false };
@@ -175,9 +178,9 @@ fn begins_as_text(registry: &Registry, path: &Path) -> bool {
     forms.any(|form| (form.begins)(&first))
 }
 
-/// True also if opening fails: then the error is reported later.
+/// True also if the content is that of a store and opening it fails: then the error is reported later.
 fn is_store(registry: &Registry, path: &Path) -> bool {
-    !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
+    open::file(path).is_ok() && !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {

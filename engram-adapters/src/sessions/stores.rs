@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 
 use crate::open::beginning;
@@ -35,7 +36,7 @@ pub fn open_store(registry: &Registry, path: &Path, limits: Limits) -> Opened<Re
         };
         return Ok(of(registration, database.read_with(registration.store_opener().open_database)?));
     }
-    let first = beginning(path);
+    let first = beginning(path).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
     for registration in registry.adapters() {
         if let Some(store) = (registration.store_opener().open_text)(path, &first, limits)? {
             return Ok(Some((registration, store)));

@@ -66,7 +66,7 @@ impl Neighbours {
 
     /// The names of the files in a directory, sorted, up to a limit. Names that are not UTF-8 are left out.
     pub fn names(&self, path: &Path) -> Vec<String> {
-        self.names_up_to(path, MAX_ENTRIES)
+        self.names_up_to(path, MAX_ENTRIES).unwrap_or_default()
     }
 
     /// The names of the files in a directory that end like this, sorted. Many artifacts of one directory can ask for it.
@@ -77,17 +77,25 @@ impl Neighbours {
         names.iter().filter(|name| name.ends_with(ending)).cloned().collect()
     }
 
-    /// As [`Neighbours::names`], of the records of a store: there may be many of them.
-    pub fn record_names(&self, path: &Path) -> Vec<String> {
-        self.names_up_to(path, MAX_RECORDS)
+    /// As [`Neighbours::names`], of the records of a store: there may be many of them. A directory that is not there has none.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn record_names(&self, path: &Path) -> io::Result<Vec<String>> {
+        match self.names_up_to(path, MAX_RECORDS) {
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Err(error),
+            names => Ok(names.unwrap_or_default()),
+        }
     }
 
-    fn names_up_to(&self, path: &Path, limit: usize) -> Vec<String> {
+    fn names_up_to(&self, path: &Path, limit: usize) -> io::Result<Vec<String>> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let Some(entries) = self.directory.read_dir(path).ok() else { return Vec::new() };
-        let mut names: Vec<String> = entries.take(limit).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        let mut names = Vec::new();
+        for entry in self.directory.read_dir(path)?.take(limit) {
+            names.extend(entry?.file_name().into_string().ok());
+        }
         names.sort_unstable();
-        names
+        Ok(names)
     }
 
     /// The first bytes of a file of a store. They are part of the artifact, so they are not recorded as read beside it.

@@ -6,6 +6,7 @@ mod run;
 mod run_summary;
 mod single;
 mod totals;
+mod unread;
 mod verdict;
 mod watch;
 

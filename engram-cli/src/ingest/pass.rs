@@ -13,8 +13,10 @@ use engram_core::error::{AdapterError, ErrorCode};
 use super::convert::{Converted, Outcome, Work};
 use super::run_summary::RunSummary;
 use super::totals::Totals;
+use super::unread::{Unread, no_store};
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
+use crate::interrupt;
 use crate::message::sentence;
 use crate::out::{
     Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, tape_stem,
@@ -45,6 +47,8 @@ pub struct Setting {
     pub setup: Setup,
     /// The states of the sources that are read, before they were opened.
     pub changed: BTreeMap<String, Stamp>,
+    /// The sources with tapes that cannot be read.
+    pub unread: Unread,
     /// Errors that were reported before and are not reported again.
     pub old_errors: HashSet<String>,
 }
@@ -132,6 +136,10 @@ impl Pass {
                 self.totals.filtered += 1;
                 self.seen.extend(work.key.clone());
             }
+            Outcome::NoSession if self.was_store(work) => {
+                let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+                self.failed(work, &no_store(&path));
+            }
             Outcome::NoSession => {
                 self.totals.other_files += 1;
                 self.note(work, State::NoSession, |_| {});
@@ -142,6 +150,10 @@ impl Pass {
                 self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
             }
             Outcome::Failed(error) => self.failed(work, &error),
+            Outcome::Converted(converted) if self.is_older_copy(work, &converted) => {
+                // Its entry gets the reason at the end, as those of the sessions that were not found.
+                converted.tape.file.iter().for_each(|file| interrupt::forget(file));
+            }
             Outcome::Converted(converted) => {
                 if let Err(error) = self.decide(work, *converted) {
                     self.failed(work, &error);
@@ -168,6 +180,21 @@ impl Pass {
                 self.index.insert(entry.clone());
             }
         }
+    }
+
+    /// True if the source was a store of sessions that have tapes.
+    fn was_store(&self, work: &Work) -> bool {
+        let source = work.key.as_ref().map(|key| key.0.as_str()).unwrap_or_default();
+        self.index.of_source(source).any(|entry| entry.session.is_some() && entry.tape.is_some() && entry.state != State::Gone)
+    }
+
+    /// True if a part of the store, or of what it is read with, cannot be read, and the session adds nothing to its tape: it may be an
+    /// older copy of a session in that part, or lack what is stated there.
+    fn is_older_copy(&self, work: &Work, new: &Converted) -> bool {
+        let Some(key) = work.key.as_ref().filter(|key| key.1.is_some() && self.setting.unread.why(&key.0).is_some()) else { return false };
+        let old = self.index.get(key).filter(|entry| entry.tape.is_some() && entry.tape_hash.as_ref() != Some(&new.tape.hash));
+        let old = old.and_then(|entry| entry.overview.as_ref());
+        old.is_some_and(|old| new.overview.end <= old.end && new.overview.events <= old.events)
     }
 
     /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.
@@ -297,18 +324,45 @@ impl Pass {
 
     /// Sources that were opened and gave nothing, and sessions that their stores do not have any more.
     fn settle(&mut self) {
+        self.settle_unread();
         for (source, stamp) in &self.setting.changed {
-            let unseen: Vec<Key> = self.index.of_source(source).filter(|entry| !self.seen.contains(&entry.key())).map(Entry::key).collect();
-            for key in unseen {
-                match self.index.get(&key).is_some_and(|entry| entry.tape.is_some()) {
-                    true => self.index.set_state(&key, State::Gone),
-                    false => self.index.remove(&key),
+            for key in self.unseen(source) {
+                let has_tape = self.index.get(&key).is_some_and(|entry| entry.tape.is_some());
+                let lost = self.index.get(&(source.clone(), None)).and_then(|store| store.error.clone());
+                match lost {
+                    _ if !has_tape => self.index.remove(&key),
+                    Some(lost) => self.index.set_failed(&key, &lost),
+                    None => self.index.set_state(&key, if key.1.is_some() { State::Gone } else { State::NoSession }),
                 }
             }
             let key = (source.clone(), None);
             if !self.answered.contains(source) && self.index.get(&key).is_none() {
                 self.index.insert(Entry::new(&key, State::Nothing, stamp.clone(), &self.setting.setup));
             }
+        }
+    }
+
+    /// Sources that could not be read: their tapes are those of the last time that they could.
+    fn settle_unread(&mut self) {
+        for (source, failure) in self.setting.unread.failures() {
+            for key in self.unseen(source) {
+                if self.index.get(&key).is_some_and(|entry| entry.tape.is_some() && entry.state != State::Gone) {
+                    self.index.set_failed(&key, failure);
+                    self.seen.insert(key);
+                }
+            }
+        }
+    }
+
+    /// The entries of a source that have no outcome.
+    fn unseen(&self, source: &str) -> Vec<Key> {
+        self.index.of_source(source).map(Entry::key).filter(|key| !self.seen.contains(key)).collect()
+    }
+
+    /// Reports the sources with tapes in which the search for sessions found nothing.
+    fn report_unread(&mut self) {
+        for error in self.setting.unread.take_new_errors() {
+            self.report_failure(Path::new(""), &error);
         }
     }
 
@@ -341,6 +395,7 @@ impl Pass {
     /// The end of a run that looked at everything.
     pub fn end(&mut self, skipped: &[SkippedSession], forms: &[OtherForm], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
         self.name_pending();
+        self.report_unread();
         self.totals.skipped_sessions = skipped.len() as u64;
         self.totals.links_out = links_out.len() as u64;
         let report = self.setting.report.clone();
@@ -376,6 +431,7 @@ impl Pass {
     /// The end of one of the later runs of `--watch`: a line if there is news.
     pub fn end_quietly(&mut self) -> Exit {
         self.name_pending();
+        self.report_unread();
         self.settle();
         self.save();
         let has_new_errors = self.errors.iter().any(|error| !self.setting.old_errors.contains(error));

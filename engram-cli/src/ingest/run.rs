@@ -13,11 +13,12 @@ use super::convert::{Before, Work, convert};
 use super::pass::{Pass, Setting};
 use super::run_summary::RunSummary;
 use super::totals::Totals;
+use super::unread::Unread;
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
-use crate::out::{Index, Key, Known, OutDir, Setup, container, source_of};
+use crate::out::{Index, Key, Known, OutDir, Setup, State, container, source_of};
 use crate::pool::in_order;
 use crate::report::Reporter;
 
@@ -61,8 +62,15 @@ pub fn once(
     };
     let setup = Setup::new(options.registry(), options_of(args));
     let (inputs, changed) = found(args, paths, options, &index, directory.root(), &setup);
-    let work = work_of(inputs.sessions, &index, &changed);
-    let other_forms = forms_of(&inputs.other_forms, &index, &changed);
+    let unread = Unread::new(&inputs, &index, paths, options);
+    let mut work = work_of(inputs.sessions, &index, &changed);
+    let mut other_forms = forms_of(&inputs.other_forms, &index, &changed);
+    let (of_unread, own) = work.into_iter().partition(|work| form_of_unread(work, &index, &unread).is_some());
+    work = own;
+    other_forms.extend(of_unread.into_iter().map(|work: Work| {
+        let used = form_of_unread(&work, &index, &unread);
+        (work, used)
+    }));
     let is_first = earlier.is_none();
     let setting = Setting {
         args: args.clone(),
@@ -70,6 +78,7 @@ pub fn once(
         report: report.clone(),
         setup,
         changed,
+        unread,
         old_errors: earlier.unwrap_or_default(),
     };
     let directory = Arc::new(directory);
@@ -151,6 +160,16 @@ fn forms_of(forms: &[OtherForm], index: &Index, changed: &Changed) -> Vec<(Work,
     let key = |location: &SessionLocation| Some((source_of(location.container())?, location.id_in_store().map(str::to_owned)));
     let inputs = skipped.clone().map(|form| Ok(SessionInput::At(form.location.clone()))).collect();
     work_of(inputs, index, changed).into_iter().zip(skipped.map(|form| key(&form.used))).collect()
+}
+
+/// The source of the session that is converted instead, for another form of it that is as it was when the two were compared, if that
+/// source cannot be read now. What the form is read with does not count: it may be the source that cannot be read.
+fn form_of_unread(work: &Work, index: &Index, unread: &Unread) -> Option<Key> {
+    let entry = index.get(work.key.as_ref()?)?;
+    let now = work.stamp.as_ref()?;
+    let is_same = entry.state == State::OtherForm && (entry.stamp.size, &entry.stamp.modified) == (now.size, &now.modified);
+    let used = entry.form_of.clone().filter(|_| is_same)?;
+    (unread.why(&used.0).is_some() && index.get(&used)?.tape.is_some()).then_some(used)
 }
 
 fn work_of(sessions: Vec<Result<SessionInput, AdapterError>>, index: &Index, changed: &Changed) -> Vec<Work> {

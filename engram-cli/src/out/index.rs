@@ -114,6 +114,13 @@ impl Index {
         self.entries.values()
     }
 
+    /// The sources that have tapes, each once, with one of its entries that has a tape.
+    pub fn sources_with_tapes(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let mut last = None;
+        let with_tapes = self.entries.values().filter(|entry| entry.tape.is_some());
+        with_tapes.filter(move |entry| last.replace(&entry.source) != Some(&entry.source)).map(|entry| (&*entry.source, entry))
+    }
+
     /// Adds an entry, in place of the one of the same source.
     pub fn insert(&mut self, entry: Entry) {
         let key = entry.key();
@@ -152,7 +159,7 @@ impl Index {
 
     /// Removes the entries of sources that are not there any more, and whose tape gets a new source.
     pub fn forget_missing(&mut self, tape: &str, own: Option<&Key>) {
-        let is_missing = |key: &&Key| Some(*key) != own && Path::new(&key.0).symlink_metadata().is_err();
+        let is_missing = |key: &&Key| Some(*key) != own && is_missing(Path::new(&key.0));
         let missing: Vec<Key> = self.sources_of(tape).filter(is_missing).cloned().collect();
         missing.iter().for_each(|key| self.remove(key));
     }
@@ -196,10 +203,24 @@ impl Index {
     /// Changes the state of a source's entry.
     pub fn set_state(&mut self, key: &Key, state: State) {
         if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state != state) {
-            entry.state = state;
+            (entry.state, entry.error) = (state, None);
             self.has_changed = true;
         }
     }
+
+    /// The source of an entry could not be read. Its tape is that of the last time that it could.
+    pub fn set_failed(&mut self, key: &Key, failure: &Failure) {
+        let is_new = |entry: &&mut Entry| (entry.state, entry.error.as_ref()) != (State::Failed, Some(failure));
+        if let Some(entry) = self.entries.get_mut(key).filter(is_new) {
+            (entry.state, entry.error) = (State::Failed, Some(failure.clone()));
+            self.has_changed = true;
+        }
+    }
+}
+
+/// True if nothing is at this path. What cannot be looked at may be there.
+pub fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 /// What a tape is about; `None` if it cannot be read.

@@ -12,7 +12,7 @@ use super::contains::{has_events_of, why_poorer};
 use super::directory::OutDir;
 use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
-use super::index::Index;
+use super::index::{Index, is_missing};
 use super::names::numbered;
 use crate::interrupt;
 
@@ -232,7 +232,7 @@ fn is_claimed(index: &Index, tape: &str, own: Option<&Key>) -> bool {
 
 /// The hash of this tape in the index, if a source that is still there has it, besides `own`.
 fn owner<'i>(index: &'i Index, tape: &str, own: Option<&Key>) -> Option<&'i str> {
-    let key = index.sources_of(tape).find(|key| Some(*key) != own && Path::new(&key.0).symlink_metadata().is_ok())?;
+    let key = index.sources_of(tape).find(|key| Some(*key) != own && !is_missing(Path::new(&key.0)))?;
     Some(index.get(key)?.tape_hash.as_deref().unwrap_or_default())
 }
 

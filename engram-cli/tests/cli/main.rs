@@ -33,6 +33,7 @@ mod show_page;
 mod stats;
 mod stores;
 mod torn_reads;
+mod unread;
 mod watch;
 
 /// The binary, far from any terminal.

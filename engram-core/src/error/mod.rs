@@ -97,8 +97,8 @@ impl ErrorCode {
             ErrorCode::UnknownMember => {
                 "the adapter does not know this member, or not with this type: the log format may have changed; `engram drift` lists such changes"
             }
-            ErrorCode::MalformedRecord => "the record is damaged, or its structure does not match its type",
-            ErrorCode::TruncatedInput => "the log ends inside a record",
+            ErrorCode::MalformedRecord => "the record or the database is damaged, or its structure does not match its type",
+            ErrorCode::TruncatedInput => "the input is cut off: a log inside a record, or a database before its end",
             ErrorCode::LimitExceeded => "the record is larger or more deeply nested than the limit",
             ErrorCode::IncompleteStore => {
                 "the store is not whole, or a later version of the harness wrote it: restore it from a copy, or upgrade engram"

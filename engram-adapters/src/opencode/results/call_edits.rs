@@ -53,7 +53,7 @@ impl<'e> CallEdits<'e> {
             return self.between_versions(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
         }
         let has_versions = filediff.before().is_some() && filediff.after().is_some();
-        let diff = text(filediff.patch().or(metadata.diff())).filter(|_| !has_versions).and_then(lines_of);
+        let diff = diff_of(filediff.patch(), metadata.diff()).filter(|_| !has_versions);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
             let edit = whole_file(filediff.before(), filediff.after(), file);
             return self.emit(edit.unwrap_or_else(|| snippet(EditOp::Update, file, old, new)), out);
@@ -135,7 +135,7 @@ impl<'e> CallEdits<'e> {
                 self.emit(edit, out)?;
                 continue;
             }
-            let diff = text(patched.patch()).and_then(lines_of);
+            let diff = diff_of(patched.patch(), None);
             let diff = diff.as_deref().and_then(Diff::parse);
             let op = match kind {
                 "add" => EditOp::Create,
@@ -212,6 +212,16 @@ pub(super) fn target<'p>(change: &FileChange<'p>) -> Option<&'p str> {
 /// because the harness, too, writes `\n` for `\r\n`.
 pub(super) fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
     text.decode().ok().map(with_unix_line_ends).filter(|text| !has_crlf(text))
+}
+
+/// The text of a diff. A `patch` (1.3.3 and later) is of texts in which the harness has written `\n` for `\r\n`, so its line ends are as it
+/// has them: a `\r\n` is a line with another CR, and [`Diff::is_exact`] does not trust it. A `diff` of earlier versions has the line ends of
+/// the file.
+fn diff_of<'a>(patch: Field<'a>, diff: Field<'a>) -> Option<Cow<'a, str>> {
+    match text(patch) {
+        Some(patch) => patch.decode().ok(),
+        None => text(diff).and_then(lines_of),
+    }
 }
 
 /// True if a text with `\n` for its line ends had a CR before one of them.

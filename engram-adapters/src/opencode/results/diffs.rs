@@ -3,6 +3,7 @@
 
 use engram_core::event::{CodeEdit, Range};
 
+use super::call_edits::has_crlf;
 use crate::shared::patch::{ChangedRun, FileChange, unified_runs};
 use crate::shared::spans::hash_and_anchors;
 
@@ -39,8 +40,11 @@ impl<'d> Diff<'d> {
     /// The proof is a line that the arguments contain from its first column: the diff would show less of it if indentation were removed. A
     /// line of the old text proves that only beside a new text with a visible line: the tool finds an old text without its indentation too,
     /// and writes the new one as it is.
+    ///
+    /// A line with a CR at its end proves nothing: the harness has changed the line ends, and the file may have had more of them.
     pub fn is_exact(&self, proof: Proof<'_>) -> bool {
         match proof {
+            _ if has_crlf(self.hunks) => false,
             Proof::None => false,
             Proof::Complete => true,
             Proof::Replaced { old, new, all } => {

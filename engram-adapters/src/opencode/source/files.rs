@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -52,6 +53,9 @@ pub(super) struct SessionFiles {
     updated: i64,
 }
 
+/// A directory of a store, and why it cannot be read.
+pub(super) type Unreadable = (PathBuf, io::Error);
+
 /// The directory of the stores of all projects.
 pub(super) const PROJECTS: &str = "project";
 
@@ -71,26 +75,37 @@ impl Layout {
             Layout::Global => ("session", "message"),
             Layout::Project => ("info", "message"),
         };
-        stores.into_iter().filter(|store| is_below(root, store) && store.join(own).is_dir() && store.join(messages).is_dir()).collect()
+        stores
+            .into_iter()
+            .filter(|store| is_below(root, store) && [own, messages].iter().all(|name| may_be_directory(&store.join(name))))
+            .collect()
     }
 
-    /// The sessions of all stores of this layout, by id. Of several with one id, the last changed is first.
-    pub fn sessions(self, root: &Path) -> Vec<SessionFiles> {
-        let mut sessions: Vec<SessionFiles> = self.stores(root).iter().flat_map(|store| self.sessions_of(store)).collect();
+    /// The sessions of all stores of this layout, by id, and the directories that cannot be read. Of several sessions with one id, the
+    /// last changed is first.
+    pub fn sessions(self, root: &Path) -> (Vec<SessionFiles>, Vec<Unreadable>) {
+        let (mut sessions, mut unreadable) = (Vec::new(), Vec::new());
+        for store in self.stores(root) {
+            match self.sessions_of(&store, &mut unreadable) {
+                Ok(found) => sessions.extend(found),
+                Err(error) => unreadable.push((store, error)),
+            }
+        }
         sessions.sort_by(|one, other| (&one.id, other.updated, &one.info).cmp(&(&other.id, one.updated, &other.info)));
-        sessions
+        (sessions, unreadable)
     }
 
-    fn sessions_of(self, store: &Path) -> Vec<SessionFiles> {
+    fn sessions_of(self, store: &Path, unreadable: &mut Vec<Unreadable>) -> io::Result<Vec<SessionFiles>> {
         let own = match self {
             Layout::Global => Path::new("session"),
             Layout::Project => Path::new("info"),
         };
-        let Some(files) = Neighbours::open(store, &store.join(own)) else { return Vec::new() };
+        // Why it cannot be opened.
+        let Some(files) = Neighbours::open(store, &store.join(own)) else { return fs::read_dir(store).map(|_| Vec::new()) };
         let directory = Arc::new(Directory { files, with_messages: OnceLock::new(), parent_calls: Mutex::default() });
         let files = &directory.files;
         let directories = match self {
-            Layout::Global => files.record_names(own).into_iter().map(|project| own.join(project)).collect(),
+            Layout::Global => files.record_names(own)?.into_iter().map(|project| own.join(project)).collect(),
             Layout::Project => vec![own.to_owned()],
         };
         let session = |(id, own): (String, PathBuf)| {
@@ -98,7 +113,14 @@ impl Layout {
             let updated = record.and_then(|record| updated(&record)).unwrap_or(i64::MIN);
             SessionFiles { layout: self, id, info: store.join(&own), own, store: directory.clone(), updated }
         };
-        directories.iter().flat_map(|directory| records(files, directory)).map(session).collect()
+        let mut sessions = Vec::new();
+        for own in &directories {
+            match records(files, own) {
+                Ok(found) => sessions.extend(found.into_iter().map(session)),
+                Err(error) => unreadable.push((store.join(own), error)),
+            }
+        }
+        Ok(sessions)
     }
 }
 
@@ -108,7 +130,7 @@ impl SessionFiles {
         let info = self.read(&self.own, limits)?;
         let mut export = ExportWriter::new(limits, &info, &self.id);
         let (mut message_ids, mut index) = (Vec::new(), StructuralIndex::default());
-        for (id, path) in records(&self.store.files, &Path::new("message").join(&self.id)) {
+        for (id, path) in records(&self.store.files, &Path::new("message").join(&self.id))? {
             let message = self.read(&path, limits)?;
             let split = split_parts(&message, &mut index);
             let record = split.as_ref().map_or(&*message, |split| split.info.as_bytes());
@@ -139,7 +161,7 @@ impl SessionFiles {
     }
 
     fn add_parts(&self, message: &str, limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
-        for (id, path) in records(&self.store.files, &self.parts_of(&self.id, message)) {
+        for (id, path) in records(&self.store.files, &self.parts_of(&self.id, message))? {
             export.part(&self.read(&path, limits)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
         }
         Ok(())
@@ -152,8 +174,8 @@ impl SessionFiles {
             return Ok(());
         }
         let parts = Path::new("part").join(&self.id);
-        for message in self.store.files.record_names(&parts) {
-            if message_ids.binary_search(&message).is_err() && !records(&self.store.files, &parts.join(&message)).is_empty() {
+        for message in self.store.files.record_names(&parts)? {
+            if message_ids.binary_search(&message).is_err() && !records(&self.store.files, &parts.join(&message))?.is_empty() {
                 export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
                 self.add_parts(&message, limits, export)?;
             }
@@ -166,12 +188,15 @@ impl SessionFiles {
         let Some(parent) = parent_id(info) else { return Ok(Vec::new()) };
         // The id is compared with directory names, never used as a path.
         let messages = Path::new("message");
-        let with_messages = self.store.with_messages.get_or_init(|| self.store.files.record_names(messages).into_iter().collect());
+        let with_messages =
+            self.store.with_messages.get_or_init(|| self.store.files.record_names(messages).unwrap_or_default().into_iter().collect());
         let Some(parent) = with_messages.get(&parent) else { return Ok(Vec::new()) };
         let mut known = self.store.parent_calls.lock().unwrap_or_else(PoisonError::into_inner);
         known.of(parent, &self.id, |calls| {
-            let messages = records(&self.store.files, &messages.join(parent)).into_iter();
-            let parts = messages.flat_map(|(message, _)| records(&self.store.files, &self.parts_of(parent, &message)));
+            // A session has its own records without those of its parent.
+            let in_directory = |directory: &Path| records(&self.store.files, directory).unwrap_or_default();
+            let messages = in_directory(&messages.join(parent)).into_iter();
+            let parts = messages.flat_map(|(message, _)| in_directory(&self.parts_of(parent, &message)));
             let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
             texts.into_iter().try_for_each(|part| calls.add(call_in_part(&part)))
         })
@@ -221,9 +246,14 @@ pub(super) fn entries(directory: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// The records in a directory of a store, by id.
-fn records(store: &Neighbours, directory: &Path) -> Vec<(String, PathBuf)> {
+fn records(store: &Neighbours, directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let id = |name: String| Some((name.strip_suffix(".json")?.to_owned(), directory.join(&name)));
-    let mut records: Vec<_> = store.record_names(directory).into_iter().filter_map(id).collect();
+    let mut records: Vec<_> = store.record_names(directory)?.into_iter().filter_map(id).collect();
     records.sort();
-    records
+    Ok(records)
+}
+
+/// True also for what cannot be looked at: reading it then says why.
+fn may_be_directory(path: &Path) -> bool {
+    path.metadata().map_or_else(|error| error.kind() == io::ErrorKind::PermissionDenied, |found| found.is_dir())
 }

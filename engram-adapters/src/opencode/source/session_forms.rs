@@ -21,7 +21,7 @@ fn of_export(place: FormPlace<'_>) -> Option<String> {
     if path.extension().is_none_or(|ending| ending != "json") {
         return None;
     }
-    let first = beginning(path);
+    let first = beginning(path).ok()?;
     let mut rest = std::str::from_utf8(&first).ok()?.trim_ascii_start();
     for token in ["{", "\"info\"", ":", "{", "\"id\"", ":", "\""] {
         rest = rest.strip_prefix(token)?.trim_ascii_start();

@@ -1,6 +1,7 @@
 //! OpenCode's stores: the database, and the directories of files that migrations leave in place.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,8 +12,8 @@ use engram_core::policy::Policy;
 use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
+use crate::open::may_be_database;
 use crate::open::store::{Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession};
-use crate::open::{beginning, is_database};
 use crate::opencode::descriptor::DESCRIPTOR;
 use crate::shared::neighbours::is_below;
 
@@ -48,7 +49,7 @@ struct Stores {
 
 /// True for `~/.local/share/opencode` and copies of it.
 fn is_root(path: &Path) -> bool {
-    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| is_database(&beginning(path)))
+    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| may_be_database(path))
 }
 
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
@@ -57,10 +58,8 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
         stores.skip(String::new(), &link, LEADS_OUT);
     }
     for database in databases(path) {
-        if let Err(mut error) = stores.add_database_at(&database) {
-            error.path.get_or_insert_with(|| database.to_string_lossy().into_owned());
-            error.harness = Some(DESCRIPTOR.harness_family);
-            stores.unreadable.push(error);
+        if let Err(error) = stores.add_database_at(&database) {
+            stores.add_unreadable(error, &database);
         }
     }
     for layout in Layout::ALL {
@@ -101,7 +100,10 @@ fn links_out(root: &Path) -> Vec<PathBuf> {
 /// The databases in a data directory, one per release channel. Links that lead out of the directory are left out. `opencode.db` comes
 /// first, because its copies of a session are newer than those of the other databases.
 fn databases(root: &Path) -> Vec<PathBuf> {
-    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && path.is_file() && is_below(root, path));
+    // What cannot be looked at may be a database: opening it says why.
+    let may_be_file = |path: &Path| path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| found.is_file());
+    let is_own = |path: &Path| !path.is_symlink() || is_below(root, path);
+    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && may_be_file(path) && is_own(path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
     main.into_iter().chain(others).map(|(_, path)| path).collect()
 }
@@ -129,13 +131,21 @@ impl Stores {
         self.skipped.push(SkippedSession { session: StoredSession { id, path: path.to_owned() }, reason });
     }
 
-    /// Adds the sessions of the database at `path`. What is not a database, or has no tables yet, has none.
+    /// Adds a file or directory that cannot be read.
+    fn add_unreadable(&mut self, mut error: AdapterError, path: &Path) {
+        error.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
+        error.harness = Some(DESCRIPTOR.harness_family);
+        self.unreadable.push(error);
+    }
+
+    /// Adds the sessions of the database at `path`. One that has no tables yet has none.
     fn add_database_at(&mut self, path: &Path) -> Result<(), AdapterError> {
         match DatabaseFile::open(path, self.limits)? {
             Some(file) if Database::is_new(&file)? => Ok(()),
             Some(file) if Database::has_tables(&file) => file.read_with(|file| self.add_database(file)),
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => Err(AdapterError::new(ErrorCode::IncompleteStore).expected("an SQLite database").found("a file that is none")),
         }
     }
 
@@ -163,7 +173,9 @@ impl Stores {
 
     /// Adds the sessions of all directories of one layout. Of two with one id, the last changed is first.
     fn add_files(&mut self, root: &Path, layout: Layout) {
-        for found in layout.sessions(root) {
+        let (sessions, unreadable) = layout.sessions(root);
+        unreadable.into_iter().for_each(|(directory, error)| self.add_unreadable(error.into(), &directory));
+        for found in sessions {
             let has_same_id = matches!(self.locations.get(&found.id), Some(Location::Files(known)) if known.layout == layout);
             let session = StoredSession { id: found.id.clone(), path: found.info.clone() };
             self.add(session, Location::Files(found), if has_same_id { SAME_ID } else { OLDER_COPY });
