@@ -43,6 +43,18 @@ fn a_prompt_given_twice_is_two_prompts_in_repeated_histories_too() {
 }
 
 #[test]
+fn a_history_that_is_written_again_changes_no_model() {
+    let turn = |id: &str, model: &str| {
+        format!(r#"{{"id":"{id}",{TIME},"type":"gemini","content":"{id}","thoughts":[],"tokens":null,"model":"{model}"}}"#)
+    };
+    let [first, second, third] = [turn("a", "pro"), turn("b", "flash"), turn("c", "pro")];
+    let history = format!(r#"{{"$set":{{"messages":[{first},{second}]}}}}"#);
+    let events = events(&[&first, &second, &history, &third, &history]);
+    let models: Vec<&str> = events.iter().filter(|event| event["label"] == "session").filter_map(|event| event["model"].as_str()).collect();
+    assert_eq!((models, texts(&events)), (vec!["pro", "flash", "pro"], vec!["a", "b", "c"]));
+}
+
+#[test]
 fn a_rewind_names_the_last_event_that_holds() {
     let rewind = |to: &str| format!(r#"{{"$rewindTo":"{to}",{TIME}}}"#);
     let events = events(&[&user("a", "one"), &user("b", "two"), &rewind("b"), &user("c", "three"), &rewind("unknown")]);

@@ -396,6 +396,15 @@ fn output_without_a_total_is_left_out_where_versions_count_reasoning_differently
 }
 
 #[test]
+fn a_response_that_states_no_counts_has_none() {
+    let tokens = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    let part = format!(r#"{{"id":"prt_1","type":"step-finish","reason":"unknown","cost":0,{tokens}}}"#);
+    let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
+    let usage = tape.iter().find(|event| event["label"] == "usage").unwrap();
+    assert_eq!((&usage["tokens"], &usage["cost_usd"], &usage["stop_reason"]), (&serde_json::json!({}), &Value::Null, &"unknown".into()));
+}
+
+#[test]
 fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_alone() {
     let (before, after) = ("a\\r\\r\\nb\\r\\r\\n", "a\\r\\r\\nc\\r\\r\\n");
     let state = format!(

@@ -23,7 +23,7 @@ pub(super) fn model(
     out: &mut Emitter<'_>,
 ) -> Result<(), Fault> {
     let message = record.message;
-    if let Some(model) = state.last_stated.changed_model(message.model()) {
+    if let Some(model) = state.last_stated.changed_model(message.id(), message.model()) {
         let facts = SessionFacts { model: Some(model), ..SessionFacts::default() };
         state.tally.emit(Meta::Session(facts), Pointer::At(&record.path("/model")), out)?;
     }

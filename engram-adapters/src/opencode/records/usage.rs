@@ -14,22 +14,22 @@ use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 /// the cache, but not for all providers; a message that states how it finished is of a later version, and input below that is without it. A
 /// line of a stream without a total may be of 2.x, too.
 pub(super) fn usage<'a>(
-    tokens: &Tokens<'a>,
+    counts: &Tokens<'a>,
     cost: Field<'a>,
     stop_reason: Field<'a>,
     message: &MessageContext<'a>,
     dialect: Dialect,
 ) -> Meta<'a> {
-    let cache = Cache::lenient_opt(tokens.cache());
-    let [input, output, reasoning] = [tokens.input(), tokens.output(), tokens.reasoning()].map(count);
+    let cache = Cache::lenient_opt(counts.cache());
+    let [input, output, reasoning] = [counts.input(), counts.output(), counts.reasoning()].map(count);
     let [cache_read, cache_write] = [cache.read_from_cache(), cache.written_to_cache()].map(count);
     let parts = [input, output, cache_read, cache_write].into_iter().map(Option::unwrap_or_default);
     let without_reasoning = parts.fold(0, u64::saturating_add);
-    let total = count(tokens.total());
+    let total = count(counts.total());
     let is_beside = total.is_some_and(|total| total > without_reasoning);
     let of_cache = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
     let is_uncached = total.is_some() || message.finish.is_some() || of_cache == 0 || input.is_some_and(|input| input < of_cache);
-    let all = [tokens.input(), tokens.output(), tokens.reasoning(), tokens.total(), cache.read_from_cache(), cache.written_to_cache()];
+    let all = [counts.input(), counts.output(), counts.reasoning(), counts.total(), cache.read_from_cache(), cache.written_to_cache()];
     // Which counts contain others shows only if all can be read.
     let is_readable = all.into_iter().all(|count| count_or_zero(count).is_some());
     let is_older = message.printed_at.is_none() && !dialect.counts_only_lines;
@@ -44,20 +44,22 @@ pub(super) fn usage<'a>(
         ..event::Tokens::default()
     };
     let message_id = message.message_id.filter(|_| !message.is_turn);
+    let (tokens, cost) = if is_spent(counts) { (tokens, cost) } else { Default::default() };
     of_response(tokens, cost, stop_reason, message_id, message.model)
 }
 
 /// Tokens and cost of a request of 2.x, which counts reasoning apart from the output and the cache apart from the input.
-pub(super) fn step_usage<'a>(tokens: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
-    let cache = Cache::lenient_opt(tokens.cache());
+pub(super) fn step_usage<'a>(counts: &Tokens<'a>, cost: Field<'a>, stop_reason: Field<'a>, message: &MessageContext<'a>) -> Meta<'a> {
+    let cache = Cache::lenient_opt(counts.cache());
     let tokens = event::Tokens {
-        input: count(tokens.input()),
+        input: count(counts.input()),
         cache_read: count(cache.read_from_cache()),
         cache_write: count(cache.written_to_cache()),
-        output: add(count(tokens.output()), count_or_zero(tokens.reasoning())),
-        reasoning: count(tokens.reasoning()),
+        output: add(count(counts.output()), count_or_zero(counts.reasoning())),
+        reasoning: count(counts.reasoning()),
         ..event::Tokens::default()
     };
+    let (tokens, cost) = if is_spent(counts) { (tokens, cost) } else { Default::default() };
     of_response(tokens, cost, stop_reason, message.message_id, message.model)
 }
 
@@ -76,7 +78,9 @@ fn add(output: Option<u64>, reasoning: Option<u64>) -> Option<u64> {
     output.zip(reasoning).map(|(output, reasoning)| output.saturating_add(reasoning))
 }
 
-/// False while a request has no response yet: the harness then writes zeros.
+/// False for a response that states no counts, or has not ended: the harness then writes zeros.
 pub(super) fn is_spent(tokens: &Tokens<'_>) -> bool {
-    [tokens.input(), tokens.output()].into_iter().flatten().any(|count| count.raw() != "0")
+    let cache = Cache::lenient_opt(tokens.cache());
+    let counts = [tokens.input(), tokens.output(), cache.read_from_cache(), cache.written_to_cache()];
+    counts.into_iter().flatten().any(|count| count.raw() != "0")
 }
