@@ -47,6 +47,9 @@ struct Stores {
     limits: Limits,
 }
 
+/// The database of the stable release channel.
+const MAIN_DATABASE: &str = "opencode.db";
+
 /// True for `~/.local/share/opencode` and copies of it.
 fn is_root(path: &Path) -> bool {
     Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| may_be_database(path))
@@ -104,7 +107,7 @@ fn databases(root: &Path) -> Vec<PathBuf> {
     let may_be_file = |path: &Path| path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| found.is_file());
     let is_own = |path: &Path| !path.is_symlink() || is_below(root, path);
     let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && may_be_file(path) && is_own(path));
-    let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == "opencode.db");
+    let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == MAIN_DATABASE);
     main.into_iter().chain(others).map(|(_, path)| path).collect()
 }
 
@@ -138,14 +141,15 @@ impl Stores {
         self.unreadable.push(error);
     }
 
-    /// Adds the sessions of the database at `path`. One that is empty or has no tables yet has none.
+    /// Adds the sessions of the database at `path`. One that has no tables yet has none.
     fn add_database_at(&mut self, path: &Path) -> Result<(), AdapterError> {
         match DatabaseFile::open(path, self.limits)? {
             Some(file) if Database::is_new(&file)? => Ok(()),
             Some(file) if Database::has_tables(&file) => file.read_with(|file| self.add_database(file)),
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
             Some(_) => Ok(()),
-            None if path.metadata().is_ok_and(|file| file.len() == 0) => Ok(()),
+            // A channel may have left an empty one. The main database has its tables from its first use on.
+            None if !path.ends_with(MAIN_DATABASE) && path.metadata().is_ok_and(|file| file.len() == 0) => Ok(()),
             None => Err(AdapterError::new(ErrorCode::IncompleteStore).expected("an SQLite database").found("a file that is none")),
         }
     }
