@@ -221,7 +221,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.100", "2.1.90", "2.1.329"],
+            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.329"],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(

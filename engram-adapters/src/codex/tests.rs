@@ -216,6 +216,17 @@ fn truncated_end_event_is_a_duplicate_of_the_output() {
 }
 
 #[test]
+fn an_output_that_was_cut_to_be_saved_is_truncated() {
+    let mark = "\n... command output truncated for persistence ...\n";
+    let (start, end) = ("1\n".repeat(16_000), "2\n".repeat(16_000));
+    let ended = |text: &str| json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": text, "exit_code": 0});
+    for (text, expected) in [(format!("{start}{mark}{end}"), json!(true)), (mark.to_owned(), Value::Null), (start + &end, Value::Null)] {
+        let events = events(&[call("c1", "exec_command", "{\"cmd\":\"x\"}"), event(ended(&text))]);
+        assert_eq!(of_kind(&events, "tool.result")[0]["truncated"], expected);
+    }
+}
+
+#[test]
 fn desktop_client_header_and_settings_are_converted() {
     let tools = json!([{"name": "automation_update", "description": "Makes or changes an automation."}]);
     let helper = json!({"subagent": {"other": "guardian"}});

@@ -63,8 +63,9 @@ const GAP_ROWS: &[GapRow] = &[
         is_of(case, RUNS) && has_event(case, Kind::ToolResult, |result| is_denied(result) && result.text("status") == Some("error"))
     }),
     GapRow::new("result.mcp_error", Kind::ToolResult, |case| {
-        let failed = |result: &Event| result.text("stdout") == Some("it failed") && result.text("status") == Some("ok");
-        is_of(case, RUNS) && has_event(case, Kind::ToolResult, failed)
+        let says_so = |text: &str| text == "it failed" || text.contains(r#""text":"it failed"}],"isError":false"#);
+        let failed = |result: &Event| result.text("stdout").is_some_and(says_so) && result.text("status") == Some("ok");
+        is_of(case, EXECUTED) && has_event(case, Kind::ToolResult, failed)
     }),
     GapRow::new("edit.request_only", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| edit.has("confirmed")))
         .without_lines(|edit| edit.has("confirmed"))

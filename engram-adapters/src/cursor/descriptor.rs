@@ -99,7 +99,7 @@ const GAPS: &[Gap] = &[
     Gap { code: "result.no_denial", reason: "A call that was denied has the status of one that failed.", fixture: "sdk-1.0.32/denied" },
     Gap {
         code: "result.mcp_error",
-        reason: "SDK 1.0.18 logs a call of an MCP server that failed like one that succeeded: only the text of the result may say so.",
+        reason: "SDK 1.0.18 logs a call of an MCP server that failed like one that succeeded: only the text of the result may say so. Hooks state `isError` `false`.",
         fixture: "sdk-1.0.18/mcp",
     },
     Gap {

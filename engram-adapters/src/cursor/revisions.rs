@@ -143,7 +143,7 @@ const SDK_HOOKS_COVERAGE: Coverage = Coverage {
     msg_in: Grade::Full,
     msg_out: Grade::Partial(&["message.not_logged"]),
     tool_call: Grade::Partial(&["call.as_executed"]),
-    tool_result: Grade::Partial(&["result.as_told", "result.stub"]),
+    tool_result: Grade::Partial(&["result.as_told", "result.stub", "result.mcp_error"]),
     code_read: Grade::Partial(&["read.no_lines"]),
     code_edit: Grade::Partial(&["edit.shell", "edit.decoded_file"]),
     ..NO_CLAIM

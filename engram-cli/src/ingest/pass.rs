@@ -193,8 +193,10 @@ impl Pass {
     fn is_older_copy(&self, work: &Work, new: &Converted) -> bool {
         let Some(key) = work.key.as_ref().filter(|key| key.1.is_some() && self.setting.unread.why(&key.0).is_some()) else { return false };
         let old = self.index.get(key).filter(|entry| entry.tape.is_some() && entry.tape_hash.as_ref() != Some(&new.tape.hash));
-        let old = old.and_then(|entry| entry.overview.as_ref());
-        old.is_some_and(|old| new.overview.end <= old.end && new.overview.events <= old.events)
+        let (Some(old), new) = (old.and_then(|entry| entry.overview.as_ref()), &new.overview) else { return false };
+        // The same text gives another tape if the options have changed.
+        let is_same_text = (&new.input_hash, &new.beside) == (&old.input_hash, &old.beside);
+        !is_same_text && new.end <= old.end && new.events <= old.events
     }
 
     /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.

@@ -18,6 +18,9 @@ const HOMES: [(&str, &str, &str); 5] = [
     ("claude-code/0.2.100/b_edit", ".claude", "__store.db"),
 ];
 
+/// What happens to a database, and its name.
+type Break = (&'static str, fn(&Path));
+
 fn copy_to(from: &Path, to: &Path) {
     for name in names(from) {
         let target = to.join(&name);
@@ -74,7 +77,7 @@ fn rename_tables(path: &Path) {
 
 #[test]
 fn a_database_that_breaks_keeps_its_tapes_and_is_a_failure() {
-    let ways: [(&str, fn(&Path)); 5] =
+    let ways: [Break; 5] =
         [("cut", cut), ("damaged", damage), ("no header", clear_header), ("empty", empty), ("other tables", rename_tables)];
     for (fixture_name, place, database) in HOMES {
         for (way, break_it) in ways {
@@ -88,12 +91,12 @@ fn a_database_that_breaks_keeps_its_tapes_and_is_a_failure() {
             break_it(&path);
             for _ in 0..2 {
                 let output = ingest(home.path(), out.path());
-                let said = format!("{fixture_name}, {way}: {}", stderr(&output));
-                assert_ne!(code(&output), 0, "{said}");
-                assert!(tapes_of(out.path()) == before, "{said}");
+                let printed = format!("{fixture_name}, {way}: {}", stderr(&output));
+                assert_ne!(code(&output), 0, "{printed}");
+                assert!(tapes_of(out.path()) == before, "{printed}");
                 let now = states(out.path());
-                assert!(now.keys().eq(old.keys()) && now.values().all(|(state, _)| state != "gone"), "{said} {now:?}");
-                assert!(now.values().any(|(state, error)| state == "failed" && !error.is_empty()), "{said} {now:?}");
+                assert!(now.keys().eq(old.keys()) && now.values().all(|(state, _)| state != "gone"), "{printed} {now:?}");
+                assert!(now.values().any(|(state, error)| state == "failed" && !error.is_empty()), "{printed} {now:?}");
             }
 
             fs::write(&path, whole).unwrap();

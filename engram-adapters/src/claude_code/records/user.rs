@@ -111,7 +111,7 @@ fn has_several_results(content: Value<'_>) -> bool {
 /// The line without its structured result.
 #[cold]
 fn without_structured<'a>(line: &Line<'a>) -> Line<'a> {
-    let mut line = line.clone();
+    let mut line = *line;
     line.set(const { Line::number("toolUseResult") }, None);
     line
 }

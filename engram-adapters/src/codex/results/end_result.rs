@@ -3,6 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::{Meta, ToolResult};
 use engram_core::text::Text;
+use memchr::memmem;
 
 use crate::shared::search::contains;
 
@@ -10,6 +11,15 @@ use super::output_text::{is_truncated_copy, strip_framing, strip_line_count};
 use crate::codex::blocks::{is_empty_token, unquote};
 use crate::codex::state::open_calls::OpenCalls;
 use crate::codex::state::pending_end::PendingEnd;
+
+/// The mark in the middle of an output of which the log has 65,536 characters, and fewer characters than such an output has (0.166.0).
+const CUT_MARK: &str = "\\n... command output truncated for persistence ...\\n";
+const MIN_CUT_BYTES: usize = 60_000;
+
+/// True for an output (a token) from which the harness has removed the middle.
+fn is_cut(token: &str) -> bool {
+    token.len() >= MIN_CUT_BYTES && memmem::find(token.as_bytes(), CUT_MARK.as_bytes()).is_some()
+}
 
 /// The text that the end states (a token): what the command printed, or why it did not run.
 pub fn text_of(end: &PendingEnd) -> Option<&str> {
@@ -33,6 +43,7 @@ pub fn result_of<'h>(end: &'h PendingEnd, tool: Option<&'h str>, call_id: Text<'
         exit: end.exit,
         stdout: end.stdout.as_deref().filter(|token| stderr.is_none() || !is_empty_token(token)).map(Text::Token),
         stderr: stderr.map(Text::Token),
+        truncated: end.stdout.as_deref().is_some_and(is_cut),
         duration_ms: end.duration_ms,
         ..ToolResult::default()
     }

@@ -7,10 +7,9 @@ use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
-use memchr::memmem;
 
 use super::call::Call;
-use super::diffs::{Diff, Proof};
+use super::diffs::{Diff, Proof, has_crlf};
 use super::paths::absolute;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile};
@@ -222,11 +221,6 @@ fn diff_of<'a>(patch: Field<'a>, diff: Field<'a>) -> Option<Cow<'a, str>> {
         Some(patch) => patch.decode().ok(),
         None => text(diff).and_then(lines_of),
     }
-}
-
-/// True if a text with `\n` for its line ends had a CR before one of them.
-pub(super) fn has_crlf(text: &str) -> bool {
-    memmem::find(text.as_bytes(), b"\r\n").is_some()
 }
 
 /// An edit of a file whose versions are recorded, but not as lines: the hashes of the whole file. None if no version is recorded.

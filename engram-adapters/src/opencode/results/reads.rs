@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::call::Call;
-use super::call_edits::has_crlf;
+use super::diffs::has_crlf;
 use super::paths::absolute;
 use super::read_lines::Lines;
 use super::step_reads;

@@ -138,13 +138,14 @@ impl Stores {
         self.unreadable.push(error);
     }
 
-    /// Adds the sessions of the database at `path`. One that has no tables yet has none.
+    /// Adds the sessions of the database at `path`. One that is empty or has no tables yet has none.
     fn add_database_at(&mut self, path: &Path) -> Result<(), AdapterError> {
         match DatabaseFile::open(path, self.limits)? {
             Some(file) if Database::is_new(&file)? => Ok(()),
             Some(file) if Database::has_tables(&file) => file.read_with(|file| self.add_database(file)),
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
             Some(_) => Ok(()),
+            None if path.metadata().is_ok_and(|file| file.len() == 0) => Ok(()),
             None => Err(AdapterError::new(ErrorCode::IncompleteStore).expected("an SQLite database").found("a file that is none")),
         }
     }
