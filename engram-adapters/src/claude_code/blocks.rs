@@ -1,7 +1,7 @@
 //! Content blocks of messages and tool results: images, malformed and empty content.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Attachment, Meta};
+use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -26,6 +26,30 @@ fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     let source = Source::lenient(Block::lenient(block).source()?);
     let (hash, bytes) = base64_hash(raw_str(source.data()));
     Some(Attachment { media_type: text(source.media_type()), hash: Some(hash), bytes: Some(bytes), name: None })
+}
+
+/// The texts of a prompt: itself, or those of its blocks.
+pub(super) fn prompt_texts(prompt: Value<'_>) -> impl Iterator<Item = Text<'_>> {
+    prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())))
+}
+
+/// Emits a prompt: a message for each text, the first with the images. Returns whether there was any.
+pub(super) fn emit_prompt(
+    prompt: Value<'_>,
+    by: impl Fn(Option<Text<'_>>) -> Author,
+    pointer: &str,
+    out: &mut Emitter,
+) -> Result<bool, Fault> {
+    let mut attachments = images(Some(prompt));
+    let mut texts = prompt_texts(prompt).map(Some).collect::<Vec<_>>();
+    if texts.is_empty() && !attachments.is_empty() {
+        texts.push(None);
+    }
+    for text in &texts {
+        let attachments = std::mem::take(&mut attachments);
+        out.emit(MsgIn { role: Role::User, by: by(*text), text: *text, attachments }, Pointer::At(pointer))?;
+    }
+    Ok(!texts.is_empty())
 }
 
 /// The block of a message at this index.

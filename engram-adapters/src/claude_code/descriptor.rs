@@ -81,7 +81,7 @@ const GAPS: &[Gap] = &[
         "usage.provisional",
         "2.1.20/b_edit",
         "a response without a stop reason has the count from when it began: 2.1.10 to 2.1.45 log no other, nor does any version for an \
-         answer that was stopped",
+         answer that was stopped, or whose stream broke",
     ),
     gap(
         "edit.agent_snippet",

@@ -32,6 +32,8 @@ pub(super) mod rule {
     pub const STRUCTURED: &str = "result.structured";
     /// A question of the harness to the program that runs it.
     pub const CONTROL: &str = "stream.control";
+    /// What runs at the moment.
+    pub const STREAM_STATE: &str = "stream.state";
     /// An unchanged name that a person gave.
     pub const SAME_NAME: &str = "state.same_name";
     /// An unchanged title, mode or cost.
@@ -149,13 +151,22 @@ const STREAM_RULES: &[OmissionRule] = &[
         "control_response",
         "an answer to the program that runs the harness: commands, models, account",
     ),
-    OmissionRule::bookkeeping("stream.state", "system/status", "the harness is busy: it compacts, or requests an answer"),
-    OmissionRule::duplicate("stream.state", "system/task_started", "a background task begins; its call has the command or prompt"),
-    OmissionRule::bookkeeping("stream.state", "system/task_progress", "what a background task does, for display; its lines are records"),
-    OmissionRule::bookkeeping("stream.state", "system/task_updated", "the state of a background task; a notification follows"),
-    OmissionRule::bookkeeping("stream.state", "system/background_tasks_changed", "the tasks in the background; their calls are records"),
-    OmissionRule::bookkeeping("stream.state", "system/thinking_tokens", "an estimate of reasoning tokens while the model thinks"),
-    OmissionRule::bookkeeping("stream.state", "system/hook_started", "a hook begins; its response follows"),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "tool_progress", "a call runs, or its sub-agent goes on after a failed request"),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "system/status", "the harness is busy: it compacts, or requests an answer"),
+    OmissionRule::duplicate(rule::STREAM_STATE, "system/task_started", "a background task begins; its call has the command or prompt"),
+    OmissionRule::bookkeeping(
+        rule::STREAM_STATE,
+        "system/task_progress",
+        "what a background task does, for display; its lines are records",
+    ),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "system/task_updated", "the state of a background task; a notification follows"),
+    OmissionRule::bookkeeping(
+        rule::STREAM_STATE,
+        "system/background_tasks_changed",
+        "the tasks in the background; their calls are records",
+    ),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "system/thinking_tokens", "an estimate of reasoning tokens while the model thinks"),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "system/hook_started", "a hook begins; its response follows"),
     OmissionRule::duplicate("stream.partial", "stream_event", "a part of an answer as it arrives; the whole block follows as a record"),
     OmissionRule::field("read.file", "user", "/tool_use_result/file/content", "as in a transcript"),
     OmissionRule::field("edit.file_before", "user", "/tool_use_result/originalFile", "as in a transcript"),

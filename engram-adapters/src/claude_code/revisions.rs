@@ -203,8 +203,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: SHELL_DIFFS,
-            versions: Some(">=2.1.280, <=2.1.330"),
-            tested: &["2.1.280", "2.1.300", "2.1.329", "2.1.330"],
+            versions: Some(">=2.1.280, <=2.1.331"),
+            tested: &["2.1.280", "2.1.300", "2.1.329", "2.1.330", "2.1.331"],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
@@ -221,7 +221,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.329"],
+            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.329", "2.1.330", "2.1.331"],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(

@@ -31,8 +31,8 @@ view! {
         message: "message" Object,
         tool_use_result: "toolUseResult" Any,
         tool_denial_kind: "toolDenialKind" String,
-        /// Of `system` and `queue-operation` lines.
-        content: "content" String,
+        /// Of `system` lines a text; of `queue-operation` lines perhaps a list.
+        content: "content" Any,
         attachment: "attachment" Object,
         rendered: "rendered" Array,
         data: "data" Any,
@@ -63,6 +63,13 @@ view! {
         /// The `uuid` of the line with the call of this result.
         source_assistant: "sourceToolAssistantUUID" String,
         permission_decision: "permissionDecision" Object,
+        /// The result of a denied call is what a person typed (2.1.330).
+        holds_persons_words: "holdsPersonsWords" Bool,
+        /// The stream of the response before this line broke (2.1.330).
+        stream_cut_cause: "streamCutCause" String,
+        stream_cut_error: "streamCutError" Object,
+        /// Of a capture: how the calls of the results ended.
+        result_meta: "tool_result_meta" Array,
         /// Of `summary` and `last-prompt` lines.
         leaf: "leafUuid" String,
         /// Of a `last-prompt` line: the person went back to an earlier point.

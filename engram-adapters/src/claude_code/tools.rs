@@ -1,4 +1,4 @@
-//! The names of the built-in tools, 0.2.109 to 2.1.330, and their kinds.
+//! The names of the built-in tools, 0.2.109 to 2.1.331, and their kinds.
 
 use engram_core::tool_kind::ToolKind;
 

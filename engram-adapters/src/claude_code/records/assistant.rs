@@ -150,6 +150,10 @@ fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> 
         if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
             out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"))?;
         }
+        if let Some(details) = non_empty_text(line.stream_cut_error().and_then(|error| error.member("message"))) {
+            let name = Text::Plain("error_details");
+            out.emit(Meta::System { name, text: Some(details) }, Pointer::At("/streamCutError/message"))?;
+        }
     } else {
         out.emit(Meta::System { name: Text::Plain("synthetic_message"), text: message }, pointer)?;
     }

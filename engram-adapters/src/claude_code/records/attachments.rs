@@ -3,16 +3,16 @@
 //! Short notices and what a person wrote are emitted as text, the harness's own lists and prompts as hash and size.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, CodeEdit, EditOp, ImplicitInput, Meta, MsgIn, Role, Seq};
+use engram_core::event::{Author, CodeEdit, EditOp, ImplicitInput, Meta, Seq};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::claude_code::blocks::images;
+use crate::claude_code::blocks::emit_prompt;
 use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::records::authors;
-use crate::claude_code::schema::{Attachment, Block, Line};
+use crate::claude_code::schema::{Attachment, Line};
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
@@ -89,22 +89,13 @@ pub(super) fn queued_command(state: &mut SessionState, line: &AttachmentLine<'_>
     const PROMPT: &str = "/attachment/prompt";
     let prompt = line.fields.prompt().ok_or_else(|| Fault::malformed(PROMPT, "a prompt", "nothing"))?;
     let stated = queued_by(line);
-    let mut attachments = images(Some(prompt));
-    let texts = prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())));
-    let mut is_any = false;
-    for text in texts {
-        state.prompts.remove(text);
-        let by = stated.unwrap_or_else(|| authors::of_queued(text));
-        let attachments = std::mem::take(&mut attachments);
-        out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments }, Pointer::At(PROMPT))?;
-        is_any = true;
+    state.prompts.remove_prompt(prompt);
+    let by = |text: Option<Text<'_>>| stated.unwrap_or_else(|| text.map_or(Author::Person, authors::of_queued));
+    if emit_prompt(prompt, by, PROMPT, out)? {
+        Ok(Outcome::Mapped)
+    } else {
+        Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw()))
     }
-    if !attachments.is_empty() {
-        let by = stated.unwrap_or(Author::Person);
-        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(PROMPT))?;
-        is_any = true;
-    }
-    if is_any { Ok(Outcome::Mapped) } else { Err(Fault::malformed(PROMPT, "text or a list of blocks", prompt.raw())) }
 }
 
 /// The author of a queued text, as far as the line states it.
@@ -216,7 +207,7 @@ pub(super) fn hook(_: &mut SessionState, line: &AttachmentLine<'_>, out: &mut Em
     let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = |name| member("blockingError").and_then(|error| error.member(name));
     let command = member("command").or(blocking("command"));
-    let fields = [command, member("content"), member("stdout"), member("stderr"), blocking("blockingError")];
+    let fields = [command, member("content"), member("message"), member("stdout"), member("stderr"), blocking("blockingError")];
     let mut texts: Vec<Text<'_>> =
         fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|text| !text.is_empty()).collect();
     texts.dedup_by(|one, other| one.raw() == other.raw());

@@ -216,6 +216,9 @@ fn omitted(record: &str) -> Result<Outcome, Fault> {
 
 fn system(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let row = nested(SYSTEM, "system", raw_str(record.line.subtype()))?;
+    if let Some(content) = record.line.content().filter(|content| content.text().is_none()) {
+        return Err(Fault::malformed("/content", "text", content.raw()));
+    }
     match row.action {
         Action::Convert(handler) => handler(state, record, out),
         Action::Omit => omitted(row.record),

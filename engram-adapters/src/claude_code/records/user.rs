@@ -15,7 +15,7 @@ use crate::claude_code::schema::{Block, Line};
 use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::replay::COMPACTING_AGENT;
 use crate::claude_code::state::session_state::SessionState;
-use crate::shared::value::{Value, is_true, raw_str, text};
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// What the blocks of a `user` line gave.
 #[derive(Default)]
@@ -51,6 +51,11 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
             state.prompts.remove(text);
             state.rewinds.hold(DeferredText::new(content, &record.line, out.location()), to);
             return Ok(Outcome::Duplicate { record: "user", rule: rule::HELD });
+        }
+        if is_true(line.is_meta())
+            && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
+        {
+            emit_text("hook_text_lead", Some(lead), Pointer::At("/hookTextLead"), out)?;
         }
         let form = TextForm { is_block: false, follows_result: false };
         emit_input(state, record, (text, form), Vec::new(), Pointer::At(CONTENT), out)?;
@@ -88,7 +93,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
             other_block(state, record, &block, (index, value), &mut summary, out)?;
         }
     }
-    let only_images = summary.has_image && !summary.has_text && emit_images(line, content, out)?;
+    let only_images = summary.has_image && !summary.has_text && emit_images(state, line, content, out)?;
     if only_images || summary.emitted {
         Ok(Outcome::Mapped)
     } else if summary.repeated {
@@ -243,7 +248,8 @@ pub(super) fn emit_command(
 
 /// Emits images without a text. Returns whether there were any.
 #[cold]
-fn emit_images(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+fn emit_images(state: &mut SessionState, line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    state.prompts.remove_prompt(content);
     let attachments = images(Some(content));
     let is_any = !attachments.is_empty();
     if is_any {

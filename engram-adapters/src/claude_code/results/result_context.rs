@@ -13,7 +13,7 @@ use crate::claude_code::records::authors::{self, DENIED_BY_PERSON};
 use crate::claude_code::schema::{Block, FileArguments, Line, Structured};
 use crate::claude_code::state::open_calls::{Call, KeptArguments};
 use crate::claude_code::state::session_state::Scratch;
-use crate::shared::value::{Field, Value, non_empty_text, parse, raw_str, text};
+use crate::shared::value::{Field, Value, is_true, non_empty_text, parse, raw_str, text};
 use engram_core::keys::hash64;
 
 /// One tool result with its call.
@@ -133,6 +133,8 @@ impl ResultContext<'_> {
         }
         if failed && self.content.is_some_and(|content| DENIED_BY_PERSON.iter().any(|denied| content.starts_with(denied))) {
             self.emit_words(index, out)
+        } else if failed && is_true(line.holds_persons_words()) {
+            self.emit_stated_words(line, index, out)
         } else {
             Ok(())
         }
@@ -148,6 +150,18 @@ impl ResultContext<'_> {
         let text = text(stated.member("source"));
         let permission = Permission { decision, tool: self.tool(), call_id: self.call_id, text };
         out.emit(Meta::Permission(permission), Pointer::At("/permissionDecision"))?;
+        Ok(())
+    }
+
+    /// Emits the result of a call that a person denied: it is what the person typed.
+    #[cold]
+    fn emit_stated_words(&self, line: &Line<'_>, index: usize, out: &mut Emitter) -> Result<(), Fault> {
+        let source = line.permission_decision().and_then(|decision| decision.member("source"));
+        if raw_str(source) != "user_reject" || self.content.is_none() {
+            return Ok(());
+        }
+        let message = MsgIn { role: Role::User, by: Author::Person, text: self.content, attachments: Vec::new() };
+        out.emit(message, Pointer::Field(CONTENT, index, "/content"))?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use crate::claude_code::records::authors::DENIED_BY_PERSON;
 use crate::claude_code::schema::{Block, Line, Structured};
-use crate::shared::value::is_true;
+use crate::shared::value::{Value, is_true, raw_str};
 
 /// How the harness reports that a call was denied, beside the denials of a person.
 const DENIED: &[&str] = &["The user doesn't want to take this action right now.", "Claude requested permissions to ", "Permission to use "];
@@ -21,11 +21,23 @@ pub(super) fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_
         Status::Cancelled
     } else if !is_true(block.is_error()) {
         Status::Ok
-    } else if line.tool_denial_kind().is_some() || begins(&DENIED_BY_PERSON) || begins(DENIED) {
+    } else if line.tool_denial_kind().is_some() || is_denied(line, block) || begins(&DENIED_BY_PERSON) || begins(DENIED) {
         Status::Denied
     } else {
         Status::Error
     }
+}
+
+/// True if a capture states that the call was denied.
+fn is_denied(line: &Line<'_>, block: &Block<'_>) -> bool {
+    // These calls were stopped.
+    const STOPPED: [&str; 2] = ["interrupted", "cancelled"];
+    let of_call = |stated: &Value<'_>| raw_str(stated.member("id")) == raw_str(block.tool_use_id());
+    line.result_meta().into_iter().flat_map(Value::elements).filter(of_call).any(|stated| {
+        let kind = raw_str(stated.member("non_execution_kind"));
+        let decision = stated.member("permission_decision").and_then(|decision| decision.member("decision"));
+        raw_str(decision) == "reject" || !(kind.is_empty() || STOPPED.contains(&kind))
+    })
 }
 
 /// The number of `Exit code N`, with which the results of failed commands begin (2.0.45 and later).

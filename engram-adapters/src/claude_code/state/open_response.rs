@@ -20,6 +20,8 @@ pub struct OpenResponse<'a> {
     /// The id of the request, as raw JSON.
     pub request: Option<&'a str>,
     pub agent: Option<&'a str>,
+    /// The id of the line with its last part, as raw JSON.
+    pub line: Option<&'a str>,
     /// Results may be between its parts.
     pub results_may_be_between: bool,
 }
@@ -44,9 +46,20 @@ impl OpenResponse<'_> {
     fn next_message(&self, kind: &str, line: &Line<'_>, message: &Message<'_>) -> Next {
         match kind {
             "assistant" if self.has_part(line, message) => Next::GoesOn,
+            "assistant" if line.stream_cut_cause().is_some() && self.is_broken(line) => Next::Broken,
             // What the harness adds to a result is as its result.
             "user" if self.results_may_be_between && (has_result(message) || is_true(line.is_meta())) => Next::Unknown,
             _ => Next::Complete,
+        }
+    }
+
+    /// True if a line that states a broken stream names the request of the response, or else follows its last part.
+    #[cold]
+    fn is_broken(&self, line: &Line<'_>) -> bool {
+        let raw = |field| text(field).map(|text| text.raw());
+        match line.stream_cut_error().and_then(|error| raw(error.member("requestId"))) {
+            Some(request) => self.request == Some(request),
+            None => self.line.is_some() && raw(line.parent_uuid()) == self.line,
         }
     }
 

@@ -1,17 +1,21 @@
 //! Queued prompts: emitted as part of the conversation, where they were delivered, or at the end if they never reach it.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, MsgIn, Role};
+use engram_core::emit::{Emitter, Fault};
+use engram_core::event::Author;
 use engram_core::text::Text;
 
 use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
+use crate::claude_code::blocks::{emit_prompt, prompt_texts};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::shared::value::raw_str;
+use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str};
 use engram_core::keys::hash64;
 
 /// The command that begins a new session.
 const CLEAR: &str = "/clear";
+
+/// Where a line of the queue has its prompt.
+const CONTENT: &str = "/content";
 
 /// The operation by which the next prompt is sent.
 const DEQUEUE: &str = "dequeue";
@@ -28,7 +32,7 @@ pub struct PendingPrompts {
 }
 
 struct QueuedPrompt {
-    /// Hash of the decoded text.
+    /// Hash of the first text, decoded; of the list if there is no text in it.
     key: u64,
     by: Author,
     /// The log shows that it left the queue: it comes before the next answer.
@@ -46,7 +50,19 @@ impl PendingPrompts {
         if self.pending.is_empty() {
             return;
         }
-        let key = hash64(text.decode_lossy());
+        self.remove_key(hash64(text.decode_lossy()));
+    }
+
+    /// This prompt, which may have several texts, or images alone, has reached the conversation.
+    pub fn remove_prompt(&mut self, prompt: Value<'_>) {
+        if self.pending.is_empty() {
+            return;
+        }
+        prompt_texts(prompt).for_each(|text| self.remove(text));
+        self.remove_key(hash64(prompt.raw()));
+    }
+
+    fn remove_key(&mut self, key: u64) {
         if let Some(at) = self.pending.iter().position(|queued| queued.key == key) {
             self.bytes -= self.pending.remove(at).prompt.bytes();
         }
@@ -73,11 +89,11 @@ impl PendingPrompts {
         !self.pending.is_empty() && self.pending.iter().any(|queued| queued.key == hash64(text))
     }
 
-    /// A prompt left the queue: the one with this text, else the only one.
-    pub fn deliver(&mut self, text: Option<Text<'_>>) {
-        let found = match text {
-            Some(text) => {
-                let key = hash64(text.decode_lossy());
+    /// A prompt left the queue: this one, else the only one.
+    pub fn deliver(&mut self, prompt: Field<'_>) {
+        let found = match prompt {
+            Some(prompt) => {
+                let key = key_of(prompt);
                 self.pending.iter_mut().find(|queued| queued.key == key && !queued.is_delivered)
             }
             None if self.pending.len() == 1 => self.pending.first_mut(),
@@ -129,15 +145,14 @@ impl PendingPrompts {
     }
 
     /// Defers a prompt of the current record; emits it now if the buffer is full. Returns whether it was deferred.
-    pub fn defer(&mut self, text: Text<'_>, by: Author, prompt: DeferredText, out: &mut Emitter) -> Result<bool, Fault> {
+    pub fn defer(&mut self, content: Value<'_>, by: Author, prompt: DeferredText, out: &mut Emitter) -> Result<bool, Fault> {
         let bytes = self.bytes + prompt.bytes();
         let fits = bytes <= MAX_DEFERRED_BYTES;
         if fits {
             self.bytes = bytes;
-            let key = hash64(text.decode_lossy());
-            self.pending.push(QueuedPrompt { key, by, is_delivered: false, sent_at: None, is_passed: false, prompt });
+            self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
         } else {
-            emit_prompt(text, by, out)?;
+            emit_prompt(content, |_| by, CONTENT, out)?;
         }
         Ok(fits)
     }
@@ -155,13 +170,14 @@ impl QueuedPrompt {
     }
 
     fn emit(&self, out: &mut Emitter) -> Result<(), Fault> {
-        emit_prompt(self.prompt.restore_location(out), self.by, out)?;
+        let mut index = StructuralIndex::default();
+        let prompt = self.prompt.restore_location(out);
+        emit_prompt(parse(prompt.raw(), &mut index)?, |_| self.by, CONTENT, out)?;
         out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);
         Ok(())
     }
 }
 
-fn emit_prompt(text: Text<'_>, by: Author, out: &mut Emitter) -> Result<(), Fault> {
-    out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, Pointer::At("/content"))?;
-    Ok(())
+fn key_of(prompt: Value<'_>) -> u64 {
+    prompt_texts(prompt).next().map_or_else(|| hash64(prompt.raw()), |text| hash64(text.decode_lossy()))
 }

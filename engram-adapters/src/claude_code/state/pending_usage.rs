@@ -121,7 +121,7 @@ impl PendingUsage {
     pub fn open(&self, results_may_be_between: bool) -> Option<OpenResponse<'_>> {
         let count = self.pending.last().filter(|count| !count.goes_on)?;
         let (request, agent) = (count.request_id.as_deref(), count.agent.as_deref());
-        Some(OpenResponse { message: count.message, request, agent, results_may_be_between })
+        Some(OpenResponse { message: count.message, request, agent, line: count.id.as_deref(), results_may_be_between })
     }
 
     /// The open response goes on, or its count is emitted: it is complete, or nothing shows when it will be. Returns false if no response is
@@ -139,6 +139,7 @@ impl PendingUsage {
             self.early.push_front(early);
             return Ok(true);
         }
+        open.provisional |= next == Next::Broken;
         self.emit_at(self.pending.len() - 1, out)?;
         Ok(true)
     }

@@ -27,6 +27,8 @@ pub enum Next {
     GoesOn,
     /// The response is complete.
     Complete,
+    /// The stream of the response broke, so it is not complete, and has no other part.
+    Broken,
 }
 
 /// The conversion that the lines wait for.

@@ -112,12 +112,20 @@ fn hook_output_is_emitted_once() {
     let hook = json!({"type": "hook_success", "hookName": "PreToolUse:Bash", "toolUseID": "t1", "command": "check it",
         "content": "all well", "stdout": "all well", "stderr": "", "exitCode": 0});
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
-    let lines = [attached(1, hook), attached(2, blocked), attached(3, json!({"type": "hook_cancelled", "hookName": "Stop"}))];
+    let stopped = json!({"type": "hook_stopped_continuation", "hookName": "Stop", "message": "stop everything"});
+    let cancelled = json!({"type": "hook_cancelled", "hookName": "Stop"});
+    let lines = [attached(1, hook), attached(2, blocked), attached(3, cancelled), attached(4, stopped)];
     let metas = events(&lines, "meta");
     let notices: Vec<_> = metas.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
     let bash = json!("PreToolUse:Bash");
     let (stop, none) = (json!("Stop"), Value::Null);
-    let expected = [(&bash, &json!("check it")), (&bash, &json!("all well")), (&stop, &json!("not done yet")), (&stop, &none)];
+    let expected = [
+        (&bash, &json!("check it")),
+        (&bash, &json!("all well")),
+        (&stop, &json!("not done yet")),
+        (&stop, &none),
+        (&stop, &json!("stop everything")),
+    ];
     assert_eq!(notices, expected);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }

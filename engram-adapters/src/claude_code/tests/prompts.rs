@@ -237,3 +237,56 @@ fn notes_after_a_result_are_by_the_harness_in_the_database() {
     let by: Vec<Value> = events(&lines, "msg.in").iter().map(|message| message["by"].clone()).collect();
     assert_eq!(by, ["harness", "harness", "person", "person"]);
 }
+
+#[test]
+fn a_queued_prompt_with_images_is_a_prompt_as_others_are() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v"}});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let queued = |content: &Value| {
+        let mut line = queue("enqueue", 2, None);
+        line["content"] = content.clone();
+        line
+    };
+    let sent = |content: &Value| line("2.0.45", 3, "user", json!({"message": {"role": "user", "content": content}}));
+    let start = prompt("2.0.45", 1, "first", json!({}));
+    for content in [json!([text("before"), image, text("after"), image]), json!([image])] {
+        let delivered = [start.clone(), queued(&content), queue("dequeue", 2, None), sent(&content)];
+        let lost = [start.clone(), queued(&content)];
+        for lines in [&delivered[..], &lost[..]] {
+            let prompts = events(lines, "msg.in");
+            let texts: Vec<&str> = prompts[1..].iter().map(|prompt| prompt["text"].as_str().unwrap_or_default()).collect();
+            assert_eq!(texts, if content[0]["type"] == "text" { vec!["before", "after"] } else { vec![""] });
+            let images = content.as_array().unwrap().iter().filter(|block| block["type"] == "image").count();
+            assert_eq!(prompts[1]["attachments"].as_array().map(Vec::len), Some(images));
+            assert!(prompts.iter().all(|prompt| prompt["by"] == "person"));
+            assert_eq!(unaccounted_bytes(lines), 0);
+        }
+    }
+    let malformed = [start, queued(&json!([{"type": "other"}]))];
+    assert_eq!(tape(&malformed, Policy::Strict).unwrap_err().pointer.as_deref(), Some("/content"));
+}
+
+#[test]
+fn words_that_a_denial_states_to_be_a_persons_are_a_prompt() {
+    let call = assistant_line("2.1.330", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let denied = |text: &str, source: &str| {
+        let mut result = result_line("2.1.330", 2, "t1", text, Some(json!(format!("Error: {text}"))));
+        result["message"]["content"][0]["is_error"] = json!(true);
+        (result["toolDenialKind"], result["holdsPersonsWords"]) = (json!("permission-rule"), json!(true));
+        result["permissionDecision"] = json!({"decision": "reject", "source": source});
+        [call.clone(), result]
+    };
+    assert_eq!(authors(&denied("use find", "user_reject")), [("person".to_owned(), "use find".to_owned())]);
+    assert_eq!(authors(&denied("no", "config")), []);
+    let framed = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse rg";
+    assert_eq!(authors(&denied(framed, "user_reject")), [("person".to_owned(), "use rg".to_owned())]);
+}
+
+#[test]
+fn what_the_model_sees_before_the_text_of_a_hook_is_context() {
+    let lead = json!({"isMeta": true, "rowSource": "hook", "hookText": true, "hookTextLead": "What follows is of a hook."});
+    let lines = [prompt("2.1.331", 1, "Stop hook feedback:\ngo on", lead)];
+    assert_eq!(authors(&lines)[0].0, "harness");
+    assert_eq!(events(&lines, "meta").iter().filter(|event| event["text"] == "What follows is of a hook.").count(), 1);
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}

@@ -3,7 +3,7 @@
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{assistant_line, events, line, result_line, tape};
+use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
 
 #[test]
 fn result_that_the_harness_truncated_is_marked() {
@@ -220,4 +220,33 @@ fn version_change_inside_one_file_is_a_revision_event() {
         events.map(without_numbers).collect()
     };
     assert_eq!(facts(&changed), facts(&original));
+}
+
+#[test]
+fn usage_of_a_response_whose_stream_broke_is_provisional() {
+    let cut = |parent: &str, error: Option<Value>| {
+        let message =
+            json!({"id": "e", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "Server error."}]});
+        let rest = json!({"parentUuid": parent, "message": message, "isApiErrorMessage": true, "streamCutCause": "server_error"});
+        let mut line = line("2.1.330", 4, "assistant", rest);
+        if let Some(error) = error {
+            line["streamCutError"] = error;
+        }
+        line
+    };
+    let named = |request: &str| Some(json!({"message": "overloaded", "requestId": request, "isNetworkDown": false}));
+    let cases = [(cut("u2", named("r1")), true), (cut("u2", named("r2")), false), (cut("u2", None), true), (cut("u9", None), false)];
+    for (cut, is_provisional) in cases {
+        let of_request = |mut line: Value| {
+            line["version"] = json!("2.1.330");
+            line["requestId"] = json!("r1");
+            line
+        };
+        let result = result_line("2.1.330", 3, "t1", "done", None);
+        let lines = [of_request(part(1, "t1")), of_request(part(2, "t2")), result, cut];
+        let tape = tape(&lines, Policy::Strict).unwrap();
+        let usages: Vec<&Value> = tape.iter().filter(|event| event["label"] == "usage").collect();
+        assert_eq!((usages.len(), usages[0]["provisional"] == true), (1, is_provisional), "{}", lines[3]);
+        assert_eq!(unaccounted_bytes(&lines), 0);
+    }
 }

@@ -254,3 +254,56 @@ fn control_sequences_of_a_terminal_before_a_line_are_skipped() {
     let tape = convert_str(&ClaudeCode, &text, &Options::default()).unwrap();
     assert!(tape.contains("\\u001b[2J\\u001b[3J\\u001b[Hno JSON"), "a text is kept as it is");
 }
+
+#[test]
+fn a_capture_states_that_a_call_was_denied() {
+    let status = |meta: Value| {
+        let call = assistant("a1", &json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}), None);
+        let block = json!({"type": "tool_result", "tool_use_id": "t1", "content": "no to that", "is_error": true});
+        let lines = [init(), call, user("u1", &json!([block]), &json!({"tool_result_meta": [meta]}))];
+        of_kind(&convert(&lines), "tool.result")[0]["status"].clone()
+    };
+    let cases = [
+        (json!({"id": "t1", "non_execution_kind": "permission-rule"}), "denied"),
+        (json!({"id": "t1", "non_execution_kind": "user-rejected"}), "denied"),
+        (json!({"id": "t1", "permission_decision": {"decision": "reject", "source": "user_reject"}}), "denied"),
+        (json!({"id": "t1", "permission_decision": {"decision": "accept", "source": "config"}}), "error"),
+        (json!({"id": "t1", "non_execution_kind": "interrupted"}), "error"),
+        (json!({"id": "t2", "non_execution_kind": "permission-rule"}), "error"),
+    ];
+    for (meta, expected) in cases {
+        assert_eq!(status(meta.clone()), expected, "{meta}");
+    }
+}
+
+#[test]
+fn a_failed_request_of_a_sub_agent_is_an_error() {
+    let progress = |uuid: &str, more: &Value| {
+        let mut line = json!({"type": "tool_progress", "tool_use_id": "x", "tool_name": "Agent", "parent_tool_use_id": "t1",
+            "elapsed_time_seconds": 0, "session_id": "s", "uuid": uuid, "subagent_type": "helper"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let retry = |status: Value| {
+        json!({"subagent_retry": {"agent_id": "b1", "attempt": 1, "max_retries": 3, "retry_delay_ms": 5, "error_status": status,
+            "error_category": "overloaded"}})
+    };
+    let failed = json!({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 3, "retry_delay_ms": 5, "error_status": null,
+        "error": "unknown", "session_id": "s", "uuid": "f1"});
+    let lines = [
+        init(),
+        progress("p1", &retry(json!(529))),
+        progress("p2", &retry(Value::Null)),
+        progress("p3", &json!({})),
+        progress("p4", &json!({"heartbeat": true})),
+        failed,
+    ];
+    let tape = convert(&lines);
+    let errors: Vec<_> = tape.iter().filter(|event| event["label"] == "error").collect();
+    let stated: Vec<_> = errors.iter().map(|event| (&event["code"], &event["text"], &event["source"]["agent_id"])).collect();
+    let (overloaded, agent, none) = (json!("overloaded"), json!("b1"), Value::Null);
+    let code = json!("529");
+    assert_eq!(stated, [(&code, &overloaded, &agent), (&none, &overloaded, &agent), (&none, &json!("unknown"), &none)]);
+    let ledger = &tape.last().unwrap()["ledger"];
+    assert_eq!((&ledger["bookkeeping"], ledger.get("unknown_members")), (&json!(2), None));
+}

@@ -22,6 +22,9 @@ use crate::shared::value::{raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
+/// A call runs.
+const TOOL_PROGRESS: &str = "tool_progress";
+
 /// The boundary of a compaction. The line after it has the summary.
 const BOUNDARY: &str = "system/compact_boundary";
 
@@ -38,6 +41,7 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("system/hook_response", notices::hook_response),
     Route::convert("system/permission_denied", notices::permission_denied),
     Route::convert("system/api_retry", notices::api_retry),
+    Route::convert(TOOL_PROGRESS, notices::tool_progress),
     Route::convert("conversation_reset", notices::conversation_reset),
     Route::convert("control_request", notices::control_request),
     Route::omit("control_response"),
@@ -101,8 +105,11 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
     }
 }
 
-/// The sub-agent that a line names.
+/// The sub-agent that a line names. That a call runs is no line of its sub-agent.
 pub(super) fn agent_of<'a>(printed: &Printed<'a>) -> Option<Text<'a>> {
+    if raw_str(printed.kind()) == TOOL_PROGRESS {
+        return text(printed.agent_retry().and_then(|retry| retry.member("agent_id")));
+    }
     text(printed.agent_id().or(printed.parent_call()))
 }
 
@@ -135,6 +142,7 @@ pub(super) fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
         (const { Line::number("isApiErrorMessage") }, printed.is_api_error()),
         (const { Line::number("apiErrorStatus") }, printed.api_error_status()),
         (const { Line::number("compactMetadata") }, printed.compact_metadata()),
+        (const { Line::number("tool_result_meta") }, printed.result_meta()),
     ] {
         line.set(number, field);
     }

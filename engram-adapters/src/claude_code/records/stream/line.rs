@@ -34,6 +34,10 @@ view! {
         api_error_status: "api_error_status" Any,
         compact_metadata: "compact_metadata" Object,
         content: "content" Any,
+        /// How the calls of the results ended.
+        result_meta: "tool_result_meta" Array,
+        /// A request of a sub-agent that failed.
+        agent_retry: "subagent_retry" Object,
     }
 }
 

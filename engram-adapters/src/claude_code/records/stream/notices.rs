@@ -114,9 +114,24 @@ pub(super) fn permission_denied(_: &mut StreamState, stream: &StreamRecord<'_>, 
 
 /// `system/api_retry`: a request failed and is sent again.
 pub(super) fn api_retry(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let code = stream.printed.object().member("error_status").map(Value::json);
+    let code = error_code(stream.printed.object().member("error_status"));
     out.emit(Meta::Error { code, text: text(stream.printed.error()) }, Pointer::At("/error"))?;
     Ok(Outcome::Mapped)
+}
+
+/// `tool_progress`: a call runs. Only a failed request of its sub-agent is a fact of the session.
+pub(super) fn tool_progress(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    let Some(retry) = stream.printed.agent_retry() else {
+        return Ok(Outcome::Bookkeeping { record: "tool_progress", rule: rule::STREAM_STATE });
+    };
+    let error = Meta::Error { code: error_code(retry.member("error_status")), text: text(retry.member("error_category")) };
+    out.emit(error, Pointer::At("/subagent_retry"))?;
+    Ok(Outcome::Mapped)
+}
+
+/// The status of a failed request. A request without an answer has none.
+fn error_code(status: Field<'_>) -> Option<Text<'_>> {
+    status.filter(|status| status.unsigned().is_some()).map(Value::json)
 }
 
 /// `control_request`: the harness asks the program that runs it. Only the questions whether a call may run are facts of the session.
