@@ -6,8 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Block, Source};
-use crate::shared::media::base64_hash;
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::media::{base64_hash, text_hash};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// Where the blocks of a message are.
 pub(super) const CONTENT: &str = "/message/content";
@@ -23,9 +23,11 @@ fn images_in(blocks: Value<'_>) -> Vec<Attachment<'_>> {
 }
 
 fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
-    let source = Source::lenient(Block::lenient(block).source()?);
-    let (hash, bytes) = base64_hash(raw_str(source.data()));
-    Some(Attachment { media_type: text(source.media_type()), hash: Some(hash), bytes: Some(bytes), name: None })
+    let block = Block::lenient(block);
+    let source = Source::lenient(block.source()?);
+    let hash = if raw_str(source.kind()) == "text" { text_hash } else { base64_hash };
+    let (hash, bytes) = text(source.data()).and_then(hash).unzip();
+    Some(Attachment { media_type: text(source.media_type()), hash, bytes, name: non_empty_text(block.title()) })
 }
 
 /// The texts of a prompt: itself, or those of its blocks.

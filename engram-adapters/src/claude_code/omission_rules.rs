@@ -4,7 +4,7 @@ use engram_core::descriptor::OmissionRule;
 
 /// Names of the rules that record handlers apply themselves, because they do not apply to every record of the type.
 pub(super) mod rule {
-    /// A message or tool result that was appended again.
+    /// A message that was appended again with a new id.
     pub const APPENDED_AGAIN: &str = "history.appended_again";
     /// A line that was read before.
     pub const REPEATED: &str = "history.repeated";
@@ -48,12 +48,13 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(
         rule::APPENDED_AGAIN,
         "assistant",
-        "a message that was appended again after a failed stream (1.0.128 to 2.1.0); its blocks are in the tape where they came first",
+        "a message that was appended again, after a failed stream or when the session was resumed (1.0.128 to 2.1.12); its blocks are in \
+         the tape where they came first",
     ),
     OmissionRule::duplicate(
         rule::APPENDED_AGAIN,
         "user",
-        "a tool result that was appended again with its message; it is in the tape where it came first",
+        "a prompt or a tool result that was appended again with the messages after it; it is in the tape where it came first",
     ),
     OmissionRule::duplicate(
         rule::QUEUED,

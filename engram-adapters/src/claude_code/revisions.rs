@@ -8,6 +8,8 @@ use engram_core::version::{Revision, VersionMatrix};
 pub(super) struct Dialect {
     /// A resumed or forked session begins with copies of its history, and the copies have the time of copying.
     pub copies_are_restamped: bool,
+    /// A resumed session may have lines of its history again, in lines with new ids and their old times.
+    pub copies_keep_their_times: bool,
     /// Sub-agents write into the file of their session.
     pub agents_share_the_file: bool,
     /// A message may be appended again after a failed stream, in lines with new ids.
@@ -25,6 +27,7 @@ pub(super) struct Dialect {
 /// What the printed stream has in common with no revision of the transcripts.
 const STREAM_DIALECT: Dialect = Dialect {
     copies_are_restamped: false,
+    copies_keep_their_times: false,
     agents_share_the_file: false,
     messages_are_repeated: false,
     counts_may_be_late: true,
@@ -53,6 +56,7 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
         // Database rows are never copied, and their times are whole seconds.
         Some(MESSAGE_ROWS) => Dialect {
             copies_are_restamped: false,
+            copies_keep_their_times: false,
             agents_share_the_file: true,
             messages_are_repeated: true,
             counts_may_be_late: false,
@@ -62,6 +66,7 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
         },
         Some(MESSAGE_LINES | BLOCK_LINES) => Dialect {
             copies_are_restamped: true,
+            copies_keep_their_times: false,
             agents_share_the_file: true,
             messages_are_repeated: true,
             counts_may_be_late: false,
@@ -71,6 +76,7 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
         },
         Some(AGENT_FILES) => Dialect {
             copies_are_restamped: false,
+            copies_keep_their_times: true,
             agents_share_the_file: false,
             messages_are_repeated: true,
             counts_may_be_late: false,
@@ -80,6 +86,7 @@ pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
         },
         _ => Dialect {
             copies_are_restamped: false,
+            copies_keep_their_times: false,
             agents_share_the_file: false,
             messages_are_repeated: false,
             counts_may_be_late: true,

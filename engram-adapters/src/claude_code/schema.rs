@@ -138,6 +138,8 @@ view! {
         content: "content" Any,
         is_error: "is_error" Bool,
         source: "source" Object,
+        /// Of a document.
+        title: "title" String,
         tool_name: "tool_name" String,
     }
 }
@@ -162,6 +164,7 @@ view! {
 view! {
     /// Where an image or document comes from.
     Source {
+        kind: "type" String,
         media_type: "media_type" String,
         data: "data" String,
     }

@@ -8,7 +8,7 @@ use super::schema::{Blob, SESSION_CONTEXT, STATE_SNAPSHOT, UNTAGGED_CONTEXT};
 use super::state::occurrences::{HistoryPass, text_key};
 use super::state::session_state::SessionState;
 use crate::shared::media::base64_hash;
-use crate::shared::value::{Value, raw_str, text};
+use crate::shared::value::{Value, text};
 
 /// Prefixes of texts that the harness writes in the user's place, as raw JSON.
 const HARNESS_TEXTS: &[&str] = &[
@@ -66,6 +66,6 @@ pub(super) fn emit_user_text(
 /// A file next to a text, as its hash.
 pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
     let blob = Blob::lenient(blob);
-    let (hash, bytes) = blob.data().map(|data| base64_hash(raw_str(Some(data)))).unzip();
+    let (hash, bytes) = text(blob.data()).and_then(base64_hash).unzip();
     Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
 }

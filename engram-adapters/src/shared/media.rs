@@ -22,13 +22,25 @@ pub fn data_url_token(token: &str) -> Option<Attachment<'_>> {
     let Some((media_type, data)) = data else {
         return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(name) });
     };
-    let (hash, bytes) = base64_hash(data);
-    Some(Attachment { media_type: Some(Text::Plain(media_type)), hash: Some(hash), bytes: Some(bytes), name: None })
+    let as_text = || hash_of(name.decode().ok()?.split_once(";base64,")?.1);
+    let (hash, bytes) = decoded_hash(data).or_else(as_text).unzip();
+    Some(Attachment { media_type: Some(Text::Plain(media_type)), hash, bytes, name: None })
 }
 
 /// The hash and size (in bytes) of base64 data: of the decoded bytes, or of the text if it does not decode.
-pub fn base64_hash(data: &str) -> (Hash, u64) {
-    decoded_hash(data).unwrap_or_else(|| (Hash::of_bytes(data.as_bytes()), data.len() as u64))
+pub fn base64_hash(data: Text<'_>) -> Option<(Hash, u64)> {
+    let raw = data.raw();
+    let digits = if data.token().is_some() { raw.get(1..raw.len().saturating_sub(1))? } else { raw };
+    decoded_hash(digits).or_else(|| text_hash(data))
+}
+
+/// The hash and size (in bytes) of a text. None if the log has no UTF-8 for it.
+pub fn text_hash(text: Text<'_>) -> Option<(Hash, u64)> {
+    hash_of(&text.decode().ok()?)
+}
+
+fn hash_of(text: &str) -> Option<(Hash, u64)> {
+    Some((Hash::of_bytes(text.as_bytes()), text.len() as u64))
 }
 
 /// Bytes of base64 that are decoded at once. They must still be in the cache when they are hashed.
@@ -73,8 +85,18 @@ mod tests {
             ("Zg==Zg==", b"Zg==Zg=="),
         ];
         for (text, bytes) in cases {
-            assert_eq!(base64_hash(text), (Hash::of_bytes(bytes), bytes.len() as u64), "{text}");
+            assert_eq!(base64_hash(Text::Plain(text)), Some((Hash::of_bytes(bytes), bytes.len() as u64)), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_not_base64_is_hashed_without_its_escapes() {
+        let expected = Some((Hash::of_bytes(b"a \"b\"\n"), 6));
+        let token = r#""a \"b\"\n""#;
+        assert_eq!([base64_hash(Text::Token(token)), text_hash(Text::Token(token))], [expected; 2]);
+        let url = data_url_token(r#""data:text/plain;base64,a \"b\"\n""#).unwrap();
+        assert_eq!(url.hash.zip(url.bytes), expected);
+        assert_eq!(base64_hash(Text::Token(r#""Zm9v""#)), Some((Hash::of_bytes(b"foo"), 3)));
     }
 
     proptest! {
@@ -82,11 +104,11 @@ mod tests {
         fn chunked_hash_equals_the_hash_of_all_bytes(len in 0..3 * CHUNK_BYTES, add in any::<u8>(), wrong in any::<proptest::sample::Index>()) {
             let bytes: Vec<u8> = (0..len).map(|at| (at as u8).wrapping_mul(add)).collect();
             let mut text = BASE64.encode(&bytes);
-            prop_assert_eq!(base64_hash(&text), (Hash::of_bytes(&bytes), bytes.len() as u64));
+            prop_assert_eq!(base64_hash(Text::Plain(&text)), Some((Hash::of_bytes(&bytes), bytes.len() as u64)));
             if !text.is_empty() {
                 let at = wrong.index(text.len());
                 text.replace_range(at..=at, "-");
-                prop_assert_eq!(base64_hash(&text), (Hash::of_bytes(text.as_bytes()), text.len() as u64));
+                prop_assert_eq!(base64_hash(Text::Plain(&text)), Some((Hash::of_bytes(text.as_bytes()), text.len() as u64)));
             }
         }
     }

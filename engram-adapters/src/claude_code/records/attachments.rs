@@ -139,11 +139,7 @@ pub(super) fn attached_file(_: &mut SessionState, line: &AttachmentLine<'_>, out
     let image = file.and_then(|file| file.member("base64"));
     let (hash, bytes) = match (&content, image) {
         (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
-        (None, Some(_)) => {
-            let (hash, bytes) = base64_hash(raw_str(image));
-            (Some(hash), Some(bytes))
-        }
-        (None, None) => (None, None),
+        (None, _) => text(image).and_then(base64_hash).unzip(),
     };
     let context = ImplicitInput { name: Text::Plain(line.kind()), file: text(line.fields.filename()), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"))?;

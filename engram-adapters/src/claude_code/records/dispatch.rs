@@ -151,7 +151,12 @@ pub fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -
     let mut record = Record::default();
     record.line.strict_into(value, "")?;
     if state.lines.begin(&record.line) == Repetition::Whole
-        && let Some(outcome) = repeated(state, &record, out)?
+        && let Some(outcome) = duplicate(state, &record, rule::REPEATED, out)?
+    {
+        return Ok(outcome);
+    }
+    if is_rewritten(state, &record)
+        && let Some(outcome) = duplicate(state, &record, rule::APPENDED_AGAIN, out)?
     {
         return Ok(outcome);
     }
@@ -175,11 +180,18 @@ pub fn early_result(
     Ok(())
 }
 
-/// A line that was read before. None if the ledger has no name for its type.
+/// True for a line of the history that the file has again with another id.
+#[inline]
+fn is_rewritten(state: &mut SessionState, record: &Record<'_>) -> bool {
+    let dialect = state.dialect_of(&record.line);
+    state.rewritten.is_copy(&record.line, dialect, &state.lines)
+}
+
+/// A line whose facts were read before. None if the ledger has no name for its type.
 #[cold]
-fn repeated(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Option<Outcome>, Fault> {
+fn duplicate(state: &mut SessionState, record: &Record<'_>, rule: &'static str, out: &mut Emitter<'_>) -> Result<Option<Outcome>, Fault> {
     check_repeated(state, record, out)?;
-    Ok(members::named_type(&mut state.scratch, &record.line).map(|record| Outcome::Duplicate { record, rule: rule::REPEATED }))
+    Ok(members::named_type(&mut state.scratch, &record.line).map(|record| Outcome::Duplicate { record, rule }))
 }
 
 /// Converts a line of the transcript, or a line that another one wraps.

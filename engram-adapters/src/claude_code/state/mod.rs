@@ -18,6 +18,7 @@ pub mod read_lines;
 pub mod replay;
 pub mod result_notes;
 pub mod rewinds;
+pub mod rewritten_lines;
 pub mod session_state;
 pub mod sidechains;
 pub mod titles;

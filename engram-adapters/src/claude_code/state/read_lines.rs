@@ -46,7 +46,7 @@ impl ReadLines {
         set_facts(&mut self.facts, line);
         let repetition = self.records.begin(uuid.raw(), raw_str(line.timestamp()), &self.facts);
         if repetition != Repetition::Whole {
-            let key = key(uuid);
+            let key = Self::key(uuid);
             self.last_events.insert(key, self.last_events.get(key).unwrap_or_default());
             self.current = Some(key);
         }
@@ -77,7 +77,17 @@ impl ReadLines {
 
     /// The last event at the end of the line with this `uuid`, if it was read.
     pub fn last_event(&self, uuid: Text<'_>) -> Option<Seq> {
-        self.last_events.get(key(uuid))
+        self.last_events.get(Self::key(uuid))
+    }
+
+    /// True if the line with this `uuid` was read before the one with this key, and the latter gave events.
+    pub fn is_before(&self, uuid: Text<'_>, key: u64) -> bool {
+        self.last_event(uuid) < self.last_events.get(key)
+    }
+
+    /// The key of a line with this `uuid`.
+    pub fn key(uuid: Text<'_>) -> u64 {
+        hash64(uuid.raw())
     }
 
     /// True if the line with this `uuid` was read.
@@ -107,8 +117,4 @@ impl ReadLines {
         self.records.roll_back();
         self.without_id.roll_back();
     }
-}
-
-fn key(uuid: Text<'_>) -> u64 {
-    hash64(uuid.raw())
 }

@@ -20,6 +20,7 @@ use super::read_lines::ReadLines;
 use super::replay::ReplayDetector;
 use super::result_notes::ResultNotes;
 use super::rewinds::Rewinds;
+use super::rewritten_lines::RewrittenLines;
 use super::sidechains::Sidechains;
 use super::titles::PendingTitles;
 use super::typed_commands::TypedCommands;
@@ -39,6 +40,7 @@ pub struct SessionState {
     pub dedup: Dedup,
     pub lines: ReadLines,
     pub copies: HistoryCopies,
+    pub rewritten: RewrittenLines,
     pub replay: ReplayDetector,
     pub sidechains: Sidechains,
     pub usage: PendingUsage,
@@ -92,6 +94,7 @@ impl SessionState {
             dedup: Dedup::default(),
             lines: ReadLines::default(),
             copies: HistoryCopies::default(),
+            rewritten: RewrittenLines::default(),
             replay: ReplayDetector::new(head, dialect),
             sidechains: Sidechains::default(),
             usage: PendingUsage::default(),
@@ -140,6 +143,7 @@ impl SessionState {
             self.commands.commit();
             self.notes.commit();
             self.copies.commit();
+            self.rewritten.commit();
             self.rewinds.commit();
             self.marked_files.commit();
         } else {
@@ -156,6 +160,7 @@ impl SessionState {
             self.commands.roll_back();
             self.notes.roll_back();
             self.copies.roll_back();
+            self.rewritten.roll_back();
             self.rewinds.roll_back();
             self.marked_files.roll_back();
         }

@@ -138,3 +138,21 @@ fn attached_document_is_hashed() {
     assert_eq!(metas.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
+
+#[test]
+fn attached_text_is_hashed_without_its_escapes() {
+    let of = |source: Value| {
+        let document = json!({"type": "document", "source": source, "title": "notes"});
+        let content = json!([{"type": "text", "text": "read"}, document]);
+        let lines = [line("2.1.329", 1, "user", json!({"message": {"role": "user", "content": content}}))];
+        assert_eq!(unaccounted_bytes(&lines), 0);
+        events(&lines, "msg.in")[0]["attachments"][0].clone()
+    };
+    for body in ["one\n\"two\"\n", "Zm9v"] {
+        let attachment = of(json!({"type": "text", "media_type": "text/plain", "data": body}));
+        let hash = format!("{}", engram_core::hash::Hash::of_bytes(body.as_bytes()));
+        assert_eq!([&attachment["hash"], &attachment["bytes"], &attachment["name"]], [&json!(hash), &json!(body.len()), &json!("notes")]);
+    }
+    let decoded = of(json!({"type": "base64", "media_type": "application/pdf", "data": "Zm9v"}));
+    assert_eq!(decoded["bytes"], 3);
+}

@@ -14,7 +14,7 @@ mod state;
 mod stream;
 
 use engram_core::adapter::{StreamAdapter, convert_str};
-use engram_core::audit::audit;
+use engram_core::audit::{AuditReport, audit};
 use engram_core::error::AdapterError;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
@@ -57,9 +57,18 @@ pub(super) fn tape(lines: &[Value], policy: Policy) -> Result<Vec<Value>, Adapte
 
 /// The bytes of the log's texts that neither the tape nor an omission rule accounts for.
 pub(super) fn unaccounted_bytes(lines: &[Value]) -> u64 {
+    report(lines).left_over.bytes
+}
+
+/// The values of the log that neither the tape nor the member table accounts for.
+pub(super) fn unaccounted_values(lines: &[Value]) -> Vec<String> {
+    report(lines).examples.iter().map(|value| format!("{}: {}", value.line, value.pointer)).collect()
+}
+
+fn report(lines: &[Value]) -> AuditReport {
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let tape = convert_str(&ClaudeCode, &log, &Options::default()).unwrap();
-    audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap().left_over.bytes
+    audit(log.as_bytes(), &tape, ClaudeCode.describe()).unwrap()
 }
 
 /// The events of one kind.

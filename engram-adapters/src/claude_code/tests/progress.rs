@@ -8,7 +8,7 @@ use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
+use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes, unaccounted_values};
 use crate::claude_code::ClaudeCode;
 
 fn progress(number: u32, data: Value) -> Value {
@@ -185,4 +185,9 @@ fn a_refused_event_of_a_wrapped_line_has_one_pointer_from_the_root() {
     let error = tape(&lines, Policy::Strict).unwrap_err();
     let pointer = "/data/normalizedMessages/0/toolUseResult/bashEditDiff";
     assert_eq!((error.line, error.pointer.as_deref()), (Some(3), Some(pointer)));
+}
+
+#[test]
+fn every_value_of_a_wrapped_line_and_of_the_line_around_it_is_accounted_for() {
+    assert_eq!(unaccounted_values(&session()), [] as [String; 0]);
 }

@@ -339,3 +339,87 @@ fn responses_with_one_message_id_count_by_their_requests() {
         events(&lines, "meta").into_iter().filter(|event| event["label"] == "usage").map(|event| event["request_id"].clone()).collect();
     assert_eq!(usages, ["r1", "r2", "r3"]);
 }
+
+/// Lines with the blocks of these, one block in each and under new ids, as a resumed session has them again.
+fn rewritten(lines: &[Value], time: Option<&str>) -> Vec<Value> {
+    let mut again: Vec<Value> = Vec::new();
+    for line in lines {
+        let content = &line["message"]["content"];
+        let blocks = content.as_array().cloned().unwrap_or_else(|| vec![json!({"type": "text", "text": content})]);
+        for block in blocks {
+            let mut copy = line.clone();
+            copy["message"]["content"] = json!([block]);
+            copy["uuid"] = json!(format!("again {}", again.len()));
+            if let Some(before) = again.last() {
+                copy["parentUuid"] = before["uuid"].clone();
+            }
+            if let Some(time) = time {
+                copy["timestamp"] = json!(time);
+            }
+            again.push(copy);
+        }
+    }
+    again
+}
+
+/// A session with a prompt of several blocks, an edit and the same words twice.
+fn session_to_resume(version: &str) -> Vec<Value> {
+    let blocks = json!([{"type": "text", "text": "look"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v"}}]);
+    let input = json!({"file_path": "/p/f", "old_string": "a", "new_string": "b"});
+    let patch = json!([{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b"]}]);
+    let edited = json!({"filePath": "/p/f", "oldString": "a", "newString": "b", "originalFile": "a\n", "structuredPatch": patch, "userModified": false, "replaceAll": false});
+    let edit = json!([{"type": "text", "text": "editing"}, {"type": "tool_use", "id": "t1", "name": "Edit", "input": input}]);
+    chained(vec![
+        prompt(version, 1, "go"),
+        line(version, 2, "user", json!({"message": {"role": "user", "content": blocks}})),
+        assistant_line(version, 3, "m1", edit),
+        result_line(version, 4, "t1", "changed", Some(edited)),
+        prompt(version, 5, "again"),
+        assistant_line(version, 6, "m2", json!([{"type": "text", "text": "done"}])),
+        prompt(version, 7, "again"),
+        assistant_line(version, 8, "m3", json!([{"type": "text", "text": "done"}])),
+    ])
+}
+
+#[test]
+fn history_that_a_resumed_session_has_again_is_a_duplicate() {
+    let of = |lines: &[Value]| -> Vec<Value> {
+        let events = tape(lines, Policy::Strict).unwrap().into_iter();
+        events.filter(|event| event["label"] != "tape.stop").collect()
+    };
+    for (version, time) in [("2.0.69", None), ("2.1.10", None), ("2.0.10", Some("2026-01-01T01:00:00.000Z"))] {
+        let first = session_to_resume(version);
+        // What follows the first line is there again, with the result that a second resumption adds.
+        let mut again = rewritten(&first[1..], time);
+        let expected = of(&first);
+        assert_eq!(of(&[first.clone(), again.clone()].concat()), expected, "{version}");
+        let mut next = prompt(version, 60, "again");
+        next["parentUuid"] = again.last().unwrap()["uuid"].clone();
+        again.push(next);
+        let lines = [first, again].concat();
+        assert_eq!(of(&lines).len(), expected.len() + 1, "{version}: the same words at another time are a prompt");
+        assert_eq!(unaccounted_bytes(&lines), 0, "{version}");
+    }
+}
+
+#[test]
+fn history_that_leaves_out_a_call_without_a_result_is_a_duplicate() {
+    let first = session_to_resume("2.1.10");
+    let mut call = call("2.1.10", 2, "m0", "t0");
+    call["uuid"] = json!("without result");
+    call["parentUuid"] = first[1]["uuid"].clone();
+    let mut lines = first.clone();
+    lines.insert(2, call);
+    lines[3]["parentUuid"] = json!("without result");
+    lines.extend(rewritten(&first[2..], None));
+    assert_eq!([events(&lines, "code.edit").len(), events(&lines, "tool.result").len(), events(&lines, "msg.in").len()], [1, 1, 4]);
+}
+
+#[test]
+fn equal_lines_of_one_time_that_follow_each_other_are_all_converted() {
+    let mut lines = chained(vec![prompt("2.0.69", 1, "go"), prompt("2.0.69", 2, "go"), prompt("2.0.69", 3, "go")]);
+    for at in 1..lines.len() {
+        lines[at]["timestamp"] = lines[0]["timestamp"].clone();
+    }
+    assert_eq!(events(&lines, "msg.in").len(), 3);
+}

@@ -9,7 +9,7 @@ use crate::shared::media;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 use crate::shared::view::view;
 
-use crate::codex::blocks::{is_empty_token, unquote};
+use crate::codex::blocks::unquote;
 use crate::codex::omissions;
 use crate::codex::record::Record;
 use crate::codex::results::nested_calls::is_stated;
@@ -90,7 +90,7 @@ pub fn generated_image(state: &mut SessionState, record: &Record<'_>, out: &mut 
         return Ok(record.omitted_by(&omissions::IMAGE_GENERATED));
     }
     emit_call(IMAGE_GENERATION, Some(id), None, record.pointer(), out)?;
-    let data = image.result().filter(|data| !is_empty_token(data.raw())).map(|data| media::base64_hash(unquote(data.raw())));
+    let data = non_empty_text(image.result()).and_then(media::base64_hash);
     let attachment = data.map(|(hash, bytes)| Attachment { media_type: None, hash: Some(hash), bytes: Some(bytes), name: None });
     let artifact = text(image.saved_path()).map(|path| SideFile { path, hash: None, bytes: None });
     let (stdout, attachments) = (non_empty_text(image.revised_prompt()), attachment.into_iter().collect());

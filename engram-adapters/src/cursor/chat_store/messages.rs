@@ -153,7 +153,7 @@ fn content_hash(content: Value<'_>) -> Option<(Hash, u64)> {
     of_bytes.or_else(|| {
         let text = content.text()?.decode_lossy().into_owned();
         let data = text.strip_prefix("data:").and_then(|url| url.split_once(";base64,")).map_or(text.as_str(), |(_, data)| data);
-        Some(base64_hash(data))
+        base64_hash(Text::Plain(data))
     })
 }
 

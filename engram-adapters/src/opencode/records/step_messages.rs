@@ -45,7 +45,7 @@ pub(super) fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut 
 fn attached(file: Value<'_>) -> Attachment<'_> {
     let file = StepFile::lenient(file);
     let uri = file.source().and_then(|source| non_empty_text(source.member("uri")));
-    let (hash, bytes) = file.data().map(|data| base64_hash(data.raw_str())).unzip();
+    let (hash, bytes) = file.data().and_then(Value::text).and_then(base64_hash).unzip();
     Attachment { media_type: non_empty_text(file.mime()), hash, bytes, name: uri.or(non_empty_text(file.name())) }
 }
 
