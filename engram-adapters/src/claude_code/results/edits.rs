@@ -81,7 +81,6 @@ fn emit_write(
     if is_unchanged(before.as_deref(), &after, result) {
         return Ok(false);
     }
-    let before = before.filter(|before| has_known_line_ends(before));
     let is_exact = are_line_ends_kept(result) && settle(&mut Rewrite::new(&after), patch);
     event.file_before_hash = before.as_deref().and_then(|before| last.hash_of(before));
     match before {
@@ -125,12 +124,6 @@ fn has_carriage_return(field: Field<'_>) -> bool {
     field.is_some_and(|value| value.raw().contains("\\r"))
 }
 
-/// False for a text before with `\r\n`. The log has the file with `\n` in place of each `\r\n`, so a `\r` that is left was not the last
-/// one before its line end, or the version keeps line ends: the bytes of the file are not known.
-fn has_known_line_ends(before: &str) -> bool {
-    !before.contains("\r\n")
-}
-
 /// Sets the after side of an event that created or replaced a whole file.
 pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(full_range(after));
@@ -151,9 +144,6 @@ fn emit_replacements(
     // Lines that were appended again have an empty text before.
     let before = decoded_into(text_before(result), buffer).filter(|before| fits_before(before, patch));
     let Some(before) = before else { return emit_without_file(edit, result, out) };
-    if !has_known_line_ends(&before) {
-        return patches::emit_ranges(edit, None, patch, out);
-    }
     let single = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
     let replacements = Replacement::list_or(result.edits(), single);
     // If a person changed the proposal, no field has the text that was written.

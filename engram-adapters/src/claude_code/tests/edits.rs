@@ -152,16 +152,3 @@ fn output_over_the_limit_names_its_file_and_is_emitted_in_full() {
     assert_eq!((&result["truncated"], &result["artifact"]["path"]), (&json!(true), &json!("/h/tool-results/t1.json")));
     assert!(events(&lines, "meta").iter().any(|event| event["text"] == "all of it"));
 }
-
-/// The harness leaves out the `\r` of a line end in the log. One that is left shows that the bytes of the file are not known.
-#[test]
-fn a_file_of_which_the_line_ends_are_not_known_has_no_hash() {
-    let found = edit(("b", "c"), Some("a\r\nb\r\n"), (2, 2), &[" a\r", "-b\r", "+c\r"]);
-    let hashes = ["file_before_hash", "file_after_hash", "before_hash", "after_hash"];
-    assert_eq!((found.len(), hashes.map(|name| found[0][name].is_null())), (1, [true; 4]));
-    assert_eq!(found[0]["after_range"], json!([2, 2]));
-    let hunk = json!({"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a\r", "+b"]});
-    let result = json!({"type": "update", "filePath": "/p/a", "content": "b\n", "structuredPatch": [hunk], "originalFile": "a\r\n"});
-    let found = edits("Write", &result);
-    assert_eq!((&found[0]["file_before_hash"], &found[0]["file_after_hash"]), (&Value::Null, &hash("b\n")));
-}
