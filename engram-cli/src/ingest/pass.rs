@@ -297,18 +297,16 @@ impl Pass {
 
     fn failed(&mut self, work: &Work, error: &AdapterError) {
         let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
-        let message = self.report_failure(&path, error);
-        let failure = Failure { code: error.code.as_str().to_owned(), message };
-        self.note(work, State::Failed, |entry| entry.error = Some(failure));
+        self.report_failure(&path, error);
+        self.note(work, State::Failed, |entry| entry.error = Some(Failure::of(error)));
     }
 
-    fn report_failure(&mut self, path: &Path, error: &AdapterError) -> String {
+    fn report_failure(&mut self, path: &Path, error: &AdapterError) {
         self.totals.failed(path, error);
         let message = sentence(error);
         let exit = if self.setting.old_errors.contains(&message) { Exit::from(error.code) } else { self.setting.report.failure(error) };
         self.tally.failure(exit);
-        self.errors.insert(message.clone());
-        message
+        self.errors.insert(message);
     }
 
     /// Writes down what became of a source. The tape that it has stays the one that it had, if `change` does not name another.

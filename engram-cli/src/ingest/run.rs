@@ -63,14 +63,13 @@ pub fn once(
     let setup = Setup::new(options.registry(), options_of(args));
     let (inputs, changed) = found(args, paths, options, &index, directory.root(), &setup);
     let unread = Unread::new(&inputs, &index, paths, options);
-    let mut work = work_of(inputs.sessions, &index, &changed);
-    let mut other_forms = forms_of(&inputs.other_forms, &index, &changed);
-    let (of_unread, own) = work.into_iter().partition(|work| form_of_unread(work, &index, &unread).is_some());
-    work = own;
-    other_forms.extend(of_unread.into_iter().map(|work: Work| {
-        let used = form_of_unread(&work, &index, &unread);
-        (work, used)
-    }));
+    let (mut work, mut other_forms) = (Vec::new(), forms_of(&inputs.other_forms, &index, &changed));
+    for session in work_of(inputs.sessions, &index, &changed) {
+        match form_of_unread(&session, &index, &unread) {
+            Some(used) => other_forms.push((session, Some(used))),
+            None => work.push(session),
+        }
+    }
     let is_first = earlier.is_none();
     let setting = Setting {
         args: args.clone(),

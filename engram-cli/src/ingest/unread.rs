@@ -10,7 +10,6 @@ use engram_adapters::sessions::{SessionOptions, open_store, store_at_root};
 use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::inputs::{Inputs, SessionInput};
-use crate::message::sentence;
 use crate::out::{Entry, Failure, Index, source_of};
 
 /// The sources of an index that could not be read, or not as a whole.
@@ -30,18 +29,20 @@ impl Unread {
         let read = read_sources(inputs);
         for (source, entry) in index.sources_with_tapes() {
             let path = Path::new(source);
-            let read_with: Vec<PathBuf> =
-                options.registry().adapters().flat_map(|adapter| (adapter.store_opener().read_with)(path)).collect();
-            let is_about = |at: &Path| at.starts_with(path) || path.starts_with(at) || read_with.iter().any(|other| other == at);
             if !searched.iter().any(|searched| path.starts_with(searched)) {
                 continue;
             }
+            let is_read_with = |at: &Path| {
+                let mut adapters = options.registry().adapters();
+                adapters.any(|adapter| (adapter.store_opener().read_with)(path).iter().any(|other| other == at))
+            };
+            let is_about = |at: &Path| at.starts_with(path) || path.starts_with(at) || is_read_with(at);
             if let Some((_, failure)) = errors.iter().find(|(at, _)| is_about(at)) {
                 unread.failures.insert(source.to_owned(), failure.clone());
             } else if !read.contains(source)
                 && let Err(error) = look_at(path, entry, options)
             {
-                unread.failures.insert(source.to_owned(), failure(&error));
+                unread.failures.insert(source.to_owned(), Failure::of(&error));
                 unread.new_errors.push(error);
             }
         }
@@ -67,11 +68,7 @@ impl Unread {
 /// An error of a search, with its place.
 fn at_path(error: &AdapterError) -> Option<(PathBuf, Failure)> {
     let path = source_of(Path::new(error.path.as_deref()?))?;
-    Some((path.into(), failure(error)))
-}
-
-fn failure(error: &AdapterError) -> Failure {
-    Failure { code: error.code.as_str().to_owned(), message: sentence(error) }
+    Some((path.into(), Failure::of(error)))
 }
 
 /// The sources in which a session was found, or that have not changed.

@@ -2,9 +2,12 @@
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::Stamp;
+use engram_core::error::AdapterError;
 use engram_core::hash::Hash;
 use engram_core::overview::Overview;
 use serde::{Deserialize, Serialize};
+
+use crate::message::sentence;
 
 /// A source: a file or a store, and the id of a session in the store.
 pub type Key = (String, Option<String>);
@@ -108,6 +111,13 @@ pub struct Failure {
     pub code: String,
     /// A sentence.
     pub message: String,
+}
+
+impl Failure {
+    /// The failure that an error is.
+    pub fn of(error: &AdapterError) -> Failure {
+        Failure { code: error.code.as_str().to_owned(), message: sentence(error) }
+    }
 }
 
 impl Entry {
