@@ -14,7 +14,7 @@ use engram_core::text::Text;
 use super::call_record::CallRecord;
 use crate::gemini::schema::{Call, FileArgs, FileChange};
 use crate::gemini::state::tally::RecordTally;
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, line_count, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, Rewrite, has_crlf, hash_and_anchors, line_count, with_unix_line_ends};
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
 /// Emits what a successful `replace` changed.
@@ -168,10 +168,6 @@ fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, true);
     (rewrite.after() == after).then_some(rewrite)
-}
-
-fn has_crlf(text: &str) -> bool {
-    text.contains("\r\n")
 }
 
 /// A text with `\n` for its line ends, as the tool searches for it.

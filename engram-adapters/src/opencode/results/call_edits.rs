@@ -9,12 +9,12 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::call::Call;
-use super::diffs::{Diff, Proof, has_crlf};
+use super::diffs::{Diff, Proof};
 use super::paths::absolute;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile};
 use crate::shared::patch::{FileChange, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, hash_and_anchors, line_count, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, Rewrite, has_crlf, hash_and_anchors, line_count, with_unix_line_ends};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// What all edits of one call have in common.

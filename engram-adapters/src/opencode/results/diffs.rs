@@ -2,10 +2,9 @@
 //! itself proves that nothing was removed.
 
 use engram_core::event::{CodeEdit, Range};
-use memchr::memmem;
 
 use crate::shared::patch::{ChangedRun, FileChange, unified_runs};
-use crate::shared::spans::hash_and_anchors;
+use crate::shared::spans::{has_crlf, hash_and_anchors};
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
@@ -117,11 +116,6 @@ fn new_lines<'p>(before: &[&'p str], after: &[&'p str]) -> Vec<&'p str> {
     let rest = before.len().min(after.len()) - lead;
     let tail = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
     after[lead..after.len() - tail].to_vec()
-}
-
-/// True if a text with `\n` for its line ends had a CR before one of them.
-pub(super) fn has_crlf(text: &str) -> bool {
-    memmem::find(text.as_bytes(), b"\r\n").is_some()
 }
 
 #[cfg(test)]

@@ -8,13 +8,12 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::call::Call;
-use super::diffs::has_crlf;
 use super::paths::absolute;
 use super::read_lines::Lines;
 use super::step_reads;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::FileArgs;
-use crate::shared::spans::hash_and_anchors;
+use crate::shared::spans::{has_crlf, hash_and_anchors};
 use crate::shared::value::non_empty_text;
 
 /// What precedes the entries of a directory.

@@ -52,6 +52,11 @@ pub fn with_unix_line_ends(text: Cow<'_, str>) -> Cow<'_, str> {
     if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text }
 }
 
+/// True if a text with `\n` for its line ends had a CR before one of them.
+pub fn has_crlf(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), b"\r\n").is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
