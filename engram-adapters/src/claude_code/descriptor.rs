@@ -63,7 +63,7 @@ const GAPS: &[Gap] = &[
         "2.1.90/n_stream",
         "a stream has what a person typed only if it was asked to repeat it; a text that is all `<local-command-stdout>` is what a command printed",
     ),
-    gap("edit.add_over_file", "2.1.329/n_edits", "a Write over an empty file is logged as one of a new file"),
+    gap("edit.add_over_file", "2.1.329/n_edits", "a Write to an empty file is logged like a Write that creates the file"),
     gap(
         "edit.shell_no_text",
         "2.1.329/b_edit",
