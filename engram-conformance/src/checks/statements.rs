@@ -144,8 +144,8 @@ fn is_edit(edits: &CallEdits<'_>, real: &RealEdit) -> bool {
     is_of_call && (edits.file == real.file || moved_to(edits).any(|to| to == real.file))
 }
 
-/// True if a record of this call alone, apart from the arguments and from requests for permission, has the whole path of the file as a value or a key, and the call is one
-/// that may change files and did not fail.
+/// True if a record of this call alone, apart from the arguments and from requests for permission, has the whole path of the file as a
+/// value or a key, and the call is one that may change files and did not fail.
 fn names_as_changed(case: &Case<'_>, id: &str, file: &str) -> bool {
     let Some(call) = case.tool_call(id) else { return false };
     let is_editor = case.call(id).is_some_and(|call| is_edit_of(case, call, file));

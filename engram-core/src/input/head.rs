@@ -67,8 +67,8 @@ impl<'h> Head<'h> {
         self.text
     }
 
-    /// The complete lines of the head that are UTF-8 and not blank, without the control sequences of a terminal before an object. If one of the first [`HEAD_LINES`] contains several JSON values, each
-    /// value counts as a line.
+    /// The complete lines of the head that are UTF-8 and not blank, without the control sequences of a terminal before an object. If one of
+    /// the first [`HEAD_LINES`] contains several JSON values, each value counts as a line.
     pub fn lines(&self) -> impl Iterator<Item = &'h str> {
         self.first.iter().copied().chain(self.others.clone())
     }

@@ -65,7 +65,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         return Err(malformed_content(content.raw()));
     }
     let mut summary = BlockSummary::default();
-    let unshared = (has_several_results(content) && line.tool_use_result().is_some()).then(|| without_structured(line));
+    let unshared = (line.tool_use_result().is_some() && has_several_results(content)).then(|| without_structured(line));
     if unshared.is_some() {
         emit_shared_result(line, content, out)?;
     }

@@ -24,7 +24,8 @@ pub struct RewrittenLines {
 }
 
 impl RewrittenLines {
-    /// True for a line that is a copy. The blocks of other lines become part of the history.
+    /// True for a line that is a copy. The blocks of other lines become part of the history, also those of older versions: a newer one may
+    /// resume their session.
     #[inline]
     pub fn is_copy(&mut self, line: &Line<'_>, dialect: Dialect, lines: &ReadLines) -> bool {
         dialect.messages_are_repeated && self.set_blocks(line) && self.has_all(line, dialect, lines)
