@@ -225,7 +225,7 @@ fn seconds(time: &str) -> &str {
 }
 
 fn owned(text: Text<'_>) -> String {
-    bounded(&text.decode_lossy())
+    bounded(&text.comparable())
 }
 
 fn bounded(text: &str) -> String {

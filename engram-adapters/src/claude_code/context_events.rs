@@ -25,7 +25,8 @@ pub(super) fn emit_file_text(
     Ok(())
 }
 
-/// Emits a context with hash and size in place of its text: of the decoded text of a string, of the canonical JSON of any other value.
+/// Emits a context with hash and size in place of its text: of the decoded text of a string, of the canonical JSON of any other value. A text
+/// that is too long to be decoded has neither.
 pub(super) fn emit_hash(
     name: &str,
     value: Field<'_>,
@@ -34,7 +35,7 @@ pub(super) fn emit_hash(
     out: &mut Emitter,
 ) -> Result<(), Fault> {
     let json = value.filter(|value| value.text().is_none()).map(|value| canonical_json(value.raw()));
-    let text = value.and_then(|value| value.text()).map(|text| text.decode_lossy_into(buffer));
+    let text = value.and_then(|value| value.text()).and_then(|text| text.decode_into(buffer).ok());
     let hashed = json.as_deref().or(text);
     let hash = hashed.map(|text| Hash::of_bytes(text.as_bytes()));
     let bytes = hashed.map(|text| text.len() as u64);

@@ -75,13 +75,10 @@ impl Lines {
         }
         match self.state.copies.proof(line) {
             CopyProof::None => Ok(false),
-            CopyProof::Unknown if self.proving.is_full(line) => {
+            CopyProof::Unknown if self.proving.push(line, out) => Ok(true),
+            CopyProof::Unknown => {
                 self.release(out)?;
                 Ok(false)
-            }
-            CopyProof::Unknown => {
-                self.proving.push(line, out.location());
-                Ok(true)
             }
             CopyProof::Decided => {
                 self.release(out)?;

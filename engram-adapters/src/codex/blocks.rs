@@ -1,7 +1,10 @@
 //! Content parts (`{"type": "input_text", "text": ...}`) and JSON string tokens.
 
+use std::borrow::Cow;
+
 use engram_core::emit::Fault;
 
+pub(super) use crate::shared::joined_text::unquote;
 use crate::shared::value::{Field, Value};
 
 use super::schema::{Part, elements};
@@ -16,14 +19,13 @@ pub(super) fn part<'a>(value: Value<'a>, list: &str, index: usize) -> Result<Par
 }
 
 /// The texts of parts as one JSON token. The tokens are joined without being decoded.
-pub(super) fn joined_texts(parts: Field<'_>, separator: &str) -> Option<String> {
-    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::lenient(part).text()).map(|text| unquote(text.raw())).collect();
-    (!texts.is_empty()).then(|| format!("\"{}\"", texts.join(separator)))
-}
-
-/// A JSON string token without its quotes.
-pub(super) fn unquote(token: &str) -> &str {
-    token.strip_prefix('"').and_then(|token| token.strip_suffix('"')).unwrap_or(token)
+pub(super) fn joined_texts<'a>(parts: Field<'a>, separator: &str) -> Option<Cow<'a, str>> {
+    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::lenient(part).text()).map(Value::raw).collect();
+    match texts.as_slice() {
+        [] => None,
+        [only] => Some(Cow::Borrowed(only)),
+        texts => Some(Cow::Owned(format!("\"{}\"", texts.iter().map(|text| unquote(text)).collect::<Vec<_>>().join(separator)))),
+    }
 }
 
 /// True for the token of an empty string.

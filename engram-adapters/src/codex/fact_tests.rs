@@ -488,3 +488,13 @@ fn hunks_at_lines_that_cannot_be_make_the_record_malformed() {
         assert_eq!((error.code, error.line), (ErrorCode::MalformedRecord, Some(2)), "{error}");
     }
 }
+
+#[test]
+fn a_message_that_is_too_large_to_wait_is_on_the_tape_once() {
+    let large = "a large text\n".repeat(700_000);
+    for lines in [vec![message("user", &large), sent(&large)], vec![message("user", &large)]] {
+        let events = events(&lines);
+        let messages = by_and_text(&events);
+        assert!(messages == [("person", large.as_str())], "{} messages", messages.len());
+    }
+}

@@ -12,12 +12,14 @@
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
+//! | join the pieces of a text | [`joined_text`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
 pub mod by_session;
 pub mod document;
 pub mod field_hash;
+pub mod joined_text;
 pub mod json;
 pub mod json_type;
 pub mod linenum;

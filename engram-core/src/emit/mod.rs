@@ -2,6 +2,7 @@
 
 mod calls;
 mod completion;
+mod kept;
 mod lifecycle;
 mod member_check;
 mod members;
@@ -27,6 +28,8 @@ use crate::support::ResolvedSupport;
 use crate::text::{Text, json::nests_deeper, push_text};
 use crate::time::is_time;
 use calls::Calls;
+use kept::KeptBytes;
+pub use kept::{KeptText, MAX_KEPT_BYTES, Reserved};
 use member_check::{Kinds, MemberCheck};
 use names::LongNames;
 use stated::Stated;
@@ -83,6 +86,7 @@ pub struct Emitter<'s> {
     /// An error of a method that returns no `Result`. The next event fails with it.
     error: Option<AdapterError>,
     long_names: LongNames,
+    kept: KeptBytes,
     /// The record that is settled as it was before it was rewritten.
     original: Option<OriginalRecord>,
     members: MemberCheck,
@@ -160,6 +164,7 @@ impl<'s> Emitter<'s> {
             unknown_block: None,
             error: None,
             long_names: LongNames::default(),
+            kept: KeptBytes::default(),
             original: None,
             members: MemberCheck::default(),
             checkpoint: Checkpoint::default(),
@@ -170,6 +175,17 @@ impl<'s> Emitter<'s> {
         }
         emitter.set_source(identity.session_id.as_deref(), identity.agent_id.as_deref());
         emitter
+    }
+
+    /// Keeps a text until a later record decides about it. `None` if all kept texts of the conversion would take more than
+    /// [`MAX_KEPT_BYTES`]: then decide now, as well as the log allows.
+    pub fn keep(&self, text: &str) -> Option<KeptText> {
+        KeptText::new(text, &self.kept)
+    }
+
+    /// Reserves memory for something that is kept until a later record, as [`Emitter::keep`] does for a text.
+    pub fn reserve(&self, bytes: usize) -> Option<Reserved> {
+        self.kept.reserve(bytes)
     }
 
     /// The policy of this conversion.

@@ -174,6 +174,16 @@ impl<'a> Text<'a> {
         self.decode().unwrap_or_else(|NotDecoded| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
     }
 
+    /// The text for comparisons and searches: as [`Text::decode_lossy`] gives it, but with its escapes as they are written if it has any and
+    /// is longer than [`MAX_DECODED_BYTES`]. So it never needs more memory than that. Not for hashes, and not for what a tape shows.
+    pub fn comparable(&self) -> Cow<'a, str> {
+        match self.decode() {
+            Ok(text) => text,
+            Err(NotDecoded) if self.raw().len() > MAX_DECODED_BYTES => Cow::Borrowed(inside(self.raw())),
+            Err(NotDecoded) => self.decode_lossy(),
+        }
+    }
+
     /// True if the text equals `other`.
     pub fn eq_str(&self, other: &str) -> bool {
         self.decode().is_ok_and(|text| text == other)
@@ -263,7 +273,14 @@ mod tests {
             assert_eq!(Text::Token(token).decode().is_ok(), is_decoded);
             assert_eq!(Text::Token(token).decode_into(&mut buffer).is_ok(), is_decoded);
             assert!(Text::Token(token).decode_lossy().len() > MAX_DECODED_BYTES);
+            assert!(matches!(Text::Token(token).comparable(), Cow::Borrowed(text) if text == &token[1..token.len() - 1]));
         }
+    }
+
+    #[test]
+    fn short_texts_are_compared_decoded() {
+        assert_eq!(Text::Token(r#""a\n\ud800""#).comparable(), "a\n\u{fffd}");
+        assert_eq!(Text::Plain(r"a\n").comparable(), r"a\n");
     }
 
     #[test]

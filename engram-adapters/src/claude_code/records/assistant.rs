@@ -89,7 +89,7 @@ fn tool_call(state: &mut SessionState, record: &Record<'_>, block: &Block<'_>, i
             let dialect = &*state.dialect;
             let keep_all =
                 is_true(line.is_sidechain()) || line.parent_call().is_some() || dialect.copies_are_restamped || dialect.results_may_be_bare;
-            let call = Call::new(id, &tool.decode_lossy(), block.input(), keep_all);
+            let call = Call::new(id, &tool.decode_lossy(), block.input(), keep_all, out);
             let kind = call.kind;
             state.calls.open(key, call);
             kind

@@ -8,7 +8,6 @@ use crate::claude_code::blocks::{images, prompt_texts};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::records::authors;
-use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::raw_str;
 
@@ -25,7 +24,7 @@ pub(super) fn enqueue(state: &mut SessionState, record: &Record<'_>, out: &mut E
         return Err(Fault::malformed("/content", "text, or a list of texts and images", prompt.raw()));
     }
     let by = first.map_or(Author::Person, authors::of_queued);
-    let deferred = state.prompts.defer(prompt, by, DeferredText::new(prompt, line, out.location()), out)?;
+    let deferred = state.prompts.defer(prompt, by, line, out)?;
     Ok(if deferred { Outcome::Duplicate { record: RECORD, rule: rule::QUEUED } } else { Outcome::Mapped })
 }
 

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::claude_code::state::deferred::DeferredText;
+use crate::claude_code::state::rewinds::Confirmed;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Field, amount, is_true, text};
 
@@ -26,7 +26,7 @@ pub(super) fn summary(state: &mut SessionState, record: &Record<'_>, out: &mut E
         state.last_stated.set_title(title);
         return emit_title(title, "/summary", out);
     }
-    let deferred = state.titles.defer(leaf, text, DeferredText::new(stated, &record.line, out.location()), out)?;
+    let deferred = state.titles.defer(leaf, stated, &record.line, out)?;
     Ok(if deferred { foreign } else { Outcome::Mapped })
 }
 
@@ -36,10 +36,14 @@ pub(super) fn last_prompt(state: &mut SessionState, record: &Record<'_>, out: &m
     if !is_true(record.line.is_explicit()) {
         return Ok(omitted);
     }
-    if state.rewinds.confirm(out)? {
-        // The prompt that it kept belongs to an earlier line.
-        state.last_stated.forget_session();
-        return Ok(Outcome::Mapped);
+    match state.rewinds.confirm(out)? {
+        Confirmed::NoPrompt => {}
+        Confirmed::TooLarge => return Ok(omitted),
+        Confirmed::Emitted => {
+            // The prompt that it kept belongs to an earlier line.
+            state.last_stated.forget_session();
+            return Ok(Outcome::Mapped);
+        }
     }
     match text(record.line.leaf()).and_then(|leaf| state.lines.last_event(leaf)).filter(|to| Some(*to) < out.last_seq()) {
         Some(to) => {

@@ -12,10 +12,12 @@ use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::claude_code::results::tool_result::tool_result;
 use crate::claude_code::schema::{Block, Line};
-use crate::claude_code::state::deferred::DeferredText;
 use crate::claude_code::state::replay::COMPACTING_AGENT;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+
+/// The outcome of a prompt that waits: it counts as a duplicate until it is emitted.
+const HELD: Outcome = Outcome::Duplicate { record: "user", rule: rule::HELD };
 
 /// What the blocks of a `user` line gave.
 #[derive(Default)]
@@ -47,10 +49,8 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         if state.lines.is_stated(0) {
             return Ok(Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN });
         }
-        if let Some(to) = state.rewinds.target(record, &state.lines).filter(|_| may_be_held(record, text)) {
-            state.prompts.remove(text);
-            state.rewinds.hold(DeferredText::new(content, &record.line, out.location()), to);
-            return Ok(Outcome::Duplicate { record: "user", rule: rule::HELD });
+        if !text.is_empty() && hold_prompt(state, record, content, out) {
+            return Ok(HELD);
         }
         if is_true(line.is_meta())
             && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
@@ -63,6 +63,12 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     }
     if !content.is_array() {
         return Err(malformed_content(content.raw()));
+    }
+    if is_prompt(content)
+        && !content.elements().enumerate().any(|(index, _)| state.lines.is_stated(index))
+        && hold_prompt(state, record, content, out)
+    {
+        return Ok(HELD);
     }
     let mut summary = BlockSummary::default();
     let unshared = (line.tool_use_result().is_some() && has_several_results(content)).then(|| without_structured(line));
@@ -81,7 +87,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         if state.lines.is_stated(index) && (is_result_stated || !is_result) {
             summary.repeated = true;
         } else if is_result {
-            if !out_of_order && state.early_results.keep(record, &state.lines, out.location()) {
+            if !out_of_order && state.early_results.keep(record, &state.lines, out) {
                 return Ok(Outcome::Duplicate { record: "user", rule: rule::EARLY_RESULT });
             }
             state.commands.set_result(line);
@@ -216,9 +222,24 @@ fn emit_input<'a>(
     Ok(())
 }
 
-/// True for a prompt that a person typed and that may be kept: its event needs nothing but its text.
-fn may_be_held(record: &Record<'_>, text: Text<'_>) -> bool {
-    authors::stated(&record.line) == Some(Author::Person) && !text.is_empty()
+/// True for a list of texts, images and documents.
+fn is_prompt(content: Value<'_>) -> bool {
+    let is_part = |block: Value<'_>| match raw_str(block.member("type")) {
+        "text" => non_empty_text(block.member("text")).is_some(),
+        "image" | "document" => block.member("source").is_some_and(Value::is_object),
+        _ => false,
+    };
+    content.elements().next().is_some() && content.elements().all(is_part)
+}
+
+/// Keeps a prompt that a person typed, if it may follow a rewind and there is room for it.
+fn hold_prompt(state: &mut SessionState, record: &Record<'_>, content: Value<'_>, out: &Emitter<'_>) -> bool {
+    let Some(to) = state.rewinds.target(record, &state.lines) else { return false };
+    if authors::stated(&record.line) != Some(Author::Person) || !state.rewinds.hold(content, &record.line, to, out) {
+        return false;
+    }
+    state.prompts.remove_prompt(content);
+    true
 }
 
 /// Emits a slash command as it was typed, and then the form that the harness gives it.

@@ -40,7 +40,7 @@ fn text_of_block(block: Value<'_>) -> Option<Field<'_>> {
 #[inline(never)]
 pub(super) fn repeats(text: Text<'_>, content: Option<Text<'_>>) -> bool {
     let Some(content) = content else { return text.is_empty() };
-    let (text, content) = (text.decode_lossy(), content.decode_lossy());
+    let (text, content) = (text.comparable(), content.comparable());
     contains(&content, text.strip_prefix("Error: ").unwrap_or(&text).trim())
 }
 
@@ -79,7 +79,7 @@ pub(super) fn is_stream(content: Option<Text<'_>>, stdout: Option<Text<'_>>, std
         (Some(content), Some(stream), None) if content.token().is_some() && content.token() == stream.token() => true,
         (Some(content), Some(stream), None) if differ_at_once(content, stream) => false,
         (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
-            content.decode_lossy().trim() == stream.decode_lossy().trim()
+            content.comparable().trim() == stream.comparable().trim()
         }
         _ => false,
     }

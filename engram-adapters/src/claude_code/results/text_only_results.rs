@@ -52,7 +52,7 @@ pub(super) fn emit_from_arguments(
         ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out)?,
         ToolKind::Edit if arguments.notebook_path().is_some() => {
             let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
-            if !last_cell.set(is_replacement.then(|| hash64(json))) {
+            if !last_cell.set(is_replacement.then(|| hash64(&**json))) {
                 return Ok(false);
             }
             out.emit(edit.event(EditOp::Update), pointer)?;

@@ -1,6 +1,6 @@
 //! Results that the log has before their calls (2.1.91 to 2.1.172): they name the line of the call, and wait for it.
 
-use engram_core::emit::{Pointer, RecordLocation};
+use engram_core::emit::{Emitter, KeptText, Pointer, RecordLocation};
 use engram_core::text::Text;
 
 use super::read_lines::ReadLines;
@@ -9,9 +9,8 @@ use crate::shared::value::text;
 
 /// A result waits for this many lines of the conversation.
 const MAX_LINES: u32 = 8;
-/// The limit of waiting results, and of the bytes of one.
+/// The limit of waiting results.
 const MAX_WAITING: usize = 8;
-const MAX_BYTES: usize = 4 << 20;
 
 /// Results that wait for their calls, oldest first.
 #[derive(Default)]
@@ -22,7 +21,7 @@ pub struct EarlyResults {
 /// A line with a result.
 pub struct EarlyResult {
     /// The line.
-    pub json: String,
+    pub json: KeptText,
     /// Where it is.
     pub location: RecordLocation,
     /// It is the copy of another session's history.
@@ -36,21 +35,18 @@ pub struct EarlyResult {
 impl EarlyResults {
     /// Keeps a line with a result if it names a line that was not read. Returns whether it did.
     #[inline]
-    pub fn keep(&mut self, record: &Record<'_>, lines: &ReadLines, location: RecordLocation) -> bool {
+    pub fn keep(&mut self, record: &Record<'_>, lines: &ReadLines, out: &Emitter) -> bool {
         let named = text(record.line.source_assistant()).filter(|call| !lines.has(*call));
-        named.is_some_and(|call| self.keep_early(record, call.raw(), location))
+        named.is_some_and(|call| self.keep_early(record, call.raw(), out))
     }
 
     #[cold]
-    fn keep_early(&mut self, record: &Record<'_>, call_line: &str, location: RecordLocation) -> bool {
-        let json = record.line.object().raw();
-        let is_whole = matches!(record.prefix, Pointer::Root);
-        let fits = is_whole && self.waiting.len() < MAX_WAITING && json.len() <= MAX_BYTES;
-        if fits {
-            let (json, call_line) = (json.to_owned(), call_line.to_owned());
-            self.waiting.push(EarlyResult { json, location, replay: record.replay, call_line, waited: 0 });
-        }
-        fits
+    fn keep_early(&mut self, record: &Record<'_>, call_line: &str, out: &Emitter) -> bool {
+        let has_room = matches!(record.prefix, Pointer::Root) && self.waiting.len() < MAX_WAITING;
+        let Some(json) = has_room.then(|| out.keep(record.line.object().raw())).flatten() else { return false };
+        let (location, call_line) = (out.location(), call_line.to_owned());
+        self.waiting.push(EarlyResult { json, location, replay: record.replay, call_line, waited: 0 });
+        true
     }
 
     /// True if no result waits.

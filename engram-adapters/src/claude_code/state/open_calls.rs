@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use engram_core::emit::{Emitter, KeptText};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::claude_code::schema::FileArguments;
 use crate::claude_code::tools::TOOLS;
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::value::{Field, text};
+use crate::shared::value::{Field, Value, text};
 use engram_core::keys::hash64;
 
 /// Calls that have no result yet, by the hash of the raw call id.
@@ -53,7 +54,7 @@ impl OpenCalls {
 
     /// The id of the open call that started a sub-agent with this prompt, if there is exactly one.
     pub fn id_by_prompt(&self, prompt: Text<'_>) -> Option<&str> {
-        let prompt = hash64(prompt.decode_lossy());
+        let prompt = hash64(prompt.comparable());
         let mut spawned = self.calls.iter().filter_map(|call| call.spawned.as_deref()).filter(|spawned| spawned.prompt == prompt);
         let SpawnedAgent { call_id, .. } = spawned.next()?;
         spawned.next().is_none().then_some(call_id)
@@ -69,7 +70,7 @@ pub struct Call {
     spawned: Option<Box<SpawnedAgent>>,
 }
 
-/// The arguments that a result may need, because it does not always show what was read or changed. Strings are raw JSON.
+/// The arguments that a result may need, because it does not always show what was read or changed. Texts are raw JSON.
 pub enum KeptArguments {
     Nothing,
     /// The file that was read.
@@ -82,7 +83,7 @@ pub enum KeptArguments {
         new: u64,
     },
     /// All arguments.
-    All(String),
+    All(KeptText),
 }
 
 /// A sub-agent that a call started.
@@ -95,27 +96,28 @@ struct SpawnedAgent {
 impl Call {
     /// A call of `tool`. `keep_all` keeps all arguments of a call that may change a file.
     #[inline(never)]
-    pub fn new(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_all: bool) -> Self {
+    pub fn new(call_id: Text<'_>, tool: &str, input: Field<'_>, keep_all: bool, out: &Emitter) -> Self {
         let (tool, kind) = TOOLS.named(tool);
         let arguments = FileArguments::lenient_opt(input);
-        let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.decode_lossy()));
+        let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.comparable()));
         let spawned = prompt.map(|prompt| Box::new(SpawnedAgent { call_id: call_id.decode_lossy().into_owned(), prompt }));
         let is_own = matches!(tool, Cow::Borrowed(_));
-        Call { tool, kind, spawned, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all) }
+        Call { tool, kind, spawned, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all, out) }
     }
 }
 
 impl KeptArguments {
-    fn of((kind, is_own): (ToolKind, bool), arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool) -> Self {
+    fn of((kind, is_own): (ToolKind, bool), arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool, out: &Emitter) -> Self {
+        let all = |input: Value<'_>| out.keep(input.raw()).map_or(KeptArguments::Nothing, KeptArguments::All);
         let Some(file) = arguments.path().or(arguments.notebook_path()) else {
             // They are compared with the member table if the result does not name the file either.
             let is_needed = is_own && matches!(kind, ToolKind::Read | ToolKind::Edit | ToolKind::Write);
-            return input.filter(|_| is_needed).map_or(KeptArguments::Nothing, |input| KeptArguments::All(input.raw().to_owned()));
+            return input.filter(|_| is_needed).map_or(KeptArguments::Nothing, all);
         };
         // Results of reads and of notebook edits do not always name the file.
         match (kind, input) {
             (ToolKind::Read, _) => KeptArguments::ReadFile(file.raw().to_owned()),
-            (_, Some(input)) if keep_all || arguments.notebook_path().is_some() => KeptArguments::All(input.raw().to_owned()),
+            (_, Some(input)) if keep_all || arguments.notebook_path().is_some() => all(input),
             (ToolKind::Write, _) => {
                 arguments.content().map_or(KeptArguments::Nothing, |text| KeptArguments::WrittenText(hash64(text.raw())))
             }

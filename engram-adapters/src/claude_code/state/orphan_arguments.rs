@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::text::Text;
 
-use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
+use super::deferred::{DeferredText, text_of};
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::schema::Line;
 use crate::shared::value::Value;
@@ -12,8 +12,6 @@ use crate::shared::value::Value;
 #[derive(Default)]
 pub struct OrphanArguments {
     pending: Vec<OrphanArgument>,
-    /// The memory that they take.
-    bytes: usize,
 }
 
 struct OrphanArgument {
@@ -25,7 +23,7 @@ struct OrphanArgument {
 }
 
 impl OrphanArguments {
-    /// Defers an argument that the current record echoes; emits it now if the buffer is full.
+    /// Defers an argument that the current record echoes; emits it now if there is no room for it.
     pub fn defer(
         &mut self,
         call_id: &str,
@@ -34,13 +32,10 @@ impl OrphanArguments {
         line: &Line<'_>,
         out: &mut Emitter,
     ) -> Result<(), Fault> {
-        let argument = DeferredText::new(argument, line, out.location());
-        let bytes = self.bytes + argument.bytes() + call_id.len();
-        if bytes > MAX_DEFERRED_BYTES {
-            return emit_argument(argument.text(), pointer, out);
+        match DeferredText::new(argument, line, out) {
+            Some(argument) => self.pending.push(OrphanArgument { call_id: call_id.to_owned(), pointer, argument }),
+            None => emit_argument(text_of(argument.raw()), pointer, out)?,
         }
-        self.bytes = bytes;
-        self.pending.push(OrphanArgument { call_id: call_id.to_owned(), pointer, argument });
         Ok(())
     }
 

@@ -30,15 +30,15 @@ impl PendingOutput {
         self.pending.retain(|partial| partial.call != call);
     }
 
-    /// Defers the call's output so far, which the current record has; emits it now if the buffer is full. Returns whether it was
+    /// Defers the call's output so far, which the current record has; emits it now if there is no room for it. Returns whether it was
     /// deferred.
     pub fn defer(&mut self, call: u64, output: Value<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         self.remove(call);
-        let fits = self.pending.len() < MAX_PENDING;
-        if fits {
-            self.pending.push(PartialOutput { call, output: DeferredText::new(output, line, out.location()) });
-        } else {
-            emit_output(output.text(), out)?;
+        let deferred = DeferredText::new(output, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let fits = deferred.is_some();
+        match deferred {
+            Some(output) => self.pending.push(PartialOutput { call, output }),
+            None => emit_output(output.text(), out)?,
         }
         Ok(fits)
     }

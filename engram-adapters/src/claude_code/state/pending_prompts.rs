@@ -4,12 +4,16 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::event::Author;
 use engram_core::text::Text;
 
-use super::deferred::{DeferredText, MAX_DEFERRED_BYTES};
+use super::deferred::DeferredText;
 use crate::claude_code::blocks::{emit_prompt, prompt_texts};
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
+use crate::claude_code::schema::Line;
 use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str};
 use engram_core::keys::hash64;
+
+/// The limit of prompts that wait. Further prompts are emitted at once.
+const MAX_PENDING: usize = 4096;
 
 /// The command that begins a new session.
 const CLEAR: &str = "/clear";
@@ -27,8 +31,6 @@ const ALIASES: &[(&str, &str)] = &[("/cost", "/usage"), ("/stats", "/usage")];
 #[derive(Default)]
 pub struct PendingPrompts {
     pending: Vec<QueuedPrompt>,
-    /// The memory that they take.
-    bytes: usize,
 }
 
 struct QueuedPrompt {
@@ -50,7 +52,7 @@ impl PendingPrompts {
         if self.pending.is_empty() {
             return;
         }
-        self.remove_key(hash64(text.decode_lossy()));
+        self.remove_key(hash64(text.comparable()));
     }
 
     /// This prompt, which may have several texts, or images alone, has reached the conversation.
@@ -64,7 +66,7 @@ impl PendingPrompts {
 
     fn remove_key(&mut self, key: u64) {
         if let Some(at) = self.pending.iter().position(|queued| queued.key == key) {
-            self.bytes -= self.pending.remove(at).prompt.bytes();
+            self.pending.remove(at);
         }
     }
 
@@ -80,7 +82,7 @@ impl PendingPrompts {
         let (alias, _) = ALIASES.iter().find(|(_, name)| *name == logged)?;
         let key = hash64(alias);
         let at = self.pending.iter().position(|queued| queued.key == key && queued.sent_at.is_some())?;
-        self.bytes -= self.pending.remove(at).prompt.bytes();
+        self.pending.remove(at);
         Some(alias)
     }
 
@@ -136,25 +138,21 @@ impl PendingPrompts {
     fn release(&mut self, is_due: impl Fn(&QueuedPrompt) -> bool, out: &mut Emitter) -> Result<bool, Fault> {
         let mut is_any = false;
         while let Some(at) = self.pending.iter().position(&is_due) {
-            let queued = self.pending.remove(at);
-            self.bytes -= queued.prompt.bytes();
-            queued.emit(out)?;
+            self.pending.remove(at).emit(out)?;
             is_any = true;
         }
         Ok(is_any)
     }
 
-    /// Defers a prompt of the current record; emits it now if the buffer is full. Returns whether it was deferred.
-    pub fn defer(&mut self, content: Value<'_>, by: Author, prompt: DeferredText, out: &mut Emitter) -> Result<bool, Fault> {
-        let bytes = self.bytes + prompt.bytes();
-        let fits = bytes <= MAX_DEFERRED_BYTES;
-        if fits {
-            self.bytes = bytes;
-            self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
-        } else {
+    /// Defers a prompt of the current record; emits it now if there is no room for it. Returns whether it was deferred.
+    pub fn defer(&mut self, content: Value<'_>, by: Author, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let deferred = DeferredText::new(content, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let Some(prompt) = deferred else {
             emit_prompt(content, |_| by, CONTENT, out)?;
-        }
-        Ok(fits)
+            return Ok(false);
+        };
+        self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
+        Ok(true)
     }
 
     /// Emits the prompts that never reached the conversation.
@@ -179,5 +177,5 @@ impl QueuedPrompt {
 }
 
 fn key_of(prompt: Value<'_>) -> u64 {
-    prompt_texts(prompt).next().map_or_else(|| hash64(prompt.raw()), |text| hash64(text.decode_lossy()))
+    prompt_texts(prompt).next().map_or_else(|| hash64(prompt.raw()), |text| hash64(text.comparable()))
 }

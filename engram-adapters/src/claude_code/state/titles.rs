@@ -8,7 +8,8 @@ use engram_core::text::Text;
 use super::deferred::DeferredText;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::shared::value::text;
+use crate::claude_code::schema::Line;
+use crate::shared::value::{Value, text};
 
 /// The limit of titles that wait for their line.
 const MAX_PENDING: usize = 256;
@@ -29,13 +30,13 @@ struct PendingTitle {
 }
 
 impl PendingTitles {
-    /// Defers a title; emits it now, as that of another session, if the buffer is full. Returns whether it was deferred.
-    pub fn defer(&mut self, leaf: Text<'_>, title: Text<'_>, deferred: DeferredText, out: &mut Emitter) -> Result<bool, Fault> {
-        let fits = self.pending.len() < MAX_PENDING;
-        if fits {
-            self.pending.push(PendingTitle { leaf: hash64(leaf.raw()), title: deferred });
-        } else {
-            emit_foreign(title, out)?;
+    /// Defers a title; emits it now, as that of another session, if there is no room for it. Returns whether it was deferred.
+    pub fn defer(&mut self, leaf: Text<'_>, title: Value<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+        let deferred = DeferredText::new(title, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let fits = deferred.is_some();
+        match deferred {
+            Some(title) => self.pending.push(PendingTitle { leaf: hash64(leaf.raw()), title }),
+            None => title.text().map_or(Ok(()), |title| emit_foreign(title, out))?,
         }
         Ok(fits)
     }

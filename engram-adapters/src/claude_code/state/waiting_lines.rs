@@ -70,16 +70,15 @@ impl WaitingLines {
         self.lines.is_empty()
     }
 
-    /// True if there is no room for the line.
-    pub fn is_full(&self, line: Value<'_>) -> bool {
-        self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES
-    }
-
-    /// Keeps a line.
-    pub fn push(&mut self, line: Value<'_>, location: RecordLocation) {
-        let record = KeptRecord::of(line);
+    /// Keeps a line. False if there is no room for it.
+    pub fn push(&mut self, line: Value<'_>, out: &Emitter) -> bool {
+        if self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES {
+            return false;
+        }
+        let Some(record) = KeptRecord::of(line, out) else { return false };
         self.bytes += record.bytes();
-        self.lines.push_back(WaitingLine { record, location });
+        self.lines.push_back(WaitingLine { record, location: out.location() });
+        true
     }
 
     /// Takes all lines.
@@ -95,8 +94,7 @@ impl WaitingLines {
     #[inline]
     pub fn step(&mut self, line: Value<'_>, to: &mut impl Conversion, out: &mut Emitter) -> Result<Outcome, Fault> {
         while let Some(next) = to.next(line) {
-            if next == Next::Unknown && !self.is_full(line) {
-                self.push(line, out.location());
+            if next == Next::Unknown && self.push(line, out) {
                 return Ok(Outcome::Pending);
             }
             self.decide(next, to, out)?;

@@ -1,5 +1,6 @@
 //! Who wrote a text in the user's place, commands, queued prompts, rewinds.
 
+use engram_core::emit::MAX_KEPT_BYTES;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -205,8 +206,7 @@ fn rewound(last: Value) -> Vec<Value> {
 
 #[test]
 fn rewind_comes_before_the_prompt_that_follows_it() {
-    let explicit = json!({"type": "last-prompt", "sessionId": "s", "explicit": true, "leafUuid": "00000000-0000-0000-0000-000000000000"});
-    let lines = rewound(explicit);
+    let lines = rewound(explicit());
     let tape = tape(&lines, Policy::Strict).unwrap();
     let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
     assert_eq!((&tape[rewind + 1]["text"], &tape[rewind + 1]["origin"]["line"]), (&json!("third"), &json!(5)));
@@ -215,6 +215,41 @@ fn rewind_comes_before_the_prompt_that_follows_it() {
         to < rewind && tape[..=to].iter().any(|event| event["text"] == "m1") && tape[..=to].iter().all(|event| event["text"] != "second")
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+/// The line that shows a rewind.
+fn explicit() -> Value {
+    json!({"type": "last-prompt", "sessionId": "s", "explicit": true, "leafUuid": "00000000-0000-0000-0000-000000000000"})
+}
+
+#[test]
+fn rewind_comes_before_a_prompt_with_an_image() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let text = json!({"type": "text", "text": "third"});
+    for (content, expected, pointer) in [
+        (json!([text, image]), json!("third"), "/message/content/0"),
+        (json!([image, text]), json!("third"), "/message/content/1"),
+        (json!([image]), json!(null), "/message/content"),
+    ] {
+        let mut lines = rewound(explicit());
+        lines[4]["message"]["content"] = content;
+        let tape = tape(&lines, Policy::Strict).unwrap();
+        let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
+        let prompt = &tape[rewind + 1];
+        assert_eq!((&prompt["text"], &prompt["origin"]["line"], &prompt["origin"]["pointer"]), (&expected, &json!(5), &json!(pointer)));
+        assert_eq!((&prompt["by"], prompt["attachments"].as_array().unwrap().len()), (&json!("person"), 1));
+        assert_eq!(unaccounted_bytes(&lines), 0);
+    }
+}
+
+#[test]
+fn a_prompt_that_is_too_large_to_wait_is_not_undone() {
+    let mut lines = rewound(explicit());
+    lines[4]["message"]["content"] = json!("x".repeat(MAX_KEPT_BYTES));
+    let tape = tape(&lines, Policy::Permissive).unwrap();
+    assert!(tape.iter().all(|event| event["label"] != "rewind"));
+    let prompts = tape.iter().filter(|event| event["k"] == "msg.in").map(|event| event["text"].as_str().unwrap().len());
+    assert_eq!(prompts.collect::<Vec<_>>(), [5, 6, MAX_KEPT_BYTES]);
 }
 
 #[test]

@@ -39,6 +39,6 @@ pub fn emit_value(name: &str, value: Value<'_>, at: &str, out: &mut Emitter<'_>)
 }
 
 fn hash_of_text(text: Text<'_>) -> (Option<Hash>, Option<u64>) {
-    let decoded = text.decode_lossy();
-    (Some(Hash::of_text(&decoded)), Some(decoded.len() as u64))
+    let decoded = text.decode().ok();
+    (decoded.as_deref().map(Hash::of_text), decoded.map(|decoded| decoded.len() as u64))
 }

@@ -138,7 +138,9 @@ pub fn patch_begun(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let event = Event::strict(record.value, record.at)?;
     let (id, changes) = (required(event.call_id(), "/msg/call_id")?, event.changes().map(Value::raw));
     out.emit(ToolCall { call_id: Some(id), args: changes, ..call_of(PATCH) }, Pointer::At(record.at))?;
-    state.printed_patches.open(&*id.decode_lossy(), changes.unwrap_or_default().to_owned());
+    if let Some(changes) = out.keep(changes.unwrap_or_default()) {
+        state.printed_patches.open(&*id.decode_lossy(), changes);
+    }
     Ok(Outcome::Mapped)
 }
 
@@ -152,7 +154,7 @@ pub fn patch_ended(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let key = id.decode_lossy();
     if let Some(changes) = state.printed_patches.get(&*key).filter(|_| is_applied) {
         let mut index = StructuralIndex::default();
-        let printed = text(end.stdout()).map(|stdout| stdout.decode_lossy()).unwrap_or_default();
+        let printed = text(end.stdout()).map(|stdout| stdout.comparable()).unwrap_or_default();
         let changes = parse(changes, &mut index)?;
         let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: None, call_id: id };
         emit_printed_changes(&mut state.files, &applied, Pointer::At(record.at), out)?;

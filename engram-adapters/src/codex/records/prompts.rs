@@ -3,6 +3,8 @@
 //! A message that a person sent is followed by an event or item with the same text, its twin. A message without one is the harness's own.
 //! From 0.150 on the message may itself state what its parts are.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::{Attachment, Author, MsgIn, Role};
 use engram_core::ledger::Outcome;
@@ -24,8 +26,11 @@ const MESSAGE: &str = "response_item/message";
 /// Where the parts of a message are.
 const CONTENT: &str = "/payload/content";
 
-/// Beginnings of messages that the harness writes. They decide only where the log states nothing: in the forms without events, and in a
-/// message that is the last record of its file.
+/// The most bytes of a message that waits: it is compared with the record after it, decoded.
+const MAX_HELD_BYTES: usize = 8 << 20;
+
+/// Beginnings of messages that the harness writes. They decide only where the log states nothing: in the forms without events, in a message
+/// that is the last record of its file, and in one that is too large to wait.
 const INJECTED: &[&str] = &[
     "<environment_context>",
     "# AGENTS.md instructions",
@@ -45,9 +50,9 @@ const INJECTED: &[&str] = &[
 ];
 
 /// What a record after a message states about it.
-pub enum Twin {
+pub enum Twin<'t> {
     /// It is the event or item of a message that was sent, with this text.
-    Sent(String),
+    Sent(Cow<'t, str>),
     /// It is another record: nobody sent the message.
     Other,
     /// There is no record.
@@ -76,8 +81,13 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
         let is_mapped = emit_parts(state, message, record.replay, twin, out)?;
         return Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR));
     }
+    let json = out.keep(record.value.raw()).filter(|json| json.len() <= MAX_HELD_BYTES);
+    let Some(json) = json else {
+        let is_mapped = emit_large(state, message, record.replay, out)?;
+        return Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR));
+    };
     state.held.hold(HeldMessage {
-        json: record.value.raw().to_owned(),
+        json,
         location: out.location(),
         t: record.t.map(str::to_owned),
         id: message.id().map(|id| id.raw().to_owned()),
@@ -87,8 +97,17 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
     Ok(record.omitted_by(&omissions::MESSAGE_MIRROR))
 }
 
+/// Emits a message that is too large to be kept. Its event or item is then a repeat.
+#[cold]
+fn emit_large(state: &mut SessionState, message: &Message<'_>, replay: bool, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+    for text in elements(message.content()).filter_map(|part| part.first_member("text")) {
+        state.mirrors.is_new(Side::Model, Fact::Prompt, text.raw());
+    }
+    emit_parts(state, message, replay, Twin::Unknown, out)
+}
+
 /// Emits the message that is kept, if any.
-pub fn release(state: &mut SessionState, twin: Twin, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub fn release(state: &mut SessionState, twin: Twin<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     let Some(held) = state.held.take() else { return Ok(()) };
     let (here, mut index) = (out.location(), StructuralIndex::default());
     let message = Message::lenient(parse(&held.json, &mut index)?);
@@ -118,9 +137,9 @@ pub fn is_twin_of_held(state: &SessionState, twin: &str) -> Result<bool, Fault> 
 }
 
 /// The twin in a record, if it is one.
-pub fn twin_of(line_type: &str, payload: Value<'_>) -> Twin {
+pub fn twin_of<'t>(line_type: &str, payload: Value<'t>) -> Twin<'t> {
     let sent = match (line_type, raw_str(payload.first_member("type"))) {
-        ("event_msg", "user_message") => text(payload.first_member("message")).map(|text| text.decode_lossy().into_owned()),
+        ("event_msg", "user_message") => text(payload.first_member("message")).map(|text| text.comparable()),
         ("event_msg", "item_completed") => match payload.first_member("item").filter(|item| item.is_object()) {
             Some(item) if raw_str(item.first_member("type")) != "UserMessage" => return Twin::Other,
             item => item.and_then(|item| item.first_member("content")).filter(|content| content.is_array()).and_then(texts_of),
@@ -131,12 +150,14 @@ pub fn twin_of(line_type: &str, payload: Value<'_>) -> Twin {
 }
 
 /// The texts in the content of an item, together. None if a part cannot be read.
-fn texts_of(content: Value<'_>) -> Option<String> {
-    let part = |part: Value<'_>| {
-        let field = if part.is_object() { part.first_member("text") } else { return None };
-        field.map_or(Some(String::new()), |text| text.text().map(|text| text.decode_lossy().into_owned()))
-    };
-    content.elements().map(part).collect()
+fn texts_of(content: Value<'_>) -> Option<Cow<'_, str>> {
+    let mut texts = content.elements().map(text_of_part).collect::<Option<Vec<_>>>()?;
+    if texts.len() == 1 { texts.pop() } else { Some(Cow::Owned(texts.concat())) }
+}
+
+fn text_of_part(part: Value<'_>) -> Option<Cow<'_, str>> {
+    let text = if part.is_object() { part.first_member("text") } else { return None };
+    text.map_or(Some(Cow::Borrowed("")), |text| text.text().map(|text| text.comparable()))
 }
 
 fn is_text(part: &Part<'_>) -> bool {
@@ -148,7 +169,7 @@ fn is_image(part: &Part<'_>) -> bool {
 }
 
 /// Emits the parts of a message, each with its author. True if it emitted any.
-fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twin: Twin, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twin: Twin<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
     let sender = state.thread.sender(replay);
     let mut attachments = new_images(state, message.content());
     let sent = if let Twin::Sent(text) = &twin { sent_parts(message, text) } else { None };
@@ -196,7 +217,7 @@ fn sent_parts(message: &Message<'_>, twin: &str) -> Option<Vec<bool>> {
     let mut rest = twin.trim();
     let is_blank = rest.is_empty();
     let mut take = |part: Value<'_>| {
-        let part = text(part.first_member("text")).map(|part| part.decode_lossy()).unwrap_or_default();
+        let part = text(part.first_member("text")).map(|part| part.comparable()).unwrap_or_default();
         if is_blank {
             return part.trim().is_empty() && !part.is_empty();
         }

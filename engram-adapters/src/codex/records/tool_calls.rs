@@ -48,7 +48,7 @@ pub fn function_call(state: &mut SessionState, record: &Record<'_>, out: &mut Em
         }
         emitted => drop(emitted?),
     }
-    let patch = with_patch.and_then(|args| edits::patch_of_command(args, state.last.cwd()));
+    let patch = with_patch.and_then(|args| edits::patch_of_command(args, state.last.cwd(), out));
     let command_breaks = match (&*name, value) {
         ("exec_command", Some(args)) => edits::command_breaks(args),
         ("write_stdin", Some(args)) => count(args.first_member("session_id")).map_or(0, |session| state.calls.session_breaks(session)),
@@ -69,7 +69,7 @@ pub fn custom_tool_call(state: &mut SessionState, record: &Record<'_>, out: &mut
         state.calls.add_script(&id.decode_lossy());
     }
     let directory = Some(state.last.cwd()).filter(|cwd| !cwd.is_empty()).map(str::to_owned);
-    let patch = edits::patch_of_input(text(call.input())).map(|token| Patch { token, directory });
+    let patch = edits::patch_of_input(text(call.input())).and_then(|token| Some(Patch { token: out.keep(token)?, directory }));
     open_call(&mut state.calls, call.call_id(), NewCall { tool: tools::name(&name), patch, ..NewCall::default() });
     Ok(Outcome::Mapped)
 }

@@ -12,11 +12,11 @@ use crate::codex::state::session_state::SessionState;
 pub type Convert = fn(&mut SessionState, Value<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// What a line states about the message that is kept.
-enum Next {
+enum Next<'t> {
     /// Nothing that is certain.
     Unknown,
     /// Who sent it.
-    Decides(Twin),
+    Decides(Twin<'t>),
 }
 
 /// Emits the message that is kept if a line decides it. Else the line waits, and the answer is true.
@@ -35,7 +35,7 @@ pub fn waits(
     while state.held.is_holding() {
         let twin = match next(state, line_type, payload)? {
             Next::Decides(twin) => twin,
-            Next::Unknown if state.held.wait(line, out.location(), is_message(line_type, payload)) => return Ok(true),
+            Next::Unknown if state.held.wait(line, is_message(line_type, payload), out) => return Ok(true),
             Next::Unknown => Twin::Other,
         };
         decide(state, twin, convert, out)?;
@@ -47,7 +47,7 @@ pub fn waits(
 }
 
 /// Emits the message that is kept, then converts the lines that waited for that.
-fn decide(state: &mut SessionState, twin: Twin, convert: Convert, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn decide(state: &mut SessionState, twin: Twin<'_>, convert: Convert, out: &mut Emitter<'_>) -> Result<(), Fault> {
     release(state, twin, out)?;
     if !state.held.has_waiting() {
         return Ok(());
@@ -74,7 +74,7 @@ pub fn finish(state: &mut SessionState, convert: Convert, out: &mut Emitter<'_>)
 }
 
 /// Between a message and its twin there may be events, settings, and messages that nobody sent.
-fn next(state: &SessionState, line_type: &str, payload: Value<'_>) -> Result<Next, Fault> {
+fn next<'t>(state: &SessionState, line_type: &str, payload: Value<'t>) -> Result<Next<'t>, Fault> {
     match twin_of(line_type, payload) {
         Twin::Unreadable => Ok(Next::Unknown),
         Twin::Sent(text) if !state.held.has_waiting_message() || is_twin_of_held(state, &text)? => Ok(Next::Decides(Twin::Sent(text))),

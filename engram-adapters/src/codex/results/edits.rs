@@ -35,14 +35,8 @@ const LONGEST_PATH: usize = 4096;
 static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));
 
 /// The input of a custom tool as a JSON token, if it is a patch. Few of them are ever decoded.
-pub fn patch_of_input(input: Option<Text<'_>>) -> Option<String> {
-    let input = input?;
-    let is_patch = match input {
-        // Any character may be written as an escape.
-        Text::Token(_) => BEGIN.find(input.decode().ok()?.as_bytes()).is_some(),
-        _ => BEGIN.find(input.raw().as_bytes()).is_some(),
-    };
-    is_patch.then(|| input.raw().to_owned())
+pub fn patch_of_input(input: Option<Text<'_>>) -> Option<&str> {
+    input.map(|input| input.raw()).filter(|token| BEGIN.find(token.as_bytes()).is_some())
 }
 
 /// True when the arguments of a call contain the beginning of a patch.
@@ -51,7 +45,7 @@ pub fn contain_patch(arguments: Value<'_>) -> bool {
 }
 
 /// The patch in the command of a shell tool. The harness extracts and applies it; it becomes edits only if its output reports success.
-pub fn patch_of_command(arguments: Value<'_>, cwd: &str) -> Option<Patch> {
+pub fn patch_of_command(arguments: Value<'_>, cwd: &str, out: &Emitter<'_>) -> Option<Patch> {
     let fields = Command::lenient(arguments);
     let command = fields.command().or(fields.cmd())?;
     let token = match command.text() {
@@ -60,10 +54,10 @@ pub fn patch_of_command(arguments: Value<'_>, cwd: &str) -> Option<Patch> {
     }?;
     let workdir = text(fields.workdir()).map(|workdir| workdir.decode_lossy());
     let directory = directory_of_call(cwd, workdir.as_deref());
-    let script = Text::Token(&token).decode_lossy();
+    let script = Text::Token(token).decode_lossy();
     let before = BEGIN.find(script.as_bytes()).and_then(|begin| script.get(..begin)).unwrap_or_default();
     let directory = directory_of_script(before, &directory);
-    Some(Patch { token, directory })
+    Some(Patch { token: out.keep(token)?, directory })
 }
 
 /// How often the command of a shell tool begins a new line.

@@ -1,5 +1,7 @@
 //! Outputs of calls for the model: a text or a list of parts, completed by the end that an item or event stated before.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, Status, ToolResult};
 use engram_core::ledger::Outcome;
@@ -31,7 +33,7 @@ struct CallOutput<'r> {
     key: &'r str,
     output: Value<'r>,
     /// The end of the call that an item or event stated before.
-    end: Option<&'r PendingEnd>,
+    end: Option<&'r PendingEnd<'static>>,
 }
 
 /// `function_call_output` and `custom_tool_call_output`.
@@ -119,7 +121,11 @@ fn framing_of(calls: &OpenCalls, key: &str) -> Framing {
 }
 
 /// The texts of a list as one JSON token, each on lines of its own.
-fn joined_lines(list: Value<'_>) -> Option<String> {
+fn joined_lines(list: Value<'_>) -> Option<Cow<'_, str>> {
+    let mut texts = list.elements().map(Part::lenient).filter_map(|part| part.text()).filter(|text| text.text().is_some());
+    if let (Some(only), None) = (texts.next(), texts.next()) {
+        return Some(Cow::Borrowed(only.raw()));
+    }
     let mut joined = String::from("\"");
     let mut has_text = false;
     for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
@@ -130,7 +136,7 @@ fn joined_lines(list: Value<'_>) -> Option<String> {
         has_text = true;
     }
     joined.push('"');
-    has_text.then_some(joined)
+    has_text.then_some(Cow::Owned(joined))
 }
 
 /// Emits the one result of a call, and the text of its end unless the output has it.
@@ -174,7 +180,7 @@ fn close_call(
     if let (Some(patch), true, Some(id)) = (returned.unlisted_patch, facts.patched, call.call_id) {
         let at = call.record.pointer_to("/payload/output");
         let joined = if call.output.is_array() { joined_lines(call.output) } else { None };
-        let printed = joined.as_deref().map(Text::Token).or(call.output.text()).map(|output| output.decode_lossy()).unwrap_or_default();
+        let printed = joined.as_deref().map(Text::Token).or(call.output.text()).map(|output| output.comparable()).unwrap_or_default();
         emit_patch_text(&mut state.files, &patch, &printed, (id, Pointer::At(&at)), out)?;
     }
     Ok(())

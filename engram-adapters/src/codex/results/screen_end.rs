@@ -1,5 +1,7 @@
 //! The end of a call for the screen: items (0.150 and later) and events (older) that end a command, a patch or an MCP call.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Meta, Status};
 use engram_core::ledger::Outcome;
@@ -140,8 +142,8 @@ impl<'r> ScreenEnd<'r> {
     }
 
     /// What has to be kept of it until the output is read.
-    fn to_pending(&self, is_mapped: bool, out: &Emitter<'_>) -> Result<PendingEnd, Fault> {
-        let owned = |token: Field<'_>| token.map(|token| token.raw().to_owned());
+    fn to_pending(&self, is_mapped: bool, out: &Emitter<'_>) -> Result<PendingEnd<'r>, Fault> {
+        let token = |field: Field<'r>| field.map(|token| Cow::Borrowed(token.raw()));
         let duration_ms = self.fields.duration().and_then(|duration| Duration::lenient(duration).millis());
         let mut end = PendingEnd {
             record: self.record.name,
@@ -157,14 +159,14 @@ impl<'r> ScreenEnd<'r> {
             ..PendingEnd::default()
         };
         match self.call_type {
-            CallType::Command | CallType::Patch => (end.stdout, end.stderr) = (owned(self.streams().0), owned(self.streams().1)),
+            CallType::Command | CallType::Patch => (end.stdout, end.stderr) = (token(self.streams().0), token(self.streams().1)),
             CallType::Client => {
                 end.stdout = joined_texts(self.fields.content_items(), "\\n");
-                end.stderr = owned(self.fields.error().filter(|error| error.text().is_some()));
+                end.stderr = token(self.fields.error().filter(|error| error.text().is_some()));
             }
             CallType::Mcp => match self.fields.result() {
                 Some(answer) => add_mcp_answer(&mut end, &McpResult::strict(answer, &format!("{}/result", self.at))?),
-                None => (end.stdout, end.stderr) = (owned(self.streams().0), owned(self.streams().1)),
+                None => (end.stdout, end.stderr) = (token(self.streams().0), token(self.streams().1)),
             },
         }
         Ok(end)
@@ -172,13 +174,13 @@ impl<'r> ScreenEnd<'r> {
 }
 
 /// Adds the answer of an MCP server. The model gets the structured form, if there is one, in place of the texts.
-fn add_mcp_answer(end: &mut PendingEnd, wrapped: &McpResult<'_>) {
+fn add_mcp_answer<'a>(end: &mut PendingEnd<'a>, wrapped: &McpResult<'a>) {
     let answer = wrapped.ok().map_or(*wrapped, McpResult::lenient);
     end.stdout = joined_texts(answer.content(), "\\n");
-    end.stderr = wrapped.err().map(|error| error.raw().to_owned());
+    end.stderr = wrapped.err().map(|error| Cow::Borrowed(error.raw()));
     let structured = answer.structured().filter(|structured| structured.raw() != "null");
     if let Some(structured) = structured.and_then(|structured| serde_json::to_string(&*canonical_json(structured.raw())).ok()) {
-        end.plain_text = end.stdout.replace(structured).filter(|text| Some(text) != end.stdout.as_ref());
+        end.plain_text = end.stdout.replace(Cow::Owned(structured)).filter(|text| Some(text) != end.stdout.as_ref());
     }
     let is_error = answer.is_error().map(Value::is_true).or(wrapped.err().map(|_| true));
     end.status = is_error.map(|is_error| if is_error { Status::Error } else { Status::Ok }).or(end.status);
@@ -201,7 +203,7 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
     }
     let mut is_mapped = is_nested;
     if let Some(changes) = end.applied_changes() {
-        let printed = text(end.streams().0).map(|printed| printed.decode_lossy()).unwrap_or_default();
+        let printed = text(end.streams().0).map(|printed| printed.comparable()).unwrap_or_default();
         let patch = state.calls.patch(&id.decode_lossy());
         let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: patch, call_id: id };
         is_mapped |= emit_listed_changes(&mut state.files, &applied, &format!("{}/changes", end.at), out)?;
@@ -218,15 +220,22 @@ fn on_call_end(state: &mut SessionState, end: &ScreenEnd<'_>, out: &mut Emitter<
 }
 
 /// Emits a result, defers it until the output is read, or emits what the output that was read lacks. True if it emitted an event.
-fn emit_or_defer(state: &mut SessionState, end: PendingEnd, id: Text<'_>, is_nested: bool, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+fn emit_or_defer(
+    state: &mut SessionState,
+    end: PendingEnd<'_>,
+    id: Text<'_>,
+    is_nested: bool,
+    out: &mut Emitter<'_>,
+) -> Result<bool, Fault> {
     let key = id.decode_lossy();
-    match state.calls.progress(&key) {
-        Some(Progress::Called) if !is_nested => {
-            if let Some((oldest_id, oldest)) = state.pending_ends.push(&key, end) {
-                emit_without_output(&oldest, &state.calls, &oldest_id, out)?;
-            }
-            Ok(false)
+    let progress = state.calls.progress(&key);
+    if let Some(kept) = (progress == Some(Progress::Called) && !is_nested).then(|| end.keep(out)).flatten() {
+        if let Some((oldest_id, oldest)) = state.pending_ends.push(&key, kept) {
+            emit_without_output(&oldest, &state.calls, &oldest_id, out)?;
         }
+        return Ok(false);
+    }
+    match progress {
         Some(Progress::Ended) => {
             let Some(text) = text_of(&end) else { return Ok(false) };
             if state.calls.is_output(&key, unquote(text)) {

@@ -1,6 +1,6 @@
 //! A message in the user's place, kept until a record states whether a person sent it, and the lines that wait for that record.
 
-use engram_core::emit::RecordLocation;
+use engram_core::emit::{Emitter, KeptText, RecordLocation};
 
 use crate::shared::value::{Field, KeptRecord, Value};
 
@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct HeldMessage {
     /// The JSON of the message.
-    pub json: String,
+    pub json: KeptText,
     pub location: RecordLocation,
     pub t: Option<String>,
     /// The record's own id, as a JSON token.
@@ -76,12 +76,14 @@ impl Held {
     }
 
     /// Lets a line wait until the message is decided. False if there is no room for it.
-    pub fn wait(&mut self, line: Value<'_>, location: RecordLocation, is_message: bool) -> bool {
+    pub fn wait(&mut self, line: Value<'_>, is_message: bool, out: &Emitter) -> bool {
         let bytes: usize = self.waiting.iter().map(|line| line.record.bytes()).sum();
-        let has_room = self.waiting.len() < MAX_LINES && bytes + line.raw().len() <= MAX_BYTES;
-        if has_room {
-            self.waiting.push(WaitingLine { record: KeptRecord::of(line), location, is_message });
+        if self.waiting.len() >= MAX_LINES || bytes + line.raw().len() > MAX_BYTES {
+            return false;
         }
+        let record = KeptRecord::of(line, out);
+        let has_room = record.is_some();
+        self.waiting.extend(record.map(|record| WaitingLine { record, location: out.location(), is_message }));
         has_room
     }
 

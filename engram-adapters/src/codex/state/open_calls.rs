@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::shared::pending_calls::PendingCalls;
+use engram_core::emit::KeptText;
 use engram_core::keys::hash64;
+
+use crate::shared::pending_calls::PendingCalls;
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub struct NewCall {
 #[derive(Debug)]
 pub struct Patch {
     /// Its text, as a JSON token.
-    pub token: String,
+    pub token: KeptText,
     /// The directory that its paths are relative to, if the log states it.
     pub directory: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! The state of one conversion: the pieces, each with its own methods.
 
 use engram_core::adapter::SideInfo;
+use engram_core::emit::KeptText;
 use engram_core::text::DecodeBuffer;
 
 use crate::shared::pending_calls::PendingCalls;
@@ -40,7 +41,7 @@ pub struct SessionState {
     pub calls: OpenCalls,
     pub pending_ends: PendingEnds,
     /// The changes of patches that have begun (JSON), in what `exec --json` prints up to 0.42.
-    pub printed_patches: PendingCalls<String>,
+    pub printed_patches: PendingCalls<KeptText>,
     pub compactions: CompactionMarks,
     pub searches: SearchPair,
     pub viewed_images: ViewedImages,

@@ -61,17 +61,22 @@ pub(super) fn convert(state: &mut HookState, source: &str, payload: &Payload<'_>
     members::check(step, payload.object(), out)?;
     let now = state.facts.facts_of(payload);
     let has_new_facts = state.facts.emit_changed(&now, payload, out)?;
-    let outcome = match (role, action) {
-        (Role::Begins | Role::BelongsTo(_), _) => {
-            let held = HeldPayload { source: source.to_owned(), location, is_mapped: has_new_facts };
-            hold(state, role, payload, held, out)?
-        }
-        (_, Action::Convert(handler)) => {
+    let kept = matches!(role, Role::Begins | Role::BelongsTo(_)).then(|| out.keep(source)).flatten();
+    let outcome = match (kept, action) {
+        (Some(source), _) => hold(state, role, payload, HeldPayload { source, location, is_mapped: has_new_facts }, out)?,
+        (None, Action::Convert(handler)) => {
+            if let Role::BelongsTo(at) = role
+                && let Some(read) = state.reads.take(at)
+            {
+                emit_read(state, read, out)?;
+                out.attribute_to(location, RecordHeader::default());
+                begin_record(payload, out)?;
+            }
             let outcome = handler(state, payload, out)?;
-            begin_write(state, role, step, payload);
+            begin_write(state, role, step, payload, out);
             outcome
         }
-        (_, Action::Omit) => omitted(step)?,
+        (None, Action::Omit) => omitted(step)?,
     };
     // Not for a malformed payload: it leaves no events.
     state.facts = now;
@@ -82,7 +87,7 @@ pub(super) fn convert(state: &mut HookState, source: &str, payload: &Payload<'_>
 fn hold(state: &mut HookState, role: Role, payload: &Payload<'_>, held: HeldPayload, out: &mut Emitter) -> Result<Outcome, Fault> {
     let location = held.location;
     match role {
-        Role::BelongsTo(at) => state.reads.add(at, payload, held),
+        Role::BelongsTo(at) => state.reads.add(at, payload, held, out),
         _ => {
             if let Some(oldest) = state.reads.begin(payload, held) {
                 emit_read(state, oldest, out)?;
@@ -105,7 +110,7 @@ fn inner_read(step: &str) -> Outcome {
 }
 
 /// Notes a write that begins, with what the read before it shows.
-fn begin_write(state: &mut HookState, role: Role, step: &str, payload: &Payload<'_>) {
+fn begin_write(state: &mut HookState, role: Role, step: &str, payload: &Payload<'_>, out: &Emitter) {
     let read = if let Role::Contains(at) = role { state.reads.take(at) } else { None };
     if (step, raw_str(payload.tool_name())) == ("preToolUse", "Write") {
         let before = match read {
@@ -113,7 +118,7 @@ fn begin_write(state: &mut HookState, role: Role, step: &str, payload: &Payload<
             Some(HeldRead { is_missing: true, .. }) => Before::Missing,
             _ => Before::Unknown,
         };
-        state.writes.begin(payload, before);
+        state.writes.begin(payload, before, out);
     }
 }
 

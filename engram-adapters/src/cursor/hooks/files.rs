@@ -34,15 +34,15 @@ pub(super) fn edits(state: &mut HookState, payload: &Payload<'_>, out: &mut Emit
     let edits = payload.edits().filter(|edits| edits.is_array());
     let edits = edits.ok_or_else(|| absent(Pointer::At("/edits"), "a list", payload.edits()))?;
     emit_notice(raw_str(payload.hook_event_name()), payload.edits(), out)?;
-    let write = state.writes.of(payload).map(|write| {
+    let HookState { writes, files, .. } = state;
+    let write = writes.of(payload);
+    let mut call_id = None;
+    if let Some(write) = write {
         write.is_emitted = true;
-        write.clone()
-    });
-    let call_id = write.as_ref().map(|write| Text::Plain(&write.id));
-    if let Some(write) = &write
-        && emit_whole_file(&mut state.files, write, out)?
-    {
-        return Ok(Outcome::Mapped);
+        if emit_whole_file(files, write, out)? {
+            return Ok(Outcome::Mapped);
+        }
+        call_id = Some(Text::Plain(&write.id));
     }
     for (index, replaced) in edits.elements().enumerate() {
         let mut edit = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, file) };

@@ -3,11 +3,11 @@
 
 use std::mem;
 
-use engram_core::emit::RecordLocation;
+use engram_core::emit::{Emitter, KeptText, RecordLocation};
 
 use super::schema::Payload;
 use crate::cursor::fields::{decoded, decoded_non_empty};
-use crate::shared::value::raw_str;
+use crate::shared::value::{raw_str, text};
 
 /// The most reads that are kept at once.
 const MAX_HELD: usize = 16;
@@ -25,8 +25,8 @@ pub(super) struct HeldRead {
     generation: String,
     /// True if it has ended.
     has_ended: bool,
-    /// The content of the file, if a payload had it.
-    pub(super) content: Option<String>,
+    /// The content of the file, if a payload had it and there was room for it.
+    pub(super) content: Option<KeptText>,
     /// True if there was no such file.
     pub(super) is_missing: bool,
     /// Its payloads.
@@ -36,7 +36,7 @@ pub(super) struct HeldRead {
 /// A payload that is kept.
 pub(super) struct HeldPayload {
     /// Its JSON.
-    pub(super) source: String,
+    pub(super) source: KeptText,
     /// Its place.
     pub(super) location: RecordLocation,
     /// True if it has given an event already, such as a new fact about the session.
@@ -92,10 +92,10 @@ impl HeldReads {
     }
 
     /// Keeps another payload of a read.
-    pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, held: HeldPayload) {
+    pub(super) fn add(&mut self, at: usize, payload: &Payload<'_>, held: HeldPayload, out: &Emitter) {
         let Some(read) = self.held.get_mut(at) else { return };
         match raw_str(payload.hook_event_name()) {
-            "beforeReadFile" => read.content = decoded(payload.content()).map(Into::into),
+            "beforeReadFile" => read.content = text(payload.content()).and_then(|content| out.keep(&content.decode().ok()?)),
             step => {
                 read.has_ended = true;
                 read.is_missing = step == "postToolUseFailure" && raw_str(payload.failure_type()) == "error" && read.content.is_none();

@@ -1,8 +1,10 @@
 //! Writes that are under way: what the file was before, and what is written.
 
+use engram_core::emit::{Emitter, KeptText};
+
 use super::schema::Payload;
 use crate::cursor::fields::{decoded, decoded_non_empty};
-use crate::shared::value::Field;
+use crate::shared::value::{Field, text};
 
 /// The most writes that are remembered.
 const MAX_OPEN: usize = 16;
@@ -14,18 +16,17 @@ pub(super) struct OpenWrites {
 }
 
 /// What a file was before a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Before {
     /// No payload shows it.
     Unknown,
     /// There was no such file.
     Missing,
     /// Its text.
-    Text(String),
+    Text(KeptText),
 }
 
 /// A write.
-#[derive(Clone)]
 pub(super) struct OpenWrite {
     /// The id of its call.
     pub(super) id: String,
@@ -34,25 +35,25 @@ pub(super) struct OpenWrite {
     generation: String,
     /// What the file was before.
     pub(super) before: Before,
-    /// The text that is written.
-    pub(super) after: Option<String>,
+    /// The text that is written, if there was room for it.
+    pub(super) after: Option<KeptText>,
     /// True if its edits are on the tape.
     pub(super) is_emitted: bool,
 }
 
 impl OpenWrites {
     /// Begins a write.
-    pub(super) fn begin(&mut self, payload: &Payload<'_>, before: Before) {
+    pub(super) fn begin(&mut self, payload: &Payload<'_>, before: Before, out: &Emitter) {
         if self.open.len() == MAX_OPEN {
             self.open.remove(0);
         }
-        let input = |name: &str| decoded(payload.tool_input().and_then(|input| input.member(name))).map(|text| text.into_owned());
+        let input = |name: &str| text(payload.tool_input().and_then(|input| input.member(name)));
         self.open.push(OpenWrite {
             id: decoded(payload.tool_use_id()).unwrap_or_default().into_owned(),
-            file: input("file_path").unwrap_or_default(),
+            file: input("file_path").map(|file| file.decode_lossy().into_owned()).unwrap_or_default(),
             generation: decoded(payload.generation_id()).unwrap_or_default().into_owned(),
             before,
-            after: input("content"),
+            after: input("content").and_then(|content| out.keep(&content.decode().ok()?)),
             is_emitted: false,
         });
     }

@@ -13,7 +13,7 @@ use super::open_writes::OpenWrite;
 use super::schema::Payload;
 use super::state::HookState;
 use crate::cursor::edits::file_edits::set_snippets;
-use crate::cursor::fields::{decoded, required_name, text_or_json};
+use crate::cursor::fields::{required_name, text_or_json};
 use crate::cursor::tools;
 use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
 use crate::shared::view::view;
@@ -28,7 +28,7 @@ pub(super) fn call(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitt
 /// The result of a call that succeeded, or of a tool of an MCP server that reports an error itself; and the edit or read that it proves.
 pub(super) fn result(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let mut index = StructuralIndex::default();
-    let output = decoded(payload.tool_output());
+    let output = text(payload.tool_output()).and_then(|output| output.decode().ok());
     let parsed = output.as_deref().and_then(|output| parse(output, &mut index).ok());
     let returned = Output::lenient_opt(payload.tool_output().filter(|output| output.is_object()).or(parsed));
     let is_shell = returned.exit_code().is_some() && returned.output().is_some();

@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use super::facts::{emit_agent, emit_end, emit_run, emit_usage, end, tokens};
 use super::schema::{Agent, Event, Line, Run, time};
 use crate::cursor::fields::faults::absent;
-use crate::cursor::fields::{decoded, decoded_non_empty, required, text_or_json};
+use crate::cursor::fields::{decoded, required, text_or_json};
 use crate::cursor::members::{self, form};
 use crate::cursor::sdk_messages::schema::Message;
 use crate::cursor::sdk_messages::source::SourceForm;
@@ -113,8 +113,8 @@ impl RunStore {
         let (request_id, error) = self.run.take().map(|run| (run.request_id, run.error)).unwrap_or_default();
         let error = error.as_deref().map(Text::Plain);
         let mut outcome = Outcome::Bookkeeping { record: "run_end", rule: "run_progress" };
-        if let Some(text) = decoded_non_empty(end_of_run.result()).filter(|result| !self.messages.repeats_last_message(result)) {
-            out.emit(MsgOut { text: Some(Text::Plain(&text)), ..MsgOut::default() }, Pointer::At("/run/result"))?;
+        if let Some(text) = non_empty_text(end_of_run.result()).filter(|result| !self.messages.repeats_last_message(*result)) {
+            out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, Pointer::At("/run/result"))?;
             outcome = Outcome::Mapped;
         }
         if let Some(tokens) = tokens(&end_of_run).filter(|_| !self.messages.has_usage()) {

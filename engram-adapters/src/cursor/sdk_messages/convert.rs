@@ -10,7 +10,7 @@ use super::pieces::{PieceOf, Pieces};
 use super::schema::{Content, Message, Part};
 use super::source::SourceForm;
 use crate::cursor::fields::faults::absent;
-use crate::cursor::fields::{decoded, decoded_non_empty, required};
+use crate::cursor::fields::{decoded_non_empty, required};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
 use crate::cursor::run_store::schema::RunUsage;
 use crate::shared::route::{Action, Route};
@@ -122,7 +122,7 @@ impl SdkMessages {
     }
 
     /// True if this is the last message of the agent again.
-    pub(in crate::cursor) fn repeats_last_message(&self, text: &str) -> bool {
+    pub(in crate::cursor) fn repeats_last_message(&self, text: Text<'_>) -> bool {
         self.pieces.repeats_last(text)
     }
 
@@ -149,16 +149,21 @@ impl SdkMessages {
                 outcome = Outcome::Mapped;
             }
         }
-        for (part, _) in parts.iter().filter(|(part, _)| raw_str(part.kind()) == "text") {
-            self.pieces.add(PieceOf::Message, &decoded(part.text()).unwrap_or_default(), record.header, out);
+        let texts = parts.iter().filter(|(part, _)| raw_str(part.kind()) == "text").filter_map(|(part, _)| part.text());
+        for piece in texts.filter(|piece| piece.text().is_some()) {
+            if self.pieces.add(PieceOf::Message, piece, (self.form, record.header), out)? {
+                outcome = Outcome::Mapped;
+            }
         }
         Ok(outcome)
     }
 
     /// A piece of reasoning, or its end, which has no text.
     fn thinking(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-        if let Some(text) = decoded_non_empty(record.message.text()) {
-            self.pieces.add(PieceOf::Reasoning, &text, record.header, out);
+        if let Some(piece) = record.message.text().filter(|piece| non_empty_text(Some(*piece)).is_some())
+            && self.pieces.add(PieceOf::Reasoning, piece, (self.form, record.header), out)?
+        {
+            return Ok(Outcome::Mapped);
         }
         Ok(PieceOf::Reasoning.outcome(self.form))
     }

@@ -2,10 +2,13 @@
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Channel, MsgOut};
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::source::SourceForm;
+use crate::shared::joined_text::{JoinedText, unquote};
+use crate::shared::value::Value;
 
 /// What a piece is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,29 +41,54 @@ impl PieceOf {
 #[derive(Default)]
 pub(super) struct Pieces {
     pending: Option<Pending>,
-    /// The last whole message.
-    last_message: String,
+    /// Hash of the last whole message, as JSON without quotation marks.
+    last_message: Option<u64>,
 }
 
 struct Pending {
     of: PieceOf,
-    text: String,
+    text: JoinedText,
     location: RecordLocation,
     t: Option<String>,
     id: Option<String>,
 }
 
 impl Pieces {
-    /// Adds a piece to those of its kind.
-    pub(super) fn add(&mut self, of: PieceOf, text: &str, header: RecordHeader<'_>, out: &Emitter) {
-        let begin = || Pending {
-            of,
-            text: String::new(),
-            location: out.location(),
-            t: header.t.map(str::to_owned),
-            id: header.id.map(|id| id.decode_lossy().into_owned()),
-        };
-        self.pending.get_or_insert_with(begin).text.push_str(text);
+    /// Adds a piece of the current record to those of its kind. If there is no memory left, emits them first. Returns whether the piece was
+    /// emitted, too.
+    pub(super) fn add(
+        &mut self,
+        of: PieceOf,
+        piece: Value<'_>,
+        (form, header): (SourceForm, RecordHeader<'_>),
+        out: &mut Emitter,
+    ) -> Result<bool, Fault> {
+        if self.push(of, piece.raw_str(), header, out) {
+            return Ok(false);
+        }
+        let location = out.location();
+        self.flush(form, out)?;
+        out.attribute_to(location, header);
+        if self.push(of, piece.raw_str(), header, out) {
+            return Ok(false);
+        }
+        self.pending = None;
+        self.emit(of, piece.raw(), out)?;
+        Ok(true)
+    }
+
+    fn push(&mut self, of: PieceOf, piece: &str, header: RecordHeader<'_>, out: &Emitter) -> bool {
+        if self.pending.is_none() {
+            let begin = |text| Pending {
+                of,
+                text,
+                location: out.location(),
+                t: header.t.map(str::to_owned),
+                id: header.id.map(|id| id.decode_lossy().into_owned()),
+            };
+            self.pending = JoinedText::begin(out).map(begin);
+        }
+        self.pending.as_mut().is_some_and(|pending| pending.text.push(piece))
     }
 
     /// True if pieces of this kind are pending.
@@ -70,21 +98,26 @@ impl Pieces {
 
     /// Emits the whole text at the record of its first piece. True if there was any.
     pub(super) fn flush(&mut self, form: SourceForm, out: &mut Emitter) -> Result<bool, Fault> {
-        let Some(pending) = self.pending.take() else { return Ok(false) };
-        let header = RecordHeader { t: pending.t.as_deref(), id: pending.id.as_deref().map(Text::Plain), replay: false };
-        out.attribute_to(pending.location, header);
-        let channel = (pending.of == PieceOf::Reasoning).then_some(Channel::Reasoning);
-        out.emit(MsgOut { text: Some(Text::Plain(&pending.text)), channel, ..MsgOut::default() }, Pointer::Root)?;
-        let (record, rule) = pending.of.omission(form);
+        let Some(Pending { of, text, location, t, id }) = self.pending.take() else { return Ok(false) };
+        out.attribute_to(location, RecordHeader { t: t.as_deref(), id: id.as_deref().map(Text::Plain), replay: false });
+        self.emit(of, &text.into_token(), out)?;
+        let (record, rule) = of.omission(form);
         out.duplicate_was_mapped(record, rule);
-        if pending.of == PieceOf::Message {
-            self.last_message = pending.text;
-        }
         Ok(true)
     }
 
+    /// Emits a text, which is a JSON string.
+    fn emit(&mut self, of: PieceOf, token: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let channel = (of == PieceOf::Reasoning).then_some(Channel::Reasoning);
+        out.emit(MsgOut { text: Some(Text::Token(token)), channel, ..MsgOut::default() }, Pointer::Root)?;
+        if of == PieceOf::Message {
+            self.last_message = Some(hash64(unquote(token)));
+        }
+        Ok(())
+    }
+
     /// True if this is the last whole message again.
-    pub(super) fn repeats_last(&self, text: &str) -> bool {
-        self.last_message == text
+    pub(super) fn repeats_last(&self, text: Text<'_>) -> bool {
+        self.last_message == Some(hash64(unquote(text.raw())))
     }
 }

@@ -1,7 +1,7 @@
 //! Questions to the user in a capture, such as whether a tool may run. Their arguments are those of a call before or after them.
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{Decision, Meta, Permission};
+use engram_core::event::{Decision, Meta, Permission, Seq};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -42,8 +42,13 @@ pub(super) fn request(state: &mut StreamState, record: &Record<'_>, out: &mut Em
     let has_call = !call_id.is_empty() && out.seq_of_call(Text::Plain(&call_id)).is_some();
     if let Some(args) = question.args().filter(|_| !has_call) {
         let name = if query_type.is_empty() { "query" } else { query_type };
-        let (name, args) = (name.to_owned(), args.raw().to_owned());
-        state.approvals.keep(UnclaimedArgs { location: out.location(), call_id: call_id.clone(), name, args });
+        let kept = out.keep(args.raw()).filter(|_| state.approvals.has_room());
+        match kept {
+            Some(args) => {
+                state.approvals.keep(UnclaimedArgs { location: out.location(), call_id: call_id.clone(), name: name.to_owned(), args });
+            }
+            None => drop(emit_args(name, args.raw(), out)?),
+        }
     }
     state.approvals.set_last_question(named.id, call_id);
     Ok(Outcome::Mapped)
@@ -84,8 +89,11 @@ fn decision<'a>(response: &Named<'a>) -> Result<(Decision, Option<Text<'a>>), Fa
 pub(super) fn emit_unclaimed(approvals: &mut PendingApprovals, out: &mut Emitter<'_>) -> Result<(), Fault> {
     for question in approvals.drain_unclaimed() {
         out.attribute_to(question.location, RecordHeader::default());
-        let (name, args) = (Text::Plain(&question.name), Text::Json(&question.args));
-        out.emit(Meta::System { name, text: Some(args) }, Pointer::At("/query"))?;
+        emit_args(&question.name, &question.args, out)?;
     }
     Ok(())
+}
+
+fn emit_args(name: &str, args: &str, out: &mut Emitter<'_>) -> Result<Seq, Fault> {
+    out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Json(args)) }, Pointer::At("/query"))
 }

@@ -10,7 +10,8 @@ use super::state::StreamState;
 use super::state::partial_text::PartialKind;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::faults::absent;
-use crate::cursor::fields::{decoded, text_or_json};
+use crate::cursor::fields::text_or_json;
+use crate::shared::joined_text::unquote;
 use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 
 /// The parts of a message.
@@ -42,10 +43,11 @@ pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut 
     let is_piece = record.line.timestamp_ms().is_some() && record.line.model_call_id().is_none();
     let parts = record.parts()?;
     if is_piece && parts.iter().all(|(part, _)| raw_str(part.kind()) == "text") {
-        for (part, _) in parts {
-            state.partial_text.add(PartialKind::Message, &decoded(part.text()).unwrap_or_default(), record.header, out)?;
+        let mut is_mapped = false;
+        for piece in parts.iter().filter_map(|(part, _)| part.text()).filter(|piece| piece.text().is_some()) {
+            is_mapped |= state.partial_text.add(PartialKind::Message, piece, record.header, out)?;
         }
-        return Ok(PartialKind::Message.outcome());
+        return Ok(if is_mapped { Outcome::Mapped } else { PartialKind::Message.outcome() });
     }
     let channel = if record.line.model_call_id().is_some() { Channel::Commentary } else { Channel::Final };
     let mut outcome = no_parts();
@@ -57,7 +59,7 @@ pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut 
             continue;
         }
         let Some(text) = text(part.text()) else { continue };
-        if !state.partial_text.replace_by_whole(&text.decode_lossy(), record.header, out)? {
+        if !state.partial_text.replace_by_whole(unquote(text.raw()), record.header, out)? {
             outcome = Ok(PartialKind::Message.outcome());
             continue;
         }
@@ -69,8 +71,9 @@ pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut 
 
 /// A piece of reasoning.
 pub(super) fn reasoning_delta(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    state.partial_text.add(PartialKind::Reasoning, &decoded(record.line.text()).unwrap_or_default(), record.header, out)?;
-    Ok(PartialKind::Reasoning.outcome())
+    let piece = record.line.text().filter(|piece| piece.text().is_some());
+    let is_mapped = piece.map_or(Ok(false), |piece| state.partial_text.add(PartialKind::Reasoning, piece, record.header, out))?;
+    Ok(if is_mapped { Outcome::Mapped } else { PartialKind::Reasoning.outcome() })
 }
 
 /// The end of reasoning.
@@ -90,7 +93,7 @@ pub(super) fn result(state: &mut StreamState, record: &Record<'_>, out: &mut Emi
         out.emit(Meta::Error { code, text }, Pointer::Root)?;
         has_events = true;
     } else if let Some(text) = result
-        && !state.partial_text.repeats_all_messages(&text.decode_lossy())
+        && !state.partial_text.repeats_all_messages(unquote(text.raw()))
     {
         out.emit(MsgOut { text: Some(text), channel: Some(Channel::Final), ..MsgOut::default() }, Pointer::At("/result"))?;
         has_events = true;

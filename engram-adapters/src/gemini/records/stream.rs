@@ -1,7 +1,7 @@
 //! `--output-format stream-json`: what a run prints (0.11.3 and later). It has no reasoning, and the tokens of all requests as one sum.
 
 use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{self, Author, Meta, MsgIn, Role, SessionFacts, Status, ToolCall, ToolResult, Usage};
+use engram_core::event::{self, Author, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -78,7 +78,14 @@ pub(super) fn line(state: &mut SessionState, value: Value<'_>, out: &mut Emitter
     }
     let content = line.content().ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
     let time = tape_time(line.timestamp());
-    state.answer.add(content.raw_str(), time.as_deref(), out.location());
+    if !state.answer.add(content.raw_str(), time.as_deref(), out) {
+        end_answer(state, out)?;
+        set_header(line.timestamp(), None, out);
+        if !state.answer.add(content.raw_str(), time.as_deref(), out) {
+            out.emit(MsgOut { text: content.text(), ..MsgOut::default() }, Pointer::At("/content"))?;
+            return Ok(Outcome::Mapped);
+        }
+    }
     if content.raw_str().is_empty() && !state.answer.has_text() {
         return Ok(Outcome::Bookkeeping { record: PIECE, rule: rule::EMPTY });
     }

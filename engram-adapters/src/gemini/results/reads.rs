@@ -39,7 +39,7 @@ pub(super) fn read_file(tally: &mut RecordTally, record: &CallRecord<'_>, out: &
         return Ok(());
     };
     let mut event = CodeRead { call_id: text(call.id()), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
-    let shown = shown.decode_lossy();
+    let shown = shown.comparable();
     let pointer = record.field("/result");
     if !shown.is_empty() && !shown.starts_with("Read lines ") {
         // `Read image file: ...` returns the file in another form, `Skipped binary file: ...` returns nothing.

@@ -84,8 +84,13 @@ impl<'a> Texts<'a> {
 
     #[cold]
     fn join(&self) -> String {
-        let inner: Vec<Cow<'_, str>> = self.iter().map(unquoted).collect();
-        format!("\"{}\"", inner.join("\\n"))
+        let mut joined = String::from("\"");
+        for (n, value) in self.iter().enumerate() {
+            joined.push_str(if n > 0 { "\\n" } else { "" });
+            joined.push_str(&unquoted(value));
+        }
+        joined.push('"');
+        joined
     }
 }
 

@@ -96,7 +96,7 @@ fn is_stream(head: &Head<'_>) -> bool {
         .is_ok_and(|line| raw_str(line.member("type")) == "init" && has_members(line, &["session_id", "model", "timestamp"]))
 }
 
-/// The beginning of the messages of a rewritten document that is kept to identify it.
+/// The most bytes of a header; and the beginning of the messages of a rewritten document that is kept to identify it.
 const LISTED_BYTES: usize = 1 << 20;
 
 /// A document that another program rewrote, with the messages before the header's members.
@@ -116,7 +116,7 @@ fn is_header(value: Value<'_>) -> bool {
 
 /// A document in the head, which may end in the middle of the messages.
 fn document_form(source: &str) -> Option<Found<'_>> {
-    let (before, messages) = split_at_key(source, "\"messages\"")?;
+    let (before, messages) = split_at_key(source, "\"messages\"").filter(|(before, _)| before.len() <= LISTED_BYTES)?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
     let mut index = StructuralIndex::default();
     let value = parse(&header, &mut index).ok()?;

@@ -6,7 +6,7 @@
 
 use std::hash::Hash;
 
-use engram_core::text::Text;
+use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use engram_core::keys::hash64;
 
@@ -79,7 +79,10 @@ pub fn text_key(speaker: impl Hash, text: Text<'_>) -> u64 {
 /// The key of a thought without its white space and emphasis, which change when the harness splits thoughts and joins them again.
 pub fn thought_key(text: Text<'_>) -> u64 {
     let mut bytes = text.raw().bytes().peekable();
-    let mut plain = Vec::with_capacity(bytes.len());
+    if text.raw().len() > MAX_DECODED_BYTES {
+        return hash64(text.raw());
+    }
+    let mut plain = Vec::with_capacity(text.raw().len());
     while let Some(byte) = bytes.next() {
         match byte {
             b' ' | b'*' | b'\n' => {}

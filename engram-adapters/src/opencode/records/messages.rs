@@ -66,7 +66,8 @@ fn system_prompts(seen: &mut SeenSet, system: Value<'_>, pointer: Pointer<'_>, o
     let mut emitted = false;
     for prompt in system.elements().filter_map(Value::text) {
         if seen.insert(("list", prompt.raw())) {
-            out.emit(Meta::Context(implicit_input(&prompt.decode_lossy())), pointer)?;
+            let decoded = prompt.decode().ok();
+            out.emit(Meta::Context(implicit_input(decoded.as_deref())), pointer)?;
             emitted = true;
         }
     }
@@ -82,7 +83,8 @@ fn system_prompts(seen: &mut SeenSet, system: Value<'_>, pointer: Pointer<'_>, o
 }
 
 /// A system prompt. Its kind follows from its first words (0.1.174 and 0.5.29).
-fn implicit_input(prompt: &str) -> ImplicitInput<'_> {
+fn implicit_input(decoded: Option<&str>) -> ImplicitInput<'_> {
+    let prompt = decoded.unwrap_or_default();
     let (name, file) = match prompt.strip_prefix("Instructions from: ") {
         Some(rest) => ("instructions", rest.lines().next()),
         None if prompt.starts_with("Here is some useful information about the environment") => ("environment", None),
@@ -92,8 +94,8 @@ fn implicit_input(prompt: &str) -> ImplicitInput<'_> {
     ImplicitInput {
         name: Text::Plain(name),
         file: file.map(Text::Plain),
-        hash: Some(Hash::of_text(prompt)),
-        bytes: Some(prompt.len() as u64),
+        hash: decoded.map(Hash::of_text),
+        bytes: decoded.map(|prompt| prompt.len() as u64),
         text: is_instructions.then_some(Text::Plain(prompt)),
     }
 }

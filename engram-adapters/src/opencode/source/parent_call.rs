@@ -126,7 +126,7 @@ fn id(field: Field<'_>) -> Option<String> {
 
 fn parent_call(id: Field<'_>, input: Field<'_>) -> Option<ParentCall> {
     let prompt = input.and_then(|input| text(input.member("prompt")));
-    let prompt = prompt.map(|prompt| prompt.decode_lossy()).unwrap_or_default();
+    let prompt = prompt.map(|prompt| prompt.comparable()).unwrap_or_default();
     Some(ParentCall { call_id: text(id)?.decode_lossy().into_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) })
 }
 

@@ -29,7 +29,7 @@ impl LaterCalls {
             self.next.set(Some(0));
             return None;
         };
-        let prompt = Hash::of_bytes(prompt.decode_lossy().as_bytes());
+        let prompt = Hash::of_bytes(prompt.comparable().as_bytes());
         let at = next + self.calls[next..].iter().position(|call| call.prompt == prompt)?;
         self.next.set(Some(at + 1));
         Some(self.calls[at].call_id.clone())

@@ -7,6 +7,7 @@ use engram_core::limits::LimitExceeded;
 use engram_core::text::canonical_json;
 use serde::de::IgnoredAny;
 
+use super::names;
 use super::node::{Escapes, Node};
 use super::scan::Scanner;
 use super::string_mask::{MaskProgress, OffFastPath, StringMask};
@@ -50,16 +51,14 @@ impl StructuralIndex {
     /// strings have equal bytes.
     ///
     /// # Errors
-    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values.
+    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values, or if a name is too long.
     pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
         if !self.canonical.is_empty() {
             self.canonical = String::new();
         }
-        match self.index(text) {
-            Ok((count, escapes)) if escapes.are_canonical() => Ok((text, &self.nodes[..count])),
-            Ok((count, _)) => self.build_canonical(text, count),
-            Err(stop) => Err(stop.into_fault(text)),
-        }
+        let (count, escapes) = self.index(text).map_err(|stop| stop.into_fault(text))?;
+        names::check(text, &self.nodes[..count])?;
+        if escapes.are_canonical() { Ok((text, &self.nodes[..count])) } else { self.build_canonical(text, count) }
     }
 
     /// As [`StructuralIndex::build`], for a text with `count` nodes whose escapes may not be canonical.

@@ -1,30 +1,34 @@
 //! A record that is kept until a later one: a copy of its text and of its structure, so that it is parsed only once.
 
+use engram_core::emit::{Emitter, Reserved};
+
 use super::node::Node;
 use super::value::Value;
 
-/// A copy of a record.
-#[derive(Debug, Clone)]
+/// A copy of a record. Its memory is part of what a conversion may keep ([`Emitter::keep`]).
+#[derive(Debug)]
 pub struct KeptRecord {
     text: String,
     nodes: Box<[Node]>,
+    _reserved: Reserved,
 }
 
 impl KeptRecord {
-    /// Copies a record.
+    /// Copies a record. `None` if there is no memory left for it.
     ///
     /// ```
-    /// use engram_adapters::shared::value::{KeptRecord, StructuralIndex, parse, raw_str};
+    /// use engram_adapters::shared::value::{KeptRecord, StructuralIndex, parse};
+    /// use engram_core::emit::{Emitter, Fault};
     ///
-    /// let mut index = StructuralIndex::default();
-    /// let kept = KeptRecord::of(parse(r#"{"type":"result"}"#, &mut index)?);
-    /// parse("[]", &mut index)?;
-    /// assert_eq!(raw_str(kept.value().member("type")), "result");
-    /// # Ok::<(), engram_core::emit::Fault>(())
+    /// fn keep(line: &str, out: &Emitter) -> Result<Option<KeptRecord>, Fault> {
+    ///     let mut index = StructuralIndex::default();
+    ///     Ok(KeptRecord::of(parse(line, &mut index)?, out))
+    /// }
     /// ```
-    pub fn of(record: Value<'_>) -> Self {
+    pub fn of(record: Value<'_>, out: &Emitter) -> Option<Self> {
         let (text, nodes) = record.parts();
-        KeptRecord { text: text.to_owned(), nodes: nodes.into() }
+        let reserved = out.reserve(text.len() + size_of_val(nodes))?;
+        Some(KeptRecord { text: text.to_owned(), nodes: nodes.into(), _reserved: reserved })
     }
 
     /// The record.

@@ -4,6 +4,7 @@ mod compact;
 mod index;
 mod kept;
 mod member_node;
+mod names;
 mod node;
 mod pull;
 mod scan;

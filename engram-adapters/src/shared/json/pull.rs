@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use engram_core::emit::Fault;
 
 use super::index::{Builder, Stop, StructuralIndex};
+use super::names;
 use super::string_mask::{MaskProgress, OffFastPath};
 use super::value::{Value, parse};
 
@@ -109,6 +110,7 @@ impl<'t, 'i> PullReader<'t, 'i> {
     pub fn value(&mut self) -> Result<Value<'_>, Fault> {
         let (count, escapes) = self.step(|builder, at| Ok((builder.value(at)?, (builder.count, builder.escapes))))?;
         self.mask_start = self.index.mask.release_before(self.mask_start, self.at);
+        names::check(self.text, &self.index.nodes[..count])?;
         let value = Value::of_nodes(self.text, &self.index.nodes[..count]);
         if escapes.are_canonical() { Ok(value) } else { parse(value.raw(), &mut self.part) }
     }

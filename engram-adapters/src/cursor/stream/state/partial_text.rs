@@ -4,8 +4,12 @@ use std::hash::{DefaultHasher, Hasher};
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Channel, MsgOut};
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
+
+use crate::shared::joined_text::{JoinedText, unquote};
+use crate::shared::value::Value;
 
 /// What a piece is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,38 +36,54 @@ impl PartialKind {
     }
 }
 
-/// Pieces that are not emitted yet, and a digest of the messages that are.
+/// Pieces that are not emitted yet, and a digest of the messages that are. Texts are JSON without quotation marks.
 #[derive(Default)]
 pub(in crate::cursor::stream) struct PartialText {
     pending: Option<PendingText>,
-    /// The last message that was joined from its pieces, because another record followed them.
-    joined: Option<String>,
+    /// Hash of the last message that was joined from its pieces, because another record followed them.
+    joined: Option<u64>,
     /// All messages so far, without separators.
     messages: DefaultHasher,
 }
 
 struct PendingText {
     kind: PartialKind,
-    text: String,
+    text: JoinedText,
     location: RecordLocation,
     t: Option<String>,
 }
 
 impl PartialText {
-    /// Adds a piece. Emits the pending text first if it is of another kind.
+    /// Adds a piece. Emits the pending text first if it is of another kind, or if there is no memory left. Returns whether the piece was
+    /// emitted, too.
     pub(in crate::cursor::stream) fn add(
         &mut self,
         kind: PartialKind,
-        text: &str,
+        piece: Value<'_>,
         header: RecordHeader<'_>,
         out: &mut Emitter,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         if self.pending.as_ref().is_some_and(|pending| pending.kind != kind) {
             self.flush_before(header, out)?;
         }
-        let begin = || PendingText { kind, text: String::new(), location: out.location(), t: header.t.map(str::to_owned) };
-        self.pending.get_or_insert_with(begin).text.push_str(text);
-        Ok(())
+        if self.push(kind, piece.raw_str(), header, out) {
+            return Ok(false);
+        }
+        self.flush_before(header, out)?;
+        if self.push(kind, piece.raw_str(), header, out) {
+            return Ok(false);
+        }
+        self.pending = None;
+        self.emit(kind, piece.raw(), out)?;
+        Ok(true)
+    }
+
+    fn push(&mut self, kind: PartialKind, piece: &str, header: RecordHeader<'_>, out: &Emitter) -> bool {
+        if self.pending.is_none() {
+            let begin = |text| PendingText { kind, text, location: out.location(), t: header.t.map(str::to_owned) };
+            self.pending = JoinedText::begin(out).map(begin);
+        }
+        self.pending.as_mut().is_some_and(|pending| pending.text.push(piece))
     }
 
     /// Replaces the pending pieces of a message by the whole message. False if the message was already emitted, joined from its pieces.
@@ -73,12 +93,12 @@ impl PartialText {
         header: RecordHeader<'_>,
         out: &mut Emitter,
     ) -> Result<bool, Fault> {
-        if self.pending.as_ref().is_some_and(|pending| pending.kind == PartialKind::Message && pending.text == text) {
+        if self.pending.as_ref().is_some_and(|pending| pending.kind == PartialKind::Message && pending.text.as_str() == text) {
             self.pending = None;
         } else if self.pending.is_some() {
             self.flush_before(header, out)?;
         }
-        if self.joined.take().is_some_and(|joined| joined == text) {
+        if self.joined.take().is_some_and(|joined| joined == hash64(text)) {
             return Ok(false);
         }
         self.messages.write(text.as_bytes());
@@ -95,17 +115,28 @@ impl PartialText {
 
     /// Emits the pending text at the record of its first piece, and returns the number of events.
     pub(in crate::cursor::stream) fn flush(&mut self, out: &mut Emitter) -> Result<usize, Fault> {
-        let Some(pending) = self.pending.take().filter(|pending| !pending.text.is_empty()) else { return Ok(0) };
-        out.attribute_to(pending.location, RecordHeader { t: pending.t.as_deref(), ..RecordHeader::default() });
-        let channel = (pending.kind == PartialKind::Reasoning).then_some(Channel::Reasoning);
-        out.emit(MsgOut { text: Some(Text::Plain(&pending.text)), channel, ..MsgOut::default() }, Pointer::Root)?;
-        let (record, rule) = pending.kind.omission();
-        out.duplicate_was_mapped(record, rule);
-        if pending.kind == PartialKind::Message {
-            self.messages.write(pending.text.as_bytes());
-            self.joined = Some(pending.text);
+        let Some(PendingText { kind, text, location, t }) = self.pending.take() else { return Ok(0) };
+        if text.as_str().is_empty() {
+            return Ok(0);
         }
+        out.attribute_to(location, RecordHeader { t: t.as_deref(), ..RecordHeader::default() });
+        let token = text.into_token();
+        self.emit(kind, &token, out)?;
+        let (record, rule) = kind.omission();
+        out.duplicate_was_mapped(record, rule);
         Ok(1)
+    }
+
+    /// Emits a text, which is a JSON string.
+    fn emit(&mut self, kind: PartialKind, token: &str, out: &mut Emitter) -> Result<(), Fault> {
+        let channel = (kind == PartialKind::Reasoning).then_some(Channel::Reasoning);
+        out.emit(MsgOut { text: Some(Text::Token(token)), channel, ..MsgOut::default() }, Pointer::Root)?;
+        if kind == PartialKind::Message {
+            let text = unquote(token);
+            self.messages.write(text.as_bytes());
+            self.joined = Some(hash64(text));
+        }
+        Ok(())
     }
 
     /// True if `text` is all messages so far, joined.

@@ -1,6 +1,6 @@
 //! Questions to the user without a call or an answer yet.
 
-use engram_core::emit::RecordLocation;
+use engram_core::emit::{KeptText, RecordLocation};
 use engram_core::text::Text;
 
 /// The most questions whose arguments are kept.
@@ -23,15 +23,18 @@ pub(in crate::cursor::stream) struct UnclaimedArgs {
     /// The type of the question.
     pub(in crate::cursor::stream) name: String,
     /// The arguments as JSON.
-    pub(in crate::cursor::stream) args: String,
+    pub(in crate::cursor::stream) args: KeptText,
 }
 
 impl PendingApprovals {
-    /// Keeps the arguments of a question, unless there are too many already.
+    /// True if the arguments of another question can be kept.
+    pub(in crate::cursor::stream) fn has_room(&self) -> bool {
+        self.unclaimed.len() < MAX_UNCLAIMED
+    }
+
+    /// Keeps the arguments of a question.
     pub(in crate::cursor::stream) fn keep(&mut self, args: UnclaimedArgs) {
-        if self.unclaimed.len() < MAX_UNCLAIMED {
-            self.unclaimed.push(args);
-        }
+        self.unclaimed.push(args);
     }
 
     /// Drops the arguments of questions about this call: the call itself has them.
