@@ -29,7 +29,6 @@ const UNIT_TESTS: &[(&str, &str)] = &[
     ("attachment.on_disk", "rare_attachments_are_emitted_as_context"),
     ("attachment.path", "rare_attachments_are_emitted_as_context"),
     ("attachment.skills", "rare_attachments_are_emitted_as_context"),
-    ("prompt.held", "rewind_comes_before_the_prompt_that_follows_it"),
     ("result.early", "result_before_its_call_follows_it"),
     ("title.other_session", "title_of_another_session_is_a_notice"),
     ("title.repeated", "title_of_another_session_is_a_notice"),

@@ -15,7 +15,6 @@ pub(super) mod rule {
     /// The same title of the same session.
     pub const SAME_TITLE: &str = "title.repeated";
     /// A prompt that waits for the next line.
-    pub const HELD: &str = "prompt.held";
     /// A result that the log has before its call.
     pub const EARLY_RESULT: &str = "result.early";
     /// The last prompt again.
@@ -103,11 +102,6 @@ const RECORD_RULES: &[OmissionRule] = &[
         rule::EARLY_RESULT,
         "user",
         "a result that the log has before its call (2.1.91 to 2.1.172): its events follow the call",
-    ),
-    OmissionRule::duplicate(
-        rule::HELD,
-        "user",
-        "a prompt that does not go on from the last line: the next lines show whether the person went back, and its event comes then",
     ),
     OmissionRule::duplicate("request.blob", "api-request-blob", "a message of the conversation as it was sent, stored by hash"),
     OmissionRule::bookkeeping("request.delta", "api-request", "the hashes of the messages in a request, and its parameters"),

@@ -8,6 +8,7 @@ use super::records::agent_lines::{unwrapped, wrapped_lines};
 use super::records::dispatch;
 use super::schema::{Line, Progress};
 use super::state::history_copies::CopyProof;
+use super::state::rewinds::{Rewinds, Shown, Undecided};
 use super::state::session_state::SessionState;
 use super::state::waiting_lines::{Conversion, Next, WaitingLines};
 use crate::shared::value::{StructuralIndex, Value, is_true, parse, raw_str, text};
@@ -22,7 +23,8 @@ pub(super) struct Transcript {
 impl Transcript {
     /// The converter of a transcript.
     pub fn new(init: &SessionInit<'_>) -> Self {
-        let lines = Lines { state: SessionState::new(init), proving: WaitingLines::default(), waiting: WaitingLines::default() };
+        let [proving, undecided, waiting] = [(); 3].map(|()| WaitingLines::default());
+        let lines = Lines { state: SessionState::new(init), proving, undecided, waiting };
         Transcript { lines, index: StructuralIndex::default() }
     }
 }
@@ -50,7 +52,9 @@ struct Lines {
     state: SessionState,
     /// Lines that may belong to a copy of the history.
     proving: WaitingLines,
-    /// Lines that wait for the end of a response. They are older.
+    /// A prompt that may follow a rewind, and the lines behind it. They are older.
+    undecided: WaitingLines,
+    /// Lines that wait for the end of a response. They are the oldest.
     waiting: WaitingLines,
 }
 
@@ -59,7 +63,67 @@ impl Lines {
         if self.state.copies.concerns(line, *self.state.dialect) && self.waits_for_proof(line, out)? {
             return Ok(Outcome::Pending);
         }
+        self.proved(line, out)
+    }
+
+    /// Goes on with a line that belongs to no copy, or to one that is known.
+    fn proved(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+        if self.state.rewinds.undecided() != Undecided::None
+            && let Some(outcome) = self.behind_undecided(line, out)?
+        {
+            return Ok(outcome);
+        }
+        if raw_str(line.member("type")) == "user" && self.waits_for_rewind(line, out) {
+            return Ok(Outcome::Pending);
+        }
         self.waiting.step(line, &mut self.state, out)
+    }
+
+    /// Lets a prompt wait that may follow a rewind. Returns whether it waits.
+    fn waits_for_rewind(&mut self, line: Value<'_>, out: &Emitter) -> bool {
+        let view = Line::lenient(line);
+        let Some(to) = self.state.rewinds.target(&view, &self.state.lines).filter(|_| !self.state.lines.is_repeat(&view)) else {
+            return false;
+        };
+        let waits = self.undecided.push(line, out);
+        self.state.rewinds.set_undecided(if waits { Undecided::Waits(to) } else { Undecided::TooLarge });
+        waits
+    }
+
+    /// The outcome of a line behind a prompt that may follow a rewind. `None` if the line shows that it does not, which is decided then.
+    #[inline(never)]
+    fn behind_undecided(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Option<Outcome>, Fault> {
+        let waits = !self.undecided.is_empty();
+        match Rewinds::shown(&Line::lenient(line)) {
+            Shown::Nothing if !waits => return Ok(None),
+            Shown::Nothing if self.undecided.push(line, out) => return Ok(Some(Outcome::Pending)),
+            Shown::Rewind => {
+                // The prompt begins a turn, so the response before it is complete.
+                self.waiting.complete(&mut self.state, out)?;
+                let outcome = self.waiting.step(line, &mut self.state, out);
+                out.settle_result(outcome, line.raw())?;
+                self.decide(out)?;
+                return Ok(Some(Outcome::Pending));
+            }
+            Shown::Nothing | Shown::Continuation => self.decide(out)?,
+        }
+        Ok(None)
+    }
+
+    /// Converts the prompt that may have followed a rewind, and the lines behind it.
+    fn decide(&mut self, out: &mut Emitter) -> Result<(), Fault> {
+        self.state.rewinds.set_undecided(Undecided::None);
+        if self.undecided.is_empty() {
+            return Ok(());
+        }
+        let here = out.location();
+        for line in self.undecided.take() {
+            out.resume(line.location);
+            let outcome = self.waiting.step(line.record.value(), &mut self.state, out);
+            out.settle_result(outcome, line.record.value().raw())?;
+        }
+        out.resume(here);
+        Ok(())
     }
 
     /// Lets a line wait that may belong to a copy of the history, or releases those that have waited. Returns whether the line waits.
@@ -94,7 +158,7 @@ impl Lines {
         let here = out.location();
         for line in self.proving.take() {
             out.resume(line.location);
-            let outcome = self.waiting.step(line.record.value(), &mut self.state, out);
+            let outcome = self.proved(line.record.value(), out);
             out.settle_result(outcome, line.record.value().raw())?;
         }
         out.resume(here);
@@ -104,12 +168,14 @@ impl Lines {
     /// Converts all lines that wait.
     fn settle(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.release_any(out)?;
+        self.decide(out)?;
         self.waiting.settle(&mut self.state, out)
     }
 
     /// Converts all lines that wait, before one that cannot be read.
     fn settle_before_unreadable(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.release_any(out)?;
+        self.decide(out)?;
         self.waiting.settle_before_unreadable(&mut self.state, out)
     }
 

@@ -53,7 +53,7 @@ pub(super) struct Place {
 }
 
 /// What the fields of the line state about the author.
-pub(super) fn stated(line: &Line<'_>) -> Option<Author> {
+pub(in crate::claude_code) fn stated(line: &Line<'_>) -> Option<Author> {
     if is_true(line.is_meta()) || line.plan().is_some() {
         return Some(Author::Harness);
     }

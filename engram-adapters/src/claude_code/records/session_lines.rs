@@ -8,7 +8,7 @@ use engram_core::text::Text;
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::claude_code::state::rewinds::Confirmed;
+use crate::claude_code::state::rewinds::Undecided;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Field, amount, is_true, text};
 
@@ -36,16 +36,14 @@ pub(super) fn last_prompt(state: &mut SessionState, record: &Record<'_>, out: &m
     if !is_true(record.line.is_explicit()) {
         return Ok(omitted);
     }
-    match state.rewinds.confirm(out)? {
-        Confirmed::NoPrompt => {}
-        Confirmed::TooLarge => return Ok(omitted),
-        Confirmed::Emitted => {
-            // The prompt that it kept belongs to an earlier line.
-            state.last_stated.forget_session();
-            return Ok(Outcome::Mapped);
-        }
-    }
-    match text(record.line.leaf()).and_then(|leaf| state.lines.last_event(leaf)).filter(|to| Some(*to) < out.last_seq()) {
+    let leaf = || text(record.line.leaf()).and_then(|leaf| state.lines.last_event(leaf)).filter(|to| Some(*to) < out.last_seq());
+    let target = match state.rewinds.undecided() {
+        Undecided::None => leaf(),
+        Undecided::Waits(to) => Some(to),
+        Undecided::TooLarge => None,
+    };
+    state.rewinds.set_undecided(Undecided::None);
+    match target {
         Some(to) => {
             out.emit(Meta::Rewind { to, files: false }, Pointer::Root)?;
             Ok(Outcome::Mapped)

@@ -52,7 +52,6 @@ fn emit_session_meta(state: &mut SessionState, record: &Record<'_>, out: &mut Em
     // What waited for this line is attributed to earlier lines, perhaps of other sub-agents.
     let late_emitted = state.usage.flush_before(record, out)?
         | state.titles.resolve(record, out)?
-        | state.rewinds.release_before(record, out)?
         | state.prompts.release_before(record, state.has_attachments, out)?;
     if late_emitted {
         state.last_stated.forget_session();

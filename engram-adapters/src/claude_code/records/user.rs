@@ -16,9 +16,6 @@ use crate::claude_code::state::replay::COMPACTING_AGENT;
 use crate::claude_code::state::session_state::SessionState;
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
-/// The outcome of a prompt that waits: it counts as a duplicate until it is emitted.
-const HELD: Outcome = Outcome::Duplicate { record: "user", rule: rule::HELD };
-
 /// What the blocks of a `user` line gave.
 #[derive(Default)]
 struct BlockSummary {
@@ -49,9 +46,6 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
         if state.lines.is_stated(0) {
             return Ok(Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN });
         }
-        if !text.is_empty() && hold_prompt(state, record, content, out) {
-            return Ok(HELD);
-        }
         if is_true(line.is_meta())
             && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
         {
@@ -63,12 +57,6 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     }
     if !content.is_array() {
         return Err(malformed_content(content.raw()));
-    }
-    if is_prompt(content)
-        && !content.elements().enumerate().any(|(index, _)| state.lines.is_stated(index))
-        && hold_prompt(state, record, content, out)
-    {
-        return Ok(HELD);
     }
     let mut summary = BlockSummary::default();
     let unshared = (line.tool_use_result().is_some() && has_several_results(content)).then(|| without_structured(line));
@@ -220,26 +208,6 @@ fn emit_input<'a>(
     };
     out.emit_child(parent, MsgIn { role: Role::User, by, text: Some(text), attachments }, pointer)?;
     Ok(())
-}
-
-/// True for a list of texts, images and documents.
-fn is_prompt(content: Value<'_>) -> bool {
-    let is_part = |block: Value<'_>| match raw_str(block.member("type")) {
-        "text" => non_empty_text(block.member("text")).is_some(),
-        "image" | "document" => block.member("source").is_some_and(Value::is_object),
-        _ => false,
-    };
-    content.elements().next().is_some() && content.elements().all(is_part)
-}
-
-/// Keeps a prompt that a person typed, if it may follow a rewind and there is room for it.
-fn hold_prompt(state: &mut SessionState, record: &Record<'_>, content: Value<'_>, out: &Emitter<'_>) -> bool {
-    let Some(to) = state.rewinds.target(record, &state.lines) else { return false };
-    if authors::stated(&record.line) != Some(Author::Person) || !state.rewinds.hold(content, &record.line, to, out) {
-        return false;
-    }
-    state.prompts.remove_prompt(content);
-    true
 }
 
 /// Emits a slash command as it was typed, and then the form that the harness gives it.

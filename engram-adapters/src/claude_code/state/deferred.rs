@@ -40,11 +40,6 @@ impl DeferredText {
         out.attribute_to(self.location, RecordHeader { t: self.time.as_deref(), id: self.id.as_deref().map(Text::Token), replay: false });
         text_of(&self.json)
     }
-
-    /// Its JSON.
-    pub fn json(&self) -> &str {
-        &self.json
-    }
 }
 
 /// The text of a JSON string; of a list, its JSON.

@@ -1,73 +1,77 @@
 //! Going back to an earlier point (2.1.300 and later). The new prompt comes first in the log, and then the line that shows it.
 
-use std::mem;
+use engram_core::event::{Author, Seq};
 
-use engram_core::emit::{Emitter, Fault, Pointer};
-use engram_core::event::{Author, Meta, MsgIn, Role, Seq};
-
-use super::deferred::DeferredText;
-use crate::claude_code::blocks::{CONTENT, images};
-use crate::claude_code::omission_rules::rule;
-use crate::claude_code::record::Record;
+use crate::claude_code::records::authors;
 use crate::claude_code::schema::Line;
 use crate::claude_code::state::read_lines::ReadLines;
 use crate::shared::restorable::Restorable;
-use crate::shared::value::{StructuralIndex, Value, parse, text};
+use crate::shared::value::{is_true, raw_str, text};
 
 /// Prompts that may follow a rewind.
 #[derive(Default)]
 pub struct Rewinds {
     /// The last event before the first prompt, and before the last one.
     prompts: Restorable<Option<(Seq, Seq)>>,
-    last: Last,
+    undecided: Undecided,
 }
 
 /// The last prompt, if it does not go on from the last line.
-#[derive(Default)]
-enum Last {
-    /// It goes on from there, or it is decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// It goes on from there, or a line has decided it.
     #[default]
-    Decided,
-    /// It waits until the next lines show why.
-    Waits(HeldPrompt),
-    /// It is too large to wait, and was emitted.
+    None,
+    /// It waits for the line that shows whether the person has gone back to this event.
+    Waits(Seq),
+    /// It is too large to wait, and was emitted. A rewind behind it would undo it.
     TooLarge,
 }
 
-/// What becomes of a prompt when a line shows that the person has gone back.
+/// What a line shows about a prompt that may follow a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirmed {
-    /// There was none.
-    NoPrompt,
-    /// The rewind was emitted, and then the prompt.
-    Emitted,
-    /// It was too large to wait. A rewind behind it would undo it.
-    TooLarge,
-}
-
-struct HeldPrompt {
-    prompt: DeferredText,
-    /// The last event of what it goes on from.
-    to: Seq,
+pub enum Shown {
+    /// Nothing.
+    Nothing,
+    /// The person has gone back.
+    Rewind,
+    /// The conversation goes on, so the person has not gone back.
+    Continuation,
 }
 
 impl Rewinds {
-    /// The event that a prompt goes on from, if it is before the last prompt: then the person may have gone back.
-    pub fn target(&self, record: &Record<'_>, lines: &ReadLines) -> Option<Seq> {
+    /// The event that a typed prompt goes on from, if it is before the last prompt: then the person may have gone back.
+    pub fn target(&self, line: &Line<'_>, lines: &ReadLines) -> Option<Seq> {
         let (first, last) = (*self.prompts)?;
-        let to = match text(record.line.parent_uuid()) {
+        if authors::stated(line) != Some(Author::Person) || is_true(line.is_sidechain()) || line.agent_id().is_some() {
+            return None;
+        }
+        let to = match text(line.parent_uuid()) {
             Some(parent) => lines.last_event(parent)?,
             None => first,
         };
-        (to <= last && record.agent.is_none() && !record.replay).then_some(to)
+        (to <= last).then_some(to)
     }
 
-    /// Keeps the prompt of the current record until it is known whether the person has gone back to this event. False if it is too large.
-    pub fn hold(&mut self, content: Value<'_>, line: &Line<'_>, to: Seq, out: &Emitter) -> bool {
-        let held = DeferredText::new(content, line, out).map(|prompt| HeldPrompt { prompt, to });
-        let is_held = held.is_some();
-        self.last = held.map_or(Last::TooLarge, Last::Waits);
-        is_held
+    /// What a line shows about a prompt that may follow a rewind.
+    pub fn shown(line: &Line<'_>) -> Shown {
+        match raw_str(line.kind()) {
+            "last-prompt" if is_true(line.is_explicit()) => Shown::Rewind,
+            // The harness adds a line of its own to a prompt with an image.
+            "user" if is_true(line.is_meta()) => Shown::Nothing,
+            "user" | "assistant" | "system" => Shown::Continuation,
+            _ => Shown::Nothing,
+        }
+    }
+
+    /// The last prompt, if it is not decided.
+    pub fn undecided(&self) -> Undecided {
+        self.undecided
+    }
+
+    /// Sets whether the last prompt is decided.
+    pub fn set_undecided(&mut self, undecided: Undecided) {
+        self.undecided = undecided;
     }
 
     /// A prompt follows this event.
@@ -85,62 +89,4 @@ impl Rewinds {
     pub(super) fn roll_back(&mut self) {
         self.prompts.roll_back();
     }
-
-    /// The person has gone back: emits that, and then the prompt.
-    pub fn confirm(&mut self, out: &mut Emitter) -> Result<Confirmed, Fault> {
-        match mem::take(&mut self.last) {
-            Last::Decided => Ok(Confirmed::NoPrompt),
-            Last::TooLarge => Ok(Confirmed::TooLarge),
-            Last::Waits(held) => {
-                out.emit(Meta::Rewind { to: held.to, files: false }, Pointer::Root)?;
-                self.emit(&held, out)?;
-                Ok(Confirmed::Emitted)
-            }
-        }
-    }
-
-    /// Emits the kept prompt before a line that shows that the person has not gone back. Returns whether there was one.
-    #[inline]
-    pub fn release_before(&mut self, record: &Record<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        if matches!(self.last, Last::Decided) || !matches!(record.kind, "user" | "assistant" | "system") {
-            return Ok(false);
-        }
-        self.finish(out)
-    }
-
-    /// Emits the kept prompt. Returns whether there was one.
-    pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<bool, Fault> {
-        let Last::Waits(held) = mem::take(&mut self.last) else { return Ok(false) };
-        self.emit(&held, out)?;
-        Ok(true)
-    }
-
-    fn emit(&mut self, held: &HeldPrompt, out: &mut Emitter) -> Result<(), Fault> {
-        self.set_prompt(out.last_seq().unwrap_or_default());
-        let mut index = StructuralIndex::default();
-        held.prompt.restore_location(out);
-        emit_typed(parse(held.prompt.json(), &mut index)?, out)?;
-        out.duplicate_was_mapped("user", rule::HELD);
-        Ok(())
-    }
-}
-
-/// Emits a prompt that a person typed: a text, or a list of texts and images. The first text has the images.
-fn emit_typed(content: Value<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let mut attachments = images(Some(content));
-    let mut emit = |text, pointer: Pointer<'_>| {
-        let attachments = mem::take(&mut attachments);
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments }, pointer).map(drop)
-    };
-    let mut has_text = content.text().is_some();
-    if has_text {
-        emit(content.text(), Pointer::At(CONTENT))?;
-    }
-    for (index, block) in content.elements().enumerate() {
-        if let Some(text) = text(block.member("text")) {
-            has_text = true;
-            emit(Some(text), Pointer::Item(CONTENT, index))?;
-        }
-    }
-    if has_text { Ok(()) } else { emit(None, Pointer::At(CONTENT)) }
 }

@@ -169,7 +169,6 @@ impl SessionState {
     /// Emits everything that waited for a later line.
     pub fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.usage.finish(out)?;
-        self.rewinds.finish(out)?;
         self.titles.finish(out)?;
         self.output.finish(out)?;
         self.orphans.finish(out)?;

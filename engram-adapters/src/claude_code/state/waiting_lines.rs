@@ -4,7 +4,7 @@
 //! and results. These lines wait until a line shows whether the response goes on. Then they are converted in their order, and each of them
 //! may be a part of a response for which the others wait again.
 //!
-//! What waits is bounded. At the limit the usage is emitted with the counts of the parts so far. If a later part has higher counts, another
+//! What waits is bounded: 64 lines, and the memory for all that a conversion keeps. At the limit the usage is emitted with the counts of the parts so far. If a later part has higher counts, another
 //! usage of the response follows that part, with the difference. So the sums are right, and a part of them is only late.
 
 use std::collections::VecDeque;
@@ -14,9 +14,8 @@ use engram_core::ledger::Outcome;
 
 use crate::shared::value::{KeptRecord, Value};
 
-/// The limit of waiting lines, and of their bytes.
+/// The limit of waiting lines.
 const MAX_LINES: usize = 64;
-const MAX_BYTES: usize = 8 << 20;
 
 /// What a line shows about the response that may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,6 @@ pub trait Conversion {
 #[derive(Default)]
 pub struct WaitingLines {
     lines: VecDeque<WaitingLine>,
-    bytes: usize,
 }
 
 /// A line, and where it is.
@@ -72,18 +70,14 @@ impl WaitingLines {
 
     /// Keeps a line. False if there is no room for it.
     pub fn push(&mut self, line: Value<'_>, out: &Emitter) -> bool {
-        if self.lines.len() >= MAX_LINES || self.bytes + line.raw().len() > MAX_BYTES {
-            return false;
-        }
-        let Some(record) = KeptRecord::of(line, out) else { return false };
-        self.bytes += record.bytes();
+        let has_room = self.lines.len() < MAX_LINES;
+        let Some(record) = has_room.then(|| KeptRecord::of(line, out)).flatten() else { return false };
         self.lines.push_back(WaitingLine { record, location: out.location() });
         true
     }
 
     /// Takes all lines.
     pub fn take(&mut self) -> VecDeque<WaitingLine> {
-        self.bytes = 0;
         std::mem::take(&mut self.lines)
     }
 
@@ -108,6 +102,14 @@ impl WaitingLines {
     /// Those of the conversion.
     pub fn settle(&mut self, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
         self.convert_all(Next::Complete, to, out)
+    }
+
+    /// The response that may go on is complete: converts the lines that waited for it.
+    ///
+    /// # Errors
+    /// Those of the conversion.
+    pub fn complete(&mut self, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        self.decide(Next::Complete, to, out)
     }
 
     /// Converts all lines before one that cannot be read, which shows nothing about the responses for which they wait.
@@ -147,7 +149,6 @@ impl WaitingLines {
     }
 
     fn convert(&mut self, line: &WaitingLine, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
-        self.bytes -= line.record.bytes();
         out.resume(line.location);
         let converted = to.convert(line.record.value(), out);
         out.settle_result(converted, line.record.value().raw())

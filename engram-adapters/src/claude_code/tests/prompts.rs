@@ -243,6 +243,23 @@ fn rewind_comes_before_a_prompt_with_an_image() {
 }
 
 #[test]
+fn lines_of_the_harness_behind_a_prompt_wait_with_it() {
+    let mut lines = rewound(explicit());
+    let companion = prompt("2.1.331", 6, "[Image: source: /p/a.png]", json!({"isMeta": true, "turnCompanion": true, "parentUuid": "u5"}));
+    let attachment = line("2.1.331", 7, "attachment", json!({"attachment": {"type": "date_change", "newDate": "2026-01-02"}}));
+    lines.splice(5..5, [companion, attachment]);
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let at = |found: &dyn Fn(&Value) -> bool| tape.iter().position(found).unwrap();
+    let rewind = at(&|event| event["label"] == "rewind");
+    let third = at(&|event| event["text"] == "third");
+    assert_eq!(third, rewind + 1);
+    assert!(
+        third < at(&|event| event["origin"]["line"] == 6) && at(&|event| event["origin"]["line"] == 6) < at(&|event| event["text"] == "m3")
+    );
+    assert_eq!(unaccounted_bytes(&lines), 0);
+}
+
+#[test]
 fn a_prompt_that_is_too_large_to_wait_is_not_undone() {
     let mut lines = rewound(explicit());
     lines[4]["message"]["content"] = json!("x".repeat(MAX_KEPT_BYTES));

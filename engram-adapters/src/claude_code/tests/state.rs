@@ -1,5 +1,6 @@
 //! State across records: truncation marks, late usage, queued prompts, a version change inside one file.
 
+use engram_core::emit::MAX_KEPT_BYTES;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn usage_of_a_part_after_the_waiting_lines_has_the_difference() {
         (0..70).map(|number| json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": number.to_string()})).collect();
     assert_eq!(late_counts(&notices, [1, 20, 300]), [(7, 1), (0, 299)]);
     assert_eq!(late_counts(&notices, [5, 5, 5]), [(7, 5)]);
-    let large = vec![json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "!".repeat(8 << 20)})];
+    let large = vec![json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "!".repeat(MAX_KEPT_BYTES)})];
     assert_eq!(late_counts(&large, [1, 1, 2]), [(7, 1), (0, 1)]);
     assert_eq!(late_counts(&notices[..3], [1, 20, 300]), [(7, 300)]);
 }

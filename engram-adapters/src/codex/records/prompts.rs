@@ -59,6 +59,8 @@ pub enum Twin<'t> {
     Unknown,
     /// It may be the event or item of a message, but cannot be read. A later record decides.
     Unreadable,
+    /// It was not waited for, because the message is too large. The harness writes no message of that size.
+    NotAwaited,
 }
 
 /// Keeps a message until the next record, unless its own record already decides what becomes of it.
@@ -103,7 +105,7 @@ fn emit_large(state: &mut SessionState, message: &Message<'_>, replay: bool, out
     for text in elements(message.content()).filter_map(|part| part.first_member("text")) {
         state.mirrors.is_new(Side::Model, Fact::Prompt, text.raw());
     }
-    emit_parts(state, message, replay, Twin::Unknown, out)
+    emit_parts(state, message, replay, Twin::NotAwaited, out)
 }
 
 /// Emits the message that is kept, if any.
@@ -173,7 +175,7 @@ fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twi
     let sender = state.thread.sender(replay);
     let mut attachments = new_images(state, message.content());
     let sent = if let Twin::Sent(text) = &twin { sent_parts(message, text) } else { None };
-    let is_last = matches!(twin, Twin::Unknown);
+    let is_undecided = matches!(twin, Twin::NotAwaited) || (matches!(twin, Twin::Unknown) && !state.held.has_twins());
     let mut is_mapped = false;
     for (index, value) in elements(message.content()).enumerate() {
         let part = Part::lenient(value);
@@ -190,7 +192,7 @@ fn emit_parts(state: &mut SessionState, message: &Message<'_>, replay: bool, twi
         }
         let is_users = match &sent {
             Some(sent) => sent.get(index) == Some(&true),
-            None => stated_kind(message, index).unwrap_or_else(|| is_last && !state.held.has_twins() && !is_injected(prompt.raw())),
+            None => stated_kind(message, index).unwrap_or_else(|| is_undecided && !is_injected(prompt.raw())),
         };
         let by = if is_users { sender } else { Author::Harness };
         let attachments = if is_users { std::mem::take(&mut attachments) } else { Vec::new() };
