@@ -65,7 +65,9 @@ const GAP_ROWS: &[GapRow] = &[
     }),
     GapRow::new("edit.write_no_before", Kind::CodeEdit, |case| {
         edits_by(case, &["write"], |edit, real| {
-            lacks_file_before_hash(edit) && edit.text("op") == Some("overwrite") && real.before.is_some()
+            // What a sub-agent writes is another gap.
+            let is_own = lacks_file_before_hash(edit) && edit.text("op") == Some("overwrite") && !is_sub_agents(edit);
+            is_own && real.before.is_some()
         })
     })
     .without_hash(lacks_file_before_hash),

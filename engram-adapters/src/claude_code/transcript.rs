@@ -94,7 +94,7 @@ impl Lines {
     #[inline(never)]
     fn behind_undecided(&mut self, line: Value<'_>, out: &mut Emitter) -> Result<Option<Outcome>, Fault> {
         let waits = !self.undecided.is_empty();
-        match Rewinds::shown(&Line::lenient(line)) {
+        match self.shown(line) {
             Shown::Nothing if !waits => return Ok(None),
             Shown::Nothing if self.undecided.push(line, out) => return Ok(Some(Outcome::Pending)),
             Shown::Rewind => {
@@ -108,6 +108,14 @@ impl Lines {
             Shown::Nothing | Shown::Continuation => self.decide(out)?,
         }
         Ok(None)
+    }
+
+    /// What a line shows about the prompt that may follow a rewind. A repeat and a malformed line show nothing.
+    fn shown(&mut self, line: Value<'_>) -> Shown {
+        match Line::strict(line, "") {
+            Ok(line) if !self.undecided.has(&line) && !self.state.lines.is_repeat(&line) => Rewinds::shown(&line),
+            _ => Shown::Nothing,
+        }
     }
 
     /// Converts the prompt that may have followed a rewind, and the lines behind it.

@@ -10,7 +10,7 @@ use super::revisions;
 /// The self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "cursor",
-    adapter_version: "0.5.0",
+    adapter_version: "0.6.0",
     harness_family: "cursor",
     matrix: revisions::MATRIX,
     schema_detection_strategy: "Structure of the first lines: `role` and `message.content` without a `type` (transcripts), \

@@ -180,7 +180,7 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "opencode",
-    adapter_version: "0.5.0",
+    adapter_version: "0.6.0",
     harness_family: "opencode",
     matrix: MATRIX,
     schema_detection_strategy: "an export is recognized by its session record (`info.id`, `info.version`) before `messages`. That version, \

@@ -119,14 +119,15 @@ pub fn recorded_time(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// Events are in the order of their source lines. Exceptions name the line of their own record: usage comes when its message ends, a
-/// prompt where it was delivered, a title when the line that it names comes, a result after a call that was written later, and facts
+/// Events are in the order of their source lines. Exceptions name the line of their own record: usage comes when its message ends, a rewind
+/// before the prompt that the log has before it, a prompt where it was delivered, a title when the line that it names comes, a result after a call that was written later, and facts
 /// that only the end of the session decides come last.
 pub fn order(case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
         let mut last = 0;
         let mut late: Option<&Event> = None;
-        for event in session.events.iter().filter(|event| !event.is_meta("tape.stop") && !event.is_meta("usage")) {
+        let is_placed = |event: &&Event| !["tape.stop", "usage", "rewind"].iter().any(|label| event.is_meta(label));
+        for event in session.events.iter().filter(is_placed) {
             let Some(line) = event.line() else { continue };
             findings.count("events");
             if line >= last {

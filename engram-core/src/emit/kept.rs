@@ -5,27 +5,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use super::Emitter;
-
 /// The memory, in bytes, that all kept texts of one conversion may take. No harness can send more than this to a model at once: interfaces
 /// of models refuse requests of more than 32 MB.
 pub const MAX_KEPT_BYTES: usize = 32 << 20;
 
 /// What a text counts besides its bytes: the facts that are kept with it.
 const BYTES_OF_FACTS: usize = 256;
-
-impl Emitter<'_> {
-    /// Keeps a text until a later record decides about it. `None` if all kept texts of the conversion would take more than
-    /// [`MAX_KEPT_BYTES`]: then decide now, as well as the log allows.
-    pub fn keep(&self, text: &str) -> Option<KeptText> {
-        KeptText::new(text, &self.kept)
-    }
-
-    /// Reserves memory for something that is kept until a later record, as [`Emitter::keep`] does for a text.
-    pub fn reserve(&self, bytes: usize) -> Option<Reserved> {
-        self.kept.reserve(bytes)
-    }
-}
 
 /// The memory that is left for kept texts.
 #[derive(Debug, Clone)]

@@ -1,6 +1,9 @@
 //! Members that an object has more than once.
 
+use std::collections::HashSet;
+
 use super::node::JsonNode;
+use crate::keys::hash64;
 
 /// Few names are compared with each other without an allocation.
 const FEW: usize = 24;
@@ -19,12 +22,14 @@ pub(super) fn repeated<'a, N: JsonNode<'a>>(object: N) -> Vec<(&'a str, N)> {
 
 #[cold]
 fn repeated_of_many<'a, N: JsonNode<'a>>(object: N) -> Vec<(&'a str, N)> {
-    let mut members: Vec<(usize, (&str, N))> = object.members().enumerate().collect();
-    members.sort_by_key(|(at, (name, _))| (*name, *at));
-    let mut again: Vec<(usize, (&str, N))> =
-        members.windows(2).filter(|pair| matches!(pair, [(_, (one, _)), (_, (other, _))] if one == other)).map(|pair| pair[1]).collect();
-    again.sort_by_key(|(at, _)| *at);
-    again.into_iter().map(|(_, member)| member).collect()
+    // An object may have a million members, so only hashes of their names are in memory.
+    let mut hashes: Vec<u64> = object.members().map(|(name, _)| hash64(name)).collect();
+    hashes.sort_unstable();
+    let shared: HashSet<u64> = hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+    drop(hashes);
+    let mut names = HashSet::new();
+    let is_again = |(name, _): &(&'a str, N)| shared.contains(&hash64(name)) && !names.insert(*name);
+    if shared.is_empty() { Vec::new() } else { object.members().filter(is_again).collect() }
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use engram_core::emit::{Emitter, Fault, RecordLocation};
 use engram_core::ledger::Outcome;
 
-use crate::shared::value::{KeptRecord, Value};
+use crate::claude_code::schema::Line;
+use crate::shared::value::{KeptRecord, Value, raw_str};
 
 /// The limit of waiting lines.
 const MAX_LINES: usize = 64;
@@ -74,6 +75,12 @@ impl WaitingLines {
         let Some(record) = has_room.then(|| KeptRecord::of(line, out)).flatten() else { return false };
         self.lines.push_back(WaitingLine { record, location: out.location() });
         true
+    }
+
+    /// True if a line with the `uuid` of this one waits.
+    pub fn has(&self, line: &Line<'_>) -> bool {
+        let uuid = raw_str(line.uuid());
+        !uuid.is_empty() && self.lines.iter().any(|waiting| raw_str(waiting.record.value().member("uuid")) == uuid)
     }
 
     /// Takes all lines.

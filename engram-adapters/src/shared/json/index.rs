@@ -14,7 +14,7 @@ use super::string_mask::{MaskProgress, OffFastPath, StringMask};
 use crate::shared::json_type::JsonType;
 
 /// The most values in one record. A node has 16 bytes, so a record of many short values needs several times its size.
-const MAX_VALUES: usize = 4 << 20;
+const MAX_VALUES: usize = 3 << 20;
 /// The initial guess for the number of nodes. Large records have fewer values than this.
 const BYTES_PER_NODE: usize = 32;
 /// The most nodes of the first guess: a record of many megabytes is mostly one long string. Those of more values are indexed again.
@@ -51,7 +51,7 @@ impl StructuralIndex {
     /// strings have equal bytes.
     ///
     /// # Errors
-    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 4 Mi values, or if a name is too long.
+    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 3 Mi values, or if a name is too long.
     pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
         if !self.canonical.is_empty() {
             self.canonical = String::new();
