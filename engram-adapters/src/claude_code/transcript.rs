@@ -98,8 +98,10 @@ impl Lines {
             Shown::Nothing if !waits => return Ok(None),
             Shown::Nothing if self.undecided.push(line, out) => return Ok(Some(Outcome::Pending)),
             Shown::Rewind => {
-                // The prompt begins a turn, so the response before it is complete.
-                self.waiting.complete(&mut self.state, out)?;
+                // The prompt begins a turn, so the responses before it are complete.
+                while self.state.usage.has_open() {
+                    self.waiting.complete(&mut self.state, out)?;
+                }
                 let outcome = self.waiting.step(line, &mut self.state, out);
                 out.settle_result(outcome, line.raw())?;
                 self.decide(out)?;
@@ -125,7 +127,8 @@ impl Lines {
             return Ok(());
         }
         let here = out.location();
-        for line in self.undecided.take() {
+        for mut line in self.undecided.take() {
+            line.record.release();
             out.resume(line.location);
             let outcome = self.waiting.step(line.record.value(), &mut self.state, out);
             out.settle_result(outcome, line.record.value().raw())?;
@@ -164,7 +167,8 @@ impl Lines {
     fn release(&mut self, out: &mut Emitter) -> Result<(), Fault> {
         self.state.copies.stop_waiting();
         let here = out.location();
-        for line in self.proving.take() {
+        for mut line in self.proving.take() {
+            line.record.release();
             out.resume(line.location);
             let outcome = self.proved(line.record.value(), out);
             out.settle_result(outcome, line.record.value().raw())?;

@@ -5,9 +5,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// The memory, in bytes, that all kept texts of one conversion may take. No harness can send more than this to a model at once: interfaces
-/// of models refuse requests of more than 32 MB.
-pub const MAX_KEPT_BYTES: usize = 32 << 20;
+/// The memory, in bytes, that all kept texts of one conversion may take. With it and the head of an artifact, a log of small records stays
+/// below 64 MiB.
+pub const MAX_KEPT_BYTES: usize = 16 << 20;
 
 /// What a text counts besides its bytes: the facts that are kept with it.
 const BYTES_OF_FACTS: usize = 256;

@@ -10,6 +10,9 @@ use super::head::HEAD_BYTES;
 /// Bytes per read. They stay in the second-level cache until their events are written.
 pub(crate) const READ_BYTES: usize = 64 << 10;
 
+/// A buffer with more free bytes than this gives them back.
+const MAX_FREE_BYTES: usize = 8 << 20;
+
 /// The bytes of an artifact, read step by step.
 pub trait ByteSource {
     /// The bytes that have been read and not discarded.
@@ -121,13 +124,18 @@ impl<R: Read> ByteSource for Reader<R> {
         self.buffer.get_mut(range)
     }
 
-    /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused.
+    /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused. Gives back what a
+    /// large record or a large head has taken.
     fn discard(&mut self, done: usize) -> usize {
-        let is_cheap = self.buffer.len() - done < READ_BYTES / 2;
+        let left = self.buffer.len() - done;
+        let is_cheap = left < READ_BYTES / 2 || (done > MAX_FREE_BYTES && left < done);
         if done == 0 || !(is_cheap || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
             return 0;
         }
         self.buffer.drain(..done);
+        if self.buffer.capacity() - self.buffer.len() > MAX_FREE_BYTES {
+            self.buffer.shrink_to(self.buffer.len() + HEAD_BYTES);
+        }
         done
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn user(state: &mut SessionState, record: &Record<'_>, out: &mut Emit
     let line = &record.line;
     let content = record.message.content().ok_or_else(|| malformed_content("nothing"))?;
     if let Some(text) = content.text() {
-        if state.lines.is_stated(0) {
+        if state.lines.is_stated(0) || state.prompts.take_emitted(text) {
             return Ok(Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN });
         }
         if is_true(line.is_meta())
@@ -136,6 +136,10 @@ fn other_block(
     match raw_str(block.kind()) {
         "text" => {
             let text = text(block.text()).ok_or_else(|| missing_in_block(index, "text", "text", value.raw()))?;
+            if state.prompts.take_emitted(text) {
+                (summary.has_text, summary.repeated) = (true, true);
+                return Ok(());
+            }
             // The images of the whole message belong to its first text.
             let attachments = if std::mem::replace(&mut summary.has_text, true) { Vec::new() } else { images(record.message.content()) };
             let form = TextForm { is_block: true, follows_result: summary.has_result };

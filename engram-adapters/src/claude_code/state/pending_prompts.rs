@@ -43,7 +43,8 @@ struct QueuedPrompt {
     sent_at: Option<String>,
     /// The log has lines that were written after it was sent.
     is_passed: bool,
-    prompt: DeferredText,
+    /// `None` if there was no room for it, so that it was emitted at once.
+    prompt: Option<DeferredText>,
 }
 
 impl PendingPrompts {
@@ -138,21 +139,34 @@ impl PendingPrompts {
     fn release(&mut self, is_due: impl Fn(&QueuedPrompt) -> bool, out: &mut Emitter) -> Result<bool, Fault> {
         let mut is_any = false;
         while let Some(at) = self.pending.iter().position(&is_due) {
-            self.pending.remove(at).emit(out)?;
-            is_any = true;
+            let queued = self.pending.remove(at);
+            queued.emit(out)?;
+            is_any |= queued.prompt.is_some();
         }
         Ok(is_any)
     }
 
     /// Defers a prompt of the current record; emits it now if there is no room for it. Returns whether it was deferred.
     pub fn defer(&mut self, content: Value<'_>, by: Author, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let deferred = DeferredText::new(content, line, out).filter(|_| self.pending.len() < MAX_PENDING);
-        let Some(prompt) = deferred else {
+        let prompt = DeferredText::new(content, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let fits = prompt.is_some();
+        if !fits {
             emit_prompt(content, |_| by, CONTENT, out)?;
-            return Ok(false);
-        };
-        self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
-        Ok(true)
+        }
+        if self.pending.len() < MAX_PENDING {
+            self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
+        }
+        Ok(fits)
+    }
+
+    /// Removes the prompt with this text if it was emitted when it entered the queue. Returns whether there was one.
+    pub fn take_emitted(&mut self, text: Text<'_>) -> bool {
+        if self.pending.iter().all(|queued| queued.prompt.is_some()) {
+            return false;
+        }
+        let key = hash64(text.comparable());
+        let first = self.pending.iter().position(|queued| queued.key == key);
+        first.filter(|at| self.pending[*at].prompt.is_none()).map(|at| self.pending.remove(at)).is_some()
     }
 
     /// Emits the prompts that never reached the conversation.
@@ -168,8 +182,9 @@ impl QueuedPrompt {
     }
 
     fn emit(&self, out: &mut Emitter) -> Result<(), Fault> {
+        let Some(prompt) = &self.prompt else { return Ok(()) };
         let mut index = StructuralIndex::default();
-        let prompt = self.prompt.restore_location(out);
+        let prompt = prompt.restore_location(out);
         emit_prompt(parse(prompt.raw(), &mut index)?, |_| self.by, CONTENT, out)?;
         out.duplicate_was_mapped("queue-operation/enqueue", rule::QUEUED);
         Ok(())

@@ -43,7 +43,7 @@ impl Rewinds {
     /// The event that a typed prompt goes on from, if it is before the last prompt: then the person may have gone back.
     pub fn target(&self, line: &Line<'_>, lines: &ReadLines) -> Option<Seq> {
         let (first, last) = (*self.prompts)?;
-        if authors::stated(line) != Some(Author::Person) || is_true(line.is_sidechain()) || line.agent_id().is_some() {
+        if authors::stated(line) != Some(Author::Person) || is_of_agent(line) {
             return None;
         }
         let to = match text(line.parent_uuid()) {
@@ -57,8 +57,8 @@ impl Rewinds {
     pub fn shown(line: &Line<'_>) -> Shown {
         match raw_str(line.kind()) {
             "last-prompt" if is_true(line.is_explicit()) => Shown::Rewind,
-            // The harness adds a line of its own to a prompt with an image.
-            "user" if is_true(line.is_meta()) => Shown::Nothing,
+            // Agents work on. And the harness adds a line of its own to a prompt with an image.
+            _ if is_of_agent(line) || is_true(line.is_meta()) => Shown::Nothing,
             "user" | "assistant" | "system" => Shown::Continuation,
             _ => Shown::Nothing,
         }
@@ -89,4 +89,9 @@ impl Rewinds {
     pub(super) fn roll_back(&mut self) {
         self.prompts.roll_back();
     }
+}
+
+/// True for a line of a sub-agent.
+fn is_of_agent(line: &Line<'_>) -> bool {
+    is_true(line.is_sidechain()) || line.agent_id().is_some()
 }

@@ -142,7 +142,7 @@ impl WaitingLines {
         let mut lines = std::mem::take(&mut self.lines);
         while let Some(line) = lines.pop_front() {
             match to.next(line.record.value()) {
-                None => self.convert(&line, to, out)?,
+                None => self.convert(line, to, out)?,
                 Some(Next::Unknown) => self.lines.push_back(line),
                 Some(next) => {
                     to.decide(next, out)?;
@@ -155,7 +155,8 @@ impl WaitingLines {
         Ok(())
     }
 
-    fn convert(&mut self, line: &WaitingLine, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+    fn convert(&mut self, mut line: WaitingLine, to: &mut impl Conversion, out: &mut Emitter) -> Result<(), Fault> {
+        line.record.release();
         out.resume(line.location);
         let converted = to.convert(line.record.value(), out);
         out.settle_result(converted, line.record.value().raw())

@@ -270,6 +270,38 @@ fn a_prompt_that_is_too_large_to_wait_is_not_undone() {
 }
 
 #[test]
+fn a_queued_prompt_that_is_too_large_to_wait_is_on_the_tape_once() {
+    let large = "x".repeat(MAX_KEPT_BYTES);
+    let texts = [large.as_str(), "second", "third"];
+    let mut lines = vec![prompt("2.1.90", 1, "first", json!({}))];
+    lines.extend(texts.iter().map(|text| queue("enqueue", 2, Some(text))));
+    for (number, text) in (3..).zip(texts) {
+        lines.extend([queue("dequeue", number, None), prompt("2.1.90", number, text, json!({}))]);
+    }
+    let tape = tape(&lines, Policy::Strict).unwrap();
+    let prompts = tape.iter().filter(|event| event["k"] == "msg.in").map(|event| event["text"].as_str().unwrap().len());
+    assert_eq!(prompts.collect::<Vec<_>>(), [5, MAX_KEPT_BYTES, 6, 5]);
+}
+
+#[test]
+fn lines_of_agents_show_nothing_about_a_rewind() {
+    let mut lines = rewound(explicit());
+    let mut agent = assistant_line("2.1.329", 7, "m7", json!([{"type": "text", "text": "agent"}]));
+    agent.as_object_mut().unwrap().extend([("isSidechain".to_owned(), json!(true)), ("agentId".to_owned(), json!("a"))]);
+    agent["message"]["stop_reason"] = json!(null);
+    for at in [4, 5] {
+        let mut lines = lines.clone();
+        lines.insert(at, agent.clone());
+        let tape = tape(&lines, Policy::Strict).unwrap();
+        let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
+        assert_eq!(tape[rewind + 1]["text"], "third");
+    }
+    lines[5] = lines[4].clone();
+    lines.insert(6, explicit());
+    assert!(tape(&lines, Policy::Strict).unwrap().iter().any(|event| event["label"] == "rewind"));
+}
+
+#[test]
 fn a_second_branch_alone_is_no_rewind() {
     let lines = rewound(json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"}));
     let tape = tape(&lines, Policy::Strict).unwrap();

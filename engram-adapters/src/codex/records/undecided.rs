@@ -53,7 +53,8 @@ fn decide(state: &mut SessionState, twin: Twin<'_>, convert: Convert, out: &mut 
         return Ok(());
     }
     let (released, here) = (state.held.take_released(), out.location());
-    for line in state.held.take_waiting() {
+    for mut line in state.held.take_waiting() {
+        line.record.release();
         out.resume(line.location);
         let outcome = convert(state, line.record.value(), out);
         state.end_record(outcome.is_ok());

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
 use engram_core::event::{Meta, Status};
 use engram_core::ledger::Outcome;
 use engram_core::text::{Text, canonical_json};
@@ -229,11 +229,21 @@ fn emit_or_defer(
 ) -> Result<bool, Fault> {
     let key = id.decode_lossy();
     let progress = state.calls.progress(&key);
-    if let Some(kept) = (progress == Some(Progress::Called) && !is_nested).then(|| end.keep(out)).flatten() {
+    if progress == Some(Progress::Called) && !is_nested {
+        let (kept, has_room) = match end.keep(out) {
+            Some(kept) => (kept, true),
+            None => (end.without_texts(), false),
+        };
         if let Some((oldest_id, oldest)) = state.pending_ends.push(&key, kept) {
             emit_without_output(&oldest, &state.calls, &oldest_id, out)?;
+            out.attribute_to(end.location, RecordHeader { t: end.t.as_deref(), id: None, replay: end.replay });
         }
-        return Ok(false);
+        if !has_room {
+            emit_text(&end, id, out)?;
+            emit_further_text(&end, id, out)?;
+            emit_plain_text(&end, "", id, out)?;
+        }
+        return Ok(!has_room);
     }
     match progress {
         Some(Progress::Ended) => {

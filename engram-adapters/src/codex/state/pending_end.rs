@@ -34,6 +34,11 @@ pub struct PendingEnd<'e> {
 }
 
 impl PendingEnd<'_> {
+    /// The end as it waits if there is no room for its texts: they have events of their own.
+    pub fn without_texts(&self) -> PendingEnd<'static> {
+        PendingEnd { stdout: None, stderr: None, plain_text: None, t: self.t.clone(), is_mapped: true, _reserved: None, ..*self }
+    }
+
     /// The end as it waits. `None` if there is no room for its texts.
     pub fn keep(&self, out: &Emitter<'_>) -> Option<PendingEnd<'static>> {
         let texts = [&self.stdout, &self.stderr, &self.plain_text];

@@ -10,7 +10,7 @@ use super::value::Value;
 pub struct KeptRecord {
     text: String,
     nodes: Box<[Node]>,
-    _reserved: Reserved,
+    reserved: Option<Reserved>,
 }
 
 impl KeptRecord {
@@ -28,7 +28,12 @@ impl KeptRecord {
     pub fn of(record: Value<'_>, out: &Emitter) -> Option<Self> {
         let (text, nodes) = record.parts();
         let reserved = out.reserve(text.len() + size_of_val(nodes))?;
-        Some(KeptRecord { text: text.to_owned(), nodes: nodes.into(), _reserved: reserved })
+        Some(KeptRecord { text: text.to_owned(), nodes: nodes.into(), reserved: Some(reserved) })
+    }
+
+    /// It does not count as kept any more, because it is converted now. What its conversion keeps counts.
+    pub fn release(&mut self) {
+        self.reserved = None;
     }
 
     /// The record.

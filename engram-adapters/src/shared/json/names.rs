@@ -67,6 +67,41 @@ const ENDS: &[&[u8]] = &[
     b"_at",
 ];
 
+/// Members whose contents are data: what a model or a tool has written.
+const DATA: &[&[u8]] = &[
+    b"args",
+    b"arguments",
+    b"functionCall",
+    b"functionResponse",
+    b"input",
+    b"metadata",
+    b"output",
+    b"parameters",
+    b"response",
+    b"result",
+    b"structuredContent",
+    b"structured_content",
+    b"toolUseResult",
+    b"tool_input",
+    b"tool_output",
+    b"tool_use_result",
+];
+
+/// The names among data: what tools of the harnesses call the files and directories that they work on.
+const NAMES_IN_DATA: &[&[u8]] = &[
+    b"absPath",
+    b"absolute_path",
+    b"filePath",
+    b"file_path",
+    b"movePath",
+    b"notebook_path",
+    b"outputPath",
+    b"relativePath",
+    b"workdir",
+    b"workingDirectory",
+    b"working_directory",
+];
+
 /// Lists of names.
 const LISTS: &[&[u8]] = &[b"directories", b"files", b"workspace_roots"];
 
@@ -90,13 +125,23 @@ fn has_long_name(text: &[u8], nodes: &[Node]) -> bool {
     let is_long = |node: &Node| node.is(JsonType::String) && (node.end - node.start) as usize > MAX_NAME_BYTES;
     let name_of = |node: &Node| text.get(node.name_in(text)).unwrap_or_default();
     let mut list: &[u8] = &[];
-    nodes.iter().any(|node| {
+    let mut data_end = 0;
+    nodes.iter().enumerate().any(|(at, node)| {
         let is_element = node.name == node.start;
         if !is_element && !is_long(node) {
             list = if node.is(JsonType::Array) { name_of(node) } else { &[] };
+            if DATA.contains(&name_of(node)) {
+                data_end = data_end.max(at + node.size());
+            }
             return false;
         }
-        is_long(node) && if is_element { LISTS.contains(&list) } else { is_name(name_of(node)) }
+        let is_data = at < data_end;
+        is_long(node)
+            && match (is_element, is_data) {
+                (true, is_data) => !is_data && LISTS.contains(&list),
+                (false, true) => NAMES_IN_DATA.contains(&name_of(node)),
+                (false, false) => is_name(name_of(node)),
+            }
     })
 }
 
@@ -122,6 +167,11 @@ mod tests {
             assert!(!is_refused(format!(r#"{{"a":[1,{{"{name}":"{}"}}]}}"#, &long[2..])), "{name}");
         }
         assert!(is_refused(format!(r#"{{"workspace_roots":["a","{long}"]}}"#)));
+        assert!(is_refused(format!(r#"{{"input":{{"a":[],"file_path":"{long}"}}}}"#)));
+        assert!(is_refused(format!(r#"{{"input":{{"name":"{long}"}},"model":"{long}"}}"#)));
+        for name in ["file", "name", "path", "model", "id"] {
+            assert!(!is_refused(format!(r#"{{"message":{{"input":{{"a":{{"{name}":"{long}"}}}}}},"b":1}}"#)), "{name}");
+        }
         for json in [format!(r#"{{"text":"{long}"}}"#), format!(r#"["{long}"]"#), format!(r#"{{"files":[{{"text":"{long}"}}]}}"#)] {
             assert!(!is_refused(json));
         }

@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hasher};
 
 use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader, RecordLocation};
 use engram_core::event::{Channel, MsgOut};
-use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -40,8 +39,10 @@ impl PartialKind {
 #[derive(Default)]
 pub(in crate::cursor::stream) struct PartialText {
     pending: Option<PendingText>,
-    /// Hash of the last message that was joined from its pieces, because another record followed them.
-    joined: Option<u64>,
+    /// The last message that was joined from its pieces, because another record followed them.
+    joined: Option<DefaultHasher>,
+    /// The last text is only the beginning of a message, because there was no memory left for the rest.
+    goes_on: bool,
     /// All messages so far, without separators.
     messages: DefaultHasher,
 }
@@ -70,11 +71,13 @@ impl PartialText {
             return Ok(false);
         }
         self.flush_before(header, out)?;
+        self.goes_on = kind == PartialKind::Message && self.joined.is_some();
         if self.push(kind, piece.raw_str(), header, out) {
             return Ok(false);
         }
         self.pending = None;
         self.emit(kind, piece.raw(), out)?;
+        self.goes_on = kind == PartialKind::Message;
         Ok(true)
     }
 
@@ -98,7 +101,7 @@ impl PartialText {
         } else if self.pending.is_some() {
             self.flush_before(header, out)?;
         }
-        if self.joined.take().is_some_and(|joined| joined == hash64(text)) {
+        if self.joined.take().is_some_and(|joined| joined.finish() == hash_of(text)) {
             return Ok(false);
         }
         self.messages.write(text.as_bytes());
@@ -134,15 +137,22 @@ impl PartialText {
         if kind == PartialKind::Message {
             let text = unquote(token);
             self.messages.write(text.as_bytes());
-            self.joined = Some(hash64(text));
+            let joined = if std::mem::take(&mut self.goes_on) { self.joined.take() } else { None };
+            let mut joined = joined.unwrap_or_default();
+            joined.write(text.as_bytes());
+            self.joined = Some(joined);
         }
         Ok(())
     }
 
     /// True if `text` is all messages so far, joined.
     pub(in crate::cursor::stream) fn repeats_all_messages(&self, text: &str) -> bool {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(text.as_bytes());
-        hasher.finish() == self.messages.finish()
+        hash_of(text) == self.messages.finish()
     }
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
