@@ -14,7 +14,6 @@ pub(super) mod rule {
     pub const FOREIGN_TITLE: &str = "title.other_session";
     /// The same title of the same session.
     pub const SAME_TITLE: &str = "title.repeated";
-    /// A prompt that waits for the next line.
     /// A result that the log has before its call.
     pub const EARLY_RESULT: &str = "result.early";
     /// The last prompt again.

@@ -43,6 +43,6 @@ impl DeferredText {
 }
 
 /// The text of a JSON string; of a list, its JSON.
-pub fn text_of(json: &str) -> Text<'_> {
+fn text_of(json: &str) -> Text<'_> {
     if json.starts_with('"') { Text::Token(json) } else { Text::Json(json) }
 }

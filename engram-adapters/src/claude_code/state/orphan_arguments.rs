@@ -3,7 +3,7 @@
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::text::Text;
 
-use super::deferred::{DeferredText, text_of};
+use super::deferred::DeferredText;
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::schema::Line;
 use crate::shared::value::Value;
@@ -34,7 +34,7 @@ impl OrphanArguments {
     ) -> Result<(), Fault> {
         match DeferredText::new(argument, line, out) {
             Some(argument) => self.pending.push(OrphanArgument { call_id: call_id.to_owned(), pointer, argument }),
-            None => emit_argument(text_of(argument.raw()), pointer, out)?,
+            None => emit_argument(argument.text_or_json(), pointer, out)?,
         }
         Ok(())
     }

@@ -34,7 +34,8 @@ impl PendingOutput {
     /// deferred.
     pub fn defer(&mut self, call: u64, output: Value<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
         self.remove(call);
-        let deferred = DeferredText::new(output, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let has_room = self.pending.len() < MAX_PENDING;
+        let deferred = has_room.then(|| DeferredText::new(output, line, out)).flatten();
         let fits = deferred.is_some();
         match deferred {
             Some(output) => self.pending.push(PartialOutput { call, output }),

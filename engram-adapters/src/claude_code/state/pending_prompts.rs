@@ -148,12 +148,13 @@ impl PendingPrompts {
 
     /// Defers a prompt of the current record; emits it now if there is no room for it. Returns whether it was deferred.
     pub fn defer(&mut self, content: Value<'_>, by: Author, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let prompt = DeferredText::new(content, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let has_room = self.pending.len() < MAX_PENDING;
+        let prompt = has_room.then(|| DeferredText::new(content, line, out)).flatten();
         let fits = prompt.is_some();
         if !fits {
             emit_prompt(content, |_| by, CONTENT, out)?;
         }
-        if self.pending.len() < MAX_PENDING {
+        if has_room {
             self.pending.push(QueuedPrompt { key: key_of(content), by, is_delivered: false, sent_at: None, is_passed: false, prompt });
         }
         Ok(fits)

@@ -32,7 +32,8 @@ struct PendingTitle {
 impl PendingTitles {
     /// Defers a title; emits it now, as that of another session, if there is no room for it. Returns whether it was deferred.
     pub fn defer(&mut self, leaf: Text<'_>, title: Value<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<bool, Fault> {
-        let deferred = DeferredText::new(title, line, out).filter(|_| self.pending.len() < MAX_PENDING);
+        let has_room = self.pending.len() < MAX_PENDING;
+        let deferred = has_room.then(|| DeferredText::new(title, line, out)).flatten();
         let fits = deferred.is_some();
         match deferred {
             Some(title) => self.pending.push(PendingTitle { leaf: hash64(leaf.raw()), title }),

@@ -4,8 +4,9 @@
 //! and results. These lines wait until a line shows whether the response goes on. Then they are converted in their order, and each of them
 //! may be a part of a response for which the others wait again.
 //!
-//! What waits is bounded: 64 lines, and the memory for all that a conversion keeps. At the limit the usage is emitted with the counts of the parts so far. If a later part has higher counts, another
-//! usage of the response follows that part, with the difference. So the sums are right, and a part of them is only late.
+//! What waits is bounded: 64 lines, and the memory for all that a conversion keeps. At the limit the usage is emitted with the counts of the
+//! parts so far. If a later part has higher counts, another usage of the response follows that part, with the difference. So the sums are
+//! right, and a part of them is only late.
 
 use std::collections::VecDeque;
 

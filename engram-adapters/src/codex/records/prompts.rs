@@ -83,8 +83,8 @@ pub fn hold(state: &mut SessionState, message: &Message<'_>, record: &Record<'_>
         let is_mapped = emit_parts(state, message, record.replay, twin, out)?;
         return Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR));
     }
-    let json = out.keep(record.value.raw()).filter(|json| json.len() <= MAX_HELD_BYTES);
-    let Some(json) = json else {
+    let json = Some(record.value.raw()).filter(|json| json.len() <= MAX_HELD_BYTES);
+    let Some(json) = json.and_then(|json| out.keep(json)) else {
         let is_mapped = emit_large(state, message, record.replay, out)?;
         return Ok(record.mapped_or(is_mapped, &omissions::MESSAGE_MIRROR));
     };

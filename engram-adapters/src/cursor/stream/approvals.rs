@@ -42,7 +42,7 @@ pub(super) fn request(state: &mut StreamState, record: &Record<'_>, out: &mut Em
     let has_call = !call_id.is_empty() && out.seq_of_call(Text::Plain(&call_id)).is_some();
     if let Some(args) = question.args().filter(|_| !has_call) {
         let name = if query_type.is_empty() { "query" } else { query_type };
-        let kept = out.keep(args.raw()).filter(|_| state.approvals.has_room());
+        let kept = state.approvals.has_room().then(|| out.keep(args.raw())).flatten();
         match kept {
             Some(args) => {
                 state.approvals.keep(UnclaimedArgs { location: out.location(), call_id: call_id.clone(), name: name.to_owned(), args });
