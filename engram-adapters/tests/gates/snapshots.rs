@@ -17,9 +17,9 @@ const LEVEL: i32 = 19;
 /// The extension of the compressed form. `insta` adds a file with its own metadata.
 const COMPRESSED: &str = "jsonl.zst";
 
-/// The directory of the snapshots. `cargo insta` looks for them in the directory of a package.
+/// The directory of the snapshots, beside the fixtures.
 pub fn directory() -> PathBuf {
-    root().join("engram-adapters/snapshots")
+    root().join("snapshots")
 }
 
 /// The directory of a tape's snapshots, and the session that their names end in.
