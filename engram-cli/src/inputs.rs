@@ -11,9 +11,9 @@ use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
 
 use crate::args::Conversion;
-use crate::out::Known;
 use crate::report::Reporter;
 use crate::summary::{count, lost_line, other_form_line};
+use crate::tape_dir::Known;
 
 /// One possible session.
 #[derive(Clone)]

@@ -16,9 +16,9 @@ use crate::args;
 use crate::exit::{Exit, Tally};
 use crate::homes;
 use crate::inputs::{SessionInput, find_changed, is_no_session};
-use crate::out::{Index, Known, Setup, State, source_of};
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
+use crate::tape_dir::{Index, Known, Setup, State, source_of};
 use crate::tapes::{open_tape, tapes_among, tapes_in};
 
 /// The widest cell of a column, in characters.

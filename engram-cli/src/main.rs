@@ -29,7 +29,6 @@ mod list;
 mod man;
 mod message;
 mod once;
-mod out;
 mod pool;
 mod progress;
 mod report;
@@ -37,6 +36,7 @@ mod show;
 mod size;
 mod stats;
 mod summary;
+mod tape_dir;
 mod tapes;
 mod write;
 

@@ -17,9 +17,9 @@ use crate::filter::Filter;
 use crate::homes;
 use crate::inputs::{SessionInput, find, is_no_session, session_options};
 use crate::once::{Counted, Once};
-use crate::out::Index;
 use crate::pool::in_order;
 use crate::report::{Reporter, one_line, write_json};
+use crate::tape_dir::Index;
 use crate::tapes::{open_tape, tapes_among, tapes_in};
 
 /// A tape, or a possible session.

@@ -12,7 +12,7 @@ use engram_core::pipeline::Summary;
 use crate::args::Ingest;
 use crate::inputs::{SessionInput, is_no_session};
 use crate::interrupt;
-use crate::out::{Finished, Key, OutDir};
+use crate::tape_dir::{Finished, Key, OutDir};
 use crate::write::write_tape;
 
 /// What became of one input.

@@ -18,11 +18,11 @@ use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::interrupt;
 use crate::message::sentence;
-use crate::out::{
-    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, tape_stem,
-};
 use crate::report::{Reporter, shown};
 use crate::summary::{count, link_line, lost_line, other_form_line, session, skipped_line, warnings};
+use crate::tape_dir::{
+    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, tape_stem,
+};
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
 const SAVE_EVERY: Duration = Duration::from_secs(2);

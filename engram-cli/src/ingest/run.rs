@@ -18,9 +18,9 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
-use crate::out::{Index, Key, Known, OutDir, Setup, State, container, source_of};
 use crate::pool::in_order;
 use crate::report::Reporter;
+use crate::tape_dir::{Index, Key, Known, OutDir, Setup, State, container, source_of};
 
 /// What is left of a run.
 pub struct Done {

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::verdict::Verdict;
 use crate::message::sentence;
-use crate::out::Placed;
 use crate::summary::{Details, count, lost_line};
+use crate::tape_dir::Placed;
 
 /// The most warnings that a short summary lists.
 const MAX_WARNINGS: usize = 4;

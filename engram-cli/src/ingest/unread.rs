@@ -10,7 +10,7 @@ use engram_adapters::sessions::{SessionOptions, open_store, store_at_root};
 use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::inputs::{Inputs, SessionInput};
-use crate::out::{Entry, Failure, Index, source_of};
+use crate::tape_dir::{Entry, Failure, Index, source_of};
 
 /// The sources of an index that could not be read, or not as a whole.
 #[derive(Default)]

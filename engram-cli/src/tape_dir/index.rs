@@ -252,7 +252,7 @@ mod tests {
     use engram_adapters::sessions::Stamp;
 
     use super::*;
-    use crate::out::entry::Setup;
+    use crate::tape_dir::entry::Setup;
 
     fn entry(source: &str, session: Option<&str>, state: State) -> Entry {
         let stamp = Stamp { size: 1, modified: "2026-01-01T00:00:00Z".to_owned(), with: None };

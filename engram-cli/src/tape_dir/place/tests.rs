@@ -7,7 +7,7 @@ use engram_core::hash::Hash;
 use tempfile::TempDir;
 
 use super::*;
-use crate::out::entry::{Setup, State};
+use crate::tape_dir::entry::{Setup, State};
 
 const START: &str = r#"{"seq":0,"k":"meta","label":"tape.start"}"#;
 const STOP: &str = r#"{"seq":9,"k":"meta","label":"tape.stop"}"#;
