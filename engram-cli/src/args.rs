@@ -1,16 +1,14 @@
 //! The command line: the only source of its help and of `docs/cli.md`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
-use engram_core::limits::Limits;
-use engram_core::policy::Policy;
 
+use crate::conversion::Conversion;
 use crate::fail_on::FailOn;
 use crate::filter::Filter;
-use crate::size;
+use crate::report::ErrorFormat;
 use crate::write::Form;
 
 const EXAMPLES: &str = "\
@@ -49,15 +47,6 @@ pub struct CommandLine {
     /// Print details: a line per session, all warnings, what was omitted by which rule
     #[arg(long, short, global = true, action = ArgAction::SetTrue, conflicts_with = "quiet")]
     pub verbose: bool,
-}
-
-/// The format of errors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ErrorFormat {
-    /// A sentence.
-    Text,
-    /// A JSON object.
-    Json,
 }
 
 /// The subcommands.
@@ -120,33 +109,6 @@ pub enum Command {
     /// Writes `engram.1` and a page for each command to DIR; prints `engram.1` without DIR. For example, `engram man
     /// ~/.local/share/man/man1`.
     Man(Man),
-}
-
-/// How sessions are converted.
-#[derive(Debug, Clone, Args)]
-pub struct Conversion {
-    /// Refuse unknown versions and records, or convert the rest and report them
-    #[arg(long, default_value_t = Policy::Permissive, value_name = "strict|permissive")]
-    pub policy: Policy,
-    /// Skip detection and use this adapter (see `engram adapters`)
-    #[arg(long, value_name = "ID")]
-    pub adapter: Option<String>,
-    /// Largest record that is read: bytes, or a size such as `10MB` or `1GiB`
-    #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "SIZE", value_parser = size::bytes)]
-    pub max_record_bytes: u64,
-    /// Convert each session in every form that is there, not only in the one that states most
-    #[arg(long)]
-    pub every_form: bool,
-    /// Parallel jobs [default: number of CPUs]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
-}
-
-impl Conversion {
-    /// The requested limits.
-    pub fn limits(&self) -> Limits {
-        Limits { record_bytes: self.max_record_bytes, ..Limits::default() }
-    }
 }
 
 /// Arguments of `engram ingest`.

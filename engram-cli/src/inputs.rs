@@ -10,7 +10,7 @@ use engram_adapters::{Registration, Registry};
 use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
 
-use crate::args::Conversion;
+use crate::conversion::Conversion;
 use crate::report::Reporter;
 use crate::summary::{count, lost_line, other_form_line};
 use crate::tape_dir::Known;

@@ -4,14 +4,23 @@ use std::borrow::Cow;
 use std::io::{self, Write, stderr};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::args::ErrorFormat;
 use crate::exit::Exit;
 use crate::message::sentence;
 use crate::progress;
+
+/// The format of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ErrorFormat {
+    /// A sentence.
+    Text,
+    /// A JSON object.
+    Json,
+}
 
 /// Writes everything that is not a result. A clone writes to the same place.
 #[derive(Debug, Clone)]

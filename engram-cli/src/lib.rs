@@ -1,0 +1,128 @@
+//! The `engram` command as a library: [`run`] is the command over any set of adapters.
+//!
+//! An adapter of another crate gets every subcommand, with help, progress and exit codes:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use engram_adapters::Registry;
+//!
+//! fn main() -> ExitCode {
+//!     engram_cli::run(Registry::builtin())
+//! }
+//! ```
+
+use std::io::{self, Write, stdout};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use clap_complete::Shell;
+use engram_adapters::Registry;
+use engram_core::error::AdapterError;
+use engram_core::json_schema::json_schema;
+
+mod adapters;
+mod args;
+mod audit;
+mod check;
+mod conform;
+mod conversion;
+mod detect;
+mod drift;
+mod exit;
+mod fail_on;
+mod filter;
+mod homes;
+mod ingest;
+mod inputs;
+mod interrupt;
+mod kept;
+mod list;
+mod man;
+mod message;
+mod once;
+mod places;
+mod pool;
+mod progress;
+mod report;
+mod show;
+mod size;
+mod stats;
+mod summary;
+mod tape_dir;
+mod tapes;
+mod write;
+
+use args::{Command, CommandLine};
+use exit::Exit;
+use report::{ErrorFormat, Reporter};
+
+/// Runs the command with the arguments of this process, over these adapters, and returns its exit code.
+///
+/// It takes over the process: it hears interrupts, and writes to standard output and standard error.
+pub fn run(registry: Registry) -> ExitCode {
+    let exit = match CommandLine::try_parse() {
+        Ok(line) => dispatch(&line, &registry),
+        Err(error) => refused(&error),
+    };
+    exit.into()
+}
+
+fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
+    let report = Reporter::new(line.error_format, line.quiet, line.verbose);
+    interrupt::listen();
+    let done = match &line.command {
+        Command::Ingest(args) => ingest::run(args, registry, &report),
+        Command::List(args) => list::run(args, registry, &report),
+        Command::Detect(args) => detect::run(args, registry, &report),
+        Command::Audit(args) => audit::run(args, registry, &report),
+        Command::Drift(args) => drift::run(args, registry, &report),
+        Command::Stats(args) => stats::run(args, registry, &report),
+        Command::Show(args) => show::run(args, registry, &report),
+        Command::Check(args) => check::run(args, &report),
+        Command::Conform(args) => conform::run(args, registry, &report),
+        Command::Adapters(args) => adapters::run(args, registry),
+        Command::Schema => print(&json_schema()),
+        Command::Completions(args) => print(&completions(args.shell)),
+        Command::Man(args) => man::run(args, &report),
+    };
+    done.unwrap_or_else(|error| output_failed(error, &report))
+}
+
+fn print(text: &str) -> io::Result<Exit> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(Exit::Success)
+}
+
+/// What `engram completions` prints.
+fn completions(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "engram", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// It is not a failure if the reader closes the pipe.
+fn output_failed(error: io::Error, report: &Reporter) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit::Success;
+    }
+    report.failure(&AdapterError::from(error).path("standard output"))
+}
+
+/// Help and version are not errors. A usage error uses the requested error format.
+fn refused(error: &clap::Error) -> Exit {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let words: Vec<_> = std::env::args_os().collect();
+    let json = words.iter().any(|word| word == "--error-format=json") || words.windows(2).any(|pair| pair == ["--error-format", "json"]);
+    if json && !is_answer {
+        let text = error.render().to_string();
+        Reporter::new(ErrorFormat::Json, true, false).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    } else {
+        // The reader may have closed the pipe.
+        let _ = error.print();
+    }
+    if is_answer { Exit::Success } else { Exit::Usage }
+}
