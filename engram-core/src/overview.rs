@@ -14,6 +14,9 @@ use crate::version::Support;
 /// The longest text of an overview, in characters. A log can contain a title of any length.
 const TEXT_CHARS: usize = 1024;
 
+/// The longest excerpt of a prompt, in characters.
+const PROMPT_CHARS: usize = 200;
+
 /// What is worth knowing about a tape without reading it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,6 +57,9 @@ pub struct Overview {
     /// The last title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The first line of the first prompt of a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_prompt: Option<String>,
     /// Prompts of a person.
     pub prompts: u64,
     /// Tool calls.
@@ -156,8 +162,16 @@ impl Overview {
                 self.title = facts.title.map(owned).or(self.title.take());
             }
             Event::Meta(Meta::TapeStop(stop)) => self.note_stop(stop),
-            _ if is_own_time => self.note_time(record.t),
-            _ => {}
+            event => {
+                if let Event::MsgIn(MsgIn { role: Role::User, by: Author::Person, text: Some(text), .. }) = event
+                    && self.first_prompt.is_none()
+                {
+                    self.first_prompt = first_line(&text.decode_lossy());
+                }
+                if is_own_time {
+                    self.note_time(record.t);
+                }
+            }
         }
     }
 
@@ -208,6 +222,7 @@ impl Overview {
         }
         self.project = self.project.take().or(later.project);
         self.title = later.title.or(self.title.take());
+        self.first_prompt = self.first_prompt.take().or(later.first_prompt);
         later.start.iter().chain(&later.end).for_each(|time| self.note_time(time));
         if !later.input_hash.is_empty() {
             let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =
@@ -228,10 +243,20 @@ fn owned(text: Text<'_>) -> String {
     bounded(&text.comparable())
 }
 
+/// The first line that has something in it.
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(cut(line, PROMPT_CHARS))
+}
+
 fn bounded(text: &str) -> String {
+    cut(text, TEXT_CHARS)
+}
+
+fn cut(text: &str, chars: usize) -> String {
     // Most texts are so short that their characters need not be counted.
-    let is_long = text.len() > TEXT_CHARS;
-    match is_long.then(|| text.char_indices().nth(TEXT_CHARS)).flatten() {
+    let is_long = text.len() > chars;
+    match is_long.then(|| text.char_indices().nth(chars)).flatten() {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -261,6 +286,15 @@ mod tests {
             ("04:07", r#""k":"meta","label":"session","cwd":"/c"}"#),
         ]);
         assert_eq!((seen.project.as_deref(), seen.title.as_deref()), (Some("/a"), Some("two")));
+    }
+
+    #[test]
+    fn the_first_line_of_the_first_prompt_stands_for_a_title() {
+        let prompt = |text: &str| format!(r#""k":"msg.in","role":"user","by":"person","text":"{text}"}}"#);
+        let (first, second) = (prompt("\\n  fix the parser \\nplease"), prompt("and then"));
+        let notice = r#""k":"msg.in","role":"user","by":"harness","text":"x"}"#;
+        let seen = overview(&[("04:05", notice), ("04:06", &first), ("04:07", &second)]);
+        assert_eq!(seen.first_prompt.as_deref(), Some("fix the parser"));
     }
 
     #[test]

@@ -2,10 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+mod breakdown;
+
+pub use breakdown::{Breakdown, Split};
+
 use crate::event::*;
+use crate::keys::hash64;
 use crate::sink::EventSink;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
@@ -99,7 +105,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A sink that counts. It can take any number of tapes, one after the other.
+/// A sink that counts. It can take any number of tapes, one after the other. A response that several of them have counts once.
 ///
 /// ```
 /// use engram_core::stats::Stats;
@@ -118,6 +124,8 @@ fn is_false(value: &bool) -> bool {
 pub struct Stats {
     counts: Counts,
     files: BTreeSet<String>,
+    /// The usage of responses that have an id.
+    responses: BTreeMap<u64, (Arc<str>, TokenCounts)>,
     tape: Tape,
     pending: Vec<Fact>,
 }
@@ -144,16 +152,24 @@ enum Fact {
     /// A number of edits of one file.
     Edits(EditOp, String, u64),
     Model(String),
-    Usage(Option<String>, TokenCounts),
+    /// The response, its model, and its tokens.
+    Usage(Option<u64>, Option<String>, TokenCounts),
 }
 
 impl Stats {
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        Counts { files_edited: self.files.len() as u64, ..self.counts.clone() }
+        let mut counts = Counts { files_edited: self.files.len() as u64, ..self.counts.clone() };
+        for (model, tokens) in self.responses.values() {
+            match counts.tokens.get_mut(&**model) {
+                Some(sum) => sum.add(*tokens),
+                None => drop(counts.tokens.insert(model.to_string(), *tokens)),
+            }
+        }
+        counts
     }
 
-    /// Adds what another sink counted. A file that both have counts once.
+    /// Adds what another sink counted. A file or a response that both have counts once.
     pub fn merge(&mut self, other: Stats) {
         let Counts { sessions, sub_agents, prompts, answers, calls, files_edited: _, edits, tokens } = other.counts;
         self.counts.sessions += sessions;
@@ -171,6 +187,16 @@ impl Stats {
             self.counts.tokens.entry(model).or_default().add(more);
         }
         self.files.extend(other.files);
+        other.responses.into_iter().for_each(|(id, (model, tokens))| self.count_response(id, model, tokens));
+    }
+
+    /// Of two tapes with the same response, the one that was written last has the most tokens of it.
+    fn count_response(&mut self, id: u64, model: Arc<str>, tokens: TokenCounts) {
+        let size = |tokens: &TokenCounts| (tokens.output, tokens.input);
+        match self.responses.get(&id) {
+            Some((_, known)) if size(known) >= size(&tokens) => {}
+            _ => drop(self.responses.insert(id, (model, tokens))),
+        }
     }
 
     fn count(&mut self, fact: Fact) {
@@ -196,9 +222,12 @@ impl Stats {
                 *self.counts.edits.entry(op.as_str()).or_default() += edits;
             }
             Fact::Model(model) => self.tape.model = Some(model),
-            Fact::Usage(model, tokens) => {
+            Fact::Usage(response, model, tokens) => {
                 let model = model.or_else(|| self.tape.model.clone()).unwrap_or_else(|| NO_MODEL.to_owned());
-                self.counts.tokens.entry(model).or_default().add(tokens);
+                match response {
+                    Some(response) => self.count_response(response, model.into(), tokens),
+                    None => self.counts.tokens.entry(model).or_default().add(tokens),
+                }
             }
         }
     }
@@ -246,7 +275,7 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
     match record.event {
         Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape { is_sub_agent: record.source.agent_id.is_some() }),
         Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
-        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(usage.model.map(owned), TokenCounts::of(usage))),
+        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(response(record, usage), usage.model.map(owned), TokenCounts::of(usage))),
         Event::MsgIn(message) => (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt),
         Event::MsgOut(message) => (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer),
         Event::ToolCall(call) => Some(Fact::Call(record.seq, call.kind)),
@@ -254,6 +283,12 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::CodeEdit(edit) => Some(Fact::Edits(edit.op, owned(edit.file), 1)),
         Event::Meta(_) | Event::CodeRead(_) | Event::SpanLink(_) => None,
     }
+}
+
+/// The response that usage is of, by the id that its provider gave it. A second model that took part in it has usage of its own.
+fn response(record: &EventRef<'_>, usage: &Usage<'_>) -> Option<u64> {
+    let id = usage.message_id?;
+    Some(hash64((record.source.harness, id.decode_lossy(), usage.model.map(|model| model.decode_lossy()))))
 }
 
 fn owned(text: Text<'_>) -> String {
@@ -380,6 +415,22 @@ mod tests {
         ]);
         let (m, n) = (counts.tokens["m"], counts.tokens["n"]);
         assert_eq!((m.output, m.cost_usd, n.input), (Some(4), Some(0.5), Some(1)));
+    }
+
+    #[test]
+    fn a_response_that_several_tapes_have_counts_once_with_its_last_usage() {
+        let of = |id: &str, output: u64| {
+            let usage = format!(r#""k":"meta","label":"usage","message_id":"{id}","model":"m","tokens":{{"output":{output}}}}}"#);
+            let mut stats = Stats::default();
+            replay(line(0, &usage).as_bytes(), &mut stats).unwrap();
+            stats
+        };
+        let mut sum = of("a", 2);
+        for other in [of("b", 4), of("a", 9), of("a", 3)] {
+            sum.merge(other);
+        }
+        let tokens = sum.counts().tokens["m"];
+        assert_eq!((tokens.responses, tokens.output), (2, Some(13)));
     }
 
     #[test]
