@@ -9,18 +9,21 @@ use crate::conversion::Conversion;
 use crate::fail_on::FailOn;
 use crate::filter::Filter;
 use crate::report::ErrorFormat;
+use crate::stats::By;
+use crate::table::Output;
 use crate::write::Form;
 
 const EXAMPLES: &str = "\
 Examples:
-  engram ingest --out tapes                            all sessions of all harnesses on this machine, one file each
-  engram ingest ~/.claude --out tapes --since 7d       those below one directory, of the last seven days
-  engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
+  engram ingest                                        all sessions of this machine, one tape each
+  engram files --since 7d                              which files agents changed in the last seven days
+  engram stats --by project                            prompts, calls, edits, tokens and cost of each project
   engram list                                          which sessions there are
+  engram show 08a7d153 --html session.html             a session as a page to read
+  engram ingest session.jsonl > session.tape.jsonl     one session, to standard output
+  engram ingest ~/.claude --out tapes --since 7d       those below one directory, to a directory of your own
   zstdcat old.jsonl.zst | engram ingest - | engram check -
   engram detect ~/.codex/sessions                      which harness and version wrote each log
-  engram stats ~/.claude/projects                      calls, edited files and tokens of all sessions
-  engram show session.jsonl --html session.html        a session as a page to read
   engram audit session.jsonl                           check that the conversion lost nothing
   engram drift ~/.codex/sessions                       what a new version has changed in its logs
   engram adapters                                      supported harnesses and versions
@@ -54,28 +57,22 @@ pub struct CommandLine {
 pub enum Command {
     /// Convert session logs to tapes
     ///
-    /// One session without --out is written to standard output. Several sessions need --out, and so does a directory, which is searched
-    /// for sessions and stores of all harnesses; their tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. Without
-    /// a path, the homes of all harnesses are searched. A second run reads only what has changed. A session that grew replaces its tape;
-    /// nothing else is ever overwritten.
+    /// Without a path, the homes of all harnesses are searched, and in a terminal the tapes go to your data directory. One session without
+    /// --out is written to standard output. Several sessions need --out, and so does a directory, which is searched for sessions and stores
+    /// of all harnesses. Tapes are named `DIR/<harness>/<session id>[.<agent>].tape.jsonl[.zst]`. A second run reads only what has changed.
+    /// A session that grew replaces its tape; nothing else is ever overwritten.
     Ingest(Ingest),
     /// List sessions, and whether their tapes are up to date
     ///
-    /// Prints harness, start, project, title and size of each session. Reads logs, stores and tapes. Without a path, the homes of all
-    /// harnesses are searched. Sessions whose tapes are up to date are listed from the index of the tapes, without reading their logs.
+    /// Prints when each session was last active, its harness, project, size and title, else its first prompt; the newest first. Reads logs,
+    /// stores and tapes. Sessions whose tapes are up to date are listed from the index of the tapes, without reading their logs. `old`: the
+    /// log has changed since; `none`: there is no tape; `log gone`: only the tape is left.
     List(List),
-    /// Identify the harness and version of a log
-    Detect(Detect),
-    /// Check that a conversion lost nothing
+    /// List the files that agents changed
     ///
-    /// Converts each session and looks for every value of its log (strings, numbers, booleans): in the tape, in the tape in another form,
-    /// omitted by a documented rule, or left over.
-    Audit(Audit),
-    /// Show what a new version of a harness has changed in its logs
-    ///
-    /// Compares each session with the member table of its adapter, and lists record types and members that are not known, values of
-    /// another JSON type, and members that no longer appear, by harness and version. The exit code is 1 if there is any.
-    Drift(Drift),
+    /// Prints for each file how often it was changed, in how many sessions, when last, with which tools and by which harness; then what
+    /// the sessions took. `--since 7d` and `--until` choose edits by their own time.
+    Files(Files),
     /// Count sessions, prompts, tool calls, edited files and tokens
     ///
     /// Reads logs, stores and tapes. A directory that contains tapes is read as tapes, any other directory is searched for sessions.
@@ -91,15 +88,27 @@ pub enum Command {
     Show(crate::show::Show),
     /// Check that tapes follow the format
     Check(Check),
+    /// Check that a conversion lost nothing
+    ///
+    /// Converts each session and looks for every value of its log (strings, numbers, booleans): in the tape, in the tape in another form,
+    /// omitted by a documented rule, or left over.
+    Audit(Audit),
+    /// Show what a new version of a harness has changed in its logs
+    ///
+    /// Compares each session with the member table of its adapter, and lists record types and members that are not known, values of
+    /// another JSON type, and members that no longer appear, by harness and version. The exit code is 1 if there is any.
+    Drift(Drift),
+    /// Identify the harness and version of a log
+    Detect(Detect),
+    /// List the supported harnesses, versions and coverage
+    Adapters(Adapters),
+    /// Print the JSON Schema of the events
+    Schema,
     /// Check the adapters against recordings of real sessions
     ///
     /// Runs every check of docs/conformance.md over every recording. A check that has nothing to examine is reported as skipped, with
     /// the reason.
     Conform(Conform),
-    /// List the supported harnesses, versions and coverage
-    Adapters(Adapters),
-    /// Print the JSON Schema of the events
-    Schema,
     /// Generate shell completions
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
@@ -118,14 +127,14 @@ pub struct Ingest {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Directory for the tapes
-    #[arg(long, value_name = "DIR")]
+    /// Directory for the tapes [default without PATH: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Convert again whenever a log changes, until interrupted
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub watch: bool,
     /// Read everything, also what has not changed
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub again: bool,
     /// Compress the tapes
     #[arg(long)]
@@ -148,18 +157,43 @@ pub struct Ingest {
 /// Arguments of `engram list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// Session logs, stores, tapes, or directories to search for them [default: the homes of all harnesses]
+    /// Session logs, stores, tapes, or directories to search for them [default: the homes of all harnesses, and the sessions whose log is
+    /// gone]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// The directory of tapes to compare with
-    #[arg(long, value_name = "DIR", default_value = "tapes")]
-    pub tapes: PathBuf,
+    /// The directory of tapes [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(long, value_name = "DIR")]
+    pub tapes: Option<PathBuf>,
     /// List the sessions of sub-agents too
     #[arg(long)]
     pub agents: bool,
-    /// Print one JSON object per line
-    #[arg(long)]
-    pub json: bool,
+    /// List so many sessions, the newest first; 0 lists all [default: 40 in a terminal]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    #[command(flatten)]
+    pub output: Output,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+/// Arguments of `engram files`.
+#[derive(Debug, Args)]
+pub struct Files {
+    /// Session logs, stores, tapes, or directories to search for them [default: the homes of all harnesses, and the sessions whose log is
+    /// gone]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The directory of tapes [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(long, value_name = "DIR")]
+    pub tapes: Option<PathBuf>,
+    /// Only files with this text in their path
+    #[arg(long, value_name = "TEXT")]
+    pub below: Option<String>,
+    /// List so many files, the last changed first; 0 lists all
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    #[command(flatten)]
+    pub output: Output,
     #[command(flatten)]
     pub filter: Filter,
 }
@@ -220,9 +254,14 @@ pub struct Stats {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+    /// One row for each value, with what it cost where the log has that
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub by: Option<By>,
+    /// The directory of tapes [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(long, value_name = "DIR")]
+    pub tapes: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
     #[command(flatten)]
     pub filter: Filter,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 /// Filters of `ingest`, `list`, `stats` and `drift`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Filter {
-    /// Only sessions with activity at or after this time: `2026-01-31`, `2026-01-31T12:00:00Z`, or `7d` ago (s, m, h, d, w). UTC
+    /// Only sessions with activity at or after this time: `2026-01-31`, `yesterday`, `2026-01-31T12:00:00Z`, or `7d` ago (s, m, h, d, w). UTC
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Timestamp>,
     /// Only sessions with activity at or before this time; a date counts to its end
@@ -35,13 +35,15 @@ impl Filter {
     /// What is wrong with it, if anything.
     pub fn fault(&self, registry: &Registry) -> Option<String> {
         let known: Vec<&str> = registry.adapters().map(|adapter| adapter.descriptor().harness_family).collect();
-        let unknown = self.harness.iter().find(|harness| !known.contains(&harness.as_str()))?;
+        let is_known =
+            |wanted: &&String| known.contains(&wanted.as_str()) || known.iter().filter(|harness| is_harness(harness, wanted)).count() == 1;
+        let unknown = self.harness.iter().find(|harness| !is_known(harness))?;
         Some(format!("there is no harness `{unknown}`; choose one of {}", known.join(", ")))
     }
 
     /// True for a harness whose sessions may be wanted.
     pub fn wants_harness(&self, harness: &str) -> bool {
-        self.harness.is_empty() || self.harness.iter().any(|wanted| wanted == harness)
+        self.harness.is_empty() || self.harness.iter().any(|wanted| is_harness(harness, wanted))
     }
 
     /// True for a session that is wanted. One that states no time or no directory is not, if the filter asks for it.
@@ -55,6 +57,11 @@ impl Filter {
         };
         self.wants_harness(&session.harness) && is_late && is_early && in_project()
     }
+}
+
+/// True if a harness has this name, or is the one that it is the beginning of: `claude`. So has a longer name, `gemini-cli`.
+fn is_harness(harness: &str, wanted: &str) -> bool {
+    !wanted.is_empty() && (harness.starts_with(wanted) || wanted.strip_prefix(harness).is_some_and(|rest| rest.starts_with('-')))
 }
 
 /// True if a session's directory is the wanted one, is below it, or has its name. A log may be from another system.
@@ -95,13 +102,20 @@ fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
         Timestamp::now().checked_sub(SignedDuration::from_secs(seconds.into())).ok()
     };
     let day = || {
-        let date: Date = text.parse().ok()?;
+        let today = || Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let date: Date = match text {
+            "today" => today(),
+            "yesterday" => today().yesterday().ok()?,
+            text => text.parse().ok()?,
+        };
         let date = if is_end { date.tomorrow().ok()? } else { date };
         let start = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
         if is_end { start.checked_sub(SignedDuration::from_nanos(1)).ok() } else { Some(start) }
     };
     let time = if text.contains(['T', 't', ' ']) { text.parse().ok() } else { ago().or_else(day) };
-    time.ok_or_else(|| "a time is a date (`2026-01-31`), a time with its zone (`2026-01-31T12:00:00Z`), or how long ago (`7d`)".to_owned())
+    time.ok_or_else(|| {
+        "a time is a date (`2026-01-31`, `yesterday`), a time with its zone (`2026-01-31T12:00:00Z`), or how long ago (`7d`)".to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -120,7 +134,10 @@ mod tests {
         assert_eq!(since("2026-01-31T12:00:00+01:00").unwrap().to_string(), "2026-01-31T11:00:00Z");
         let age = Timestamp::now().duration_since(since("2d").unwrap()).as_secs();
         assert!((172_799..=172_801).contains(&age), "{age}");
-        for text in ["", "d", "-1d", "2026-13-01", "yesterday", "2026-01-31T12:00:00", "99999999999w"] {
+        for text in ["today", "yesterday"] {
+            assert!(since(text).unwrap() <= Timestamp::now() && since(text) < until(text), "{text}");
+        }
+        for text in ["", "d", "-1d", "2026-13-01", "tomorrow", "2026-01-31T12:00:00", "99999999999w"] {
             assert!(since(text).is_err(), "{text}");
         }
     }
@@ -153,5 +170,8 @@ mod tests {
         let registry = Registry::builtin();
         assert!(filter("codex").fault(&registry).is_none() && filter("codexx").fault(&registry).unwrap().contains("codex, "));
         assert!(filter("codex").wants_harness("codex") && !filter("codex").wants_harness("gemini"));
+        assert!(filter("claude").fault(&registry).is_none() && filter("claude").wants_harness("claude-code"));
+        assert!(filter("gemini-cli").fault(&registry).is_none() && filter("gemini-cli").wants_harness("gemini"));
+        assert!(filter("c").fault(&registry).is_some() && filter("").fault(&registry).is_some());
     }
 }

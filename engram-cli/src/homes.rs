@@ -11,7 +11,7 @@ use crate::report::{Reporter, shown};
 
 /// The paths that a command is about: those that it names, else every home that is there.
 ///
-/// Prints which homes were looked at. One that is missing is no error. A search does not leave a directory by a link, but the homes belong
+/// With `-v`, and where there is none, it prints which homes were looked at. One that is missing is no error. A search does not leave a directory by a link, but the homes belong
 /// to the person who runs the command: directories that they moved elsewhere and linked are searched too.
 pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<PathBuf> {
     if !named.is_empty() {
@@ -23,7 +23,8 @@ pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<P
     for (word, homes) in [("looking in", &there), ("not there", &missing)] {
         let list: Vec<String> = homes.iter().map(|home| in_short(&home.path)).collect();
         if !list.is_empty() {
-            report.note(&format!("{word:<11} {}", list.join(", ")));
+            let line = format!("{word:<11} {}", list.join(", "));
+            if there.is_empty() { report.note(&line) } else { report.detail(&line) }
         }
     }
     there.into_iter().map(|home| home.path).flat_map(|home| iter::once(home.clone()).chain(linked_directories(&home))).collect()
@@ -40,7 +41,7 @@ fn linked_directories(home: &Path) -> Vec<PathBuf> {
 }
 
 /// A path below the person's home directory begins with `~`.
-fn in_short(path: &Path) -> String {
+pub fn in_short(path: &Path) -> String {
     let home = env::var_os(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
     let below = home.as_deref().filter(|home| home.is_absolute()).and_then(|home| path.strip_prefix(home).ok());
     below.map_or_else(|| shown(path).into_owned(), |below| format!("~/{}", shown(below)))

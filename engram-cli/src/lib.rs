@@ -23,6 +23,7 @@ use engram_core::error::AdapterError;
 use engram_core::json_schema::json_schema;
 
 mod adapters;
+mod answers;
 mod args;
 mod audit;
 mod check;
@@ -32,6 +33,7 @@ mod detect;
 mod drift;
 mod exit;
 mod fail_on;
+mod files;
 mod filter;
 mod homes;
 mod ingest;
@@ -45,13 +47,16 @@ mod once;
 mod places;
 mod pool;
 mod progress;
+mod reading;
 mod report;
 mod show;
 mod size;
 mod stats;
 mod summary;
+mod table;
 mod tape_dir;
 mod tapes;
+mod when;
 mod write;
 
 use args::{Command, CommandLine};
@@ -75,6 +80,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
     let done = match &line.command {
         Command::Ingest(args) => ingest::run(args, registry, &report),
         Command::List(args) => list::run(args, registry, &report),
+        Command::Files(args) => files::run(args, registry, &report),
         Command::Detect(args) => detect::run(args, registry, &report),
         Command::Audit(args) => audit::run(args, registry, &report),
         Command::Drift(args) => drift::run(args, registry, &report),

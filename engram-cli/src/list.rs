@@ -1,56 +1,41 @@
 //! `engram list`: which sessions there are, from logs, stores and tapes.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write, stdout};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal, Write, stderr, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
 use engram_core::error::AdapterError;
 use engram_core::overview::{Overview, OverviewSink};
-use engram_core::tape::replay;
+use engram_core::redact::redacted;
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::args;
 use crate::exit::{Exit, Tally};
-use crate::homes;
-use crate::inputs::{SessionInput, find_changed, is_no_session};
+use crate::homes::in_short;
+use crate::inputs::is_no_session;
 use crate::pool::in_order;
-use crate::report::{Reporter, one_line, write_json};
-use crate::tape_dir::{Index, Known, Setup, State, source_of};
-use crate::tapes::{open_tape, tapes_among, tapes_in};
+use crate::reading::{self, Item, Request, Sent, TapeState, TapesCount};
+use crate::report::Reporter;
+use crate::summary::count;
+use crate::table::{self, Align, Column, Fit, Look, Screen, number, short_number, text};
+use crate::when::ago;
 
-/// The widest cell of a column, in characters.
-const CELL_CHARS: usize = 40;
-
-/// Whether a session has a tape that is as new as the session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum TapeState {
-    /// It has.
-    Current,
-    /// Its tape is older than the log, or was made by another version.
-    Old,
-    /// It has none.
-    None,
-    /// It is a tape itself.
-    Itself,
-}
+/// Sessions that are listed in a terminal, unless the command line says how many.
+const LISTED: usize = 40;
+/// Characters of an id that are shown, unless more are needed to tell two sessions apart.
+const ID_CHARS: usize = 8;
 
 /// One session.
 #[derive(Debug, Serialize)]
 struct Row {
     path: String,
     tape: TapeState,
+    /// Sub-agents of the session that have logs or tapes of their own.
+    sub_agents: u64,
     #[serde(flatten)]
     overview: Overview,
-}
-
-/// Something to list.
-enum Item {
-    Tape(PathBuf),
-    Session(SessionInput, TapeState),
 }
 
 /// Runs the command.
@@ -63,17 +48,15 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     }
     let bar = report.bar().clone();
     let options = SessionOptions::default().with_registry(registry.clone()).with_progress(move |bytes| bar.inc(bytes));
-    let index = match Index::load(&args.tapes) {
-        Ok(index) => index,
-        Err(error) => return Ok(report.failure(&AdapterError::from(error).path(args.tapes.to_string_lossy()))),
+    let request = Request { paths: &args.paths, tapes: args.tapes.as_deref(), filter: &args.filter, tapes_count: TapesCount::WhereCurrent };
+    let reading = match reading::find(&request, &options, report) {
+        Ok(reading) => reading,
+        Err(error) => return Ok(report.failure(&error)),
     };
-    let paths = homes::paths(&args.paths, registry, report);
-    let (mut rows, items) = collect(args, &paths, &options, &index, report);
-    let mut tally = Tally::default();
-    rows.iter().for_each(|_| tally.success());
-    report.start_progress(items.iter().flatten().map(Item::bytes).sum());
+    let (mut tally, mut rows) = (Tally::default(), Vec::new());
+    report.start_progress(reading.items.iter().flatten().map(Item::bytes).sum());
     let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| row(item, &options, args));
-    let done = in_order(None, &items, work, |item, row| match row {
+    let done = in_order(None, &reading.items, work, |item, row| match row {
         Ok(row) => {
             tally.success();
             rows.extend(row);
@@ -86,198 +69,248 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         return Ok(report.failure(&error));
     }
     if tally.is_empty() {
-        return Ok(report.no_session(&paths));
+        return Ok(report.no_session(&reading.paths));
     }
     if !tally.has_success() {
         return Ok(tally.exit());
     }
-    rows.retain(|row| (args.agents || row.overview.agent_id.is_none()) && args.filter.wants(&row.overview));
-    rows.sort_by(|one, other| (&one.overview.start, &one.path).cmp(&(&other.overview.start, &other.path)));
-    print(&rows, args.json, &mut stdout().lock())?;
+    let all = rows.len();
+    let rows = settled(rows, args);
+    print(&rows, args, &mut stdout().lock())?;
+    if rows.is_empty() && all > 0 {
+        report.note(&format!("none of {} fits the filters", count(all as u64, "session")));
+    } else if stderr().is_terminal() {
+        report.note(&footer(&rows, limit(args)));
+    }
     Ok(tally.exit())
-}
-
-/// The rows that the index has, and what must be read for the others.
-fn collect(
-    args: &args::List,
-    paths: &[PathBuf],
-    options: &SessionOptions,
-    index: &Index,
-    report: &Reporter,
-) -> (Vec<Row>, Vec<Result<Item, AdapterError>>) {
-    let (tapes, others) = tapes_among(paths, tapes_in);
-    let mut items: Vec<_> = tapes.into_iter().map(|tape| tape.map(Item::Tape)).collect();
-    // The options of the conversion do not change what is listed.
-    let setup = Setup::new(options.registry(), String::new());
-    let known = Known {
-        index,
-        root: &args.tapes,
-        registry: options.registry(),
-        setup: &setup,
-        wants: &|session| args.filter.wants(session),
-        named: HashSet::new(),
-        changed: RefCell::default(),
-    };
-    let found = find_changed(&others, options, &known);
-    found.note(report);
-    let of_path = |path: &PathBuf| source_of(path).into_iter().flat_map(|source| index.of_source(&source).collect::<Vec<_>>());
-    let current = found.unchanged.iter().flat_map(of_path).filter(|entry| entry.state == State::Current);
-    let rows = current.filter_map(|entry| {
-        let id = entry.session.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
-        Some(Row { path: format!("{}{id}", entry.source), tape: TapeState::Current, overview: entry.overview.clone()? })
-    });
-    let rows = rows.collect();
-    let state = |input: &SessionInput| {
-        let key = input.container().and_then(source_of).map(|source| (source, input.id_in_store()));
-        let has_tape = key.and_then(|key| index.get(&key)).is_some_and(|entry| entry.tape.is_some());
-        if has_tape { TapeState::Old } else { TapeState::None }
-    };
-    let session = |input: SessionInput| {
-        let state = state(&input);
-        Item::Session(input, state)
-    };
-    items.extend(found.sessions.into_iter().map(|input| input.map(session)));
-    (rows, items)
-}
-
-impl Item {
-    /// True for a file in a searched directory: it need not be a session.
-    fn is_found(&self) -> bool {
-        matches!(self, Item::Session(input, _) if !input.is_named())
-    }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Item::Tape(_) => 0,
-            Item::Session(input, _) => input.bytes(),
-        }
-    }
 }
 
 /// Reads one session. `None` if the filter leaves its harness out.
 fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Option<Row>, AdapterError> {
-    let mut sink = OverviewSink::default();
-    let (path, tape): (&Path, _) = match item {
-        Item::Tape(path) => {
-            let read = open_tape(path).and_then(|tape| replay(tape, &mut sink));
-            read.map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
-            (path, TapeState::Itself)
-        }
-        Item::Session(input, tape) => {
-            let source = input.open(options)?;
-            if !args.filter.wants_harness(source.harness()) {
+    let overview = match item.overview() {
+        Some(overview) => overview.clone(),
+        None => {
+            let mut sink = OverviewSink::default();
+            if item.send(options, &args.filter, &mut sink)? == Sent::LeftOut {
                 return Ok(None);
             }
-            source.convert(&mut sink)?;
-            (input.path(), *tape)
+            sink.overview()
         }
     };
-    Ok(Some(Row { path: path.to_string_lossy().into_owned(), tape, overview: sink.overview() }))
+    Ok(Some(Row { path: item.path().to_string_lossy().into_owned(), tape: item.state(), sub_agents: 0, overview }))
 }
 
-const HEADINGS: [&str; COLUMNS] = ["start", "harness", "version", "project", "prompts", "calls", "tokens", "tape", "session", "title"];
-const COLUMNS: usize = 10;
-/// The columns with numbers.
-const NUMBERS: std::ops::Range<usize> = 4..7;
+/// The rows that are wanted, the newest first, with the numbers of their sub-agents.
+fn settled(mut rows: Vec<Row>, args: &args::List) -> Vec<Row> {
+    // A log that was moved is not gone.
+    let there: HashSet<Identity> = rows.iter().filter(|row| row.tape != TapeState::LogGone).map(Row::identity).collect();
+    rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
+    let mut agents: HashMap<(String, String), u64> = HashMap::new();
+    for row in rows.iter().filter(|row| row.is_sub_agent()) {
+        let parent = row.overview.parent_session_id.clone().or_else(|| row.overview.session_id.clone());
+        *agents.entry((row.overview.harness.clone(), parent.unwrap_or_default())).or_default() += 1;
+    }
+    rows.retain(|row| (args.agents || !row.is_sub_agent()) && args.filter.wants(&row.overview));
+    for row in rows.iter_mut().filter(|row| !row.is_sub_agent()) {
+        let own = (row.overview.harness.clone(), row.overview.session_id.clone().unwrap_or_default());
+        row.sub_agents = agents.get(&own).copied().unwrap_or(0);
+    }
+    rows.sort_by(|one, other| (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path)));
+    rows
+}
 
-fn print(rows: &[Row], is_json: bool, out: &mut impl Write) -> io::Result<()> {
-    if is_json {
-        rows.iter().try_for_each(|row| write_json(out, row))?;
-        return out.flush();
+/// Harness, session and agent.
+type Identity = (String, Option<String>, Option<String>);
+
+impl Row {
+    fn identity(&self) -> Identity {
+        (self.overview.harness.clone(), self.overview.session_id.clone(), self.overview.agent_id.clone())
     }
-    let mut table = vec![HEADINGS.map(str::to_owned).to_vec()];
-    table.extend(rows.iter().map(|row| cells(row).to_vec()));
-    let repeated = with_repeated_id(rows);
-    if repeated.contains(&true) {
-        table[0].push("path".to_owned());
-        for ((line, row), is_repeated) in table[1..].iter_mut().zip(rows).zip(repeated) {
-            line.push(if is_repeated { one_line(&end_of(&row.path)).into_owned() } else { String::new() });
+
+    fn is_sub_agent(&self) -> bool {
+        self.overview.agent_id.is_some()
+    }
+}
+
+/// How many rows are printed.
+fn limit(args: &args::List) -> usize {
+    let is_table = !args.output.json && !args.output.csv;
+    match args.limit {
+        Some(0) => usize::MAX,
+        Some(limit) => limit,
+        None if is_table && stdout().is_terminal() => LISTED,
+        None => usize::MAX,
+    }
+}
+
+/// `243 sessions, 102 sub-agents`.
+fn footer(rows: &[Row], limit: usize) -> String {
+    let agents = rows.iter().map(|row| if row.is_sub_agent() { 1 } else { row.sub_agents }).sum();
+    let sessions = rows.iter().filter(|row| !row.is_sub_agent()).count() as u64;
+    let gone = rows.iter().filter(|row| row.tape == TapeState::LogGone).count() as u64;
+    let mut parts = vec![count(sessions, "session")];
+    parts.extend((agents > 0).then(|| count(agents, "sub-agent")));
+    parts.extend((gone > 0).then(|| format!("{gone} whose log is gone")));
+    let more = rows.len().saturating_sub(limit);
+    parts.extend((more > 0).then(|| format!("{more} more with `--limit 0`")));
+    parts.join(", ")
+}
+
+const COLUMNS: [Column; 12] = [
+    text("session").look(Look::Name),
+    text("agent").fit(Fit::Start(8)),
+    text("last").look(Look::Dim),
+    text("harness").drops(1),
+    text("version").look(Look::Dim).drops(7),
+    text("project").fit(Fit::End(10)),
+    Column { align: Align::Right, ..text("prompts").drops(5) },
+    Column { align: Align::Right, ..text("calls").drops(4) },
+    number("agents").drops(6),
+    Column { align: Align::Right, ..text("tokens").drops(3) },
+    text("tape").drops(2),
+    text("title").fit(Fit::Start(20)).look(Look::Bold),
+];
+
+fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()> {
+    let shown = &rows[..rows.len().min(limit(args))];
+    if args.output.json {
+        table::write_lines(shown, out)?;
+    } else if args.output.csv {
+        table::write_csv(&CSV, shown.iter().map(csv), out)?;
+    } else {
+        let (ids, now) = (short_ids(rows), Timestamp::now());
+        let mut columns = COLUMNS.to_vec();
+        let mut cells: Vec<Vec<String>> = shown.iter().map(|row| cells(row, &ids, now)).collect();
+        let repeated = with_repeated_id(rows);
+        if repeated.iter().take(shown.len()).any(|is_repeated| *is_repeated) {
+            // Only the path tells such sessions apart.
+            columns.push(text("path").fit(Fit::End(24)));
+            for ((line, row), is_repeated) in cells.iter_mut().zip(shown).zip(repeated) {
+                line.push(if is_repeated { row.path.clone() } else { String::new() });
+            }
         }
-    }
-    let widths: Vec<usize> =
-        (0..table[0].len()).map(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
-    for row in &table {
-        let cell = |(column, (text, width)): (usize, (&String, &usize))| {
-            if NUMBERS.contains(&column) { format!("{text:>width$}") } else { format!("{text:<width$}") }
-        };
-        let line: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
-        writeln!(out, "{}", line.join("  ").trim_end())?;
+        table::write(&columns, &cells, Screen::stdout(), out)?;
     }
     out.flush()
 }
 
-/// For each row, whether another one has the same id: only its path distinguishes it.
+/// For each row, whether another one has the same id.
 fn with_repeated_id(rows: &[Row]) -> Vec<bool> {
-    let id = |row: &'_ Row| (row.overview.harness.clone(), row.overview.session_id.clone(), row.overview.agent_id.clone());
     let mut times = HashMap::new();
-    rows.iter().for_each(|row| *times.entry(id(row)).or_insert(0) += 1);
-    rows.iter().map(|row| times.get(&id(row)).is_some_and(|times| *times > 1)).collect()
+    rows.iter().for_each(|row| *times.entry(row.identity()).or_insert(0) += 1);
+    rows.iter().map(|row| times.get(&row.identity()).is_some_and(|times| *times > 1)).collect()
 }
 
-fn cells(row: &Row) -> [String; COLUMNS] {
-    let Overview { harness, version, start, project, title, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let minutes = |time: &String| time.get(..16).unwrap_or(time).replace('T', " ");
+/// The shortest beginning of each id that no other session has.
+fn short_ids(rows: &[Row]) -> HashMap<String, String> {
+    let mut ids: Vec<&str> = rows.iter().filter_map(|row| row.overview.session_id.as_deref()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let common = |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let own = |at: usize| {
+        let before = at.checked_sub(1).map_or(0, |before| common(ids[before], ids[at]));
+        let after = ids.get(at + 1).map_or(0, |after| common(after, ids[at]));
+        ids[at].chars().take((before.max(after) + 1).max(ID_CHARS)).collect()
+    };
+    (0..ids.len()).map(|at| (ids[at].to_owned(), own(at))).collect()
+}
+
+/// The title, else the first prompt.
+fn title(overview: &Overview) -> String {
+    let title = overview.title.as_ref().filter(|title| !title.trim().is_empty());
+    title.or(overview.first_prompt.as_ref()).map(|title| redacted(title).into_owned()).unwrap_or_default()
+}
+
+fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String> {
+    let Overview { harness, version, end, project, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
+    let agent = agent_id.clone().filter(|_| agent_id != session_id);
     let tape = match row.tape {
-        TapeState::Current => "current",
+        TapeState::Current | TapeState::Itself => "",
         TapeState::Old => "old",
         TapeState::None => "none",
-        TapeState::Itself => "-",
+        TapeState::LogGone => "log gone",
     };
-    let session = match agent_id {
-        Some(agent) if Some(agent) != session_id.as_ref() => format!("{} {agent}", text(session_id)),
-        _ => text(session_id),
-    };
-    let cells = [
-        start.as_ref().map_or_else(|| "-".to_owned(), minutes),
+    vec![
+        session_id.as_ref().and_then(|id| ids.get(id)).cloned().unwrap_or_else(|| "-".to_owned()),
+        agent.unwrap_or_default(),
+        end.as_deref().map_or_else(|| "-".to_owned(), |end| ago(end, now)),
         harness.clone(),
-        text(version),
-        project.as_deref().map_or_else(|| "-".to_owned(), end_of),
+        version.clone().unwrap_or_default(),
+        project.as_deref().map(|project| in_short(project.as_ref())).unwrap_or_default(),
         prompts.to_string(),
         calls.to_string(),
+        if row.sub_agents > 0 { row.sub_agents.to_string() } else { String::new() },
         tokens.all().map_or_else(|| "-".to_owned(), |(all, is_partial)| short_number(all) + if is_partial { "+" } else { "" }),
         tape.to_owned(),
+        title(&row.overview),
+    ]
+}
+
+const CSV: [&str; 15] = [
+    "session",
+    "agent",
+    "harness",
+    "version",
+    "start",
+    "end",
+    "project",
+    "title",
+    "prompts",
+    "calls",
+    "sub_agents",
+    "tokens",
+    "cost_usd",
+    "tape",
+    "path",
+];
+
+fn csv(row: &Row) -> Vec<String> {
+    let Overview { harness, version, start, end, project, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
+    let [session, agent, version, start, end, project] =
+        [session_id, agent_id, version, start, end, project].map(|text| text.clone().unwrap_or_default());
+    let tape = serde_json::to_value(row.tape).ok().and_then(|state| state.as_str().map(str::to_owned)).unwrap_or_default();
+    let tokens_all = tokens.all().map(|(all, _)| all.to_string()).unwrap_or_default();
+    let cost = tokens.cost_usd.map(|cost| cost.to_string()).unwrap_or_default();
+    vec![
         session,
-        text(title),
-    ];
-    cells.map(|cell| shortened(&one_line(&cell)))
-}
-
-/// The end of a long path, which identifies it better than its beginning.
-fn end_of(path: &str) -> String {
-    let characters = path.chars().count();
-    match characters.checked_sub(CELL_CHARS) {
-        None | Some(0) => path.to_owned(),
-        Some(more) => format!("…{}", path.chars().skip(more + 1).collect::<String>()),
-    }
-}
-
-fn shortened(cell: &str) -> String {
-    match cell.char_indices().nth(CELL_CHARS) {
-        Some((end, _)) => format!("{}…", &cell[..end]),
-        None => cell.to_owned(),
-    }
-}
-
-/// `950`, `12k`, `3.4M`.
-fn short_number(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{}k", number / 1_000),
-        _ => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
-    }
+        agent,
+        harness.clone(),
+        version,
+        start,
+        end,
+        project,
+        title(&row.overview),
+        prompts.to_string(),
+        calls.to_string(),
+        row.sub_agents.to_string(),
+        tokens_all,
+        cost,
+        tape,
+        row.path.clone(),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(id: &str) -> Row {
+        let overview = serde_json::from_value(serde_json::json!({ "harness": "codex", "session_id": id })).unwrap();
+        Row { path: String::new(), tape: TapeState::None, sub_agents: 0, overview }
+    }
+
     #[test]
-    fn cells_are_short_and_on_one_line() {
-        assert_eq!([999, 1_000, 25_999, 3_450_000].map(short_number), ["999", "1k", "25k", "3.4M"]);
-        assert_eq!(shortened(&"é".repeat(100)).chars().count(), CELL_CHARS + 1);
-        let long = format!("/home/dev/{}/proj", "x".repeat(100));
-        let end = end_of(&long);
-        assert!(end.starts_with('…') && end.ends_with("/proj") && end.chars().count() == CELL_CHARS, "{end}");
+    fn ids_are_as_short_as_they_can_be() {
+        let rows = ["019a0001-aaaa-1", "019a0001-aaab-2", "08a7d153-dbf5-4299", "short"].map(row);
+        let ids = short_ids(&rows);
+        assert_eq!(ids["019a0001-aaaa-1"], "019a0001-aaaa");
+        assert_eq!([&ids["08a7d153-dbf5-4299"], &ids["short"]], ["08a7d153", "short"]);
+    }
+
+    #[test]
+    fn a_prompt_with_a_key_is_no_title_as_it_is() {
+        let mut row = row("a");
+        row.overview.first_prompt = Some(format!("use ghp_{}", "a1B2c3D4e5".repeat(4)));
+        assert_eq!(title(&row.overview), "use [redacted:github-token]");
     }
 }

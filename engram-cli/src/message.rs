@@ -52,7 +52,7 @@ fn unknown_harness(error: &AdapterError, found: &str) -> String {
         (Some("a session"), "") => "no session found; `engram adapters` lists the supported harnesses".to_owned(),
         (Some("a session"), found) => format!("no session found: {found}"),
         (_, "" | "nothing but white space") => "the file is empty, so it is not a log".to_owned(),
-        (Some("UTF-8"), found) => format!("the file has {found}; logs are UTF-8, so convert it first"),
+        (Some("UTF-8"), _) => "not a log: it has bytes that are no text in UTF-8, as images and other binary files have".to_owned(),
         (_, found) => format!("not the log of a supported harness (it begins with `{found}`); `engram adapters` lists them"),
     }
 }

@@ -5,38 +5,48 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use engram_adapters::sessions::FormFacts;
+use engram_core::overview::Overview;
 use engram_core::stats::{NO_MODEL, NO_STATUS, Stats, TokenCounts};
 
 use crate::report::Reporter;
 use crate::summary::count;
 
-/// The counts of one file, session of a store, or tape.
-pub struct Counted {
+/// What was read of one file, session of a store, or tape.
+pub struct Counted<T> {
     /// Where it is.
     pub path: PathBuf,
     /// Its counts.
     pub stats: Stats,
+    /// What it is about.
+    pub overview: Overview,
     /// Whose session it is, and what another form of it must have; `None` if it has no id.
     pub facts: Option<FormFacts>,
+    /// What the command wants to know beside.
+    pub more: T,
 }
 
-/// The counts of everything that was read, in the order of the input.
-#[derive(Default)]
-pub struct Once(Vec<Counted>);
+/// Everything that was read, in the order of the input.
+pub struct Once<T>(Vec<Counted<T>>);
 
-impl Once {
-    /// Adds the counts of one input.
-    pub fn add(&mut self, counted: Counted) {
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Once(Vec::new())
+    }
+}
+
+impl<T> Once<T> {
+    /// Adds one input.
+    pub fn add(&mut self, counted: Counted<T>) {
         self.0.push(counted);
     }
 
-    /// The sum of all inputs, repeats included.
-    pub fn sum_of_all(self) -> Stats {
-        merged(self.0.into_iter().map(|counted| counted.stats))
+    /// All inputs, repeats included.
+    pub fn all(self) -> Vec<Counted<T>> {
+        self.0
     }
 
-    /// The sum without the inputs that repeat a session of another one.
-    pub fn sum(self, report: &Reporter) -> Stats {
+    /// The inputs without those that repeat a session of another one.
+    pub fn each_once(self, report: &Reporter) -> Vec<Counted<T>> {
         let repeated = self.repeated();
         for (index, used) in &repeated {
             let (path, used) = (self.0[*index].path.to_string_lossy(), self.0[*used].path.to_string_lossy());
@@ -49,7 +59,7 @@ impl Once {
             ));
         }
         let own = self.0.into_iter().enumerate().filter(|(index, _)| !repeated.contains_key(index));
-        merged(own.map(|(_, counted)| counted.stats))
+        own.map(|(_, counted)| counted).collect()
     }
 
     /// The inputs that repeat another one, each with that one. It is the same rule that a search for sessions applies to their forms.
@@ -87,11 +97,4 @@ impl Once {
             serde_json::to_string(&counts).unwrap_or_default(),
         )
     }
-}
-
-fn merged(all: impl Iterator<Item = Stats>) -> Stats {
-    all.fold(Stats::default(), |mut sum, stats| {
-        sum.merge(stats);
-        sum
-    })
 }

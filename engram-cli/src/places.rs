@@ -4,6 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// The variable that names the directory of tapes.
+pub const TAPES: &str = "ENGRAM_TAPES";
+/// The variable that names the directory of the index of tapes.
+pub const INDEX: &str = "ENGRAM_INDEX";
+
 /// The directory of a user's application data, as the platform has it: `$XDG_DATA_HOME` or `~/.local/share` on Linux,
 /// `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on Windows. `None` if the environment does not say where the home is.
 pub fn data_dir() -> Option<PathBuf> {
@@ -11,15 +16,14 @@ pub fn data_dir() -> Option<PathBuf> {
 }
 
 /// The directory of tapes: `$ENGRAM_TAPES`, else `engram/tapes` in the data directory.
-#[allow(dead_code)]
 pub fn tapes_dir() -> Option<PathBuf> {
-    place("ENGRAM_TAPES", "tapes")
+    place(TAPES, "tapes")
 }
 
 /// The directory of the index of tapes: `$ENGRAM_INDEX`, else `engram/index` in the data directory.
 #[allow(dead_code)]
 pub fn index_dir() -> Option<PathBuf> {
-    place("ENGRAM_INDEX", "index")
+    place(INDEX, "index")
 }
 
 fn place(variable: &str, name: &str) -> Option<PathBuf> {

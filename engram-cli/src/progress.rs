@@ -17,7 +17,7 @@ pub fn start(bar: &ProgressBar, bytes: u64) {
     }
     bar.set_length(bytes);
     bar.reset_elapsed();
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {bytes} of {total_bytes}{left}") {
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {decimal_bytes} of {decimal_total_bytes}{left}") {
         bar.set_style(style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
             // A bar that cannot be drawn is not worth a failure.
             let _ = write_left(state, out);

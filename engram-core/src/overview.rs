@@ -45,6 +45,9 @@ pub struct Overview {
     /// The id of the sub-agent, if the tape is that of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// The session that it is a sub-agent or a continuation of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
     /// The first time in the session's own records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
@@ -160,6 +163,7 @@ impl Overview {
                     self.project = facts.cwd.filter(|cwd| !cwd.is_empty()).map(owned);
                 }
                 self.title = facts.title.map(owned).or(self.title.take());
+                self.parent_session_id = facts.parent_session_id.map(owned).or(self.parent_session_id.take());
             }
             Event::Meta(Meta::TapeStop(stop)) => self.note_stop(stop),
             event => {
@@ -223,6 +227,7 @@ impl Overview {
         self.project = self.project.take().or(later.project);
         self.title = later.title.or(self.title.take());
         self.first_prompt = self.first_prompt.take().or(later.first_prompt);
+        self.parent_session_id = later.parent_session_id.or(self.parent_session_id.take());
         later.start.iter().chain(&later.end).for_each(|time| self.note_time(time));
         if !later.input_hash.is_empty() {
             let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =

@@ -171,23 +171,28 @@ impl Stats {
 
     /// Adds what another sink counted. A file or a response that both have counts once.
     pub fn merge(&mut self, other: Stats) {
-        let Counts { sessions, sub_agents, prompts, answers, calls, files_edited: _, edits, tokens } = other.counts;
+        self.add(&other);
+    }
+
+    /// As [`Stats::merge`], without taking the other counts.
+    pub fn add(&mut self, other: &Stats) {
+        let Counts { sessions, sub_agents, prompts, answers, calls, files_edited: _, edits, tokens } = &other.counts;
         self.counts.sessions += sessions;
         self.counts.sub_agents += sub_agents;
         self.counts.prompts += prompts;
         self.counts.answers += answers;
         for (kind, statuses) in calls {
             let sums = self.counts.calls.entry(kind).or_default();
-            statuses.into_iter().for_each(|(status, calls)| *sums.entry(status).or_default() += calls);
+            statuses.iter().for_each(|(status, calls)| *sums.entry(status).or_default() += calls);
         }
         for (op, edits) in edits {
             *self.counts.edits.entry(op).or_default() += edits;
         }
         for (model, more) in tokens {
-            self.counts.tokens.entry(model).or_default().add(more);
+            self.counts.tokens.entry(model.clone()).or_default().add(*more);
         }
-        self.files.extend(other.files);
-        other.responses.into_iter().for_each(|(id, (model, tokens))| self.count_response(id, model, tokens));
+        self.files.extend(other.files.iter().cloned());
+        other.responses.iter().for_each(|(id, (model, tokens))| self.count_response(*id, model.clone(), *tokens));
     }
 
     /// Of two tapes with the same response, the one that was written last has the most tokens of it.

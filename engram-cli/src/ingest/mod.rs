@@ -10,7 +10,7 @@ mod unread;
 mod verdict;
 mod watch;
 
-use std::io;
+use std::io::{self, IsTerminal, stdout};
 use std::path::PathBuf;
 
 use engram_adapters::Registry;
@@ -20,6 +20,7 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::homes;
 use crate::inputs::{find, session_options};
+use crate::places;
 use crate::report::Reporter;
 
 /// Runs the command.
@@ -34,7 +35,7 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
-    match &args.out {
+    match &args.out.clone().or_else(|| default_out(args)) {
         None => to_stdout(args, &options, report),
         Some(out) => {
             let paths = homes::paths(&args.paths, registry, report);
@@ -43,9 +44,21 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     }
 }
 
+/// The default directory, for a run over all homes whose tapes nobody waits for at a pipe.
+fn default_out(args: &Ingest) -> Option<PathBuf> {
+    let is_named = std::env::var_os(places::TAPES).is_some_and(|path| !path.is_empty());
+    let is_wanted = args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
+    is_wanted.then(places::tapes_dir).flatten()
+}
+
 fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::Result<Exit> {
     if args.paths.is_empty() {
-        return Ok(report.usage("without a path, the sessions of all harnesses are converted, which needs `--out DIR`"));
+        let place = places::tapes_dir().map(|place| format!("; in a terminal they go to {}", homes::in_short(&place)));
+        let place = place.unwrap_or_default();
+        return Ok(report.usage(&format!("without a path, the sessions of all harnesses are converted, which needs `--out DIR`{place}")));
+    }
+    if args.watch || args.again {
+        return Ok(report.usage("`--watch` and `--again` are about a directory of tapes; name it with `--out DIR`"));
     }
     if !args.filter.is_empty() {
         return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));

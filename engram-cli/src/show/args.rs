@@ -10,9 +10,9 @@ pub struct Show {
     /// A tape, a session log, a store or directory, or the beginning of a session's id; `-` reads standard input
     #[arg(value_name = "TAPE|LOG|ID")]
     pub target: PathBuf,
-    /// Directory of the tapes in which an id is looked up
-    #[arg(long, value_name = "DIR", default_value = "tapes")]
-    pub tapes: PathBuf,
+    /// The directory of tapes in which an id is looked up [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(long, value_name = "DIR")]
+    pub tapes: Option<PathBuf>,
     /// The session of a store or directory, by the beginning of its id
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,

@@ -10,6 +10,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use super::args::Show;
 use super::place::{Peek, Place};
 use crate::inputs::find;
+use crate::places;
 use crate::tapes::{is_tape, tapes_in};
 
 /// Files beside a log or tape that are looked at for sub-agents.
@@ -53,8 +54,9 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
     }
     if !target.exists() {
         let prefix = target.to_string_lossy();
-        let found = chosen(known(tapes(&args.tapes)?, options), Some(&prefix))?;
-        return found.ok_or_else(|| Refusal::Nothing(format!("there is no file `{prefix}`, and {}", none_in(&args.tapes, &prefix))));
+        let directory = args.tapes.clone().or_else(places::tapes_dir).unwrap_or_default();
+        let found = chosen(known(tapes(&directory)?, options), Some(&prefix), "give more of the id")?;
+        return found.ok_or_else(|| Refusal::Nothing(format!("there is no file `{prefix}`, and {}", none_in(&directory, &prefix))));
     }
     let tapes = if target.is_dir() { tapes(target)? } else { Vec::new() };
     let places = if tapes.is_empty() { sessions(std::slice::from_ref(target), options)? } else { tapes };
@@ -63,7 +65,7 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
         _ => {
             let prefix = args.session.as_deref();
             let no_session = || AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(target.to_string_lossy());
-            chosen(known(places, options), prefix)?.ok_or_else(|| match prefix {
+            chosen(known(places, options), prefix, "choose one with `--session ID`")?.ok_or_else(|| match prefix {
                 Some(prefix) => Refusal::Nothing(none_in(target, prefix)),
                 None => Refusal::Failed(no_session()),
             })
@@ -128,7 +130,7 @@ fn with_neighbours(root: Place, neighbours: Vec<Place>, options: &SessionOptions
 }
 
 /// The one session among several that is no sub-agent, or whose id begins with `prefix`.
-fn chosen(mut known: Vec<Known>, prefix: Option<&str>) -> Result<Option<Family>, Refusal> {
+fn chosen(mut known: Vec<Known>, prefix: Option<&str>, advice: &str) -> Result<Option<Family>, Refusal> {
     let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
     let fits = |known: &Known| {
         let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
@@ -145,7 +147,7 @@ fn chosen(mut known: Vec<Known>, prefix: Option<&str>) -> Result<Option<Family>,
     };
     let sessions: HashSet<&Option<String>> = fitting.iter().map(|index| &known[*index].peek.session_id).collect();
     if sessions.len() > 1 || (fitting.len() > 1 && sessions.contains(&None)) {
-        return Err(Refusal::Several(listing(fitting.iter().map(|index| &known[*index]))));
+        return Err(Refusal::Several(listing(fitting.iter().map(|index| &known[*index]), advice)));
     }
     // A session that was converted more than once, while it grew, has several tapes.
     let Some(root) = fitting.into_iter().max_by_key(|index| known[*index].place.bytes()) else { return Ok(None) };
@@ -153,7 +155,7 @@ fn chosen(mut known: Vec<Known>, prefix: Option<&str>) -> Result<Option<Family>,
     Ok(Some(Family { root, agents: agents_of(&peek, known) }))
 }
 
-fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone) -> String {
+fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone, advice: &str) -> String {
     let line = |known: &Known| {
         let Peek { session_id, title, start, .. } = &known.peek;
         let id = session_id.clone().unwrap_or_else(|| known.place.path().to_string_lossy().into_owned());
@@ -161,7 +163,7 @@ fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone) -> String {
     };
     let more = known.clone().count().saturating_sub(LISTED);
     let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-    format!("several sessions, choose one with `--session ID`:{}{more}", known.take(LISTED).map(line).collect::<String>())
+    format!("several sessions fit, {advice}:{}{more}", known.take(LISTED).map(line).collect::<String>())
 }
 
 /// The sub-agents of a session, and theirs.

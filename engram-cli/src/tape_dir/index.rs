@@ -109,7 +109,6 @@ impl Index {
     }
 
     /// All entries.
-    #[cfg(test)]
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }

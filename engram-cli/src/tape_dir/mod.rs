@@ -14,7 +14,7 @@ mod place;
 
 pub use directory::OutDir;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
-pub use index::{INDEX, Index};
+pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
 pub use names::tape_stem;
 pub use place::{Finished, Placed, Placement, Placer, Target};

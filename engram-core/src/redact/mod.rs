@@ -53,6 +53,12 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|rule| rule.name)
 }
 
+/// One text without keys and tokens, as [`Redacting`] replaces them.
+pub fn redacted(text: &str) -> Cow<'_, str> {
+    let found = COMPILED.as_ref().ok().and_then(|rules| rules.text(text, &mut Vec::new()));
+    found.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
 impl<S: EventSink> Redacting<S> {
     /// A sink that passes events on to `sink`.
     ///

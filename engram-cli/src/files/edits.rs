@@ -1,0 +1,99 @@
+//! The edits of one tape, by file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use engram_core::event::*;
+use engram_core::sink::EventSink;
+use jiff::Timestamp;
+
+/// A sink for the edits of one tape in a period. Repeated history of other sessions does not count.
+#[derive(Debug)]
+pub struct Edits {
+    period: (Option<Timestamp>, Option<Timestamp>),
+    /// The tool of each call.
+    calls: HashMap<Seq, String>,
+    files: BTreeMap<String, Changes>,
+    pending: Vec<Step>,
+}
+
+/// What happened to one file.
+#[derive(Debug, Default)]
+pub struct Changes {
+    pub edits: u64,
+    pub tools: BTreeMap<String, u64>,
+    /// The times of the first and the last edit, if the log has times.
+    pub first: Option<String>,
+    pub last: Option<String>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Call(Seq, String),
+    Edit { file: String, call: Option<Seq>, time: Option<String> },
+}
+
+impl Edits {
+    /// The edits from the first to the last time.
+    pub fn new(period: (Option<Timestamp>, Option<Timestamp>)) -> Edits {
+        Edits { period, calls: HashMap::new(), files: BTreeMap::new(), pending: Vec::new() }
+    }
+
+    pub fn has_edits(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    pub fn into_files(self) -> BTreeMap<String, Changes> {
+        self.files
+    }
+
+    /// An edit without a time is in the period if its session is.
+    fn is_in_period(&self, time: &str) -> bool {
+        let (since, until) = self.period;
+        let Some(time) = time.parse::<Timestamp>().ok().filter(|_| since.is_some() || until.is_some()) else { return true };
+        since.is_none_or(|since| time >= since) && until.is_none_or(|until| time <= until)
+    }
+
+    fn apply(&mut self, step: Step) {
+        let (file, call, time) = match step {
+            Step::Call(seq, tool) => return drop(self.calls.insert(seq, tool)),
+            Step::Edit { file, call, time } => (file, call, time),
+        };
+        let changes = self.files.entry(file).or_default();
+        changes.edits += 1;
+        if let Some(tool) = call.and_then(|call| self.calls.get(&call)) {
+            *changes.tools.entry(tool.clone()).or_default() += 1;
+        }
+        changes.first = changes.first.take().or_else(|| time.clone());
+        changes.last = time.or(changes.last.take());
+    }
+}
+
+impl EventSink for Edits {
+    fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
+        if record.replay {
+            return Ok(());
+        }
+        match record.event {
+            Event::ToolCall(call) => self.pending.push(Step::Call(record.seq, call.tool.decode_lossy().into_owned())),
+            Event::CodeEdit(edit) if self.is_in_period(record.t) => self.pending.push(Step::Edit {
+                file: edit.file.decode_lossy().into_owned(),
+                call: record.parent,
+                time: (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned()),
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        for step in std::mem::take(&mut self.pending) {
+            self.apply(step);
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        self.pending.clear();
+    }
+}

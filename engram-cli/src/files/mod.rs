@@ -1,0 +1,170 @@
+//! `engram files`: which files the agents changed, when, with which calls, and for how many tokens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write, stdout};
+
+use engram_adapters::Registry;
+use engram_adapters::sessions::SessionOptions;
+use engram_core::stats::{Stats, TokenCounts};
+use jiff::Timestamp;
+use serde::Serialize;
+
+mod edits;
+
+use self::edits::Edits;
+use crate::answers;
+use crate::args;
+use crate::exit::Exit;
+use crate::homes::in_short;
+use crate::once::Counted;
+use crate::reading::{self, Request, TapesCount};
+use crate::report::Reporter;
+use crate::summary::count;
+use crate::table::{self, Column, Fit, Look, Screen, number, short_number, text};
+use crate::when::ago;
+
+/// One file.
+#[derive(Debug, Default, Serialize)]
+struct Row {
+    file: String,
+    /// Changed places: one call can change several.
+    edits: u64,
+    /// Sessions and sub-agents that changed it.
+    sessions: BTreeSet<String>,
+    first_change: Option<String>,
+    last_change: Option<String>,
+    harnesses: BTreeSet<String>,
+    /// Edits by the tool that made them.
+    tools: BTreeMap<String, u64>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    if let Some(fault) = args.filter.fault(registry) {
+        return Ok(report.usage(&fault));
+    }
+    let bar = report.bar().clone();
+    let options = SessionOptions::default().with_registry(registry.clone()).with_progress(move |bytes| bar.inc(bytes));
+    let tapes_count = if args.paths.is_empty() { TapesCount::WhereCurrent } else { TapesCount::Never };
+    let request = Request { paths: &args.paths, tapes: args.tapes.as_deref(), filter: &args.filter, tapes_count };
+    let reading = match reading::find(&request, &options, report) {
+        Ok(reading) => reading,
+        Err(error) => return Ok(report.failure(&error)),
+    };
+    let period = (args.filter.since, args.filter.until);
+    let answers = match answers::read(&reading, &options, &args.filter, None, || Edits::new(period), report) {
+        Ok(answers) => answers,
+        Err(exit) => return Ok(exit),
+    };
+    let sessions = answers.once.each_once(report);
+    if sessions.is_empty() && answers.filtered > 0 {
+        report.note(&format!("none of {} fits the filters", count(answers.filtered, "session")));
+    }
+    let last_line = last_line(&sessions);
+    let mut rows = rows(sessions, args.below.as_deref());
+    rows.sort_by(|one, other| (&other.last_change, &one.file).cmp(&(&one.last_change, &other.file)));
+    let all = rows.len();
+    rows.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
+    print(&rows, args, &mut stdout().lock())?;
+    if !args.output.json && !args.output.csv {
+        let more = if all > rows.len() { format!(", {} more files with `--limit 0`", all - rows.len()) } else { String::new() };
+        report.note(&format!("{} of {last_line}{more}", count(all as u64, "file")));
+    }
+    Ok(answers.exit)
+}
+
+/// The files of all sessions.
+fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for Counted { overview, more, .. } in sessions {
+        let id =
+            [overview.session_id.as_deref(), overview.agent_id.as_deref().filter(|agent| Some(*agent) != overview.session_id.as_deref())];
+        let id = id.into_iter().flatten().collect::<Vec<_>>().join("/");
+        for (file, changes) in more.into_files() {
+            if below.is_some_and(|below| !file.contains(below)) {
+                continue;
+            }
+            let row = rows.entry(file.clone()).or_insert_with(|| Row { file, ..Row::default() });
+            row.edits += changes.edits;
+            row.sessions.insert(id.clone());
+            row.harnesses.insert(overview.harness.clone());
+            changes.tools.into_iter().for_each(|(tool, edits)| *row.tools.entry(tool).or_default() += edits);
+            let (first, last) = (changes.first.or(overview.start.clone()), changes.last.or(overview.end.clone()));
+            row.first_change = row.first_change.take().into_iter().chain(first).min();
+            row.last_change = row.last_change.take().max(last);
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// What the sessions with edits cost: `9 sessions and 3 sub-agents with 120 calls, 1.2M tokens, 4.20 USD`.
+fn last_line(sessions: &[Counted<Edits>]) -> String {
+    let mut sum = Stats::default();
+    sessions.iter().filter(|session| session.more.has_edits()).for_each(|session| sum.add(&session.stats));
+    let counts = sum.counts();
+    let mut tokens = TokenCounts::default();
+    counts.tokens.values().for_each(|more| tokens.add(*more));
+    let calls = counts.calls.values().flatten().map(|(_, calls)| *calls).sum();
+    let mut parts = vec![count(counts.sessions, "session")];
+    parts.extend((counts.sub_agents > 0).then(|| count(counts.sub_agents, "sub-agent")));
+    parts.push(count(calls, "call"));
+    parts
+        .extend(tokens.all().map(|(all, is_partial)| format!("{}{} tokens", if is_partial { "at least " } else { "" }, short_number(all))));
+    parts.extend(tokens.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("{cost:.2} USD")));
+    parts.join(", ")
+}
+
+const COLUMNS: [Column; 6] = [
+    text("file").fit(Fit::End(24)).look(Look::Name),
+    number("edits"),
+    number("sessions"),
+    text("last change"),
+    text("with").fit(Fit::Start(10)).drops(1),
+    text("by").fit(Fit::Start(8)),
+];
+
+fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<()> {
+    if args.output.json {
+        table::write_lines(rows, out)?;
+    } else if args.output.csv {
+        table::write_csv(&["file", "edits", "sessions", "first_change", "last_change", "tools", "harnesses"], rows.iter().map(csv), out)?;
+    } else if !rows.is_empty() {
+        let now = Timestamp::now();
+        let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now)).collect();
+        table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
+    }
+    out.flush()
+}
+
+/// `Edit 12, Write`.
+fn tools(tools: &BTreeMap<String, u64>) -> String {
+    let mut tools: Vec<(&String, &u64)> = tools.iter().collect();
+    tools.sort_by_key(|(name, edits)| (std::cmp::Reverse(**edits), (*name).clone()));
+    tools.into_iter().map(|(tool, edits)| if *edits > 1 { format!("{tool} {edits}") } else { tool.clone() }).collect::<Vec<_>>().join(", ")
+}
+
+fn cells(row: &Row, now: Timestamp) -> Vec<String> {
+    vec![
+        in_short(row.file.as_ref()),
+        row.edits.to_string(),
+        row.sessions.len().to_string(),
+        row.last_change.as_deref().map_or_else(|| "-".to_owned(), |time| ago(time, now)),
+        tools(&row.tools),
+        row.harnesses.iter().cloned().collect::<Vec<_>>().join(", "),
+    ]
+}
+
+fn csv(row: &Row) -> Vec<String> {
+    vec![
+        row.file.clone(),
+        row.edits.to_string(),
+        row.sessions.len().to_string(),
+        row.first_change.clone().unwrap_or_default(),
+        row.last_change.clone().unwrap_or_default(),
+        tools(&row.tools),
+        row.harnesses.iter().cloned().collect::<Vec<_>>().join(" "),
+    ]
+}
