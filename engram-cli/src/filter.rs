@@ -112,7 +112,8 @@ fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
         let start = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
         if is_end { start.checked_sub(SignedDuration::from_nanos(1)).ok() } else { Some(start) }
     };
-    let time = if text.contains(['T', 't', ' ']) { text.parse().ok() } else { ago().or_else(day) };
+    let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(['T', 't', ' ']);
+    let time = if is_time { text.parse().ok() } else { ago().or_else(day) };
     time.ok_or_else(|| {
         "a time is a date (`2026-01-31`, `yesterday`), a time with its zone (`2026-01-31T12:00:00Z`), or how long ago (`7d`)".to_owned()
     })

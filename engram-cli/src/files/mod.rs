@@ -120,9 +120,9 @@ fn last_line(sessions: &[Counted<Edits>]) -> String {
 const COLUMNS: [Column; 6] = [
     text("file").fit(Fit::End(24)).look(Look::Name),
     number("edits"),
-    number("sessions"),
-    text("last change"),
-    text("with").fit(Fit::Start(10)).drops(1),
+    number("sessions").drops(1),
+    text("last"),
+    text("with").fit(Fit::Start(10)).drops(2),
     text("by").fit(Fit::Start(8)),
 ];
 

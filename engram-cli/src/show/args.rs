@@ -19,10 +19,10 @@ pub struct Show {
     /// Print Markdown
     #[arg(long, conflicts_with = "html")]
     pub markdown: bool,
-    /// Write one self-contained page to this file; `-` is standard output
-    #[arg(long, value_name = "FILE")]
+    /// Write one self-contained page to this file; `-` is standard output. For a directory of sessions: a page for each, and an index
+    #[arg(long, value_name = "FILE|DIR")]
     pub html: Option<PathBuf>,
-    /// Print every line of long outputs
+    /// Show every line of long outputs
     #[arg(long)]
     pub full: bool,
     /// Do not start a pager

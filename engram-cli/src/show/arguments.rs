@@ -67,7 +67,8 @@ impl Arguments {
         let has_pair = !self.diffs.is_empty();
         let telling = TELLING.into_iter().find(|name| members.get(name).is_some());
         for (name, value) in &members.0 {
-            if has_pair && diff::is_part(name) {
+            // A flag that is off says nothing about a change.
+            if has_pair && (diff::is_part(name) || matches!(value.get(), "false" | "null")) {
                 continue;
             }
             if kind == ToolKind::Write && CONTENTS.contains(name) && value.get().starts_with('"') {
@@ -168,7 +169,9 @@ mod tests {
     fn changes_are_diffs_and_not_arguments() {
         let edit = read(r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":false}"#, ToolKind::Edit);
         assert_eq!((edit.summary.as_deref(), edit.diffs.len()), (Some("f"), 1));
-        assert_eq!(edit.named, [("replace_all".to_owned(), "false".to_owned())]);
+        assert_eq!(edit.named, []);
+        let all = read(r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":true}"#, ToolKind::Edit);
+        assert_eq!(all.named, [("replace_all".to_owned(), "true".to_owned())]);
         let several = read(r#"{"path":"f","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, ToolKind::Edit);
         assert_eq!((several.diffs.len(), several.named.len()), (2, 0));
         let write = read(r#"{"path":"f","content":"x\ny"}"#, ToolKind::Write);

@@ -87,8 +87,11 @@ impl Builder {
                 let notice = Notice { kind: NoticeKind::Turn, title: title.to_owned(), text: None };
                 view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Notice(notice) });
             }
-            What::Effect { text, is_edit } => {
-                view.totals.edits += u64::from(is_edit && !is_replay);
+            What::Effect { text, edited } => {
+                if let Some(file) = edited.filter(|_| !is_replay) {
+                    view.totals.edits += 1;
+                    *view.files.entry(file).or_default() += 1;
+                }
                 add_effect(view, parent, text, (seq, time, is_replay));
             }
             What::Result(result, tool) => {

@@ -11,6 +11,7 @@ use super::args::Show;
 use super::place::{Peek, Place};
 use crate::inputs::find;
 use crate::places;
+use crate::tape_dir::tape_stem;
 use crate::tapes::{is_tape, tapes_in};
 
 /// Files beside a log or tape that are looked at for sub-agents.
@@ -35,6 +36,7 @@ pub struct Family {
 }
 
 /// A place, and whose session it is.
+#[derive(Clone)]
 struct Known {
     place: Place,
     peek: Peek,
@@ -71,6 +73,42 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
             })
         }
     }
+}
+
+/// All sessions of a directory with the names of their pages, and the directory for the pages; `None` if one session is asked for.
+///
+/// # Errors
+/// If there is no session.
+pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<(Vec<(String, Family)>, &'a Path)>, Refusal> {
+    let (target, Some(pages)) = (&args.target, args.html.as_deref()) else { return Ok(None) };
+    let is_page = pages.as_os_str() == "-" || pages.is_file() || pages.extension().is_some_and(|ending| ending == "html");
+    if is_page || !target.is_dir() || args.session.is_some() {
+        return Ok(None);
+    }
+    let found = tapes(target)?;
+    let places = if found.is_empty() { sessions(std::slice::from_ref(target), options)? } else { found };
+    let mut known = known(places, options);
+    let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
+    let is_agent = |peek: &Peek| {
+        let is_own = peek.agent_id.is_none() || peek.agent_id == peek.session_id;
+        !is_own || (peek.agent_id.is_some() && peek.parent_session_id.as_ref().is_some_and(|parent| ids.contains(parent)))
+    };
+    let (agents, roots): (Vec<Known>, Vec<Known>) = known.drain(..).partition(|known| is_agent(&known.peek));
+    if roots.is_empty() {
+        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(target.to_string_lossy());
+        return Err(Refusal::Failed(error));
+    }
+    let mut names: HashMap<String, u64> = HashMap::new();
+    let family = |Known { place, peek }: Known| {
+        let fallback = place.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = tape_stem(peek.session_id.as_deref().unwrap_or(&fallback), None);
+        let times = names.entry(stem.to_lowercase()).or_insert(0);
+        *times += 1;
+        let name = if *times > 1 { format!("{stem}-{times}") } else { stem };
+        let agents = agents_of(&peek, agents.clone());
+        (name, Family { root: place, agents })
+    };
+    Ok(Some((roots.into_iter().map(family).collect(), pages)))
 }
 
 fn none_in(directory: &Path, prefix: &str) -> String {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, heading, outcome, summary, usage};
+use super::words::{clock, heading, outcome, page_title, summary, usage};
 
 /// Writes a view.
 ///
@@ -22,9 +22,9 @@ struct Markdown<'o, W> {
 
 impl<W: Write> Markdown<'_, W> {
     fn view(&mut self, view: &SessionView) -> io::Result<()> {
-        let title = view.facts.title.clone().unwrap_or_else(|| heading(&view.facts));
+        let title = page_title(view);
         self.heading(0, &title)?;
-        if view.facts.title.is_some() {
+        if title != heading(&view.facts) {
             writeln!(self.out, "- {}", escaped(&heading(&view.facts)))?;
         }
         for line in summary(view) {
@@ -44,7 +44,7 @@ impl<W: Write> Markdown<'_, W> {
                     writeln!(self.out, "\nThe log has only an encrypted form.")?;
                 }
                 self.block("text", message.text.as_deref())?;
-                self.list(&message.attachments)
+                self.attached(&message.attachments)
             }
             Body::Call(call) => self.call(item, call),
             Body::Usage(sum, model) => {
@@ -78,7 +78,7 @@ impl<W: Write> Markdown<'_, W> {
         let Some(result) = &call.result else { return Ok(()) };
         self.block("text", result.stdout.as_deref())?;
         self.block("text", result.stderr.as_deref())?;
-        self.list(&result.files)
+        self.attached(&result.files)
     }
 
     fn agent(&mut self, agent: &SessionView) -> io::Result<()> {
@@ -106,6 +106,11 @@ impl<W: Write> Markdown<'_, W> {
             writeln!(self.out)?;
         }
         lines.iter().try_for_each(|line| writeln!(self.out, "- {}", escaped(line)))
+    }
+
+    fn attached(&mut self, files: &[Attached]) -> io::Result<()> {
+        let labels: Vec<String> = files.iter().map(|file| file.label.clone()).collect();
+        self.list(&labels)
     }
 
     /// A code block, fenced by more backticks than the text has in a row.

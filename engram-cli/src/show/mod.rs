@@ -1,6 +1,7 @@
 //! `engram show`: a session as a person reads it, in the terminal, as Markdown, or as a page.
 
 use std::env;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
 
@@ -14,9 +15,9 @@ mod build;
 mod calls;
 mod diff;
 mod find;
-mod html;
 mod markdown;
 mod nest;
+mod page;
 mod pager;
 mod place;
 mod safe;
@@ -27,11 +28,13 @@ mod words;
 
 pub use args::Show;
 
-use self::find::{Family, Refusal, family};
+use self::find::{Family, Refusal, family, several};
+use self::page::Images;
 use self::view::SessionView;
-use crate::exit::Exit;
+use crate::exit::{Exit, Tally};
 use crate::inputs::with_adapter;
 use crate::report::Reporter;
+use crate::summary::count;
 
 /// The width of a view without a terminal, and the greatest width in one.
 const WIDTHS: (usize, usize) = (100, 120);
@@ -46,14 +49,72 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
+    match several(args, &options) {
+        Ok(Some((families, directory))) => return Ok(site(families, directory, args, &options, report)),
+        Ok(None) => {}
+        Err(refusal) => return Ok(refused(refusal, report)),
+    }
     let family = match family(args, &options) {
         Ok(family) => family,
-        Err(Refusal::Failed(error)) => return Ok(report.failure(&error)),
-        Err(Refusal::Several(message) | Refusal::Nothing(message)) => return Ok(report.usage(&message)),
+        Err(refusal) => return Ok(refused(refusal, report)),
     };
     match load(&family, &options, !args.no_redact, report) {
-        Ok(view) => print(&view, args, report),
+        Ok(view) => {
+            let images = if args.html.is_some() { images(&family, &view, &options) } else { Images::default() };
+            print(&view, &images, args, report)
+        }
         Err(error) => Ok(report.failure(&error)),
+    }
+}
+
+fn refused(refusal: Refusal, report: &Reporter) -> Exit {
+    match refusal {
+        Refusal::Failed(error) => report.failure(&error),
+        Refusal::Several(message) | Refusal::Nothing(message) => report.usage(&message),
+    }
+}
+
+/// The pictures that a session names and its logs have.
+fn images(family: &Family, view: &SessionView, options: &SessionOptions) -> Images {
+    let (wanted, mut images) = (page::hashes(view), Images::default());
+    if !wanted.is_empty() {
+        family.agents.iter().chain([&family.root]).for_each(|place| place.images(options, &wanted, &mut images));
+    }
+    images
+}
+
+/// Several sessions as pages in a directory, with an index of them.
+fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options: &SessionOptions, report: &Reporter) -> Exit {
+    let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
+    if let Err(error) = fs::create_dir_all(directory) {
+        return report.failure(&at(directory, error));
+    }
+    let (mut tally, mut entries) = (Tally::default(), Vec::new());
+    for (name, family) in families {
+        let file = format!("{name}.html");
+        let path = directory.join(&file);
+        let written = load(&family, options, !args.no_redact, report).and_then(|view| {
+            let images = images(&family, &view, options);
+            let style = page::Style { is_full: args.full, images: &images };
+            write_page(&path, |out| page::write(&view, style, out)).map_err(|error| at(&path, error))?;
+            Ok(page::site::Entry::new(file, &view))
+        });
+        match written {
+            Ok(entry) => {
+                tally.success();
+                entries.push(entry);
+            }
+            Err(error) => tally.failure(report.failure(&error)),
+        }
+    }
+    entries.sort_by(|one, other| other.last.cmp(&one.last));
+    let index = directory.join("index.html");
+    match write_page(&index, |out| page::site::write(&entries, out)) {
+        Ok(()) => {
+            report.note(&format!("{} in {}", count(entries.len() as u64, "page"), index.display()));
+            tally.exit()
+        }
+        Err(error) => report.failure(&at(&index, error)),
     }
 }
 
@@ -70,27 +131,28 @@ fn load(family: &Family, options: &SessionOptions, redact: bool, report: &Report
     Ok(nest::nest(root, agents))
 }
 
-fn print(view: &SessionView, args: &Show, report: &Reporter) -> io::Result<Exit> {
+fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) -> io::Result<Exit> {
+    let page_style = page::Style { is_full: args.full, images };
     match &args.html {
         Some(file) if file.as_os_str() != "-" => {
-            return Ok(match write_page(view, file) {
+            return Ok(match write_page(file, |out| page::write(view, page_style, out)) {
                 Ok(()) => Exit::Success,
                 Err(error) => report.failure(&AdapterError::from(error).path(file.to_string_lossy())),
             });
         }
-        Some(_) => pager::page(false, |mut out| html::write(view, &mut out))?,
+        Some(_) => pager::page(false, |mut out| page::write(view, page_style, &mut out))?,
         None if args.markdown => pager::page(false, |mut out| markdown::write(view, &mut out))?,
         None => pager::page(!args.no_pager, |mut out| terminal::write(view, style(args), &mut out))?,
     }
     Ok(Exit::Success)
 }
 
-/// Writes the page completely or not at all. Only its owner can read it: logs are private.
-fn write_page(view: &SessionView, file: &Path) -> io::Result<()> {
+/// Writes a page completely or not at all. Only its owner can read it: logs are private.
+fn write_page(file: &Path, write: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>) -> io::Result<()> {
     let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
     let mut out = BufWriter::new(temporary.as_file_mut());
-    html::write(view, &mut out)?;
+    write(&mut out)?;
     out.flush()?;
     drop(out);
     temporary.persist(file)?;

@@ -1,5 +1,6 @@
 //! Tapes and logs as places of one session: a short look at their beginning, and the view of all of it.
 
+use std::collections::HashSet;
 use std::io::{self, BufReader, Cursor, Read, stdin};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +14,10 @@ use engram_core::tape::replay;
 
 use super::build::Builder;
 use super::calls::owned;
+use super::page::Images;
 use super::view::SessionView;
 use crate::inputs::SessionInput;
+use crate::kept::open_kept;
 use crate::tapes::{FIRST_BYTES, open_tape};
 
 /// Events that a short look reads at most.
@@ -62,6 +65,18 @@ impl Place {
         Ok(builder.finish())
     }
 
+    /// Adds the pictures of the log that are wanted. A tape has none, and what cannot be read again has none.
+    pub fn images(&self, options: &SessionOptions, wanted: &HashSet<String>, images: &mut Images) {
+        let Place::Session(input) = self else { return };
+        let mut read = || {
+            let (source, text) = open_kept(input, options)?;
+            source.convert(&mut Nothing)?;
+            Ok::<(), AdapterError>(images.read(text.into_reader()?, wanted)?)
+        };
+        // The page names what it does not show.
+        let _ = read();
+    }
+
     /// Whose session it is. `None` if it is no session.
     pub fn peek(&self, options: &SessionOptions) -> Option<Peek> {
         let mut peek = Peek::default();
@@ -86,6 +101,21 @@ impl Place {
             }
         }
     }
+}
+
+/// A sink for a conversion of which only the text is wanted.
+struct Nothing;
+
+impl EventSink for Nothing {
+    fn event(&mut self, _: &EventRef<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rollback(&mut self) {}
 }
 
 /// True if the content begins as a tape does; and the content.

@@ -4,7 +4,7 @@ use engram_core::event::*;
 use engram_core::stats::TokenCounts;
 
 use super::calls::{call, owned};
-use super::view::{Body, CallResult, Facts, Message, Notice, NoticeKind, Who};
+use super::view::{Attached, Body, CallResult, Facts, Message, Notice, NoticeKind, Who};
 
 /// What one event adds, with its place.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub enum What {
     /// A read or an edit.
     Effect {
         text: String,
-        is_edit: bool,
+        /// The file, if it is an edit.
+        edited: Option<String>,
     },
     Rewind {
         to: u64,
@@ -114,12 +115,12 @@ fn what(event: &Event<'_>) -> Option<What> {
         Event::ToolCall(tool_call) => What::Body(Body::Call(Box::new(call(tool_call)))),
         Event::ToolResult(result) => What::Result(Box::new(of_result(result)), result.tool.map(owned)),
         Event::CodeRead(read) => {
-            What::Effect { text: format!("read {}{}", owned(read.file), lines(read.range).unwrap_or_default()), is_edit: false }
+            What::Effect { text: format!("read {}{}", owned(read.file), lines(read.range).unwrap_or_default()), edited: None }
         }
-        Event::CodeEdit(edit) => What::Effect { text: of_edit(edit), is_edit: true },
+        Event::CodeEdit(edit) => What::Effect { text: of_edit(edit), edited: Some(owned(edit.file)) },
         Event::SpanLink(link) => {
             let note = link.note.map_or("link".to_owned(), owned);
-            What::Effect { text: format!("{note}: {} to {}", owned(link.from_file), owned(link.to_file)), is_edit: false }
+            What::Effect { text: format!("{note}: {} to {}", owned(link.from_file), owned(link.to_file)), edited: None }
         }
     })
 }
@@ -133,15 +134,16 @@ fn author(message: &MsgIn<'_>) -> Who {
     }
 }
 
-fn attachment(attachment: &Attachment<'_>) -> String {
+fn attachment(attachment: &Attachment<'_>) -> Attached {
     let known = [attachment.name.map(owned), attachment.media_type.map(owned), attachment.bytes.map(|bytes| format!("{bytes} bytes"))];
     let known: Vec<String> = known.into_iter().flatten().collect();
-    if known.is_empty() { "attachment".to_owned() } else { known.join(", ") }
+    let label = if known.is_empty() { "attachment".to_owned() } else { known.join(", ") };
+    Attached { label, hash: attachment.hash.map(|hash| hash.to_string()) }
 }
 
 fn of_result(result: &ToolResult<'_>) -> CallResult {
-    let mut files: Vec<String> = result.attachments.iter().map(attachment).collect();
-    files.extend(result.artifact.as_ref().map(|file| format!("output in {}", owned(file.path))));
+    let mut files: Vec<Attached> = result.attachments.iter().map(attachment).collect();
+    files.extend(result.artifact.as_ref().map(|file| Attached { label: format!("output in {}", owned(file.path)), hash: None }));
     CallResult {
         status: result.status.map(Status::as_str),
         exit: result.exit,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, count, heading, outcome, summary, titles, usage};
+use super::words::{clock, count, heading, outcome, page_title, summary, titles, usage};
 
 /// Lines of a folded text that are shown.
 const SHOWN_LINES: usize = 10;
@@ -70,8 +70,9 @@ struct Terminal<'o, W> {
 impl<W: Write> Terminal<'_, W> {
     fn view(&mut self, view: &SessionView) -> io::Result<()> {
         self.line(Look::Heading, &heading(&view.facts))?;
-        if let Some(title) = &view.facts.title {
-            self.wrapped(Look::Plain, title)?;
+        let title = page_title(view);
+        if title != heading(&view.facts) {
+            self.wrapped(Look::Plain, &title)?;
         }
         for line in summary(view) {
             self.wrapped(Look::Dim, &line)?;
@@ -117,7 +118,7 @@ impl<W: Write> Terminal<'_, W> {
             self.prose(if message.who.is_folded() { Look::Dim } else { Look::Plain }, text, lines)?;
         }
         for attachment in &message.attachments {
-            self.line(Look::Dim, &format!("  [{attachment}]"))?;
+            self.line(Look::Dim, &format!("  [{}]", attachment.label))?;
         }
         Ok(())
     }
@@ -152,7 +153,7 @@ impl<W: Write> Terminal<'_, W> {
             self.output(if result.is_failure() { Look::Removed } else { Look::Dim }, text)?;
         }
         for file in &result.files {
-            self.line(Look::Dim, &format!("     [{file}]"))?;
+            self.line(Look::Dim, &format!("     [{}]", file.label))?;
         }
         Ok(())
     }

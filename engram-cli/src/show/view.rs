@@ -1,5 +1,7 @@
 //! A session as a person reads it: messages, the calls with their results, and totals. Built once; every renderer reads it.
 
+use std::collections::BTreeMap;
+
 use engram_core::stats::TokenCounts;
 
 /// A session or a sub-agent. All text is as the tape has it: a renderer makes it safe for its target.
@@ -8,6 +10,8 @@ pub struct SessionView {
     pub facts: Facts,
     pub items: Vec<Item>,
     pub totals: Totals,
+    /// Edits of each file.
+    pub files: BTreeMap<String, u64>,
     /// False if the log ends inside a record.
     pub is_complete: bool,
 }
@@ -44,6 +48,43 @@ pub struct Totals {
     pub failed_calls: u64,
     pub edits: u64,
     pub tokens: TokenCounts,
+}
+
+impl SessionView {
+    /// The sub-agents, and theirs.
+    pub fn agents(&self) -> Vec<&SessionView> {
+        let mut found = Vec::new();
+        let mut open = vec![self];
+        while let Some(view) = open.pop() {
+            for item in &view.items {
+                match &item.body {
+                    Body::Call(call) => open.extend(&call.agents),
+                    Body::Agent(agent) => open.push(agent),
+                    _ => {}
+                }
+            }
+            found.push(view);
+        }
+        found.into_iter().filter(|view| !std::ptr::eq(*view, self)).collect()
+    }
+
+    /// Edits of each file, those of sub-agents included.
+    pub fn all_files(&self) -> BTreeMap<&str, u64> {
+        let mut files = BTreeMap::new();
+        for view in self.agents().into_iter().chain([self]) {
+            view.files.iter().for_each(|(file, edits)| *files.entry(file.as_str()).or_insert(0) += edits);
+        }
+        files
+    }
+}
+
+/// An attachment, or a file with output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// Name, type and size, as far as they are known.
+    pub label: String,
+    /// The hash of its bytes.
+    pub hash: Option<String>,
 }
 
 /// Items as they are shown: notices of no importance that follow each other are one group.
@@ -127,7 +168,7 @@ pub struct Message {
     pub who: Who,
     /// `None` if the log has only an opaque form, or attachments alone.
     pub text: Option<String>,
-    pub attachments: Vec<String>,
+    pub attachments: Vec<Attached>,
     pub is_opaque: bool,
 }
 
@@ -166,7 +207,7 @@ pub struct CallResult {
     pub stderr: Option<String>,
     pub is_truncated: bool,
     /// Attachments, and the file with the rest of the output.
-    pub files: Vec<String>,
+    pub files: Vec<Attached>,
     pub duration_ms: Option<u64>,
 }
 

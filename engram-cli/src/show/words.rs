@@ -1,9 +1,10 @@
 //! Words and numbers that every form of a view has in common.
 
 use engram_core::stats::TokenCounts;
+use jiff::Timestamp;
 
 use super::safe::visible_line;
-use super::view::{Call, CallResult, Facts, Item, SessionView};
+use super::view::{Body, Call, CallResult, Facts, Item, SessionView, Who};
 
 /// The time of day of a time in a tape; the time itself if it has another form.
 pub fn clock(time: &str) -> &str {
@@ -14,9 +15,32 @@ pub fn clock(time: &str) -> &str {
 pub fn heading(facts: &Facts) -> String {
     let harness = [Some(facts.harness.as_str()), facts.version.as_deref()];
     let mut parts = vec![joined(&harness, " ")];
+    parts.retain(|part| !part.is_empty());
     parts.extend(facts.session_id.as_ref().map(|id| format!("session {id}")));
     parts.extend(facts.agent_id.as_ref().map(|id| format!("sub-agent {id}")));
     parts.join(", ")
+}
+
+/// The longest title that is made of a prompt, in characters.
+const TITLE_CHARS: usize = 100;
+
+/// The title of a session, else its first prompt, else its heading.
+pub fn page_title(view: &SessionView) -> String {
+    if let Some(title) = view.facts.title.as_ref().filter(|title| !title.trim().is_empty()) {
+        return title.clone();
+    }
+    let prompts = view.items.iter().filter_map(|item| match &item.body {
+        Body::Message(message) if matches!(message.who, Who::Person | Who::Agent) => message.text.as_deref(),
+        _ => None,
+    });
+    prompts.filter_map(first_line).next().unwrap_or_else(|| heading(&view.facts))
+}
+
+/// The first line of a text that has something in it, shortened.
+pub fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let end = line.char_indices().nth(TITLE_CHARS).map(|(end, _)| end);
+    Some(end.map_or_else(|| line.to_owned(), |end| format!("{}…", &line[..end])))
 }
 
 /// The lines below the heading.
@@ -30,6 +54,7 @@ pub fn summary(view: &SessionView) -> Vec<String> {
     let failed = if totals.failed_calls > 0 { format!(" ({} failed)", number(totals.failed_calls)) } else { String::new() };
     let counts = format!("{}, {}{failed}, {}", count(totals.prompts, "prompt"), count(totals.calls, "call"), count(totals.edits, "edit"));
     let mut lines = vec![place, times.unwrap_or_default(), counts, tokens(&totals.tokens)];
+    lines.extend(agents(view));
     if !facts.degraded.is_empty() {
         lines.push(format!("lowered claims: {}", facts.degraded.join(", ")));
     }
@@ -44,11 +69,45 @@ pub fn summary(view: &SessionView) -> Vec<String> {
     lines
 }
 
-/// `2026-01-02 03:04:05 to 03:09:00 UTC`.
+/// `with 3 sub-agents: 27 calls, 5 edits, tokens: ...`: the sums over the session and its sub-agents.
+fn agents(view: &SessionView) -> Option<String> {
+    let agents = view.agents();
+    if agents.is_empty() {
+        return None;
+    }
+    let mut sum = view.totals;
+    for agent in &agents {
+        sum.calls += agent.totals.calls;
+        sum.edits += agent.totals.edits;
+        sum.tokens.add(agent.totals.tokens);
+    }
+    let (calls, edits, tokens) = (count(sum.calls, "call"), count(sum.edits, "edit"), tokens(&sum.tokens));
+    let tokens = if tokens.is_empty() { tokens } else { format!(", {tokens}") };
+    Some(format!("with {}: {calls}, {edits}{tokens}", count(agents.len() as u64, "sub-agent")))
+}
+
+/// `2026-01-02 03:04:05 to 03:09:00 UTC (4 min 55 s)`.
 fn times(first: &str, last: &str) -> String {
     let (day, last_day) = (first.get(..10).unwrap_or_default(), last.get(..10).unwrap_or_default());
+    let last_time = last;
     let last = if day == last_day { clock(last).to_owned() } else { format!("{last_day} {}", clock(last)) };
-    format!("{day} {} to {last} UTC", clock(first))
+    let span = span(first, last_time).map(|span| format!(" ({span})")).unwrap_or_default();
+    format!("{day} {} to {last} UTC{span}", clock(first))
+}
+
+/// How long it is between two times: `4 min 55 s`, `3 h 20 min`, `2 d 4 h`.
+fn span(first: &str, last: &str) -> Option<String> {
+    let seconds = last.parse::<Timestamp>().ok()?.duration_since(first.parse().ok()?).as_secs();
+    let of = |large: i64, unit: &str, small: i64, small_unit: &str| {
+        if small > 0 { format!("{large} {unit} {small} {small_unit}") } else { format!("{large} {unit}") }
+    };
+    match seconds {
+        ..=0 => None,
+        1..60 => Some(format!("{seconds} s")),
+        60..3600 => Some(of(seconds / 60, "min", seconds % 60, "s")),
+        3600..86_400 => Some(of(seconds / 3600, "h", seconds % 3600 / 60, "min")),
+        _ => Some(of(seconds / 86_400, "d", seconds % 86_400 / 3600, "h")),
+    }
 }
 
 /// Tokens and cost; empty if there are none. What no response states is left out, and a sum without the counts of some says so.
@@ -74,6 +133,11 @@ pub fn tokens(sum: &TokenCounts) -> String {
 pub fn usage(sum: &TokenCounts, model: Option<&str>) -> String {
     let model = model.map(|model| format!(" ({model})")).unwrap_or_default();
     format!("{}{model}", tokens(sum))
+}
+
+/// All tokens of one response: `12,345 tokens`.
+pub fn short_usage(sum: &TokenCounts) -> String {
+    sum.all().map_or_else(|| "tokens".to_owned(), |(all, _)| count(all, "token"))
 }
 
 /// The titles of a group of items of no importance, each once with its number.
@@ -139,8 +203,8 @@ mod tests {
 
     #[test]
     fn the_day_is_written_once() {
-        assert_eq!(times("2026-01-02T03:04:05.1Z", "2026-01-02T03:09:00Z"), "2026-01-02 03:04:05 to 03:09:00 UTC");
-        assert_eq!(times("2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z"), "2026-01-02 03:04:05 to 2026-01-03 00:00:00 UTC");
+        assert_eq!(times("2026-01-02T03:04:05.1Z", "2026-01-02T03:09:00Z"), "2026-01-02 03:04:05 to 03:09:00 UTC (4 min 54 s)");
+        assert_eq!(times("2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z"), "2026-01-02 03:04:05 to 2026-01-03 00:00:00 UTC (20 h 55 min)");
     }
 
     #[test]

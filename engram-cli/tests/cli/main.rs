@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod answers;
 mod broken_input;
 mod ci;
 mod conform;
@@ -42,6 +43,13 @@ fn engram() -> Command {
     command.env_remove("COLUMNS").stdin(Stdio::null());
     for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CURSOR_DATA_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
         command.env_remove(variable);
+    }
+    // Nothing that this machine has is found without being named.
+    for variable in ["ENGRAM_TAPES", "ENGRAM_INDEX", "LOCALAPPDATA"] {
+        command.env_remove(variable);
+    }
+    for variable in ["HOME", "USERPROFILE"] {
+        command.env(variable, if cfg!(windows) { "C:\\nowhere" } else { "/nowhere/home" });
     }
     command
 }

@@ -77,7 +77,7 @@ fn nothing_of_a_log_controls_a_terminal() {
 fn markup_in_a_log_stays_text() {
     let page = show(&["--html", "-"], &hostile_tape());
     assert_eq!(page.matches("<script").count(), 1, "only the page's own");
-    assert!(!page.contains("<img") && !page.contains("style=") && !page.contains("href="));
+    assert!(!page.contains("<img") && !page.contains("style=") && !page.replace("href=\"#p", "").contains("href="));
     assert!(page.matches("&lt;script&gt;").count() > 10);
     let markdown = show(&["--markdown"], &hostile_tape());
     let mut fence: Option<String> = None;
@@ -106,7 +106,7 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     assert!(String::from_utf8(show("aa-2").stdout).unwrap().contains("session aa-2"));
     let several = show("aa");
     assert_eq!(code(&several), 2);
-    assert!(stderr(&several).contains("aa-1") && stderr(&several).contains("aa-2"));
+    assert!(stderr(&several).contains("aa-1") && stderr(&several).contains("aa-2") && stderr(&several).contains("give more of the id"));
     assert_eq!(code(&show("cc")), 2);
     assert!(stderr(&show("cc")).contains("begins with `cc`"), "{}", stderr(&show("cc")));
     assert!(stderr(&run(&["show", tapes, "--session", "zz"])).contains("begins with `zz`"));
@@ -144,6 +144,28 @@ fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&directory.path().join("no/x.html"))])), 6);
     assert_eq!(code(&run(&["show", text(&directory.path().join("none.jsonl"))])), 2);
     assert_eq!(names(directory.path()), ["session.html"]);
+}
+
+#[test]
+fn a_directory_of_sessions_becomes_pages_with_an_index() {
+    let (logs, pages) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for id in ["a", "b"] {
+        fs::write(logs.path().join(format!("{id}.jsonl")), claude_session(id)).unwrap();
+    }
+    let site = pages.path().join("site");
+    let shown = run(&["show", text(logs.path()), "--html", text(&site)]);
+    assert_eq!((code(&shown), names(&site)), (0, vec!["a.html".to_owned(), "b.html".to_owned(), "index.html".to_owned()]));
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(index.contains("href=\"a.html\"") && index.contains("LAB please do many edits") && index.contains("id=\"filter\""));
+    let page = pages.path().join("one.html");
+    let several = run(&["show", text(logs.path()), "--html", text(&page)]);
+    assert_eq!((code(&several), page.exists()), (2, false), "a page is of one session");
+}
+
+#[test]
+fn the_header_counts_what_sub_agents_did_too() {
+    let shown = String::from_utf8(run(&["show", text(&fixture(SUB_AGENTS))]).stdout).unwrap();
+    assert!(shown.contains("with 4 sub-agents: 12 calls, 1 edit, tokens: "), "{shown}");
 }
 
 /// A session with a key in a prompt, and the key.

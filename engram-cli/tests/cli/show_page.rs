@@ -178,7 +178,7 @@ fn a_page_is_rendered_and_filtered() {
     browser.shoot("page.png");
     let all = browser.shown();
     assert!(all > 10, "{all} items");
-    assert_eq!(browser.value("getComputedStyle(document.body).maxWidth"), "1152px", "the style is applied");
+    assert_eq!(browser.value("getComputedStyle(document.body).maxWidth"), "1344px", "the style is applied");
     assert!(browser.value("document.querySelectorAll('details.agent article').length").as_u64().unwrap() > 0, "sub-agents are nested");
     browser.filter("no such text anywhere");
     assert_eq!(browser.shown(), 0);
@@ -192,13 +192,78 @@ fn a_page_is_rendered_and_filtered() {
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
 }
 
+/// Prompts, an answer in Markdown, a change and a failed call.
+fn told_tape() -> String {
+    let events = [
+        r###""k":"msg.in","role":"user","by":"person","text":"fix the parser"}"###,
+        r###""k":"msg.out","text":"## Found\n\n- **two** calls of `next`\n\n[docs](https://example.org/x) <b>x</b> ![p](https://example.org/p.png)"}"###,
+        r###""k":"tool.call","tool":"Edit","kind":"edit","call_id":"c","args":{"file_path":"/p/a","old_string":"a","new_string":"b","replace_all":false}}"###,
+        r###""k":"tool.result","call_id":"c","status":"ok","stdout":"a is b now","parent":2}"###,
+        r###""k":"code.edit","op":"update","file":"/p/a","parent":2}"###,
+        r###""k":"msg.in","role":"user","by":"person","text":"and now the lexer"}"###,
+    ];
+    let line = |(seq, event): (usize, &&str)| {
+        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n", event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1))
+    };
+    events.iter().enumerate().map(line).collect()
+}
+
+#[test]
+fn a_page_reads_like_a_conversation() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    browser.open(&page(&["-"], told_tape().as_bytes(), &directory));
+    browser.shoot("told.png");
+    let text = |browser: &mut Browser, selector: &str| browser.value(&format!("document.querySelector('{selector}').textContent"));
+    assert_eq!(text(&mut browser, "h1"), "fix the parser", "the first prompt is the title");
+    assert_eq!(text(&mut browser, ".md h4"), "Found");
+    assert_eq!(text(&mut browser, ".md li strong"), "two");
+    assert_eq!(browser.value("document.querySelector('.md a').href"), "https://example.org/x");
+    assert_eq!(browser.value("document.querySelectorAll('.md b, .md img').length"), 0, "HTML of a log stays text");
+    assert_eq!(browser.value("document.querySelectorAll('nav li').length"), 2);
+    assert_eq!(browser.value("document.querySelector('.files').textContent"), "/p/a 1 edit");
+    assert_eq!(browser.value("document.querySelectorAll('.arguments').length"), 0, "a flag that is off is not shown");
+    assert_eq!(browser.value("document.querySelector('.call details details').open"), false, "the answer to a change is folded");
+    browser.value("document.querySelectorAll('nav a')[1].click()");
+    assert_eq!(browser.value("document.querySelector(location.hash).querySelector('pre').textContent"), "and now the lexer");
+    assert_eq!(browser.misdeeds(), Vec::<&String>::new());
+}
+
+#[test]
+fn pictures_of_the_log_are_on_the_page() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    browser.open(&page(&[text(&fixture("claude-code/2.1.331/k_rewind_image"))], b"", &directory));
+    let widths = browser.value("[...document.querySelectorAll('main img')].map(image => image.naturalWidth).join()");
+    assert!(widths.as_str().is_some_and(|widths| !widths.is_empty() && widths.split(',').all(|width| width != "0")), "{widths}");
+    let no_requests = browser.misdeeds().iter().all(|note| note.starts_with("request \"data:image/"));
+    assert!(no_requests, "{:?}", browser.misdeeds());
+}
+
+#[test]
+fn an_index_of_pages_is_searched() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let site = directory.path().join("site");
+    assert_eq!(code(&run(&["show", &format!("{}/../fixtures/claude-code/2.1.329", env!("CARGO_MANIFEST_DIR")), "--html", text(&site)])), 0);
+    browser.open(&site.join("index.html"));
+    browser.shoot("index.png");
+    let all = browser.shown();
+    browser.filter("many edits");
+    assert!(browser.shown() > 0 && browser.shown() < all, "{} of {all}", browser.shown());
+    browser.value("document.querySelector('main > article:not([hidden]) a').click()");
+    std::thread::sleep(Duration::from_millis(800));
+    assert_eq!(browser.value("document.querySelector('h1').textContent"), "LAB please do many edits");
+    assert_eq!(browser.misdeeds(), Vec::<&String>::new());
+}
+
 #[test]
 fn nothing_of_a_log_runs_or_loads_on_a_page() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();
     let page = page(&["-"], show::hostile_tape().as_bytes(), &directory);
     browser.open(&page);
-    assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a').length"), 0);
+    assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a:not([href^=\"#p\"])').length"), 0);
     let prompt = browser.value("document.querySelector('.person pre').textContent");
     assert!(prompt.as_str().unwrap().contains("<script>alert(1)</script><img src=x onerror=alert(1)>"), "{prompt}");
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
