@@ -48,6 +48,8 @@ mod places;
 mod pool;
 mod progress;
 mod reading;
+#[cfg(test)]
+mod reference;
 mod report;
 mod show;
 mod size;

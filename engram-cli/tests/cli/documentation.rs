@@ -1,18 +1,8 @@
-//! `docs/cli.md` shows what the binary says.
+//! What the documents show of the binary and of its tapes.
 
 use std::fs;
 
 use super::*;
-
-const BEGIN: &str = "<!-- generated: help -->\n";
-const END: &str = "<!-- end generated -->\n";
-
-fn help(args: &[&str]) -> String {
-    let output = run(args);
-    assert_eq!(code(&output), 0);
-    let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
-}
 
 /// The commands that the overview lists.
 pub fn commands(overview: &str) -> Vec<&str> {
@@ -20,26 +10,6 @@ pub fn commands(overview: &str) -> Vec<&str> {
     // A long description goes on in a line that is indented further.
     let own = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
     own.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
-}
-
-/// Rewritten with `ENGRAM_BLESS=1`.
-#[test]
-fn the_reference_is_the_help() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
-    let document = fs::read_to_string(&path).unwrap();
-    let (before, rest) = document.split_once(BEGIN).expect("a generated part");
-    let (shown, after) = rest.split_once(END).expect("an end of the generated part");
-    let overview = help(&["--help"]);
-    let mut generated = format!("\n```text\n{overview}\n```\n");
-    for command in commands(&overview) {
-        generated.push_str(&format!("\n### engram {command}\n\n```text\n{}\n```\n", help(&[command, "--help"])));
-    }
-    generated.push('\n');
-    if std::env::var_os("ENGRAM_BLESS").is_some() {
-        fs::write(&path, format!("{before}{BEGIN}{generated}{END}{after}")).unwrap();
-    } else {
-        assert_eq!(shown, generated, "docs/cli.md is stale: ENGRAM_BLESS=1 cargo test rewrites it");
-    }
 }
 
 #[test]
