@@ -10,7 +10,7 @@ use crate::files::{self, Files, InRepo, list};
 use crate::hit::Hit;
 use crate::lines::Lines;
 use crate::rows::What;
-use crate::{names, snippet, span, state, window};
+use crate::{names, new_lines, span, state, window};
 
 /// The share of fingerprints that an answer of tier 3 has; and with `all`.
 const SHARE: f64 = 0.50;
@@ -104,12 +104,13 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     let files = files::find(db, &query.paths, query.repo.as_ref())?;
     let mut made = vec![UNKNOWN; lines.len()];
     let mut notes = Vec::new();
-    let state = state::trace(db, &lines, &files, query.at)?;
+    let mut state = state::trace(db, &lines, &files, query.at)?;
+    new_lines::keep(db, &lines, &mut state.made)?;
     give(&mut made, state.made, Tier::State);
     if query.tiers >= Tier::Span {
         let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
         let mut spans = span::find(db, &lines, &files, query.at, &taken)?;
-        snippet::keep_new_lines(db, &lines, &mut spans.made)?;
+        new_lines::keep(db, &lines, &mut spans.made)?;
         give(&mut made, spans.made, Tier::Span);
         if spans.is_cut {
             notes.push("the file has too many edits or lines; not all of them were compared".to_owned());
@@ -118,7 +119,7 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
             let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
             let likely = likely_files(db, query, &lines, &taken)?;
             let mut spans = span::find(db, &lines, &likely, query.at, &taken)?;
-            snippet::keep_new_lines(db, &lines, &mut spans.made)?;
+            new_lines::keep(db, &lines, &mut spans.made)?;
             give(&mut made, spans.made, Tier::Span);
         }
     }

@@ -71,18 +71,34 @@ fn newest(
     let is_before = |hit: &Hit| match tape {
         // On one tape the order is certain, whatever the times are.
         Some(tape) if hit.tape == tape => hit.seq < bound.2,
-        Some(_) => hit.when().0 <= bound.0,
-        None => hit.when().0 <= bound.0,
+        _ => hit.when().0 <= bound.0,
     };
     let all: Vec<Hit> = found.into_iter().filter(|hit| hit.is_confirmed() && is_before(hit)).collect();
     let same_tape = || all.iter().filter(|hit| Some(hit.tape) == tape).max_by_key(|hit| hit.when());
-    let Some(first) = same_tape().or_else(|| all.iter().max_by_key(|hit| hit.when())).cloned() else { return Ok(None) };
+    let Some(mut first) = same_tape().or_else(|| all.iter().max_by_key(|hit| hit.when())).cloned() else { return Ok(None) };
+    // A text that was written again over itself was made before.
+    let mut earlier: Vec<&Hit> = all.iter().filter(|hit| hit.tape == first.tape && hit.seq < first.seq).collect();
+    earlier.sort_by_key(|hit| std::cmp::Reverse(hit.seq));
+    for hit in earlier {
+        if hit.step() != first.step() && is_unchanged_between(db, hit, &first, files, hash)? {
+            first = hit.clone();
+        }
+    }
     let is_step = |hit: &Hit| (hit.step(), hit.file, hit.fbh) == (first.step(), first.file, first.fbh);
     let (mut spans, mut others): (Vec<Hit>, Vec<Hit>) = all.into_iter().partition(is_step);
     spans.sort_by_key(|hit| hit.seq);
     let mut named = HashSet::new();
     others.retain(|hit| named.insert(hit.step()));
     Ok(Some((Step { spans }, others)))
+}
+
+/// True if no edit on the tape left another text of the file between two edits that left the same.
+fn is_unchanged_between(db: &Connection, one: &Hit, other: &Hit, files: &Files, hash: &[u8; 16]) -> rusqlite::Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM span WHERE tape = ?1 AND seq > ?2 AND seq < ?3 AND file IN ({}) AND what BETWEEN 1 AND 5 AND fah IS NOT ?4",
+        list(files)
+    );
+    db.prepare_cached(&sql)?.exists((one.tape, one.seq, other.seq, hash)).map(|changed| !changed)
 }
 
 type Live = Vec<(usize, i64)>;

@@ -20,6 +20,8 @@ pub struct RealFile {
     pub turns: Vec<Turn>,
     /// The turn that made each line; `None` if it was there before, or nobody knows.
     pub made_in: Vec<Option<usize>>,
+    /// The same, where line ends do not count.
+    pub made_in_text: Vec<Option<usize>>,
 }
 
 /// The files that were changed and are there at the end.
@@ -31,6 +33,7 @@ pub fn real_files(truth: &Truth) -> Vec<RealFile> {
 fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Option<RealFile> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut made_in: Vec<Option<usize>> = Vec::new();
+    let mut made_in_text: Vec<Option<usize>> = Vec::new();
     let mut text: Option<&str> = None;
     let mut is_known = false;
     for edit in edits {
@@ -44,24 +47,26 @@ fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Optio
         }
         let current = turns.last().map(|turn| turn.after.clone()).unwrap_or_else(|| before.clone());
         if made_in.is_empty() {
-            made_in = vec![None; current.len()];
+            (made_in, made_in_text) = (vec![None; current.len()], vec![None; current.len()]);
         }
         made_in = carry(&current, &before, &made_in, None);
         made_in = carry(&before, &after, &made_in, Some(turns.len()));
+        made_in_text = carry(&plain(&current), &plain(&before), &made_in_text, None);
+        made_in_text = carry(&plain(&before), &plain(&after), &made_in_text, Some(turns.len()));
         turns.push(Turn { calls, tools: edit.tools.iter().cloned().collect(), before, after });
         (text, is_known) = (edit.after.as_deref(), edit.after.is_some() || edit.after_sha256.is_none());
     }
     let text = text.filter(|_| is_known)?;
-    Some(RealFile { name: name.to_owned(), text: text.to_owned(), turns, made_in })
+    Some(RealFile { name: name.to_owned(), text: text.to_owned(), turns, made_in, made_in_text })
 }
 
+/// The lines with their ends: a change of line ends changes lines.
 pub fn lines(text: Option<&str>) -> Vec<String> {
-    let text = text.unwrap_or_default().replace("\r\n", "\n");
-    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-    if lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    lines
+    text.unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
+}
+
+fn plain(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| line.trim_end_matches(['\r', '\n']).to_owned()).collect()
 }
 
 /// The causes of lines after a change: those of lines that stayed, and `cause` for new ones.

@@ -1,6 +1,6 @@
 //! Every line that tier 1 or 2 gives to a call was made by that call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_conformance::{Recording, Truth};
 use engram_index::{Index, Query, Tier};
@@ -83,16 +83,20 @@ fn judge_file(recording: &Recording, index: &Index, file: &RealFile, tally: &mut
         }
         let item = answer.items.iter().find(|item| item.lines.iter().any(|[first, last]| (*first..=*last).contains(&(at + 1)))).unwrap();
         let call = item.call.as_ref().unwrap();
+        let on_tape = chain(&call.tape, call.seq);
         let is_of = |turn: usize| {
             let turn = &file.turns[turn];
+            let is_one = |id: &String| turn.calls.contains(id) || turn.calls.iter().any(|known| same_number(known, id));
             match &call.call_id {
-                Some(id) if !turn.calls.is_empty() => turn.calls.contains(id) || turn.calls.iter().any(|known| same_number(known, id)),
+                Some(_) if !turn.calls.is_empty() => on_tape.ids.iter().any(is_one),
                 _ => call.tool.as_ref().is_some_and(|tool| turn.tools.contains(tool)),
             }
         };
-        let is_strict = file.made_in[at].is_some_and(is_of);
-        let count = |lines: &[String]| lines.iter().filter(|line| **line == text[at]).count();
-        let is_whole = matches!(item.op, Some("create" | "overwrite"));
+        let is_strict = [&file.made_in, &file.made_in_text].iter().any(|made_in| made_in[at].is_some_and(is_of));
+        let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
+        let count = |lines: &[String]| lines.iter().filter(|line| bare(line) == bare(&text[at])).count();
+        // The call wrote the line again: it stands in its arguments as a whole line.
+        let is_whole = on_tape.lines.contains(text[at].trim_end_matches(['\r', '\n']));
         let wrote = |turn: &usize| {
             let of = &file.turns[*turn];
             is_of(*turn) && count(&of.after) > 0 && (is_whole || count(&of.after) > count(&of.before))
@@ -119,6 +123,38 @@ fn judge_file(recording: &Recording, index: &Index, file: &RealFile, tally: &mut
                 file.made_in[at].map(|turn| &file.turns[turn].calls)
             ));
         }
+    }
+}
+
+/// A call on its tape: its id and those of the calls that it is part of, and the lines of its arguments.
+struct OnTape {
+    ids: Vec<String>,
+    lines: BTreeSet<String>,
+}
+
+fn chain(tape: &str, seq: i64) -> OnTape {
+    let text = std::fs::read_to_string(tape).unwrap();
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect();
+    let (mut ids, mut lines) = (Vec::new(), BTreeSet::new());
+    strings(&events[seq as usize]["args"], &mut lines);
+    let mut at = Some(seq as u64);
+    while let Some(event) = at.and_then(|at| events.get(at as usize)) {
+        ids.extend(event["call_id"].as_str().map(str::to_owned));
+        at = event["parent"].as_u64().filter(|parent| Some(*parent) != at);
+    }
+    OnTape { ids, lines }
+}
+
+fn strings(value: &Value, lines: &mut BTreeSet<String>) {
+    match value {
+        // A patch marks what it adds.
+        Value::String(text) => text.lines().for_each(|line| {
+            lines.insert(line.to_owned());
+            lines.extend(line.strip_prefix('+').map(str::to_owned));
+        }),
+        Value::Array(list) => list.iter().for_each(|value| strings(value, lines)),
+        Value::Object(members) => members.values().for_each(|value| strings(value, lines)),
+        _ => {}
     }
 }
 
