@@ -11,13 +11,11 @@ pub fn data_dir() -> Option<PathBuf> {
 }
 
 /// The directory of tapes: `$ENGRAM_TAPES`, else `engram/tapes` in the data directory.
-#[allow(dead_code)]
 pub fn tapes_dir() -> Option<PathBuf> {
     place("ENGRAM_TAPES", "tapes")
 }
 
 /// The directory of the index of tapes: `$ENGRAM_INDEX`, else `engram/index` in the data directory.
-#[allow(dead_code)]
 pub fn index_dir() -> Option<PathBuf> {
     place("ENGRAM_INDEX", "index")
 }

@@ -80,9 +80,12 @@ impl Writer {
     pub fn add(&mut self, paths: &[PathBuf], each: &mut dyn FnMut(&Path)) -> Result<Added, Error> {
         let mut added = Added::default();
         let (mut found, mut older) = (Vec::new(), Vec::new());
+        let mut lists = Vec::new();
         for path in paths {
             let path = std::path::absolute(path).map_err(Error::io(path))?;
             if path.is_dir() {
+                // Its state before its tapes are looked at: what is written meanwhile counts as new the next time.
+                lists.extend(list_state(&path));
                 older.extend(superseded_in(&path));
                 let left_out: HashSet<&Path> = older.iter().map(|(old, _)| old.as_path()).collect();
                 tapes_in(&path, &left_out, &mut found, &mut added);
@@ -103,6 +106,7 @@ impl Writer {
             }
         }
         let taken = self.take(&changed, &places, &mut added, each).and_then(|()| self.supersede_listed(&older));
+        let taken = taken.and_then(|()| self.keep_lists(&lists, &places));
         if taken.is_err() {
             // Whatever the error was, nothing half done may stay.
             let _ = self.db.execute_batch("ROLLBACK");
@@ -162,6 +166,18 @@ impl Writer {
         all.query_map([], place)?.collect()
     }
 
+    /// Remembers the states of lists, so that a question can tell whether there is something new.
+    fn keep_lists(&self, lists: &[(String, u64, i64)], places: &HashMap<String, Place>) -> Result<(), Error> {
+        let is_new = |(name, size, modified): &&(String, u64, i64)| {
+            places.get(name).is_none_or(|place| (place.size, place.modified) != (*size, *modified))
+        };
+        for list in lists.iter().filter(is_new) {
+            let sql = "INSERT OR REPLACE INTO place (path, size, modified) VALUES (?1, ?2, ?3)";
+            self.db.execute(sql, params![list.0, list.1, list.2]).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
     /// Tapes that the list of their directory calls superseded.
     fn supersede_listed(&mut self, older: &[(PathBuf, PathBuf)]) -> Result<(), Error> {
         (|| {
@@ -217,6 +233,18 @@ impl Batch {
     }
 }
 
+/// The path of the list of a directory, its size and when it was written; `None` if there is none.
+pub(crate) fn list_state(directory: &Path) -> Option<(String, u64, i64)> {
+    let path = std::path::absolute(directory).ok()?.join(LIST);
+    let state = path.metadata().ok()?;
+    Some((path.to_str()?.to_owned(), state.len(), modified(&state)))
+}
+
+fn modified(state: &fs::Metadata) -> i64 {
+    let modified = state.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or_default()
+}
+
 /// The tapes that the list of a directory calls older, each with the one that took its place.
 fn superseded_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     let Ok(list) = fs::File::open(directory.join(LIST)) else { return Vec::new() };
@@ -248,9 +276,7 @@ fn look_at(path: PathBuf, found: &mut Vec<Found>, added: &mut Added) {
     };
     match path.metadata() {
         Ok(state) => {
-            let modified = state.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let modified = modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or_default();
-            found.push(Found { name, size: state.len(), modified, path });
+            found.push(Found { name, size: state.len(), modified: modified(&state), path });
         }
         Err(error) => added.failed.push(Error::io(&path)(error)),
     }

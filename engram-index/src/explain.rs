@@ -9,7 +9,6 @@ use crate::answer::{Answer, Item, LineCounts, Tier};
 use crate::files::{self, Files, InRepo, list};
 use crate::hit::Hit;
 use crate::lines::Lines;
-use crate::rows::What;
 use crate::{names, new_lines, span, state, window};
 
 /// The share of fingerprints that an answer of tier 3 has; and with `all`.
@@ -47,8 +46,19 @@ pub struct Query<'q> {
     pub limit: usize,
     /// Items that are left out at the beginning.
     pub skip: usize,
-    /// Read prompts, reasoning and arguments from the tapes.
-    pub words: bool,
+    /// What is read from the tapes.
+    pub words: Words,
+}
+
+/// The words of tapes that an answer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// None: nothing but the index is read.
+    None,
+    /// The prompt.
+    Prompt,
+    /// The prompt, those of the sessions above, the reasoning and the arguments of the call.
+    All,
 }
 
 impl<'q> Query<'q> {
@@ -65,7 +75,7 @@ impl<'q> Query<'q> {
             at: None,
             limit: 10,
             skip: 0,
-            words: true,
+            words: Words::All,
         }
     }
 
@@ -218,7 +228,9 @@ type Key = (Tier, Option<(i64, i64)>, Option<i64>);
 fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<[usize; 2]>, made: &Made) -> rusqlite::Result<Item> {
     let mut item = bare_item(lines, made.tier);
     let Some(hit) = &made.hit else {
-        item.hint = hints(db, attributed, query)?;
+        if query.words == Words::All {
+            item.hint = hints(db, attributed, query)?;
+        }
         return Ok(item);
     };
     item.share = made.share.map(|share| (share * 100.0).round() / 100.0);
@@ -226,6 +238,9 @@ fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<
     if made.tier == Tier::State {
         let others = attributed.others.iter().filter(|other| other.step() != hit.step());
         item.also.extend(others.take(MAX_ALSO).map(|other| place_of(db, other)).collect::<Result<Vec<_>, _>>()?);
+    }
+    if query.words != Words::All {
+        return Ok(item);
     }
     let later = format!(
         "file IN ({}) AND what BETWEEN 1 AND 5 AND ifnull(t, 0) >= ?1 AND ifnull(t, 0) <= ?2 ORDER BY t DESC, seq DESC LIMIT 50",
@@ -263,15 +278,17 @@ pub(crate) fn bare_item(lines: Vec<[usize; 2]>, tier: Tier) -> Item {
 }
 
 /// Adds the edit, its call and, with `words`, what the tape says around it.
-pub(crate) fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: bool) -> rusqlite::Result<()> {
+pub(crate) fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
     let (hit, twins) = first_of_twins(db, hit)?;
     item.also.extend(twins);
     let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
     item.op = Some(hit.what.as_str());
     item.file = Some(path_of(db, hit.file)?);
     (item.before_range, item.after_range) = (hit.before, hit.after);
-    if words {
+    if words != Words::None {
         item.prompt = call.prompt(db)?;
+    }
+    if words == Words::All {
         item.started_by = call.started_by(db)?;
         item.reasoning = call.reasoning(db)?;
         item.change = call.change();
@@ -326,9 +343,4 @@ fn hints(db: &Connection, attributed: &Attributed, query: &Query<'_>) -> rusqlit
         .query_map((query.at.unwrap_or(i64::MAX), MAX_HINTS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     calls.into_iter().map(|(tape, seq)| Ok(window::call(db, tape, seq)?.info)).collect()
-}
-
-/// True for changes that leave text.
-pub(crate) fn leaves_text(what: What) -> bool {
-    matches!(what, What::Create | What::Update | What::Overwrite)
 }

@@ -49,6 +49,21 @@ impl Writer {
         Writer::at(&directory.join(DATABASE), lock)
     }
 
+    /// As [`Writer::open`], but does not wait: `None` if another process writes it.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn try_open(directory: &Path) -> Result<Option<Writer>, Error> {
+        make_directory(directory).map_err(Error::io(directory))?;
+        let path = directory.join(LOCK);
+        let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(Error::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Writer::at(&directory.join(DATABASE), file).map(Some),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(Error::io(&path)(error)),
+        }
+    }
+
     /// Opens a database at a path, with the lock of its directory.
     pub(crate) fn at(path: &Path, lock: File) -> Result<Writer, Error> {
         let failed = |error| Error::sqlite(path, error);

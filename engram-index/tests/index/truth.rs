@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engram_conformance::{Recording, Truth};
-use engram_index::{Index, Query, Tier};
+use engram_index::{Index, Query, Tier, Words};
 use serde_json::Value;
 
 use crate::blame::{RealFile, real_files};
@@ -66,7 +66,7 @@ fn judge_file(recording: &Recording, index: &Index, file: &RealFile, tally: &mut
     let mut query = Query::new(&file.text);
     query.paths = ROOTS.iter().map(|root| format!("{root}/{}", file.name)).collect();
     let attributed = index.attribute(&query).unwrap();
-    query.words = false;
+    query.words = Words::None;
     query.limit = usize::MAX;
     let answer = index.explain(&query).unwrap();
     assert_eq!(attributed.len(), file.made_in.len());
