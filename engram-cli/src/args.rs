@@ -86,6 +86,21 @@ pub enum Command {
     /// `--html` give the same as documents. Sub-agents are at the calls that started them, if their logs or tapes are beside that of the
     /// session. Changes are shown as the calls state them. Characters of the log that would control a terminal are shown as signs.
     Show(crate::show::Show),
+    /// Keep an index of tapes, which `explain`, `blame`, `grep` and `query` ask
+    ///
+    /// The index is made from tapes, and can be deleted and made again at any time. It has no text of the tapes.
+    Index(crate::index::args::IndexArgs),
+    /// Tell which session, prompt and call put these lines here, and why
+    ///
+    /// Compares the file with the edits of all tapes, by hashes and fingerprints, and names what the answer rests on: `state` (the whole
+    /// file is what an edit left), `span` (the lines are byte for byte what an edit left), `anchor` (most of them are), or `unknown`.
+    Explain(crate::index::args::Explain),
+    /// Tell who made each line of a file
+    Blame(crate::index::args::Blame),
+    /// Search the words of all tapes
+    Grep(crate::index::args::Grep),
+    /// Ask the index in SQL
+    Query(crate::index::args::Query),
     /// Check that tapes follow the format
     Check(Check),
     /// Check that a conversion lost nothing
