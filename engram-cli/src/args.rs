@@ -238,6 +238,9 @@ pub struct Audit {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Print what the logs call tokens, by member, beside the sums of the tapes
+    #[arg(long)]
+    pub tokens: bool,
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
