@@ -140,3 +140,8 @@ fn refused(error: &clap::Error) -> Exit {
     }
     if is_answer { Exit::Success } else { Exit::Usage }
 }
+
+/// The page with a first adapter, compiled with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/first-adapter.md")]
+struct FirstAdapter;

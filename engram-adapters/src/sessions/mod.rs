@@ -4,6 +4,7 @@
 //! [`SessionLocation::open`] where the work is done: locations are cheap, and nothing is read before that call.
 
 mod discover;
+mod events;
 mod find;
 mod form_facts;
 mod forms;
@@ -18,6 +19,7 @@ use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
 
+pub use events::Events;
 pub use find::{FoundSessions, SessionFinder};
 pub use form_facts::{FormFacts, FormSink};
 pub use forms::{FormIdentity, OtherForm};

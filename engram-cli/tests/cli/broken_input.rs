@@ -35,7 +35,7 @@ fn wrong_usage_is_2() {
         &["check"],
         &["ingest", "x", "--policy", "lax"],
         &["-q", "-v", "list"],
-        &["ingest", "x", "--jobs", "0"],
+        &["ingest", "x", "--jobs", "none"],
         &["brew"],
         &[],
     ] {

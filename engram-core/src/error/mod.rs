@@ -138,7 +138,9 @@ impl fmt::Display for ErrorCode {
 }
 
 /// An error with its location, as far as it is known. Serializes to the JSON that the command line prints.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
+///
+/// `Debug` is the sentence of `Display`, too: it is what `main` prints of an error that it returns.
+#[derive(Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct AdapterError {
@@ -251,6 +253,12 @@ impl From<std::io::Error> for AdapterError {
             _ => ErrorCode::Io,
         };
         AdapterError::new(code).found(&error.to_string())
+    }
+}
+
+impl fmt::Debug for AdapterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

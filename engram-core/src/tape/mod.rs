@@ -18,12 +18,14 @@
 
 mod error;
 pub(crate) mod jsonl;
+mod owned;
 pub(crate) mod raw;
 mod read;
 mod replay;
 
 pub use error::{InvalidEvent, TapeError};
 pub use jsonl::{JsonLines, OpenStorage, Storage};
+pub use owned::OwnedEvent;
 pub use raw::{Members, RawEvent, RawEvents, raw_events};
 pub use read::{Events, events};
 pub use replay::replay;
