@@ -42,6 +42,7 @@ mod list;
 mod man;
 mod message;
 mod once;
+mod output;
 mod places;
 mod pool;
 mod progress;

@@ -1,7 +1,7 @@
 //! `engram show`: a session as a person reads it, in the terminal, as Markdown, or as a page.
 
 use std::env;
-use std::io::{self, BufWriter, IsTerminal, Write, stdout};
+use std::io::{self, IsTerminal, stdout};
 use std::path::Path;
 
 use engram_adapters::Registry;
@@ -28,9 +28,11 @@ mod words;
 pub use args::Show;
 
 use self::find::{Family, Refusal, family};
+use self::place::Place;
 use self::view::SessionView;
 use crate::exit::Exit;
 use crate::inputs::with_adapter;
+use crate::output;
 use crate::report::Reporter;
 
 /// The width of a view without a terminal, and the greatest width in one.
@@ -51,6 +53,14 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Err(Refusal::Failed(error)) => return Ok(report.failure(&error)),
         Err(Refusal::Several(message) | Refusal::Nothing(message)) => return Ok(report.usage(&message)),
     };
+    let read = || std::iter::once(&family.root).chain(&family.agents).map(Place::file);
+    let written = args.html.as_deref().filter(|file| file.as_os_str() != "-");
+    if let Some(file) = written.filter(|file| output::is_input(file, read())) {
+        return Ok(report.usage(&output::same_as_input(file)));
+    }
+    if written.is_none() && output::stdout_is_input(read()) {
+        return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
+    }
     match load(&family, &options, !args.no_redact, report) {
         Ok(view) => print(&view, args, report),
         Err(error) => Ok(report.failure(&error)),
@@ -73,7 +83,7 @@ fn load(family: &Family, options: &SessionOptions, redact: bool, report: &Report
 fn print(view: &SessionView, args: &Show, report: &Reporter) -> io::Result<Exit> {
     match &args.html {
         Some(file) if file.as_os_str() != "-" => {
-            return Ok(match write_page(view, file) {
+            return Ok(match output::write(file, |mut out| html::write(view, &mut out)) {
                 Ok(()) => Exit::Success,
                 Err(error) => report.failure(&AdapterError::from(error).path(file.to_string_lossy())),
             });
@@ -83,18 +93,6 @@ fn print(view: &SessionView, args: &Show, report: &Reporter) -> io::Result<Exit>
         None => pager::page(!args.no_pager, |mut out| terminal::write(view, style(args), &mut out))?,
     }
     Ok(Exit::Success)
-}
-
-/// Writes the page completely or not at all. Only its owner can read it: logs are private.
-fn write_page(view: &SessionView, file: &Path) -> io::Result<()> {
-    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-    let mut out = BufWriter::new(temporary.as_file_mut());
-    html::write(view, &mut out)?;
-    out.flush()?;
-    drop(out);
-    temporary.persist(file)?;
-    Ok(())
 }
 
 fn style(args: &Show) -> terminal::Style {
