@@ -157,6 +157,9 @@ pub struct Ingest {
     /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
     #[arg(long)]
     pub redact: bool,
+    /// Write whole tapes to a directory of redacted ones
+    #[arg(long, requires = "out", conflicts_with = "redact")]
+    pub no_redact: bool,
     #[command(flatten)]
     pub filter: Filter,
     /// End with exit code 1 if a session is not fully understood

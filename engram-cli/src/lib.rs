@@ -45,6 +45,7 @@ mod list;
 mod man;
 mod message;
 mod once;
+mod output;
 mod places;
 mod pool;
 mod progress;

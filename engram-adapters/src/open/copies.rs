@@ -83,6 +83,18 @@ impl Drop for CopyDirectory {
     }
 }
 
+/// A new file for its owner only.
+///
+/// # Errors
+/// Those of the file system.
+pub(super) fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 #[derive(Debug)]
 struct Directories(Mutex<BTreeSet<PathBuf>>);
 
@@ -103,7 +115,7 @@ impl Directories {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let directory = builder.prefix(PREFIX).tempdir()?;
-        let lock = File::create_new(directory.path().join(LOCK))?;
+        let lock = new_file(&directory.path().join(LOCK))?;
         lock.lock()?;
         paths.insert(directory.path().to_owned());
         Ok(CopyDirectory { _lock: lock, directory, among: self })

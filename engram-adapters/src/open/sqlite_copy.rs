@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use engram_core::error::{AdapterError, ErrorCode};
 
 use super::bounds::COPY_BYTES;
-use super::copies::CopyDirectory;
+use super::copies::{CopyDirectory, new_file};
 use super::database_header::stated_length;
 use super::journal::{self, Journal};
 
@@ -147,15 +147,6 @@ fn copy_bytes(from: &Path, to: &Path, length: Option<u64>, room: &mut u64) -> Re
         }
     }
     Ok(target.set_len(copied)?)
-}
-
-/// A new file for its owner only.
-fn new_file(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn stamp(path: &Path, head: usize) -> Stamp {

@@ -1,6 +1,8 @@
 //! `engram ingest`: converts one session to standard output, or all of them to files.
 
 mod convert;
+#[cfg(all(test, unix))]
+mod fault_tests;
 mod pass;
 mod run;
 mod run_summary;
@@ -20,6 +22,7 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::homes;
 use crate::inputs::{find, session_options};
+use crate::output;
 use crate::places;
 use crate::report::Reporter;
 
@@ -34,6 +37,11 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     };
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
+    }
+    let report = &report.redacting(args.redact);
+    let named = args.paths.iter().map(PathBuf::as_path);
+    if let Some(summary) = args.summary.as_deref().filter(|summary| output::is_input(summary, named)) {
+        return Ok(report.usage(&output::same_as_input(summary)));
     }
     match &args.out.clone().or_else(|| default_out(args)) {
         None => to_stdout(args, &options, report),

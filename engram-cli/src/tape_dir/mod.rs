@@ -6,13 +6,17 @@
 mod contains;
 mod directory;
 mod entry;
+#[cfg(test)]
+pub mod faults;
 mod file_hash;
+pub mod files;
 mod index;
 mod known;
 mod names;
 mod place;
 
 pub use directory::OutDir;
+pub use files::temporary_in;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
