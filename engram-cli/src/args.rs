@@ -151,6 +151,9 @@ pub struct Ingest {
     /// Read everything, also what has not changed
     #[arg(long)]
     pub again: bool,
+    /// Take the tapes into the index too, which `engram explain` asks. Only what is new is read
+    #[arg(long, requires = "out")]
+    pub index: bool,
     /// Compress the tapes
     #[arg(long)]
     pub zstd: bool,

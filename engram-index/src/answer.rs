@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::hit::Hit;
 
 /// What an answer rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -47,21 +46,28 @@ pub struct Quote {
 /// A call, and where it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CallInfo {
+    /// The harness.
     pub harness: String,
+    /// The id of the session, if its log has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The id of the sub-agent, if one made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The path of the tape.
     pub tape: String,
     /// The event of the call on the tape.
     pub seq: i64,
+    /// When it was made: RFC 3339, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t: Option<String>,
+    /// The harness's own name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The id of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
+    /// The model that asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// `ok`, `error`, `denied` or `cancelled`.
@@ -77,6 +83,7 @@ pub struct CallInfo {
 pub struct Item {
     /// Lines of the file, from 1, both ends included.
     pub lines: Vec<[usize; 2]>,
+    /// What the answer rests on.
     pub tier: Tier,
     /// The share of fingerprints, of tier `anchor`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,11 +94,13 @@ pub struct Item {
     /// The file of the edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The lines that the edit replaced, and those that it left.
+    /// The lines that the edit replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before_range: Option<(i64, i64)>,
+    /// The lines that the edit left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_range: Option<(i64, i64)>,
+    /// The call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<CallInfo>,
     /// Other tapes and calls that prove the same: `TAPE#SEQ`.
@@ -115,17 +124,18 @@ pub struct Item {
     /// Of unknown lines: commands of the time, which may have made them. No proof.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hint: Vec<CallInfo>,
-    /// The span, for callers that look further.
-    #[serde(skip)]
-    pub hit: Option<Hit>,
 }
 
 /// The number of lines of each tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
+    /// Tier 1.
     pub state: usize,
+    /// Tier 2.
     pub span: usize,
+    /// Tier 3.
     pub anchor: usize,
+    /// Nobody knows.
     pub unknown: usize,
 }
 

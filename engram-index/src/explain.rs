@@ -91,7 +91,7 @@ pub struct Made {
     /// The proof.
     pub tier: Tier,
     /// The edit; `None` if unknown.
-    pub hit: Option<Hit>,
+    hit: Option<Hit>,
     share: Option<f64>,
 }
 
@@ -256,7 +256,7 @@ fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<
     Ok(item)
 }
 
-pub(crate) fn bare_item(lines: Vec<[usize; 2]>, tier: Tier) -> Item {
+fn bare_item(lines: Vec<[usize; 2]>, tier: Tier) -> Item {
     Item {
         lines,
         tier,
@@ -273,12 +273,11 @@ pub(crate) fn bare_item(lines: Vec<[usize; 2]>, tier: Tier) -> Item {
         change: None,
         later: Vec::new(),
         hint: Vec::new(),
-        hit: None,
     }
 }
 
 /// Adds the edit, its call and, with `words`, what the tape says around it.
-pub(crate) fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
+fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::Result<()> {
     let (hit, twins) = first_of_twins(db, hit)?;
     item.also.extend(twins);
     let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
@@ -299,7 +298,6 @@ pub(crate) fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) ->
     {
         call.t = Some(names::time(t));
     }
-    item.hit = Some(hit);
     Ok(())
 }
 
@@ -321,7 +319,7 @@ fn first_of_twins(db: &Connection, hit: &Hit) -> rusqlite::Result<(Hit, Vec<Stri
 }
 
 /// `TAPE#SEQ` of the call of a span.
-pub(crate) fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
+fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
     let (path, _) = window::place(db, hit.tape)?;
     Ok(format!("{}#{}", path.to_string_lossy(), hit.call.unwrap_or(hit.seq)))
 }

@@ -51,9 +51,7 @@ pub use explain::{Made, Query, Words};
 pub use files::InRepo;
 pub use grep::{Match, Pattern};
 pub use history::{Event, Events};
-pub use hit::Hit;
 pub use maintain::{Status, Verified, rebuild};
-pub use rows::What;
 pub use sql::{TakeRow, Value};
 pub use store::{DATABASE, SCHEMA, Writer};
 

@@ -51,9 +51,9 @@ pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
     Ok(done.unwrap_or_else(|error| ask::failed(&error, report)))
 }
 
-/// Takes in the tapes of a directory, after `engram ingest`.
-pub fn feed(index: Option<&Path>, tapes: &Path, report: &Reporter) -> Exit {
-    let place = args::Place { index: index.map(Path::to_owned) };
+/// Takes the tapes of a directory into the index at the default place, after `engram ingest`.
+pub fn feed(tapes: &Path, report: &Reporter) -> Exit {
+    let place = args::Place { index: None };
     let wait = || report.note("another engram is writing the index; waiting for it");
     let fed = ask::directory(&place).and_then(|directory| {
         let added = Writer::open(&directory, wait)?.add(&[tapes.to_owned()], &mut |_| ())?;

@@ -25,7 +25,7 @@ impl<'b> Page<'b> {
 
     /// Adds a result, in the form that was asked for. What does not fit is left for the next question.
     pub fn add(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) {
-        let part = if self.bounds.json { format!("{}\n", printable_json(&json_of(value).to_string())) } else { text() };
+        let part = if self.bounds.json { format!("{}\n", printable_json(&serde_json::to_string(value).unwrap_or_default())) } else { text() };
         // One result is always shown: texts in it have bounds of their own.
         let fits = self.text.len() + part.len() <= usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX) || self.returned == 0;
         if self.is_full || !fits {
@@ -63,10 +63,6 @@ impl<'b> Page<'b> {
     }
 }
 
-fn json_of(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
 /// Lines with their cause, in words.
 pub fn item(item: &Item) -> String {
     let lines: Vec<String> = item.lines.iter().map(|[first, last]| if first == last { first.to_string() } else { format!("{first}-{last}") }).collect();
@@ -85,13 +81,16 @@ pub fn item(item: &Item) -> String {
         text.push_str(&format!("\n  also proven by {}", one_line(other)));
     }
     text.push('\n');
+    let tape = item.call.as_ref().map_or("", |call| call.tape.as_str());
+    let quoted = |title: &str, quote: &Quote| quoted(title, quote, tape);
     for (title, quote) in item.prompt.iter().map(|quote| ("prompt", quote)).chain(item.started_by.iter().map(|quote| ("started by", quote))) {
         text.push_str(&quoted(title, quote));
     }
     item.reasoning.iter().for_each(|quote| text.push_str(&quoted("said before the call", quote)));
     item.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote)));
     if !item.later.is_empty() {
-        text.push_str(&format!("  later edits of the file: {}\n", one_line(&item.later.join(" "))));
+        let later: Vec<&str> = item.later.iter().map(|place| place.strip_prefix(tape).unwrap_or(place)).collect();
+        text.push_str(&format!("  later edits of the file: {}\n", one_line(&later.join(" "))));
     }
     if !item.hint.is_empty() {
         text.push_str("  commands of sessions that changed the file; one of them may have made the lines, nothing proves it:\n");
@@ -110,8 +109,8 @@ pub fn event(event: &Event) -> String {
         (before, after) => range(before.or(after)),
     };
     let mut text = format!("{}{share}{confirmed}  {}{lines}\n  {}\n", event.what, one_line(&event.file), call_line(&event.call, None));
-    event.prompt.iter().for_each(|quote| text.push_str(&quoted("prompt", quote)));
-    event.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote)));
+    event.prompt.iter().for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape)));
+    event.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote, &event.call.tape)));
     text.push('\n');
     text
 }
@@ -144,8 +143,9 @@ fn call_line(call: &CallInfo, op: Option<&str>) -> String {
     one_line(&parts.join("  ")).into_owned()
 }
 
-fn quoted(title: &str, quote: &Quote) -> String {
-    let mut text = format!("  {title} ({}):\n", one_line(&quote.from));
+/// A quotation. Of the tape that was named before, only the event is named.
+fn quoted(title: &str, quote: &Quote, tape: &str) -> String {
+    let mut text = format!("  {title} ({}):\n", one_line(quote.from.strip_prefix(tape).unwrap_or(&quote.from)));
     quote.text.lines().for_each(|line| text.push_str(&format!("  | {}\n", printable(line))));
     if quote.cut {
         text.push_str("  | ...\n");

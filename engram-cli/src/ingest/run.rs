@@ -135,6 +135,7 @@ pub fn once(
         Ok(()) => pass.end_quietly(),
     };
     interrupt::at_end(|| ());
+    let exit = if args.index { exit.max(crate::index::feed(directory.root(), report)) } else { exit };
     Done { exit, errors: pass.errors().clone() }
 }
 
