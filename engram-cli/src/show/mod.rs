@@ -106,7 +106,7 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
         let written = load(&family, options, !args.no_redact, report).and_then(|view| {
             let images = images(&family, &view, options);
             let style = page::Style { is_full: args.full, images: &images };
-            output::write(&path, |out| page::write(&view, style, out)).map_err(|error| at(&path, error))?;
+            output::write(&path, |mut out| page::write(&view, style, &mut out)).map_err(|error| at(&path, error))?;
             Ok(page::site::Entry::new(file, &view))
         });
         match written {
@@ -119,7 +119,7 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
     }
     entries.sort_by(|one, other| other.last.cmp(&one.last));
     let index = directory.join("index.html");
-    match output::write(&index, |out| page::site::write(&entries, out)) {
+    match output::write(&index, |mut out| page::site::write(&entries, &mut out)) {
         Ok(()) => {
             report.note(&format!("{} in {}", count(entries.len() as u64, "page"), index.display()));
             tally.exit()
