@@ -3,11 +3,13 @@
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::coverage::Coverage;
+use crate::descriptor::AdapterDescriptor;
 use crate::emit::{Emitter, Fault};
 use crate::error::{AdapterError, ErrorCode};
 use crate::event::{InputDigest, KindCounts, RecordLocation};
 use crate::hash::Hash;
-use crate::input::head::{Head, first_value, is_blank};
+use crate::input::head::{Head, Identity, first_value, is_blank};
+pub use crate::input::source::{Source, Spool};
 use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
@@ -17,6 +19,7 @@ use crate::limits::Limits;
 use crate::policy::Policy;
 use crate::repeats::Repeats;
 use crate::sink::EventSink;
+use crate::steps::{self, Start};
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
 use crate::version::Support;
@@ -125,8 +128,19 @@ pub fn convert_chosen<'a, S: ByteSource>(
     {
         return Err(if options.context.unknown_schema { error.expected("a store with the schema of a recorded version") } else { error });
     }
-    let mut session = adapter.session(&SessionInit { identity: &identity, revision, head: &head, context: &options.context });
+    let init = SessionInit { identity: &identity, revision, head: &head, context: &options.context };
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
+    if let Some(mut conversion) = adapter.conversion(&init) {
+        input.discard_head();
+        let start = Start { descriptor, options, identity: &identity, support, framing };
+        return steps::convert(&start, conversion.as_mut(), &mut input, sink).map_err(|mut error| {
+            error.policy = options.policy;
+            error.adapter.get_or_insert(descriptor.adapter_id);
+            error.harness.get_or_insert(descriptor.harness_family);
+            error
+        });
+    }
+    let mut session = adapter.session(&init);
     let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
     out.set_apart(session.sessions_are_apart());
     let repeats = session.repeats_are_exact().then(Repeats::default);
@@ -141,35 +155,50 @@ pub fn convert_chosen<'a, S: ByteSource>(
         }
         error
     })?;
-    let (support, lowest) = (run.out.support(), run.out.lowest_support());
-    Ok(Summary {
-        adapter_id: descriptor.adapter_id,
-        harness: descriptor.harness_family,
-        version: support.version.clone(),
-        schema: support.revision,
-        support: lowest.support,
-        support_version: lowest.version.clone(),
-        coverage: lowest.coverage,
-        degraded: lowest.degraded.clone(),
-        session_id: identity.session_id,
-        agent_id: identity.agent_id,
-        counts: run.out.counts(),
-        ledger: run.out.ledger().clone(),
-        input_bytes: input.consumed().1,
-        complete: run.complete,
-    })
+    let bytes = input.consumed().1;
+    Ok(Summary::of(descriptor, &identity, &run.out, bytes, run.complete))
+}
+
+impl Summary {
+    /// What a conversion amounts to that has ended.
+    pub(crate) fn of(descriptor: &AdapterDescriptor, identity: &Identity, out: &Emitter<'_>, input_bytes: u64, complete: bool) -> Self {
+        let (support, lowest) = (out.support(), out.lowest_support());
+        Summary {
+            adapter_id: descriptor.adapter_id,
+            harness: descriptor.harness_family,
+            version: support.version.clone(),
+            schema: support.revision,
+            support: lowest.support,
+            support_version: lowest.version.clone(),
+            coverage: lowest.coverage,
+            degraded: lowest.degraded.clone(),
+            session_id: identity.session_id.clone(),
+            agent_id: identity.agent_id.clone(),
+            counts: out.counts(),
+            ledger: out.ledger().clone(),
+            input_bytes,
+            complete,
+        }
+    }
+}
+
+/// The error of a part that cannot be read.
+pub(crate) fn unreadable(bytes: &[u8], expected: &str, line: u64) -> AdapterError {
+    let error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
+    let error = if line > 0 { error.line(line) } else { error };
+    error.found(&String::from_utf8_lossy(&bytes[..bytes.len().min(512)]))
 }
 
 /// A document that ends too early, or is not JSON or UTF-8 from some position on.
-struct Broken<'b> {
+pub(crate) struct Broken<'b> {
     /// The text before that position.
-    valid_prefix: &'b str,
+    pub valid_prefix: &'b str,
     /// The error, if no part of the document can be converted.
-    error: AdapterError,
+    pub error: AdapterError,
 }
 
 impl<'b> Broken<'b> {
-    fn json(text: &'b str, error: &serde_json::Error) -> Self {
+    pub fn json(text: &'b str, error: &serde_json::Error) -> Self {
         if error.is_eof() {
             return Broken::truncated(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
         }
@@ -178,7 +207,7 @@ impl<'b> Broken<'b> {
         Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
     }
 
-    fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
+    pub fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
         let valid_prefix = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         let found = format!("invalid byte at offset {}", error.valid_up_to());
         if error.error_len().is_none() {
@@ -377,8 +406,7 @@ impl Run<'_> {
 
     fn not_json(&mut self, bytes: &[u8], expected: &str) -> Result<(), AdapterError> {
         if self.out.policy() == Policy::Strict {
-            let error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected).line(self.out.line());
-            return Err(error.found(&String::from_utf8_lossy(&bytes[..bytes.len().min(512)])));
+            return Err(unreadable(bytes, expected, self.out.line()));
         }
         self.out.malformed_bytes(bytes).map_err(|fault| self.error(fault))
     }
@@ -409,21 +437,26 @@ impl Run<'_> {
     }
 
     fn error(&self, fault: Fault) -> AdapterError {
-        let mut error = match fault {
-            Fault::Fatal(error) => return error,
-            Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
-            Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
-            Fault::Malformed { pointer, expected, found } | Fault::Refused { pointer, expected, found } => {
-                let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
-                error.pointer = Some(pointer);
-                error.found = Some(found);
-                error
-            }
-            Fault::Limit(limit) => {
-                AdapterError::new(ErrorCode::LimitExceeded).expected(format!("{} of at most {}", limit.limit, limit.allowed))
-            }
-        };
-        error.line = (self.out.line() > 0).then_some(self.out.line());
-        error
+        error_of(fault, self.out.line())
     }
+}
+
+/// The error that a fault is under strict policy.
+pub(crate) fn error_of(fault: Fault, line: u64) -> AdapterError {
+    let mut error = match fault {
+        Fault::Fatal(error) => return error,
+        Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
+        Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
+        Fault::Malformed { pointer, expected, found } | Fault::Refused { pointer, expected, found } => {
+            let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
+            error.pointer = Some(pointer);
+            error.found = Some(found);
+            error
+        }
+        Fault::Limit(limit) => {
+            AdapterError::new(ErrorCode::LimitExceeded).expected(format!("{} of at most {}", limit.limit, limit.allowed))
+        }
+    };
+    error.line = (line > 0).then_some(line);
+    error
 }

@@ -7,10 +7,12 @@ use crate::descriptor::AdapterDescriptor;
 #[cfg(doc)]
 use crate::descriptor::OmissionRule;
 use crate::emit::{Emitter, Fault};
+use crate::error::{AdapterError, ErrorCode};
 use crate::event::BesideFile;
 use crate::hash::Hash;
 use crate::input::head::{Head, Identity};
 use crate::ledger::Outcome;
+use crate::steps::Conversion;
 use crate::version::Revision;
 
 /// How an artifact is divided into records.
@@ -146,8 +148,27 @@ pub trait StreamAdapter: Send + Sync {
     /// Reads version or schema, session and first time from the head.
     fn identify(&self, head: &Head<'_>) -> Identity;
 
-    /// Creates the converter of one artifact.
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session>;
+    /// Creates the converter of one artifact, in three steps. `None` for an adapter that still converts in one pass
+    /// ([`StreamAdapter::session`]).
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        let _ = init;
+        None
+    }
+
+    /// Creates the converter of one artifact, in one pass. Only for an adapter without [`StreamAdapter::conversion`].
+    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
+        let _ = init;
+        Box::new(NoSession)
+    }
+}
+
+/// The session of an adapter that has none.
+struct NoSession;
+
+impl Session for NoSession {
+    fn record(&mut self, _: &str, _: &mut Emitter) -> Result<Outcome, Fault> {
+        Err(Fault::Fatal(AdapterError::new(ErrorCode::AdapterDefect).expected("a conversion").found("none")))
+    }
 }
 
 /// The converter of one artifact.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
-use engram_core::pipeline::{Input, Reader};
+use engram_core::pipeline::{Input, Reader, Spool};
 
 pub mod bounds;
 #[cfg(feature = "sqlite")]
@@ -43,7 +43,7 @@ use zstd_stream::ZstdStream;
 ///
 /// # Errors
 /// `io`, with the path.
-pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snapshot>>>, AdapterError> {
+pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Spool<Content<Snapshot>>>>, AdapterError> {
     let content = file(path).and_then(content).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
     Ok(Input::new(content, limits))
 }

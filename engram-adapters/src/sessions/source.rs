@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
-use engram_core::pipeline::{Input, Options, Reader, Summary, convert_chosen};
+use engram_core::pipeline::{Input, Options, Reader, Spool, Summary, convert_chosen};
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use engram_core::version::{Revision, Support};
@@ -42,7 +42,7 @@ pub struct SessionSource {
 
 /// What is left to do.
 enum Prepared {
-    Records(&'static dyn StreamAdapter, Box<Input<Reader<Text>>>),
+    Records(&'static dyn StreamAdapter, Box<Input<Reader<Spool<Text>>>>),
     Tape(Box<Converted>),
 }
 
@@ -141,7 +141,7 @@ impl SessionSource {
 
     /// No streaming adapter recognises the content: adapters that convert complete texts may.
     fn unrecognised(
-        mut input: Input<Reader<Text>>,
+        mut input: Input<Reader<Spool<Text>>>,
         error: AdapterError,
         origin: Origin<'_>,
         options: &SessionOptions,
@@ -159,7 +159,7 @@ impl SessionSource {
 
     fn text_only(
         registration: &'static Registration,
-        mut input: Input<Reader<Text>>,
+        mut input: Input<Reader<Spool<Text>>>,
         origin: Origin<'_>,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {

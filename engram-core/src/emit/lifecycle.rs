@@ -141,7 +141,7 @@ impl Emitter<'_> {
     }
 
     /// Keeps a record that the adapter does not know or cannot read.
-    fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
+    pub(crate) fn settle_unrecognized(&mut self, fault: Fault, raw: &str) -> Result<(), Fault> {
         match fault {
             Fault::Fatal(_) => Err(fault),
             Fault::Limit(_) => {

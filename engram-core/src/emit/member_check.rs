@@ -6,7 +6,7 @@ use crate::members::{JsonNode, KnownObjects, MAX_UNKNOWN_MEMBERS, MemberSource, 
 
 /// The member table of the adapter, and what was found with it.
 #[derive(Debug, Default)]
-pub(super) struct MemberCheck {
+pub(crate) struct MemberCheck {
     source: Option<&'static MemberSource>,
     pub table: Option<&'static MemberTable>,
     /// What complete objects in the records before look like.
@@ -18,17 +18,17 @@ pub(super) struct MemberCheck {
 }
 
 /// A set of kinds, in the order of [`Kind::ALL`].
-pub(super) type Kinds = [bool; Kind::ALL.len()];
+pub(crate) type Kinds = [bool; Kind::ALL.len()];
 
 /// Unknown members of one record, at most [`MAX_UNKNOWN_MEMBERS`]; further ones are counted.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     pub members: Vec<FoundMember>,
     pub more: u64,
 }
 
 #[derive(Debug)]
-pub(super) struct FoundMember {
+pub(crate) struct FoundMember {
     /// The pointer in the outermost record, as the prefix was when it was found.
     pub pointer: String,
     /// As in the ledger.
@@ -55,7 +55,7 @@ impl Found {
 }
 
 /// Collects what a walk finds in a record.
-pub(super) struct Collect<'f> {
+pub(crate) struct Collect<'f> {
     pub known: &'f mut KnownObjects,
     pub found: &'f mut Found,
     pub record: &'f str,

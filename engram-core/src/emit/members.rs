@@ -78,7 +78,7 @@ impl Emitter<'_> {
 
     /// Under permissive policy, lowers the claims of these kinds, and emits `meta revision` if that changes anything.
     #[cold]
-    fn lower_claims(&mut self, kinds: &[Kind]) -> Result<(), Fault> {
+    pub(super) fn lower_claims(&mut self, kinds: &[Kind]) -> Result<(), Fault> {
         if self.policy == Policy::Strict {
             return Ok(());
         }

@@ -4,11 +4,12 @@ mod calls;
 mod completion;
 mod kept;
 mod lifecycle;
-mod member_check;
+pub(crate) mod member_check;
 mod members;
 mod names;
 mod pointers;
 mod stated;
+mod steps;
 mod waiting;
 
 use std::mem;
@@ -104,7 +105,7 @@ struct Source {
 }
 
 /// Time, id and replay mark of the current record.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Header {
     t: String,
     /// `None` if `t` is the own time of the record.

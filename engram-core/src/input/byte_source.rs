@@ -1,11 +1,13 @@
 //! Sources of the bytes of an artifact: memory or a reader.
 
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::ops::Range;
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 use super::head::HEAD_BYTES;
+use super::source::Source;
+use crate::steps::SourceText;
 
 /// Bytes per read. They stay in the second-level cache until their events are written.
 pub(crate) const READ_BYTES: usize = 64 << 10;
@@ -36,6 +38,10 @@ pub trait ByteSource {
     fn bytes_mut(&mut self, _range: Range<usize>) -> Option<&mut [u8]> {
         None
     }
+
+    /// The same artifact for a second reading, after it was read to its end. `discarded` bytes are not in [`ByteSource::bytes`] any more.
+    #[doc(hidden)]
+    fn again(&mut self, discarded: u64) -> SourceText<'_>;
 
     /// Discards up to `done` bytes from the front, if that is worth the time. Returns the number of discarded bytes.
     fn discard(&mut self, done: usize) -> usize;
@@ -75,6 +81,10 @@ impl ByteSource for Memory<'_> {
         Ok(())
     }
 
+    fn again(&mut self, _: u64) -> SourceText<'_> {
+        SourceText::Text(self.all)
+    }
+
     fn discard(&mut self, _: usize) -> usize {
         0
     }
@@ -94,7 +104,7 @@ impl<R> Reader<R> {
     }
 }
 
-impl<R: Read> ByteSource for Reader<R> {
+impl<R: Source> ByteSource for Reader<R> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.buffer
@@ -122,6 +132,10 @@ impl<R: Read> ByteSource for Reader<R> {
 
     fn bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         self.buffer.get_mut(range)
+    }
+
+    fn again(&mut self, discarded: u64) -> SourceText<'_> {
+        if discarded == 0 { SourceText::Bytes(&self.buffer) } else { SourceText::of_file(&mut self.reader) }
     }
 
     /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused. Gives back what a

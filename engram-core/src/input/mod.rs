@@ -3,6 +3,7 @@
 mod byte_source;
 pub mod head;
 mod large_record;
+pub mod source;
 pub(crate) mod terminal;
 pub(crate) mod truncation;
 
@@ -14,12 +15,14 @@ use simdutf8::compat::Utf8Error;
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
 use crate::limits::Limits;
+use crate::steps::SourceText;
 
-use self::byte_source::READ_BYTES;
+pub(crate) use self::byte_source::READ_BYTES;
 pub use self::byte_source::{ByteSource, Memory, Reader};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
 pub(crate) use self::large_record::OriginalRecord;
 use self::large_record::{LARGE_RECORD_BYTES, needs_rewriting, rewrite};
+use self::source::{Source, Spool};
 
 /// An artifact that is being read.
 pub struct Input<S> {
@@ -37,6 +40,8 @@ pub struct Input<S> {
     canonical_head: Option<String>,
     /// The last record that was rewritten, with the offset of its line in the artifact.
     rewritten: Option<(u64, OriginalRecord)>,
+    /// Large records are not rewritten where they are: they are read twice.
+    keeps_bytes: bool,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     truncation_reason: Option<String>,
@@ -54,6 +59,10 @@ pub(crate) struct Line<'b> {
     pub terminated: bool,
     /// The record as it was, if it was rewritten.
     pub original: Option<OriginalRecord>,
+    /// The offset of the line in the artifact.
+    pub offset: u64,
+    /// The bytes before the text: a byte order mark.
+    pub lead: usize,
 }
 
 /// A line that cannot be read as text.
@@ -65,10 +74,17 @@ pub(crate) enum UnreadableLine<'b> {
     Oversize { bytes: u64, hash: Hash, allowed: u64 },
 }
 
-impl<R: Read> Input<Reader<R>> {
-    /// An artifact that is read from `reader`.
+impl<R: Read> Input<Reader<Spool<R>>> {
+    /// An artifact that is read from a stream, which is stored while it is read ([`Spool`]).
     pub fn new(reader: R, limits: Limits) -> Self {
-        Input::from_source(Reader::new(reader), limits)
+        Input::of_source(Spool::new(reader), limits)
+    }
+}
+
+impl<R: Source> Input<Reader<R>> {
+    /// An artifact that can be read twice, such as a file.
+    pub fn of_source(source: R, limits: Limits) -> Self {
+        Input::from_source(Reader::new(source), limits)
     }
 }
 
@@ -90,6 +106,7 @@ impl<S: ByteSource> Input<S> {
             head_lines_end: 0,
             canonical_head: None,
             rewritten: None,
+            keeps_bytes: false,
             ended: false,
             truncation_reason: None,
             hasher: StreamHasher::default(),
@@ -132,9 +149,27 @@ impl<S: ByteSource> Input<S> {
         self.canonical_head = None;
     }
 
+    /// Leaves the bytes of all records as they are from here on.
+    pub(crate) fn keep_bytes(&mut self) {
+        self.keeps_bytes = true;
+    }
+
+    /// The rest of the artifact that [`Input::rest`] has read: its bytes, and the same as text.
+    pub(crate) fn whole(&self) -> (&[u8], Result<&str, Utf8Error>) {
+        let bytes = &self.source.bytes()[self.start..];
+        let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        (&bytes[lead..], self.source.text(self.start + lead..self.start + bytes.len()))
+    }
+
+    /// The artifact for a second reading, after it was read to its end.
+    pub(crate) fn again(&mut self) -> SourceText<'_> {
+        let discarded = self.hasher.len() - self.hashed as u64;
+        self.source.again(discarded)
+    }
+
     /// Writes a large record in canonical form, where it is.
     fn rewrite_large(&mut self, from: usize, to: usize) {
-        if to - from < LARGE_RECORD_BYTES || (to - from) as u64 > self.limits.record_bytes {
+        if self.keeps_bytes || to - from < LARGE_RECORD_BYTES || (to - from) as u64 > self.limits.record_bytes {
             return;
         }
         let text = from + self.lead(from, to);
@@ -246,7 +281,8 @@ impl<S: ByteSource> Input<S> {
         }
         self.rewrite_large(from, to);
         let original = self.rewritten.as_ref().filter(|(offset, _)| *offset == self.offset(from)).map(|(_, original)| *original);
-        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), original }))
+        let (offset, lead) = (self.offset(from), self.lead(from, to));
+        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), original, offset, lead }))
     }
 
     #[inline]
@@ -275,6 +311,7 @@ impl<S: ByteSource> Input<S> {
     /// Skips and hashes a line that is longer than the limit, without keeping it in memory.
     fn skip_line(&mut self) -> Result<Line<'_>, AdapterError> {
         let mut hasher = StreamHasher::default();
+        let offset = self.offset(self.start);
         loop {
             let found = memchr(b'\n', &self.source.bytes()[self.start..]);
             let to = found.map_or(self.source.bytes().len(), |at| self.start + at);
@@ -283,7 +320,7 @@ impl<S: ByteSource> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), original: None });
+                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), original: None, offset, lead: 0 });
             }
             self.fill()?;
         }
@@ -298,9 +335,7 @@ impl<S: ByteSource> Input<S> {
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
         self.rewrite_large(self.start, self.source.bytes().len());
-        let bytes = &self.source.bytes()[self.start..];
-        let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok((&bytes[lead..], self.source.text(self.start + lead..self.start + bytes.len())))
+        Ok(self.whole())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod compact;
 mod index;
+mod json_type;
 mod kept;
 mod member_node;
 mod names;
@@ -12,6 +13,8 @@ mod string_mask;
 mod value;
 
 pub use index::StructuralIndex;
+pub use json_type::{JsonType, NULL};
 pub use kept::KeptRecord;
+pub use node::Node;
 pub use pull::PullReader;
 pub use value::{Field, Value, one_or_many, parse};

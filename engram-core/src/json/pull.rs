@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::Fault;
+use crate::emit::Fault;
 
 use super::index::{Builder, Stop, StructuralIndex};
 use super::names;
@@ -18,7 +18,7 @@ const FIRST_NODES: usize = 1 << 10;
 /// Reads the values of a JSON text in order. An error is reported when the reader reaches it, not before.
 ///
 /// ```
-/// use engram_adapters::shared::value::{PullReader, StructuralIndex};
+/// use engram_core::json::{PullReader, StructuralIndex};
 ///
 /// let mut index = StructuralIndex::default();
 /// let mut reader = PullReader::of(r#"{"version":1,"messages":[{"id":"a"},{"id":"b"}]}"#, &mut index)?;

@@ -3,7 +3,7 @@
 //! Most bytes of a log are in strings, which [`Strings`] skips by their mask. A text that the scanner rejects is parsed by `serde_json`
 //! for its error.
 
-use engram_core::members::JsonTypes;
+use crate::members::JsonTypes;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x16};
 

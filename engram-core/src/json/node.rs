@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use engram_core::members::JsonTypes;
+use crate::members::JsonTypes;
 
-use crate::shared::json_type::JsonType;
+use super::json_type::JsonType;
 
 /// One JSON value. The nodes of an array or object are followed by the nodes of its contents, depth first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::shared) struct Node {
+pub struct Node {
     /// Byte offset of the opening quote of its name, if it is a member of an object.
     pub name: u32,
     /// Byte offset of the first byte.

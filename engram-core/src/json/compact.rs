@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::json_type::JsonType;
 use super::node::Node;
 use super::value::Value;
-use crate::shared::json_type::JsonType;
 
 impl<'a> Value<'a> {
     /// The JSON text without white space between its parts: equal values have equal texts, if the members of their objects have the same
     /// order.
     ///
     /// ```
-    /// use engram_adapters::shared::value::{StructuralIndex, parse};
+    /// use engram_core::json::{StructuralIndex, parse};
     ///
     /// let mut index = StructuralIndex::default();
     /// assert_eq!(parse(r#" { "a b" : [ 1, "x y" ] } "#, &mut index)?.compact(), r#"{"a b":[1,"x y"]}"#);

@@ -1,7 +1,7 @@
 //! The quotes and escapes of a record, found 64 bytes at a time with SIMD, so that no string is scanned byte by byte.
 
-use engram_core::text::block::{BLOCK, escaped, pad_block, prefix_xor};
-use engram_core::text::is_canonical_escape;
+use crate::text::block::{BLOCK, escaped, pad_block, prefix_xor};
+use crate::text::is_canonical_escape;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 

@@ -1,13 +1,13 @@
 //! One JSON value of a record: a slice of the text and of the structural index. Borrowed and `Copy`; nothing is allocated.
 
-use engram_core::emit::Fault;
-use engram_core::event::Number;
-use engram_core::members::KnownName;
-use engram_core::text::Text;
+use crate::emit::Fault;
+use crate::event::Number;
+use crate::members::KnownName;
+use crate::text::Text;
 
 use super::index::StructuralIndex;
+use super::json_type::{JsonType, NULL};
 use super::node::Node;
-use crate::shared::json_type::{JsonType, NULL};
 
 /// A JSON value in the text of its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,12 @@ pub type Field<'a> = Option<Value<'a>>;
 /// [`Fault::Json`] if `text` is not one JSON value, [`Fault::Limit`] if it contains too many values or a name of more than 1 MiB.
 ///
 /// ```
-/// use engram_adapters::shared::value::{StructuralIndex, integer, parse, raw_str};
+/// use engram_core::json::{StructuralIndex, Value, parse};
 ///
 /// let mut index = StructuralIndex::default();
 /// let record = parse(r#"{"type":"result","exit":1,"lines":["a","b"]}"#, &mut index)?;
-/// assert_eq!(raw_str(record.member("type")), "result");
-/// assert_eq!(integer(record.member("exit")), Some(1));
+/// assert_eq!(record.member("type").map(Value::raw_str), Some("result"));
+/// assert_eq!(record.member("exit").and_then(Value::integer), Some(1));
 /// assert_eq!(record.member("lines").map_or(0, |lines| lines.elements().count()), 2);
 /// # Ok::<(), engram_core::emit::Fault>(())
 /// ```
@@ -77,10 +77,10 @@ pub fn parse<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Result<Value<
 
 impl<'a> Value<'a> {
     /// No value: neither an object nor anything else.
-    pub(in crate::shared) const MISSING: Value<'static> = Value { record: "", nodes: &[] };
+    pub const MISSING: Value<'static> = Value { record: "", nodes: &[] };
 
     /// The value of the first of these nodes.
-    pub(in crate::shared) fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
+    pub fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
         Value { record, nodes }
     }
 
@@ -248,7 +248,7 @@ impl<'a> Value<'a> {
 
     /// The nodes of the values directly in this one, if it has this type. Each with its offset from this value's node.
     #[inline(always)]
-    pub(in crate::shared) fn child_nodes(self, json_type: JsonType) -> impl Iterator<Item = (u32, &'a Node)> {
+    pub fn child_nodes(self, json_type: JsonType) -> impl Iterator<Item = (u32, &'a Node)> {
         let (contents, mut at) = (self.contents(json_type), 0);
         std::iter::from_fn(move || {
             let node = contents.get(at)?;
@@ -266,19 +266,19 @@ impl<'a> Value<'a> {
 
     /// The value whose node is `offset` nodes after this value's node.
     #[inline(always)]
-    pub(in crate::shared) fn at_offset(self, offset: u32) -> Value<'a> {
+    pub fn at_offset(self, offset: u32) -> Value<'a> {
         Value { record: self.record, nodes: self.nodes.get(offset as usize..).unwrap_or_default() }
     }
 
     /// The offset of this value's node from that of `outer`, which contains it.
     #[inline(always)]
-    pub(in crate::shared) fn offset_in(self, outer: Value<'_>) -> u32 {
+    pub fn offset_in(self, outer: Value<'_>) -> u32 {
         outer.nodes.len().saturating_sub(self.nodes.len()) as u32
     }
 
     /// The text of the record that contains this value.
     #[inline(always)]
-    pub(in crate::shared) fn record(self) -> &'a str {
+    pub fn record(self) -> &'a str {
         self.record
     }
 }
@@ -354,7 +354,7 @@ fn slice<'a>(record: &'a str, node: Option<&Node>) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use engram_core::text::push_text;
+    use crate::text::push_text;
     use proptest::prelude::*;
 
     use super::*;

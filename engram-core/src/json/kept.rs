@@ -1,6 +1,6 @@
 //! A record that is kept until a later one: a copy of its text and of its structure, so that it is parsed only once.
 
-use engram_core::emit::{Emitter, Reserved};
+use crate::emit::{Emitter, Reserved};
 
 use super::node::Node;
 use super::value::Value;
@@ -17,7 +17,7 @@ impl KeptRecord {
     /// Copies a record. `None` if there is no memory left for it.
     ///
     /// ```
-    /// use engram_adapters::shared::value::{KeptRecord, StructuralIndex, parse};
+    /// use engram_core::json::{KeptRecord, StructuralIndex, parse};
     /// use engram_core::emit::{Emitter, Fault};
     ///
     /// fn keep(line: &str, out: &Emitter) -> Result<Option<KeptRecord>, Fault> {

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::Fault;
-use engram_core::limits::LimitExceeded;
-use engram_core::text::canonical_json;
+use crate::emit::Fault;
+use crate::limits::LimitExceeded;
+use crate::text::canonical_json;
 use serde::de::IgnoredAny;
 
+use super::json_type::JsonType;
 use super::names;
 use super::node::{Escapes, Node};
 use super::scan::Scanner;
 use super::string_mask::{MaskProgress, OffFastPath, StringMask};
-use crate::shared::json_type::JsonType;
 
 /// The most values in one record. A node has 16 bytes, so a record of many short values needs several times its size.
 const MAX_VALUES: usize = 3 << 20;
@@ -52,7 +52,7 @@ impl StructuralIndex {
     ///
     /// # Errors
     /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 3 Mi values, or if a name is too long.
-    pub(in crate::shared) fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
+    pub fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
         if !self.canonical.is_empty() {
             self.canonical = String::new();
         }

@@ -1,10 +1,10 @@
 //! The limit of names: ids, versions, times, paths and words of a fixed set. Adapters copy and compare them freely.
 
-use engram_core::emit::Fault;
-use engram_core::limits::LimitExceeded;
+use crate::emit::Fault;
+use crate::limits::LimitExceeded;
 
+use super::json_type::JsonType;
 use super::node::Node;
-use crate::shared::json_type::JsonType;
 
 /// The longest name in bytes, as it is written. No path of a file system and no id of a harness has a hundredth of it.
 const MAX_NAME_BYTES: usize = 1 << 20;
@@ -153,7 +153,7 @@ fn is_name(member: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::value::{StructuralIndex, parse};
+    use crate::json::{StructuralIndex, parse};
 
     #[test]
     fn names_are_limited_and_texts_are_not() {

@@ -1,6 +1,6 @@
 //! Indexed JSON values as a member table sees them.
 
-use engram_core::members::{JsonNode, JsonTypes, KnownName};
+use crate::members::{JsonNode, JsonTypes, KnownName};
 
 use super::value::{Member, Value};
 
