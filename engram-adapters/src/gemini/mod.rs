@@ -1,29 +1,46 @@
 //! Gemini CLI: sessions under `~/.gemini/tmp/<project>/chats`, whole-file JSON to 0.38.2 and JSON Lines from 0.39.0,
 //! the terminal's `logs.json`, and saved conversations.
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::emit::Fault;
 use engram_core::head::Head;
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Check, Conversion, Emitter, Item, Record};
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::shared::document::required_array;
+use crate::shared::value::Value;
 
-mod blocks;
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
-mod members;
-mod records;
-mod results;
+mod emit {
+    //! Step 3: from records and their decisions to events.
+
+    pub mod calls;
+    pub mod files;
+    pub mod messages;
+    pub mod stream;
+}
+mod notes;
+mod plan {
+    //! Step 2: what becomes of each fact, decided over the notes alone.
+
+    pub mod repeats;
+    pub mod responses;
+}
 mod revisions;
 mod schema;
 mod source;
-mod state;
 #[cfg(test)]
 mod tests;
-mod tools;
 
+use emit::messages::Events;
+use notes::Notes;
+use schema::{Form, MESSAGES};
 use source::detect;
 
 /// Where sessions are kept.
@@ -44,7 +61,7 @@ pub(crate) static REGISTRATION: Registration = registration();
 
 const fn registration() -> Registration {
     let registration = Registration::new(&Gemini)
-        .with_tools(&tools::TOOLS)
+        .with_tools(&descriptor::TOOLS)
         .with_homes(HOMES)
         .with_session_files(SESSION_FILES)
         .with_project_files(PROJECT_FILES)
@@ -73,7 +90,62 @@ impl StreamAdapter for Gemini {
         detect::identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(records::session::SessionConverter::new(detect::form(init.head), init))
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        let form = detect::form(init.head);
+        Some(Box::new(Session { form, notes: Notes::new(form), events: Events::new(form, init) }))
+    }
+}
+
+/// The conversion of one artifact.
+struct Session {
+    form: Form,
+    notes: Notes,
+    events: Events,
+}
+
+impl Conversion for Session {
+    fn repeats_are_exact(&self) -> bool {
+        true
+    }
+
+    /// A log of lines may continue under another session's id, and is one conversation then.
+    fn sessions_are_apart(&self) -> bool {
+        self.form == Form::Stream
+    }
+
+    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+        let list = |list: Value<'a>, path: &'static str| list.elements().enumerate().map(move |(n, item)| Item::of_list(item, path, n));
+        Ok(match self.form {
+            Form::Lines | Form::Document | Form::Stream => {
+                let messages = required_array(document, MESSAGES)?;
+                check.document(document);
+                [Item::header(document, MESSAGES)].into_iter().chain(list(messages, "/messages")).collect()
+            }
+            Form::TypedPrompts => list(document, "").collect(),
+            // Since 0.36.0 the turns are inside an object.
+            Form::Saved => {
+                check.document(document);
+                match document.member("history") {
+                    Some(history) => list(history, "/history").collect(),
+                    None => list(document, "").collect(),
+                }
+            }
+        })
+    }
+
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        self.notes.add(record, check)
+    }
+
+    fn decide(&mut self) {
+        self.events.decide(std::mem::take(&mut self.notes.list));
+    }
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.events.record(record, out)
+    }
+
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        self.events.envelope(record, out);
     }
 }

@@ -1,8 +1,11 @@
 //! The records of the logs: the fields that the tape needs, by the names that the harness gives them.
 
-use crate::shared::value::{Field, Value, one_or_many};
+use std::collections::HashSet;
+
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 use crate::shared::view::view;
-use engram_core::keys::hash64;
 
 /// The prefix of the context that the harness puts before the first prompt, as raw JSON. A person may write about the tag itself.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>\\nThis is the Gemini CLI.";
@@ -23,9 +26,10 @@ pub(super) const MASKED_OUTPUT: &str = "<tool_output_masked>";
 pub(super) const MESSAGES: &str = "messages";
 
 /// The form of an artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Form {
     /// One record a line (0.39.0 and later).
+    #[default]
     Lines,
     /// One object with all messages (0.4.1 to 0.38.2).
     Document,
@@ -39,7 +43,7 @@ pub(super) enum Form {
 
 view! {
     /// A line of a JSON Lines log, a whole document, or a message of one. Its members show which.
-    Record {
+    Line {
         /// Changes of the header and the history.
         changes: "$set" Object,
         rewind_to: "$rewindTo" Any,
@@ -245,32 +249,111 @@ pub(super) fn parts(list: Field<'_>) -> impl Iterator<Item = Part<'_>> {
     one_or_many(list).map(Part::lenient)
 }
 
+impl<'a> Line<'a> {
+    /// What a `$set` line or a turn of a saved conversation has in place of the message's members: `parts` for `content`.
+    pub fn of_turn(turn: &SavedTurn<'a>) -> Self {
+        let mut line = Line::empty_of(turn.object());
+        line.set(const { Line::number("content") }, turn.parts());
+        line
+    }
+
+    /// True for the first message line of a history that is written again. It has the context that the harness puts before the first
+    /// prompt, or the model's parts as they were sent.
+    pub fn begins_history(&self) -> bool {
+        let Some(content) = self.content().filter(|content| content.is_array()) else { return false };
+        match raw_str(self.kind()) {
+            "gemini" => true,
+            "user" => content.elements().next().is_some_and(|part| raw_str(Part::lenient(part).plain_text()).starts_with(SESSION_CONTEXT)),
+            _ => false,
+        }
+    }
+}
+
 impl<'a> Part<'a> {
     /// The text of a text part.
     pub fn plain_text(&self) -> Field<'a> {
         if self.object().text().is_some() { Some(self.object()) } else { self.text() }
     }
+
+    /// The name of a part of an unknown type: that of its first member.
+    pub fn unknown_name(&self) -> &'a str {
+        self.object().members().next().map_or("part", |(name, _)| name)
+    }
+
+    /// A file, as base64 or by URL.
+    pub fn file(&self) -> Field<'a> {
+        self.inline_data().or(self.file_data())
+    }
 }
 
 impl<'a> Call<'a> {
-    /// The key of the call's id.
-    pub fn key(&self) -> Option<u64> {
-        self.id().map(|id| hash64(id.raw()))
-    }
-
     /// True if the call succeeded.
     pub fn succeeded(&self) -> bool {
-        self.status().is_some_and(|status| status.raw() == "\"success\"")
+        raw_str(self.status()) == "success"
     }
 
     /// True if the call has ended.
     pub fn has_ended(&self) -> bool {
-        self.status().is_some_and(|status| matches!(status.raw(), "\"success\"" | "\"error\"" | "\"cancelled\""))
+        matches!(raw_str(self.status()), "success" | "error" | "cancelled")
+    }
+
+    /// True for the tools that edit files.
+    pub fn is_edit(&self) -> bool {
+        matches!(raw_str(self.name()), "replace" | "write_file")
     }
 
     /// The output of the first response.
     pub fn output(&self) -> Field<'a> {
         let response = parts(self.result()).find_map(|part| part.response())?;
         Response::lenient(FunctionResponse::lenient(response).response()?).output()
+    }
+
+    /// What a person wrote while the tool ran: the texts before the response. Each with its index among the parts of the result. Texts of the
+    /// result itself follow the response.
+    pub fn interjections(&self) -> impl Iterator<Item = (usize, Text<'a>)> {
+        let response = parts(self.result()).position(|part| part.response().is_some()).unwrap_or_default();
+        parts(self.result()).take(response).enumerate().filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
+    }
+}
+
+/// What the user typed, if the message has it expanded (`displayContent`). Empty if not.
+pub(super) struct TypedTexts<'a> {
+    pub texts: Vec<Text<'a>>,
+    /// True if no part of the message is one of them.
+    pub are_missing: bool,
+    /// Their tokens. Equal texts of a record have equal tokens.
+    tokens: HashSet<&'a str>,
+}
+
+impl<'a> TypedTexts<'a> {
+    pub fn of(message: &Line<'a>) -> Self {
+        let texts: Vec<Text<'a>> = parts(message.display_content()).filter_map(|part| text(part.plain_text())).collect();
+        let tokens: HashSet<&str> = texts.iter().map(Text::raw).collect();
+        let is_typed = |part: Part<'_>| text(part.plain_text()).is_some_and(|text| tokens.contains(text.raw()));
+        let are_missing = !texts.is_empty() && !parts(message.content()).any(is_typed);
+        TypedTexts { texts, are_missing, tokens }
+    }
+
+    /// False for a text that the harness expanded.
+    pub fn is_typed(&self, text: Text<'_>) -> bool {
+        self.texts.is_empty() || self.tokens.contains(text.raw())
+    }
+}
+
+/// The results in `displayContent`. The harness adds them when it tells the model to continue. They are complete, even if the calls' own
+/// results are masked since. Each with its index.
+pub(super) fn displayed_responses<'a>(message: &Line<'a>) -> impl Iterator<Item = (usize, FunctionResponse<'a>)> {
+    let shown = message.display_content().filter(|shown| shown.is_array());
+    let shown = shown.into_iter().flat_map(|shown| parts(Some(shown))).enumerate();
+    shown.filter_map(|(n, part)| Some((n, FunctionResponse::lenient(part.response()?))))
+}
+
+/// A thought as the model wrote it, as a JSON string: the harness splits `**subject** description`.
+pub(super) fn joined_thought(thought: &Thought<'_>) -> String {
+    let (subject, description) = (raw_str(thought.subject()), raw_str(thought.description()));
+    match (subject.is_empty(), description.is_empty()) {
+        (true, _) => ["\"", description, "\""].concat(),
+        (false, true) => ["\"**", subject, "**\""].concat(),
+        (false, false) => ["\"**", subject, "** ", description, "\""].concat(),
     }
 }

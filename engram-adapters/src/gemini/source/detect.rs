@@ -8,7 +8,7 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use crate::gemini::revisions;
-use crate::gemini::schema::{Form, MESSAGES, Record, SavedTurn, StreamLine, TypedPrompt};
+use crate::gemini::schema::{Form, Line, MESSAGES, SavedTurn, StreamLine, TypedPrompt};
 use crate::shared::document::{whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
@@ -194,7 +194,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
         return identity;
     }
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
-    let record = Record::lenient(header);
+    let record = Line::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
     identity.agent_id = identity.session_id.clone().filter(|_| raw_str(record.role()) == "subagent");
     identity.start = tape_time(record.start_time()).map(|time| time.into_owned());

@@ -10,7 +10,7 @@ use engram_core::head::Head;
 
 use super::detect::{form, identify};
 use super::repeated_logs::{CHATS, RepeatedLogs};
-use crate::gemini::schema::{Call, Form, Record};
+use crate::gemini::schema::{Call, Form, Line};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
 use crate::shared::value::{StructuralIndex, Value, parse, text};
@@ -60,7 +60,7 @@ fn starting_call(neighbours: &Neighbours, parent: &str, agent_id: &str) -> Optio
 
 fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, (String, Option<String>))) {
     let mut index = StructuralIndex::default();
-    let Some(calls) = parse(line, &mut index).ok().and_then(|line| Record::lenient(line).tool_calls()) else { return };
+    let Some(calls) = parse(line, &mut index).ok().and_then(|line| Line::lenient(line).tool_calls()) else { return };
     for call in calls.elements() {
         let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
         let (agent, call) = (owned(call.member("agentId")), Call::lenient(call));

@@ -1,0 +1,363 @@
+//! Which facts the log has stated before, so that the tape states each once.
+//!
+//! From 0.39.0 on the harness writes a turn when the model has answered, and again under its id when its calls have ended. From 0.44.0 on it
+//! writes its whole history again at resume, compression, cancellation and failure, with new ids for some messages and without the details
+//! of calls. Texts have no ids there, so the n-th occurrence in a history is the n-th occurrence in the log.
+
+use std::collections::HashSet;
+
+use engram_core::keys::{KeyMap, hash64};
+
+use crate::gemini::notes::{CallList, History, Note};
+use crate::gemini::schema::Form;
+
+/// What becomes of a fact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// It was stated before, or it belongs to something that was.
+    pub is_repeated: bool,
+    /// Its message is part of a history that the harness writes again.
+    pub in_history: bool,
+    /// For [`Note::Turn`]: an earlier record of the turn has its content, its thoughts, or its tokens.
+    pub content: bool,
+    pub thoughts: bool,
+    pub tokens: bool,
+}
+
+/// Decides about each note.
+pub fn repeats(form: Form, notes: &[Note]) -> Vec<Decision> {
+    let mut seen = Seen { form, ..Seen::default() };
+    let mut decisions = Vec::with_capacity(notes.len());
+    for (at, note) in notes.iter().enumerate() {
+        let decision = seen.decide(note, at, &decisions);
+        decisions.push(decision);
+    }
+    decisions
+}
+
+/// A call: the key of its id, and which call of that id it is, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct CallKey {
+    id: u64,
+    number: u32,
+}
+
+/// What the notes so far have stated.
+#[derive(Default)]
+struct Seen {
+    form: Form,
+    message: Message,
+    /// The last version of each turn: the keys of its content, thoughts, tokens and time.
+    turns: KeyMap<[u64; 4]>,
+    /// Turns with an id, each with its model.
+    models: HashSet<(u64, u64)>,
+    model: u64,
+    /// Thoughts, each with its turn, and its number among equal ones.
+    thoughts: HashSet<(u64, u64, u32)>,
+    /// How often each text occurred.
+    counts: KeyMap<u32>,
+    /// How often each text occurred in the history that is being read.
+    in_history: KeyMap<u32>,
+    /// The time of the message lines that are a history.
+    rewrite: Option<u64>,
+    /// What a person wrote while tools ran. It comes before a result, and again in the message with the results.
+    interjection: u64,
+    calls: Calls,
+}
+
+/// The current message.
+#[derive(Default)]
+struct Message {
+    id: u64,
+    time: u64,
+    in_history: bool,
+    turn: Decision,
+    /// Its last result was stated before.
+    result_is_repeated: bool,
+    /// The calls of its list, by the place of their notes.
+    calls: KeyMap<CallKey>,
+    /// How many calls with an id it has, by list.
+    counts: KeyMap<u32>,
+    /// The numbers of its calls, if it is part of a history. Both lists may have them.
+    numbers: KeyMap<u32>,
+}
+
+impl Seen {
+    fn decide(&mut self, note: &Note, at: usize, decisions: &[Decision]) -> Decision {
+        let is_repeated = match *note {
+            Note::Record { .. } | Note::Rewind { .. } | Note::Piece { .. } => false,
+            Note::Message { id, time, history } => {
+                let in_history = self.begin_message(id, time, history);
+                return Decision { in_history, ..Decision::default() };
+            }
+            Note::Model { key } => self.is_same_model(key),
+            Note::Turn { content, thoughts, tokens } => {
+                self.message.turn = self.turn(content, thoughts, tokens);
+                return self.message.turn;
+            }
+            // A turn that is written again may have more thoughts, or other times of them.
+            Note::Thought { key, nth } => self.message.turn.thoughts || self.is_thought_of_turn(key, nth) || self.is_old_text(key),
+            Note::Content { key } => self.message.turn.content || self.is_old_text(key),
+            Note::Text { key } | Note::NamelessCall { key } => self.is_old_text(key),
+            Note::UserText { key } => (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key),
+            Note::Call { id, args, list } => {
+                let (call, is_known) = self.next_call(id, args, list);
+                self.message.calls.insert(at as u64, call);
+                is_known && self.may_be_again()
+            }
+            Note::Result { call, key, has_ended } => {
+                let call_at = at - call as usize;
+                if decisions.get(call_at).is_some_and(|call| !call.is_repeated) {
+                    *self.counts.entry(key).or_default() += 1;
+                }
+                self.message.result_is_repeated = has_ended && self.repeats_result(call_at);
+                self.message.result_is_repeated
+            }
+            Note::Interjection { .. } | Note::OwnResponse { .. } if self.message.result_is_repeated => true,
+            Note::Interjection { key } => {
+                let is_repeated = self.ends_interjection(key);
+                if !is_repeated {
+                    *self.counts.entry(key).or_default() += 1;
+                }
+                self.interjection = key;
+                is_repeated
+            }
+            Note::OwnResponse { id, key } => {
+                self.calls.responses.insert((id, key));
+                false
+            }
+            Note::Response { id: 0, .. } | Note::Displayed { id: 0, .. } => false,
+            // In lines the response or the call's own result may come first; in a document the call is first.
+            Note::Response { id, .. } if self.form == Form::Lines => !self.calls.returned.insert(self.calls.of_response(id)),
+            Note::Response { id, key } | Note::Displayed { id, key } => self.calls.responses.contains(&(id, key)),
+        };
+        Decision { is_repeated, in_history: self.message.in_history, ..Decision::default() }
+    }
+
+    /// Begins a message. True if it is part of a history that is written again: in one record, or as message lines of one time (0.61.0, when
+    /// the user cancels).
+    fn begin_message(&mut self, id: u64, time: u64, history: History) -> bool {
+        let in_history = match history {
+            History::First => {
+                self.in_history.clear();
+                self.rewrite = None;
+                true
+            }
+            History::Next => true,
+            History::GoesOn | History::MayBegin => {
+                let goes_on = self.rewrite == Some(time);
+                let begins = !goes_on && time != 0 && history == History::MayBegin;
+                if begins {
+                    self.in_history.clear();
+                }
+                self.rewrite = Some(time).filter(|_| goes_on || begins);
+                goes_on || begins
+            }
+        };
+        self.message = Message { id, time, in_history, ..Message::default() };
+        in_history
+    }
+
+    /// True if the current message may be one that the log had before.
+    fn may_be_again(&self) -> bool {
+        self.form == Form::Lines || self.message.id != 0
+    }
+
+    /// True if the model is the last one, or a turn of a history has it again.
+    fn is_same_model(&mut self, key: u64) -> bool {
+        let id = self.message.id;
+        let is_again = id != 0 && !self.models.insert((id, key));
+        let is_same = is_again || self.model == key;
+        if !is_again {
+            self.model = key;
+        }
+        is_same
+    }
+
+    /// Which parts of a turn an earlier record with its id has. A history has less of a turn than the turn itself, so the last version stays.
+    fn turn(&mut self, content: u64, thoughts: u64, tokens: u64) -> Decision {
+        let Message { id, time, in_history, .. } = self.message;
+        let last = self.turns.get(&id).copied().filter(|_| id != 0);
+        if id != 0 && !in_history {
+            self.turns.insert(id, [content, thoughts, tokens, time]);
+        }
+        let none = Decision { in_history, ..Decision::default() };
+        let Some([last_content, last_thoughts, last_tokens, last_time]) = last else { return none };
+        let is_content = content == last_content;
+        // Two responses may have the same counts.
+        let is_tokens = tokens == last_tokens && (time == last_time || is_content);
+        let is_thoughts = thoughts == last_thoughts;
+        Decision {
+            is_repeated: is_content || is_thoughts || is_tokens,
+            content: is_content,
+            thoughts: is_thoughts,
+            tokens: is_tokens,
+            in_history,
+        }
+    }
+
+    /// True if the turn has stated this thought before.
+    fn is_thought_of_turn(&mut self, key: u64, nth: u32) -> bool {
+        let Message { id, in_history, .. } = self.message;
+        !in_history && id != 0 && !self.thoughts.insert((id, key, nth))
+    }
+
+    /// Counts a text. True if it is in a history, and the log has it as often.
+    fn is_old_text(&mut self, key: u64) -> bool {
+        if self.message.in_history {
+            return !self.count_in_history(key).1;
+        }
+        *self.counts.entry(key).or_default() += 1;
+        false
+    }
+
+    /// Counts an occurrence in a history. Returns their number in it, and whether this is more than the log has so far.
+    fn count_in_history(&mut self, key: u64) -> (u32, bool) {
+        let in_history = self.in_history.entry(key).or_default();
+        *in_history += 1;
+        let in_log = self.counts.entry(key).or_default();
+        let is_new = *in_history > *in_log;
+        *in_log = (*in_log).max(*in_history);
+        (*in_history, is_new)
+    }
+
+    /// True if the text is the last interjection, for the first time after it.
+    fn ends_interjection(&mut self, key: u64) -> bool {
+        let is_again = self.interjection == key;
+        if is_again {
+            self.interjection = 0;
+        }
+        is_again
+    }
+
+    /// The call with this id that the message states next, and whether the log stated it before. A message states its calls again when it
+    /// is written again. In a history that is written again, the n-th call with an id is the n-th one of the log.
+    fn next_call(&mut self, id: u64, args: u64, list: CallList) -> (CallKey, bool) {
+        if id == 0 {
+            return (CallKey { id, number: 0 }, false);
+        }
+        let Message { id: message, in_history, .. } = self.message;
+        let nth = self.message.counts.entry(hash64((list, id))).or_default();
+        let mut place = hash64((id, message, *nth));
+        let is_first = *nth == 0;
+        *nth += 1;
+        if !in_history && *self.calls.args.entry(hash64((place, list))).or_insert(args) != args {
+            place = hash64((place, args));
+        }
+        let count_key = hash64(("call id", id));
+        let (number, is_known) = match (in_history, self.message.numbers.get(&place), self.calls.numbers.get(&place)) {
+            (true, Some(number), _) | (false, _, Some(number)) => (*number, true),
+            (true, None, _) => {
+                let (number, is_new) = self.count_in_history(count_key);
+                self.message.numbers.insert(place, number);
+                (number, !is_new)
+            }
+            (false, _, None) => {
+                let number = self.counts.entry(count_key).or_default();
+                *number += 1;
+                (*number, false)
+            }
+        };
+        if !is_known {
+            self.calls.numbers.insert(place, number);
+            let first = self.calls.latest.get(&id).filter(|_| !is_first).map_or(number, |(first, _)| *first);
+            self.calls.latest.insert(id, (first, number));
+        }
+        (CallKey { id, number }, is_known)
+    }
+
+    /// True if the log has stated the result of the call whose note is at `at`.
+    fn repeats_result(&mut self, at: usize) -> bool {
+        let call = self.message.calls.get(&(at as u64)).copied().filter(|call| call.id != 0);
+        call.is_some_and(|call| self.may_be_again() && !self.calls.returned.insert(call))
+    }
+}
+
+/// The calls of the log. Several may have one id.
+#[derive(Default)]
+struct Calls {
+    /// The number of a call, by its id, its message, and how many calls before it in the message have its id.
+    numbers: KeyMap<u32>,
+    /// The arguments of a call, by its id, its message, its number there, and the list.
+    args: KeyMap<u64>,
+    /// The calls of the last message with an id: the first and the last of them.
+    latest: KeyMap<(u32, u32)>,
+    /// The calls with a result.
+    returned: HashSet<CallKey>,
+    /// The responses that the model got, from the calls' own results.
+    responses: HashSet<(u64, u64)>,
+}
+
+/// The most calls of a message and an id among which the call of a response is searched.
+const MAX_OPEN: usize = 64;
+
+impl Calls {
+    /// The call that a response belongs to. Its id can be used by several messages: the last such message counts, and in it the last call
+    /// without a result.
+    fn of_response(&self, id: u64) -> CallKey {
+        let (first, last) = self.latest.get(&id).copied().unwrap_or((1, 1));
+        let keys = || (first..=last).rev().map(|number| CallKey { id, number }).take(MAX_OPEN);
+        keys().find(|call| !self.returned.contains(call)).unwrap_or(CallKey { id, number: last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(id: u64) -> Note {
+        Note::Message { id, time: 1, history: History::GoesOn }
+    }
+
+    fn call(id: u64, args: u64) -> Note {
+        Note::Call { id, args, list: CallList::Calls }
+    }
+
+    fn repeated(notes: &[Note]) -> Vec<bool> {
+        repeats(Form::Lines, notes).iter().map(|decision| decision.is_repeated).collect()
+    }
+
+    #[test]
+    fn a_history_adds_only_additional_occurrences() {
+        let texts = |history| [Note::Message { id: 0, time: 0, history }, Note::Text { key: 1 }, Note::Text { key: 1 }];
+        let more = [Note::Text { key: 1 }, Note::Text { key: 2 }];
+        let notes = [&texts(History::GoesOn)[..], &texts(History::First), &more, &texts(History::First), &more].concat();
+        let expected = [[false, false, false].as_slice(), &[false, true, true], &[false, false], &[false, true, true], &[true, true]];
+        assert_eq!(repeated(&notes), expected.concat());
+    }
+
+    #[test]
+    fn a_message_that_is_written_again_states_the_same_calls() {
+        let turn = |id, calls: &[u64]| [message(id)].into_iter().chain(calls.iter().map(|id| call(*id, 0))).collect::<Vec<_>>();
+        let notes = [turn(1, &[7, 7, 8]), turn(2, &[7]), turn(1, &[7, 7, 8])].concat();
+        assert_eq!(repeated(&notes), [false, false, false, false, false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_message_with_the_id_of_another_one_states_other_calls() {
+        let notes: Vec<Note> = [1, 2, 1, 2].into_iter().flat_map(|args| [message(1), call(7, args)]).collect();
+        assert_eq!(repeated(&notes), [false, false, false, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn responses_belong_to_open_calls_of_the_last_message() {
+        let response = Note::Response { id: 7, key: 0 };
+        let notes = [message(1), call(7, 0), message(2), call(7, 0), call(7, 0), message(3), response, response, response];
+        assert_eq!(repeated(&notes)[6..], [false, false, true]);
+    }
+
+    #[test]
+    fn message_lines_of_one_time_are_a_history() {
+        let line = |time, history, key| [Note::Message { id: 0, time, history }, Note::Text { key }];
+        let notes = [line(1, History::GoesOn, 5), line(2, History::MayBegin, 5), line(2, History::GoesOn, 6), line(3, History::GoesOn, 5)];
+        assert_eq!(repeated(&notes.concat()), [false, false, false, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn a_turn_that_is_written_again_has_its_parts_once() {
+        let turn = |content, tokens| [message(9), Note::Turn { content, thoughts: 0, tokens }, Note::Content { key: content }];
+        let decisions = repeats(Form::Lines, &[turn(1, 2), turn(1, 3), turn(4, 3)].concat());
+        let turns = [1, 4, 7].map(|at| (decisions[at].content, decisions[at].tokens, decisions[at + 1].is_repeated));
+        assert_eq!(turns, [(false, false, false), (true, false, true), (false, true, false)]);
+    }
+}

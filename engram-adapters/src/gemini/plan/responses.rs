@@ -1,0 +1,160 @@
+//! What stands after all events of a response: its token counts, and the answer that is joined from pieces.
+
+use super::repeats::Decision;
+use crate::gemini::notes::{After, Note};
+
+/// The token counts of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// The record that states them.
+    pub of: u32,
+    /// The last record of the turn. They stand after its events.
+    pub after: u32,
+}
+
+/// Where the token counts of each turn of a log of lines stand. The harness writes a turn when the model has answered, and again with its
+/// calls when they have ended.
+pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
+    let mut usages = Vec::new();
+    let mut open: Option<(Usage, Turn)> = None;
+    let starts = notes.iter().enumerate().filter_map(|(at, note)| match note {
+        Note::Record { number, after } => Some((at, *number, *after)),
+        _ => None,
+    });
+    for (at, number, after) in starts {
+        let turn = Turn::at(at, notes, decisions).filter(|_| after == After::Turn);
+        open = match open {
+            Some((usage, last)) if after == After::Ends || turn.as_ref().is_some_and(|turn| !turn.is(&last)) => {
+                usages.push(usage);
+                None
+            }
+            Some((usage, last)) => Some((Usage { after: number, ..usage }, last)),
+            None => None,
+        };
+        if let Some(turn) = turn.filter(|turn| turn.has_new_tokens) {
+            open = Some((Usage { of: number, after: number }, turn));
+        }
+    }
+    usages.extend(open.map(|(usage, _)| usage));
+    usages
+}
+
+/// What identifies a turn.
+struct Turn {
+    id: u64,
+    time: u64,
+    tokens: u64,
+    content: u64,
+    has_new_tokens: bool,
+}
+
+impl Turn {
+    /// The turn of the record at `at`.
+    fn at(at: usize, notes: &[Note], decisions: &[Decision]) -> Option<Turn> {
+        let Some(Note::Message { id, time, .. }) = notes.get(at + 1) else { return None };
+        let rest = notes.iter().zip(decisions).skip(at + 2);
+        rest.take(2).find_map(|(note, decision)| match note {
+            Note::Turn { content, tokens, .. } => {
+                let has_new_tokens = *tokens != 0 && !decision.tokens && !decision.in_history;
+                Some(Turn { id: *id, time: *time, tokens: *tokens, content: *content, has_new_tokens })
+            }
+            _ => None,
+        })
+    }
+
+    /// True if a turn with the id of this one is this one again: it has its time, its counts or its content.
+    fn is(&self, other: &Turn) -> bool {
+        let is_same = |one: u64, other: u64| one != 0 && one == other;
+        let is_again = self.time == other.time || is_same(self.tokens, other.tokens) || is_same(self.content, other.content);
+        is_same(self.id, other.id) && is_again
+    }
+}
+
+/// What becomes of a piece of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// It is empty, and no text precedes it.
+    Empty,
+    /// It begins the answer, whose last piece this record has.
+    First { last: u32 },
+    /// It goes on.
+    Next,
+}
+
+/// The most bytes of an answer that is joined from pieces. A longer one is several answers.
+const MAX_ANSWER: u64 = 16 << 20;
+
+/// What becomes of each piece, in their order. An answer ends where a record is none of its pieces.
+pub fn pieces(notes: &[Note]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    // The first piece of the answer, and the bytes of all.
+    let mut open: Option<(usize, u64)> = None;
+    for pair in notes.windows(2) {
+        let Note::Record { number, .. } = pair[0] else { continue };
+        let Note::Piece { bytes } = pair[1] else {
+            open = None;
+            continue;
+        };
+        let bytes = u64::from(bytes);
+        match &mut open {
+            Some((first, length)) if *length + bytes <= MAX_ANSWER => {
+                *length += bytes;
+                pieces[*first] = Piece::First { last: number };
+                pieces.push(Piece::Next);
+            }
+            _ if bytes == 0 => pieces.push(Piece::Empty),
+            _ => {
+                open = Some((pieces.len(), bytes));
+                pieces.push(Piece::First { last: number });
+            }
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gemini::notes::History;
+    use crate::gemini::plan::repeats::repeats;
+    use crate::gemini::schema::Form;
+
+    fn record(number: u32, after: After) -> Note {
+        Note::Record { number, after }
+    }
+
+    fn turn(number: u32, id: u64, content: u64, tokens: u64) -> [Note; 3] {
+        let message = Note::Message { id, time: u64::from(number), history: History::GoesOn };
+        [record(number, After::Turn), message, Note::Turn { content, thoughts: 0, tokens }]
+    }
+
+    fn places(notes: &[Note]) -> Vec<(u32, u32)> {
+        usages(notes, &repeats(Form::Lines, notes)).iter().map(|usage| (usage.of, usage.after)).collect()
+    }
+
+    #[test]
+    fn counts_stand_after_the_last_record_of_their_turn() {
+        let response = [record(3, After::GoesOn)];
+        let notes = [&turn(1, 7, 5, 10)[..], &turn(2, 7, 5, 10), &response, &turn(4, 8, 6, 10), &[record(5, After::Ends)]].concat();
+        assert_eq!(places(&notes), [(1, 3), (4, 4)]);
+    }
+
+    #[test]
+    fn another_turn_with_the_same_id_is_another_turn() {
+        assert_eq!(places(&[turn(1, 7, 5, 10), turn(2, 7, 6, 11)].concat()), [(1, 1), (2, 2)]);
+    }
+
+    #[test]
+    fn a_turn_without_counts_has_none() {
+        assert_eq!(places(&[turn(1, 7, 5, 0), turn(2, 7, 5, 9)].concat()), [(2, 2)]);
+    }
+
+    #[test]
+    fn pieces_up_to_another_record_are_one_answer() {
+        let piece = |number, bytes| [record(number, After::Ends), Note::Piece { bytes }];
+        let other = |number| [record(number, After::Ends), record(number + 1, After::Ends)];
+        let notes = [piece(0, 0), piece(1, 3), piece(2, 0), piece(3, 1), other(4), piece(6, 2), piece(7, 16 << 20)].concat();
+        let first = |last| Piece::First { last };
+        assert_eq!(pieces(&notes), [Piece::Empty, first(3), Piece::Next, Piece::Next, first(6), first(7)]);
+    }
+}
