@@ -23,7 +23,7 @@ pub enum Note {
     /// The model of a turn.
     Model { key: u64 },
     /// The parts of a turn.
-    Turn { content: u64, thoughts: u64, tokens: u64 },
+    Turn { content: u64, tokens: u64 },
     /// A thought. `nth` counts the equal ones of its turn.
     Thought { key: u64, nth: u32 },
     /// The content of a turn that is a text.
@@ -207,8 +207,8 @@ impl Notes {
         match role {
             "user" => self.user(&line, "/parts", check)?,
             "model" => {
-                self.list.push(Note::Turn { content: 0, thoughts: 0, tokens: 0 });
-                self.model_content(&line, "/parts", check)?;
+                self.list.push(Note::Turn { content: 0, tokens: 0 });
+                self.model_content(&line, 0, "/parts", check)?;
             }
             _ => return Err(Fault::unrecognized(role)),
         }
@@ -222,11 +222,12 @@ impl Notes {
             self.list.push(Note::Model { key: hash64(model.raw()) });
         }
         let content = line.content().filter(|content| content.non_empty_text().is_some() || content.is_array());
-        self.list.push(Note::Turn { content: key(content), thoughts: key(line.thoughts()), tokens: key(line.tokens()) });
+        let content = key(content);
+        self.list.push(Note::Turn { content, tokens: key(line.tokens()) });
         if let Some(thoughts) = line.thoughts().filter(|thoughts| !thoughts.is_empty_list()) {
             self.thoughts(thoughts, check)?;
         }
-        self.model_content(line, "/content", check)?;
+        self.model_content(line, content, "/content", check)?;
         if let Some(calls) = line.tool_calls() {
             self.tool_calls(calls, check)?;
         }
@@ -248,12 +249,13 @@ impl Notes {
         Ok(())
     }
 
-    fn model_content(&mut self, line: &Line<'_>, path: &str, check: &Check<'_>) -> Result<(), Fault> {
+    /// The content of a turn, which has this key.
+    fn model_content(&mut self, line: &Line<'_>, key: u64, path: &str, check: &Check<'_>) -> Result<(), Fault> {
         let Some(content) = line.content() else { return Ok(()) };
         if let Some(text) = content.text() {
             if !text.is_empty() {
                 check.gives(Kind::MsgOut, Pointer::At(path))?;
-                self.list.push(Note::Content { key: text_key("model", text) });
+                self.list.push(Note::Content { key: hash64(("model", key)) });
             }
             return Ok(());
         }
@@ -293,15 +295,15 @@ impl Notes {
     fn tool_calls(&mut self, list: Value<'_>, check: &Check<'_>) -> Result<(), Fault> {
         const PATH: &str = "/toolCalls";
         let first = self.list.len();
-        for (n, call) in list.elements().enumerate() {
-            let call = Call::strict(call, "").map_err(|fault| fault.within(Pointer::Item(PATH, n)))?;
-            check.gives(Kind::ToolCall, Pointer::Item(PATH, n))?;
+        let strict = |(n, call)| Call::strict(call, "").map_err(|fault| fault.within(Pointer::Item(PATH, n)));
+        let calls = list.elements().enumerate().map(strict).collect::<Result<Vec<_>, _>>()?;
+        for call in &calls {
             let id = call.id().map_or(0, |id| hash64(id.raw()));
             self.list.push(Note::Call { id, args: key(call.args()), list: CallList::Calls });
         }
-        for (n, call) in list.elements().enumerate() {
-            let call = Call::lenient(call);
-            self.result(&call, first + n, check).map_err(|fault| fault.within(Pointer::Item(PATH, n)))?;
+        for (n, call) in calls.iter().enumerate() {
+            check.gives(Kind::ToolCall, Pointer::Item(PATH, n))?;
+            self.result(call, first + n, check).map_err(|fault| fault.within(Pointer::Item(PATH, n)))?;
         }
         Ok(())
     }
@@ -467,7 +469,7 @@ fn id_key(id: Field<'_>) -> u64 {
 
 /// The key of one speaker's text. The harness always escapes a text in the same way, so the raw JSON is compared.
 fn text_key(speaker: &str, text: Text<'_>) -> u64 {
-    hash64((speaker, text.raw()))
+    hash64((speaker, hash64(text.raw())))
 }
 
 /// The key of a call without an id.

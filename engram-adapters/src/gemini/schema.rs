@@ -308,11 +308,16 @@ impl<'a> Call<'a> {
         Response::lenient(FunctionResponse::lenient(response).response()?).output()
     }
 
+    /// The index of the response among the parts of the result; 0 if there is none.
+    pub fn response_at(&self) -> usize {
+        let is_response = |part: Value<'_>| part.first_member("functionResponse").is_some();
+        one_or_many(self.result()).position(is_response).unwrap_or_default()
+    }
+
     /// What a person wrote while the tool ran: the texts before the response. Each with its index among the parts of the result. Texts of the
     /// result itself follow the response.
     pub fn interjections(&self) -> impl Iterator<Item = (usize, Text<'a>)> {
-        let response = parts(self.result()).position(|part| part.response().is_some()).unwrap_or_default();
-        parts(self.result()).take(response).enumerate().filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
+        parts(self.result()).take(self.response_at()).enumerate().filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Opening files: snapshots of growing files, compressed streams, databases, and the types of stores.
 
-use std::fs::File;
-use std::io::{self, Chain, Cursor, ErrorKind, Read, Take};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
-use engram_core::pipeline::{Input, Reader, Spool};
+use engram_core::pipeline::{Input, Reader, Source, Spool};
 
 pub mod bounds;
 #[cfg(feature = "sqlite")]
@@ -43,12 +43,12 @@ use zstd_stream::ZstdStream;
 ///
 /// # Errors
 /// `io`, with the path.
-pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Spool<Content<Snapshot>>>>, AdapterError> {
-    let content = file(path).and_then(content).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
-    Ok(Input::new(content, limits))
+pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snapshot>>>, AdapterError> {
+    let content = file(path).and_then(rewinding).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+    Ok(Input::of_source(content, limits))
 }
 
-/// Opens a file for one reading of what it contains now.
+/// Opens a file for readings of what it contains now.
 ///
 /// # Errors
 /// As the file system gives them; `FileTooLarge` for a file over [`bounds::SOURCE_BYTES`].
@@ -58,45 +58,88 @@ pub fn file(path: &Path) -> io::Result<Snapshot> {
     // Pipes and the like have no length. The kernel's own files report the length 0.
     let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
     bounds::refuse_large(length.unwrap_or_default())?;
-    Ok(Snapshot { rest: file.take(length.unwrap_or(u64::MAX)), length })
+    let source = match length {
+        Some(length) => Bytes::File { file, length, position: 0 },
+        None => Bytes::Stream(Spool::new(file)),
+    };
+    Ok(Snapshot { source, metadata })
 }
 
-/// A file as long as it was when it was opened: what a running harness appends meanwhile is left for the next reading.
+/// A file as long as it was when it was opened: what a running harness appends meanwhile is left for the next conversion.
 #[derive(Debug)]
 pub struct Snapshot {
-    rest: Take<File>,
-    length: Option<u64>,
+    source: Bytes,
+    metadata: Metadata,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File {
+        file: File,
+        length: u64,
+        position: u64,
+    },
+    /// It can be read once only.
+    Stream(Spool<File>),
 }
 
 impl Snapshot {
     /// The length when it was opened, where there is one.
     pub fn length(&self) -> Option<u64> {
-        self.length
+        match &self.source {
+            Bytes::File { length, .. } => Some(*length),
+            Bytes::Stream(_) => None,
+        }
     }
 }
 
 impl Read for Snapshot {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.rest.read(buffer)?;
-        let missing = self.rest.limit();
-        if read == 0 && !buffer.is_empty() && self.length.is_some() && missing > 0 {
+        let (file, length, position) = match &mut self.source {
+            Bytes::Stream(stream) => return stream.read(buffer),
+            Bytes::File { file, length, position } => (file, length, position),
+        };
+        let missing = *length - *position;
+        let read = file.take(missing).read(buffer)?;
+        if read == 0 && !buffer.is_empty() && missing > 0 {
             let reason = format!("the file lost {missing} bytes while it was read");
             return Err(io::Error::new(ErrorKind::UnexpectedEof, reason));
         }
+        *position += read as u64;
         Ok(read)
     }
 }
 
+impl Seek for Snapshot {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.source {
+            Bytes::Stream(stream) => stream.seek(to),
+            Bytes::File { file, length, position } => {
+                *position = file.seek(to)?.min(*length);
+                Ok(*position)
+            }
+        }
+    }
+}
+
+impl Source for Snapshot {
+    fn may_have_changed(&mut self) -> bool {
+        let Bytes::File { file, .. } = &self.source else { return false };
+        let is_same = |now: Metadata| now.len() == self.metadata.len() && now.modified().ok() == self.metadata.modified().ok();
+        !file.metadata().is_ok_and(is_same)
+    }
+}
+
 /// The bytes of an artifact, decompressed where needed.
-pub enum Content<R: Read> {
+pub enum Content<R: Source> {
     /// As it was.
-    Plain(Chain<Cursor<Vec<u8>>, R>),
+    Plain(R),
     /// Decompressed from gzip.
     #[cfg(feature = "gzip")]
-    Gzip(GzipStream<Chain<Cursor<Vec<u8>>, R>>),
+    Gzip(Spool<GzipStream<R>>),
     /// Decompressed from zstd.
     #[cfg(feature = "zstd")]
-    Zstd(ZstdStream<Chain<Cursor<Vec<u8>>, R>>),
+    Zstd(Spool<ZstdStream<R>>),
 }
 
 /// What a gzip member begins with: its mark, and the only method of compression.
@@ -105,39 +148,47 @@ const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 /// What a zstd frame begins with.
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
-/// Looks at the first bytes of a stream and decompresses it if it is compressed. The name is not asked.
+/// As [`rewinding`], for a stream that is read once.
+///
+/// # Errors
+/// As [`rewinding`].
+pub fn content<R: Read>(reader: R) -> io::Result<Content<Spool<R>>> {
+    rewinding(Spool::of_beginning(reader))
+}
+
+/// Looks at the first bytes of a source and decompresses it if it is compressed. The name is not asked.
 ///
 /// # Errors
 /// When the reader fails, or the decoder cannot be set up.
-pub fn content<R: Read>(mut reader: R) -> io::Result<Content<R>> {
+pub fn rewinding<R: Source>(mut reader: R) -> io::Result<Content<R>> {
     let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
     reader.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
     let (is_zstd, is_gzip) = (first == ZSTD_MAGIC, first.starts_with(&GZIP_MAGIC));
-    let whole = Cursor::new(first).chain(reader);
+    reader.seek(SeekFrom::Start(0))?;
     match (is_zstd, is_gzip) {
-        (true, _) => from_zstd(whole),
-        (_, true) => from_gzip(whole),
-        _ => Ok(Content::Plain(whole)),
+        (true, _) => from_zstd(reader),
+        (_, true) => from_gzip(reader),
+        _ => Ok(Content::Plain(reader)),
     }
 }
 
 #[cfg(feature = "zstd")]
-fn from_zstd<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
-    Ok(Content::Zstd(ZstdStream::new(whole)?))
+fn from_zstd<R: Source>(whole: R) -> io::Result<Content<R>> {
+    Ok(Content::Zstd(Spool::new(ZstdStream::new(whole)?)))
 }
 
 #[cfg(not(feature = "zstd"))]
-fn from_zstd<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+fn from_zstd<R: Source>(_whole: R) -> io::Result<Content<R>> {
     Err(missing_feature("a file that is compressed with zstd", "zstd"))
 }
 
 #[cfg(feature = "gzip")]
-fn from_gzip<R: Read>(whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
-    Ok(Content::Gzip(GzipStream::new(whole)))
+fn from_gzip<R: Source>(whole: R) -> io::Result<Content<R>> {
+    Ok(Content::Gzip(Spool::new(GzipStream::new(whole))))
 }
 
 #[cfg(not(feature = "gzip"))]
-fn from_gzip<R: Read>(_whole: Chain<Cursor<Vec<u8>>, R>) -> io::Result<Content<R>> {
+fn from_gzip<R: Source>(_whole: R) -> io::Result<Content<R>> {
     Err(missing_feature("a file that is compressed with gzip", "gzip"))
 }
 
@@ -147,7 +198,7 @@ fn missing_feature(what: &str, feature: &str) -> io::Error {
     io::Error::new(ErrorKind::Unsupported, format!("{what}; build engram-adapters with the feature `{feature}` to read it"))
 }
 
-impl<R: Read> Read for Content<R> {
+impl<R: Source> Read for Content<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Content::Plain(reader) => reader.read(buffer),
@@ -156,6 +207,52 @@ impl<R: Read> Read for Content<R> {
             #[cfg(feature = "zstd")]
             Content::Zstd(reader) => reader.read(buffer),
         }
+    }
+}
+
+impl<R: Source> Seek for Content<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Content::Plain(reader) => reader.seek(to),
+            #[cfg(feature = "gzip")]
+            Content::Gzip(reader) => reader.seek(to),
+            #[cfg(feature = "zstd")]
+            Content::Zstd(reader) => reader.seek(to),
+        }
+    }
+}
+
+impl<R: Source> Source for Content<R> {
+    fn may_have_changed(&mut self) -> bool {
+        match self {
+            Content::Plain(reader) => reader.may_have_changed(),
+            // What is decompressed is stored.
+            #[cfg(any(feature = "gzip", feature = "zstd"))]
+            _ => false,
+        }
+    }
+}
+
+/// The part of a source that is read for the first time: what is read again is not counted and not copied again.
+#[derive(Debug, Default)]
+pub struct FirstReading {
+    position: u64,
+    /// The bytes up to here were read before.
+    end: u64,
+}
+
+impl FirstReading {
+    /// How many of the bytes that were just read were read before.
+    pub fn advance(&mut self, read: usize) -> usize {
+        let before = self.end.saturating_sub(self.position).min(read as u64);
+        self.position += read as u64;
+        self.end = self.end.max(self.position);
+        before as usize
+    }
+
+    /// The source goes on at this position.
+    pub fn go_to(&mut self, position: u64) {
+        self.position = position;
     }
 }
 
@@ -170,7 +267,7 @@ mod tests {
 
     fn read_all(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
-        content(bytes)?.read_to_end(&mut all)?;
+        content(io::Cursor::new(bytes))?.read_to_end(&mut all)?;
         Ok(all)
     }
 
@@ -227,7 +324,11 @@ mod tests {
         let mut grown = file(&path).unwrap();
         std::fs::write(&path, "first\nsecond\n").unwrap();
         assert_eq!(io::read_to_string(&mut grown).unwrap(), "first\n");
+        assert!(grown.may_have_changed());
+        grown.seek(SeekFrom::Start(2)).unwrap();
+        assert_eq!(io::read_to_string(&mut grown).unwrap(), "rst\n");
         let mut shrunk = file(&path).unwrap();
+        assert!(!shrunk.may_have_changed());
         std::fs::write(&path, "fir").unwrap();
         assert_eq!(io::read_to_string(&mut shrunk).unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }

@@ -1,40 +1,32 @@
 //! Logs that are plain text: they are opened into the document that their adapter converts.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek as _, SeekFrom};
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::pipeline::Source;
 
 use super::Content;
 use super::database_header::HEAD_BYTES;
 use super::store::TextForm;
-
-/// A reader that is owned.
-type Boxed = Box<dyn Read + Send>;
 
 /// Returns the content, or the document that it is opened into if it begins as one of these forms.
 ///
 /// # Errors
 /// `limit_exceeded` for a text that is larger than a record may be, `malformed_record` for one that is not UTF-8, and those of reading it.
 pub fn opened(
-    mut content: Content<Boxed>,
+    mut content: Content<Box<dyn Source + Send>>,
     mut forms: impl Iterator<Item = TextForm>,
     limits: Limits,
-) -> Result<Content<Boxed>, AdapterError> {
+) -> Result<Content<Box<dyn Source + Send>>, AdapterError> {
     let (first, fault) = beginning_of(&mut content);
-    let Some(form) = forms.find(|form| (form.begins)(&first)) else {
-        let rest: Boxed = match fault {
-            Some(fault) => Box::new(Fault(Some(fault))),
-            None => Box::new(content),
-        };
-        return Ok(Content::Plain(Cursor::new(first).chain(rest)));
-    };
+    content.seek(SeekFrom::Start(0))?;
+    let Some(form) = forms.find(|form| (form.begins)(&first)) else { return Ok(content) };
     if let Some(fault) = fault {
         return Err(fault.into());
     }
-    let document = (form.document)(&text(Cursor::new(first).chain(content), limits)?);
-    let nothing: Boxed = Box::new(io::empty());
-    Ok(Content::Plain(Cursor::new(document.into_bytes()).chain(nothing)))
+    let document = (form.document)(&text(content, limits)?);
+    Ok(Content::Plain(Box::new(Cursor::new(document.into_bytes()))))
 }
 
 /// The text that a reader gives, which may be as large as one record.
@@ -56,13 +48,4 @@ pub fn beginning_of(content: &mut impl Read) -> (Vec<u8>, Option<io::Error>) {
     let mut first = Vec::new();
     let fault = content.take(HEAD_BYTES).read_to_end(&mut first).err();
     (first, fault)
-}
-
-/// Fails as reading did, then ends.
-struct Fault(Option<io::Error>);
-
-impl Read for Fault {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
 }

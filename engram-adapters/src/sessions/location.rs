@@ -2,17 +2,18 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::pipeline::Source;
 use engram_core::policy::Policy;
 
 use super::discover::Candidate;
 use super::options::{OnRead, SessionOptions};
 use super::source::{BoxedCopy, BoxedReader, KnownAdapter, Origin, SessionSource};
 use super::store_session::StoreSession;
-use crate::open;
+use crate::open::{self, FirstReading};
 use crate::registration::Registration;
 use crate::session_form::FormPlace;
 
@@ -178,7 +179,7 @@ impl SessionLocation {
         match &self.place {
             Place::File(candidate) => {
                 let file = open::file(&candidate.path)?;
-                Ok((Box::new(Counted { reader: file, on_read: options.on_read.clone() }), None))
+                Ok((Box::new(Counted { reader: file, on_read: options.on_read.clone(), first: FirstReading::default() }), None))
             }
             Place::Store(session) => {
                 if options.adapter.is_some_and(|adapter| adapter.id() != session.registration.id()) {
@@ -200,18 +201,34 @@ impl fmt::Debug for SessionLocation {
     }
 }
 
-/// Reports every read.
+/// Reports what is read for the first time.
 struct Counted<R> {
     reader: R,
     on_read: Option<OnRead>,
+    first: FirstReading,
 }
 
 impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
+        let before = self.first.advance(read);
         if let Some(on_read) = &self.on_read {
-            on_read(read as u64);
+            on_read((read - before) as u64);
         }
         Ok(read)
+    }
+}
+
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = self.reader.seek(to)?;
+        self.first.go_to(position);
+        Ok(position)
+    }
+}
+
+impl<R: Source> Source for Counted<R> {
+    fn may_have_changed(&mut self) -> bool {
+        self.reader.may_have_changed()
     }
 }

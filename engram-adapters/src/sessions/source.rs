@@ -1,24 +1,24 @@
 //! One open session: which harness wrote it, and its conversion to a tape.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
-use engram_core::pipeline::{Input, Options, Reader, Spool, Summary, convert_chosen};
+use engram_core::pipeline::{Input, Options, Reader, Source, Spool, Summary, convert_chosen};
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use engram_core::version::{Revision, Support};
 
 use super::options::SessionOptions;
-use crate::open::{self, Content};
+use crate::open::{self, Content, FirstReading};
 use crate::registration::{AdapterForm, Registration};
 use crate::text_only::{self, Converted};
 
 /// Any source of bytes.
-pub(super) type BoxedReader = Box<dyn Read + Send>;
+pub(super) type BoxedReader = Box<dyn Source + Send>;
 
 /// Takes a copy of the text that is converted.
 pub(super) type BoxedCopy = Box<dyn Write + Send>;
@@ -42,7 +42,7 @@ pub struct SessionSource {
 
 /// What is left to do.
 enum Prepared {
-    Records(&'static dyn StreamAdapter, Box<Input<Reader<Spool<Text>>>>),
+    Records(&'static dyn StreamAdapter, Box<Input<Reader<Text>>>),
     Tape(Box<Converted>),
 }
 
@@ -78,7 +78,7 @@ impl SessionSource {
     /// assert_eq!(error.code.as_str(), "unknown_harness");
     /// ```
     pub fn from_reader(reader: impl Read + Send + 'static, name: &Path, options: &SessionOptions) -> Result<Self, AdapterError> {
-        SessionSource::open(Box::new(reader), Origin::of_reader(name, None), options)
+        SessionSource::open(Box::new(Spool::new(reader)), Origin::of_reader(name, None), options)
     }
 
     /// As [`SessionSource::from_reader`], and writes the text to `copy` while it is read. See
@@ -92,7 +92,7 @@ impl SessionSource {
         name: &Path,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
-        SessionSource::open(Box::new(reader), Origin::of_reader(name, Some(Box::new(copy))), options)
+        SessionSource::open(Box::new(Spool::new(reader)), Origin::of_reader(name, Some(Box::new(copy))), options)
     }
 
     pub(super) fn open(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
@@ -101,13 +101,13 @@ impl SessionSource {
     }
 
     fn opened(reader: BoxedReader, mut origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
-        let mut content = open::content(reader)?;
+        let mut content = open::rewinding(reader)?;
         if origin.known.is_none() {
             let forms = options.registry.adapters().filter_map(|registration| registration.store_opener().text_form);
             content = open::text::opened(content, forms, options.limits)?;
         }
-        let text = Copied { reader: content, copy: origin.copy.take() };
-        let mut input = Input::new(text, options.limits);
+        let text = Copied { reader: content, copy: origin.copy.take(), first: FirstReading::default() };
+        let mut input = Input::of_source(text, options.limits);
         let known = origin.known.as_ref().map(|(registration, _)| *registration);
         let head = input.head()?;
         let chosen = match known {
@@ -141,7 +141,7 @@ impl SessionSource {
 
     /// No streaming adapter recognises the content: adapters that convert complete texts may.
     fn unrecognised(
-        mut input: Input<Reader<Spool<Text>>>,
+        mut input: Input<Reader<Text>>,
         error: AdapterError,
         origin: Origin<'_>,
         options: &SessionOptions,
@@ -159,7 +159,7 @@ impl SessionSource {
 
     fn text_only(
         registration: &'static Registration,
-        mut input: Input<Reader<Spool<Text>>>,
+        mut input: Input<Reader<Text>>,
         origin: Origin<'_>,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
@@ -249,19 +249,35 @@ impl SessionSource {
     }
 }
 
-/// Copies what is read.
+/// Copies what is read for the first time.
 struct Copied<R> {
     reader: R,
     copy: Option<BoxedCopy>,
+    first: FirstReading,
 }
 
 impl<R: Read> Read for Copied<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
+        let before = self.first.advance(read);
         if let Some(copy) = &mut self.copy {
-            copy.write_all(&buffer[..read])?;
+            copy.write_all(&buffer[before..read])?;
         }
         Ok(read)
+    }
+}
+
+impl<R: Seek> Seek for Copied<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = self.reader.seek(to)?;
+        self.first.go_to(position);
+        Ok(position)
+    }
+}
+
+impl<R: Source> Source for Copied<R> {
+    fn may_have_changed(&mut self) -> bool {
+        self.reader.may_have_changed()
     }
 }
 

@@ -32,6 +32,7 @@ pub mod remembered;
 pub mod restorable;
 pub mod route;
 pub mod search;
+pub mod seen;
 pub mod seen_set;
 pub mod spans;
 pub mod time;

@@ -1,7 +1,7 @@
 //! Sources that can be read a second time: files, and streams that are stored while they are read.
 
 use std::fmt;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write as _};
+use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write as _};
 
 use tempfile::SpooledTempFile;
 
@@ -34,7 +34,14 @@ pub struct Spool<R> {
     position: u64,
     /// Where the stored bytes are read or written next.
     stored_position: u64,
+    /// Why the stream ended too early. Reading there again fails again.
+    fault: Option<(ErrorKind, String)>,
+    /// What is stored at most.
+    most: u64,
 }
+
+/// What [`Spool::of_beginning`] stores.
+const BEGINNING_BYTES: u64 = 64 << 10;
 
 impl<R> fmt::Debug for Spool<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +52,29 @@ impl<R> fmt::Debug for Spool<R> {
 impl<R> Spool<R> {
     /// Stores what is read from `reader`.
     pub fn new(reader: R) -> Self {
-        Spool { reader, stored: SpooledTempFile::new(SPOOL_BYTES), length: 0, position: 0, stored_position: 0 }
+        Spool { reader, stored: SpooledTempFile::new(SPOOL_BYTES), length: 0, position: 0, stored_position: 0, fault: None, most: u64::MAX }
+    }
+
+    /// Stores only the beginning of `reader`: for a stream whose first bytes are looked at before it is read once.
+    pub fn of_beginning(reader: R) -> Self {
+        Spool { most: BEGINNING_BYTES, ..Spool::new(reader) }
+    }
+
+    /// Reads what was not read before.
+    fn read_new(&mut self, buffer: &mut [u8]) -> io::Result<usize>
+    where
+        R: Read,
+    {
+        if let Some((kind, reason)) = &self.fault {
+            return Err(io::Error::new(*kind, reason.clone()));
+        }
+        let read = self.reader.read(buffer);
+        if let Err(error) = &read
+            && error.kind() != ErrorKind::Interrupted
+        {
+            self.fault = Some((error.kind(), error.to_string()));
+        }
+        read
     }
 
     fn go_to(&mut self, position: u64) -> io::Result<()> {
@@ -64,7 +93,10 @@ impl<R: Read> Read for Spool<R> {
             self.go_to(self.position)?;
             self.stored.read(buffer)?
         } else {
-            let read = self.reader.read(buffer)?;
+            let read = self.read_new(buffer)?;
+            if self.length >= self.most {
+                return Ok(read);
+            }
             self.go_to(self.length)?;
             self.stored.write_all(&buffer[..read])?;
             self.length += read as u64;
@@ -86,7 +118,7 @@ impl<R: Read> Seek for Spool<R> {
         };
         let position = position.filter(|position| *position <= self.length);
         self.position =
-            position.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a stream is read again where it was read before"))?;
+            position.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a stream is read again where it was read before"))?;
         Ok(self.position)
     }
 }

@@ -28,6 +28,8 @@ pub struct StructuralIndex {
     pub(super) nodes: Vec<Node>,
     /// The canonical form of the current record, if the record has other escapes.
     canonical: String,
+    /// How deep the containers of a record may nest, if that is limited.
+    max_depth: Option<usize>,
 }
 
 /// Why a text could not be indexed.
@@ -56,7 +58,10 @@ impl StructuralIndex {
         if !self.canonical.is_empty() {
             self.canonical = String::new();
         }
-        let (count, escapes) = self.index(text).map_err(|stop| stop.into_fault(text))?;
+        let (count, escapes, depth) = self.index(text).map_err(|stop| stop.into_fault(text))?;
+        if let Some(allowed) = self.max_depth.filter(|allowed| depth as usize > *allowed) {
+            return Err(LimitExceeded { limit: "nesting", allowed: allowed as u64 }.into());
+        }
         names::check(text, &self.nodes[..count])?;
         if escapes.are_canonical() { Ok((text, &self.nodes[..count])) } else { self.build_canonical(text, count) }
     }
@@ -69,13 +74,18 @@ impl StructuralIndex {
             // Half of a surrogate pair stays an escape.
             _ => return Ok((text, &self.nodes[..count])),
         };
-        let (count, _) = self.index(&canonical).map_err(|stop| stop.into_fault(&canonical))?;
+        let (count, ..) = self.index(&canonical).map_err(|stop| stop.into_fault(&canonical))?;
         self.canonical = canonical;
         Ok((&self.canonical, &self.nodes[..count]))
     }
 
-    /// Indexes `text` and returns the number of its nodes, and the escapes that its strings may have.
-    fn index(&mut self, text: &str) -> Result<(usize, Escapes), Stop> {
+    /// An index for records whose containers nest at most this deep. Others are a [`Fault::Limit`].
+    pub fn with_max_depth(depth: usize) -> Self {
+        StructuralIndex { max_depth: Some(depth), ..StructuralIndex::default() }
+    }
+
+    /// Indexes `text` and returns the number of its nodes, the escapes that its strings may have, and how deep its containers nest.
+    fn index(&mut self, text: &str) -> Result<(usize, Escapes, u32), Stop> {
         let mut progress = MaskProgress::new(text)?;
         self.mask.clear();
         self.mask.extend(&mut progress, text.len())?;
@@ -97,7 +107,7 @@ impl StructuralIndex {
     ) -> Result<T, Stop> {
         loop {
             let scanner = Scanner::new(text, self.mask.strings(mask_start, at));
-            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, escapes: Escapes::NONE };
+            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, escapes: Escapes::NONE, open: 0, depth: 0 };
             match step(&mut builder) {
                 Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
                 result => return result,
@@ -136,6 +146,9 @@ pub(super) struct Builder<'t, const PRETTY: bool> {
     pub count: usize,
     /// The escapes that names and strings so far may have.
     pub escapes: Escapes,
+    /// The number of open containers, and the most of them at once.
+    open: u32,
+    depth: u32,
 }
 
 /// An object or array whose end is not reached.
@@ -159,11 +172,12 @@ struct Next {
 const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
 
 impl<const PRETTY: bool> Builder<'_, PRETTY> {
-    /// Builds the nodes of a text that is one value, and returns their number, and the escapes that its strings may have.
+    /// Builds the nodes of a text that is one value, and returns their number, the escapes that its strings may have, and how deep its
+    /// containers nest.
     #[inline(always)]
-    fn document(&mut self) -> Result<(usize, Escapes), Stop> {
+    fn document(&mut self) -> Result<(usize, Escapes, u32), Stop> {
         let end = self.value(0)?;
-        if self.scanner.is_blank_from(end) { Ok((self.count, self.escapes)) } else { Err(Stop::OffFastPath) }
+        if self.scanner.is_blank_from(end) { Ok((self.count, self.escapes, self.depth)) } else { Err(Stop::OffFastPath) }
     }
 
     /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
@@ -219,6 +233,8 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
     /// Adds the node of a container that begins here.
     #[inline(always)]
     fn open(&mut self, name: u32, start: u32, close: u8, outer: Open) -> Result<Open, Stop> {
+        self.open += 1;
+        self.depth = self.depth.max(self.open);
         let node = self.count as u32;
         let json_type = if close == b'}' { JsonType::Object } else { JsonType::Array };
         self.push(Node::open_container(json_type, name, start, outer.node))?;
@@ -228,6 +244,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
     /// Completes the node of a container, and returns the enclosing container.
     #[inline(always)]
     fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
+        self.open -= 1;
         let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::OffFastPath)?;
         let outer = container.close_container(end, self.count as u32 - open.node);
         let Some(enclosing) = self.nodes.get(outer as usize) else { return Ok(None) };

@@ -85,7 +85,7 @@ impl<'a> Value<'a> {
     }
 
     /// The text of its record, and its nodes.
-    pub(super) fn parts(self) -> (&'a str, &'a [Node]) {
+    pub(crate) fn parts(self) -> (&'a str, &'a [Node]) {
         (self.record, self.nodes)
     }
 

@@ -1,7 +1,7 @@
 //! The driver of the three steps.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -24,11 +24,11 @@ use crate::input::head::{Identity, first_value, is_blank};
 use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 use crate::input::{ByteSource, Input, UnreadableLine};
-use crate::json::{StructuralIndex, Value, parse};
+use crate::json::{Node, StructuralIndex, Value, parse};
+use crate::keys::hash64;
 use crate::members::UnknownMembers;
 use crate::pipeline::{Broken, Options, Summary, error_of, unreadable};
 use crate::policy::Policy;
-use crate::repeats::Repeats;
 use crate::sink::EventSink;
 use crate::support::ResolvedSupport;
 
@@ -67,7 +67,7 @@ fn lines<S: ByteSource>(
     let (checked, complete) = first.end(input.truncation_reason())?;
     let digest = digest(input);
     conversion.decide();
-    let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, .. } = checked;
+    let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, kept } = checked;
     let (expected, bytes) = (digest.hash, digest.bytes);
     let texts = Texts { entries: &entries, source: input.again() };
     let mut second = SecondRead::new(start, conversion, sink, &texts, &[], lowered, rejected);
@@ -76,7 +76,10 @@ fn lines<S: ByteSource>(
     for (number, entry) in entries.iter().enumerate() {
         let raw = in_order.bytes(&texts.source, entry)?;
         let text = text_of(&texts.source, entry, raw);
-        let value = text.filter(|_| entry.verdict != Verdict::Repeated).and_then(|text| parse(text, &mut index).ok());
+        let value = match text.filter(|_| entry.verdict != Verdict::Repeated) {
+            Some(text) => kept.value(text, entry).or_else(|| parse(text, &mut index).ok()),
+            None => None,
+        };
         second.record(number, entry, value, text, raw)?;
     }
     if texts.source.may_have_changed() && texts.source.hash(bytes)? != expected {
@@ -143,7 +146,7 @@ fn items(
     second.start(unknown)?;
     for (number, entry) in entries.iter().enumerate() {
         match items.get(entry.offset as usize) {
-            Some(item) if entry.verdict == Verdict::Rejected => {
+            Some(item) if entry.verdict != Verdict::Accepted => {
                 let raw = raw_of(item);
                 second.record(number, entry, Some(item.value), Some(&raw), raw.as_bytes())?;
             }
@@ -172,6 +175,35 @@ struct Checked {
     verdicts: Verdicts,
     lowered: Vec<(usize, Kinds)>,
     unknown: UnknownMembers,
+    kept: KeptNodes,
+}
+
+/// The nodes of records that fit into memory, so that step 3 need not index them again.
+#[derive(Default)]
+struct KeptNodes {
+    nodes: Vec<Node>,
+}
+
+/// The most nodes that are kept: 32 MiB.
+const MAX_KEPT_NODES: usize = (32 << 20) / size_of::<Node>();
+
+impl KeptNodes {
+    /// Keeps the nodes of a record, and returns where. Nothing if there are too many, or if the record was rewritten in canonical form.
+    fn keep(&mut self, text: &str, value: Value<'_>) -> (u32, u32) {
+        let (of, nodes) = value.parts();
+        if !std::ptr::eq(of, text) || self.nodes.len() + nodes.len() > MAX_KEPT_NODES {
+            return (0, 0);
+        }
+        let at = self.nodes.len() as u32;
+        self.nodes.extend_from_slice(nodes);
+        (at, nodes.len() as u32)
+    }
+
+    fn value<'a>(&'a self, text: &'a str, entry: &Entry) -> Option<Value<'a>> {
+        let (at, count) = entry.nodes;
+        let nodes = self.nodes.get(at as usize..(at + count) as usize).filter(|nodes| !nodes.is_empty())?;
+        Some(Value::of_nodes(text, nodes))
+    }
 }
 
 /// Step 1.
@@ -180,7 +212,9 @@ struct FirstRead<'r> {
     conversion: &'r mut dyn Conversion,
     checks: Checks,
     index: StructuralIndex,
-    repeats: Option<Repeats>,
+    /// The keys of identified records, if later ones are compared with them.
+    repeats: Option<HashSet<u64>>,
+    kept: KeptNodes,
     has_controls: bool,
     verdicts: Verdicts,
     complete: bool,
@@ -199,8 +233,9 @@ impl<'r> FirstRead<'r> {
         Ok(FirstRead {
             start,
             checks,
-            index: StructuralIndex::default(),
-            repeats: conversion.repeats_are_exact().then(Repeats::default),
+            index: StructuralIndex::with_max_depth(start.options.limits.nesting),
+            repeats: conversion.repeats_are_exact().then(HashSet::new),
+            kept: KeptNodes::default(),
             has_controls: conversion.has_terminal_controls(),
             conversion,
             verdicts: Verdicts::default(),
@@ -305,7 +340,7 @@ impl<'r> FirstRead<'r> {
             let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(location.line());
             return Err(error.found(&format!("{bytes} bytes")));
         }
-        let entry = Entry { offset, bytes: 0, location, verdict: Verdict::Rejected };
+        let entry = Entry { offset, bytes: 0, location, verdict: Verdict::Rejected, nodes: (0, 0) };
         self.reject(entry, Rejected::Oversize { bytes, hash }, None)
     }
 
@@ -314,7 +349,7 @@ impl<'r> FirstRead<'r> {
         if self.is_strict() {
             return Err(unreadable(bytes, expected, location.line()));
         }
-        let entry = Entry { offset, bytes: bytes.len() as u64, location, verdict: Verdict::Rejected };
+        let entry = Entry { offset, bytes: bytes.len() as u64, location, verdict: Verdict::Rejected, nodes: (0, 0) };
         self.reject(entry, Rejected::Unreadable, None)
     }
 
@@ -326,11 +361,11 @@ impl<'r> FirstRead<'r> {
 
     /// Checks a text that may be a record.
     fn record(&mut self, text: &str, offset: u64, location: RecordLocation) -> Result<Text, AdapterError> {
-        let entry = Entry { offset, bytes: text.len() as u64, location, verdict: Verdict::Accepted };
-        if self.repeats.as_ref().is_some_and(|repeats| repeats.contains(text, None)) {
+        let entry = Entry { offset, bytes: text.len() as u64, location, verdict: Verdict::Accepted, nodes: (0, 0) };
+        let Some(key) = self.new_key(text) else {
             self.verdicts.entries.push(Entry { verdict: Verdict::Repeated, ..entry });
             return Ok(Text::Json);
-        }
+        };
         let value = match parse(text, &mut self.index) {
             Ok(value) => value,
             Err(Fault::Json(_)) => return Ok(Text::Other),
@@ -345,9 +380,10 @@ impl<'r> FirstRead<'r> {
                 if check.accept(number, location)?
                     && let Some(repeats) = &mut self.repeats
                 {
-                    repeats.insert(text, None);
+                    repeats.insert(key);
                 }
-                self.verdicts.entries.push(entry);
+                let nodes = self.kept.keep(text, value);
+                self.verdicts.entries.push(Entry { nodes, ..entry });
             }
             Err(fault) => {
                 check.reject();
@@ -355,6 +391,14 @@ impl<'r> FirstRead<'r> {
             }
         }
         Ok(Text::Json)
+    }
+
+    /// The key of a record; 0 if records are not compared. `None` if an identified record with these bytes was read before.
+    #[inline]
+    fn new_key(&self, text: &str) -> Option<u64> {
+        let Some(repeats) = &self.repeats else { return Some(0) };
+        let key = hash64(text.trim_ascii());
+        (!repeats.contains(&key)).then_some(key)
     }
 
     fn items<'a>(&mut self, document: Value<'a>) -> Result<Vec<Item<'a>>, AdapterError> {
@@ -365,17 +409,25 @@ impl<'r> FirstRead<'r> {
     }
 
     fn entry_of_item(at: usize) -> Entry {
-        Entry { offset: at as u64, bytes: 0, location: RecordLocation::default(), verdict: Verdict::Accepted }
+        Entry { offset: at as u64, bytes: 0, location: RecordLocation::default(), verdict: Verdict::Accepted, nodes: (0, 0) }
     }
 
     fn item(&mut self, at: usize, item: &Item<'_>) -> Result<(), AdapterError> {
         let (number, entry) = (self.verdicts.entries.len(), FirstRead::entry_of_item(at));
+        let is_outer = item.without.is_some();
+        let Some(key) = (if is_outer { Some(0) } else { self.new_key(item.value.raw()) }) else {
+            self.verdicts.entries.push(Entry { verdict: Verdict::Repeated, ..entry });
+            return Ok(());
+        };
         let record = Record { value: item.value, base: item.base, number, line: 0, part: 0, others: Lookup::default() };
         let mut check = self.checks.begin(item.base);
         match self.conversion.check(&record, &mut check) {
             Ok(()) => {
                 let accepted = check.accept(number, entry.location);
-                accepted.map_err(|error| self.error(error))?;
+                let is_identified = accepted.map_err(|error| self.error(error))?;
+                if let Some(repeats) = self.repeats.as_mut().filter(|_| is_identified && !is_outer) {
+                    repeats.insert(key);
+                }
                 self.verdicts.entries.push(entry);
                 Ok(())
             }
@@ -412,8 +464,8 @@ impl<'r> FirstRead<'r> {
                 return Err(self.error(error));
             }
         }
-        let FirstRead { checks, verdicts, complete, .. } = self;
-        Ok((Checked { verdicts, lowered: checks.lowered, unknown: checks.unknown }, complete))
+        let FirstRead { checks, verdicts, complete, kept, .. } = self;
+        Ok((Checked { verdicts, lowered: checks.lowered, unknown: checks.unknown, kept }, complete))
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Entry {
     pub bytes: u64,
     pub location: RecordLocation,
     pub verdict: Verdict,
+    /// Where its nodes are kept, and how many they are.
+    pub nodes: (u32, u32),
 }
 
 /// What becomes of a record in step 3.

@@ -226,7 +226,7 @@ impl<'a> ResultTexts<'a> {
     /// The texts of the result of a call.
     fn of_call(call: &Call<'a>) -> Self {
         let mut texts = ResultTexts::default();
-        let response = parts(call.result()).position(|part| part.response().is_some()).unwrap_or_default();
+        let response = call.response_at();
         for (n, part) in parts(call.result()).enumerate() {
             match part.response().map(FunctionResponse::lenient) {
                 Some(response) => texts.add_response(&response),

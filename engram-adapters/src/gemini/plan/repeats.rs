@@ -18,9 +18,8 @@ pub struct Decision {
     pub is_repeated: bool,
     /// Its message is part of a history that the harness writes again.
     pub in_history: bool,
-    /// For [`Note::Turn`]: an earlier record of the turn has its content, its thoughts, or its tokens.
+    /// For [`Note::Turn`]: an earlier record of the turn has its content, or its tokens.
     pub content: bool,
-    pub thoughts: bool,
     pub tokens: bool,
 }
 
@@ -47,8 +46,8 @@ struct CallKey {
 struct Seen {
     form: Form,
     message: Message,
-    /// The last version of each turn: the keys of its content, thoughts, tokens and time.
-    turns: KeyMap<[u64; 4]>,
+    /// The last version of each turn: the keys of its content, tokens and time.
+    turns: KeyMap<[u64; 3]>,
     /// Turns with an id, each with its model.
     models: HashSet<(u64, u64)>,
     model: u64,
@@ -91,12 +90,12 @@ impl Seen {
                 return Decision { in_history, ..Decision::default() };
             }
             Note::Model { key } => self.is_same_model(key),
-            Note::Turn { content, thoughts, tokens } => {
-                self.message.turn = self.turn(content, thoughts, tokens);
+            Note::Turn { content, tokens } => {
+                self.message.turn = self.turn(content, tokens);
                 return self.message.turn;
             }
             // A turn that is written again may have more thoughts, or other times of them.
-            Note::Thought { key, nth } => self.message.turn.thoughts || self.is_thought_of_turn(key, nth) || self.is_old_text(key),
+            Note::Thought { key, nth } => self.is_thought_of_turn(key, nth) || self.is_old_text(key),
             Note::Content { key } => self.message.turn.content || self.is_old_text(key),
             Note::Text { key } | Note::NamelessCall { key } => self.is_old_text(key),
             Note::UserText { key } => (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key),
@@ -175,25 +174,17 @@ impl Seen {
     }
 
     /// Which parts of a turn an earlier record with its id has. A history has less of a turn than the turn itself, so the last version stays.
-    fn turn(&mut self, content: u64, thoughts: u64, tokens: u64) -> Decision {
+    fn turn(&mut self, content: u64, tokens: u64) -> Decision {
         let Message { id, time, in_history, .. } = self.message;
         let last = self.turns.get(&id).copied().filter(|_| id != 0);
         if id != 0 && !in_history {
-            self.turns.insert(id, [content, thoughts, tokens, time]);
+            self.turns.insert(id, [content, tokens, time]);
         }
-        let none = Decision { in_history, ..Decision::default() };
-        let Some([last_content, last_thoughts, last_tokens, last_time]) = last else { return none };
-        let is_content = content == last_content;
+        let Some(last) = last else { return Decision { in_history, ..Decision::default() } };
+        let is_content = content == last[0];
         // Two responses may have the same counts.
-        let is_tokens = tokens == last_tokens && (time == last_time || is_content);
-        let is_thoughts = thoughts == last_thoughts;
-        Decision {
-            is_repeated: is_content || is_thoughts || is_tokens,
-            content: is_content,
-            thoughts: is_thoughts,
-            tokens: is_tokens,
-            in_history,
-        }
+        let is_tokens = tokens == last[1] && (time == last[2] || is_content);
+        Decision { is_repeated: is_content || is_tokens, in_history, content: is_content, tokens: is_tokens }
     }
 
     /// True if the turn has stated this thought before.
@@ -355,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_written_again_has_its_parts_once() {
-        let turn = |content, tokens| [message(9), Note::Turn { content, thoughts: 0, tokens }, Note::Content { key: content }];
+        let turn = |content, tokens| [message(9), Note::Turn { content, tokens }, Note::Content { key: content }];
         let decisions = repeats(Form::Lines, &[turn(1, 2), turn(1, 3), turn(4, 3)].concat());
         let turns = [1, 4, 7].map(|at| (decisions[at].content, decisions[at].tokens, decisions[at + 1].is_repeated));
         assert_eq!(turns, [(false, false, false), (true, false, true), (false, true, false)]);

@@ -54,7 +54,7 @@ impl Turn {
         let Some(Note::Message { id, time, .. }) = notes.get(at + 1) else { return None };
         let rest = notes.iter().zip(decisions).skip(at + 2);
         rest.take(2).find_map(|(note, decision)| match note {
-            Note::Turn { content, tokens, .. } => {
+            Note::Turn { content, tokens } => {
                 let has_new_tokens = *tokens != 0 && !decision.tokens && !decision.in_history;
                 Some(Turn { id: *id, time: *time, tokens: *tokens, content: *content, has_new_tokens })
             }
@@ -125,7 +125,7 @@ mod tests {
 
     fn turn(number: u32, id: u64, content: u64, tokens: u64) -> [Note; 3] {
         let message = Note::Message { id, time: u64::from(number), history: History::GoesOn };
-        [record(number, After::Turn), message, Note::Turn { content, thoughts: 0, tokens }]
+        [record(number, After::Turn), message, Note::Turn { content, tokens }]
     }
 
     fn places(notes: &[Note]) -> Vec<(u32, u32)> {
