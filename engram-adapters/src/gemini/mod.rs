@@ -12,6 +12,7 @@ use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
 use crate::shared::document::required_array;
+use crate::shared::time::is_tape_time;
 use crate::shared::value::Value;
 
 #[cfg(feature = "conformance")]
@@ -38,6 +39,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use descriptor::rule;
 use emit::messages::Events;
 use notes::Notes;
 use schema::{Form, MESSAGES};
@@ -106,6 +108,13 @@ struct Session {
 impl Conversion for Session {
     fn repeats_are_exact(&self) -> bool {
         true
+    }
+
+    /// A line that states only the time of the last change follows every message.
+    fn omitted(&self, text: &str) -> Option<Outcome> {
+        let time = text.strip_prefix(r#"{"$set":{"lastUpdated":""#)?.strip_suffix(r#""}}"#)?;
+        let clock = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
+        (self.form == Form::Lines && is_tape_time(time)).then_some(clock)
     }
 
     /// A log of lines may continue under another session's id, and is one conversation then.

@@ -8,7 +8,7 @@ use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use super::schema::{
     Call, Form, FunctionCall, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
-    displayed_responses, joined_thought, parts, raw,
+    count_responses, displayed_responses, joined_thought, parts, raw,
 };
 use crate::shared::record_facts::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
@@ -348,7 +348,7 @@ impl Notes {
             let id = response.id().map_or(0, |id| hash64(id.raw()));
             self.list.push(Note::Displayed { id, key: response_key(&response) });
         }
-        let has_responses = parts(Some(content)).any(|part| part.response().is_some());
+        let has_responses = count_responses(Some(content)) > 0;
         for (n, part) in parts(Some(content)).enumerate() {
             self.user_part(&part, has_responses, Pointer::Item(path, n), check)?;
         }
@@ -447,11 +447,10 @@ fn check_edit(call: &Call<'_>) -> Result<(), Fault> {
 /// The note of a record that begins with a message.
 fn with_after(note: Note, line: &Line<'_>) -> Note {
     let Note::Record { number, .. } = note else { return note };
-    let is_response = |part: Part<'_>| part.response().is_some();
-    let content = line.content();
+    let content = line.content().filter(|content| content.is_array());
     let after = match raw_str(line.kind()) {
         "gemini" => After::Turn,
-        "user" if content.is_some_and(Value::is_array) && parts(content).all(is_response) => After::GoesOn,
+        "user" if content.is_some_and(|content| count_responses(Some(content)) == content.elements().count()) => After::GoesOn,
         _ => After::Ends,
     };
     Note::Record { number, after }

@@ -263,7 +263,7 @@ impl<'a> Line<'a> {
         let Some(content) = self.content().filter(|content| content.is_array()) else { return false };
         match raw_str(self.kind()) {
             "gemini" => true,
-            "user" => content.elements().next().is_some_and(|part| raw_str(Part::lenient(part).plain_text()).starts_with(SESSION_CONTEXT)),
+            "user" => content.elements().next().is_some_and(|part| raw_str(part.first_member("text")).starts_with(SESSION_CONTEXT)),
             _ => false,
         }
     }
@@ -319,6 +319,11 @@ impl<'a> Call<'a> {
     pub fn interjections(&self) -> impl Iterator<Item = (usize, Text<'a>)> {
         parts(self.result()).take(self.response_at()).enumerate().filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
     }
+}
+
+/// The number of results among these parts.
+pub(super) fn count_responses(list: Field<'_>) -> usize {
+    one_or_many(list).filter(|part| part.first_member("functionResponse").is_some()).count()
 }
 
 /// What the user typed, if the message has it expanded (`displayContent`). Empty if not.

@@ -94,40 +94,36 @@ impl ByteSource for Memory<'_> {
 #[derive(Debug)]
 pub struct Reader<R> {
     reader: R,
+    /// The bytes that were read, then bytes that are overwritten next. Bytes are set to zero once only.
     pub(crate) buffer: Vec<u8>,
+    filled: usize,
 }
 
 impl<R> Reader<R> {
     pub(crate) fn new(reader: R) -> Self {
         // Enough for most heads. The system provides only the pages that are used.
-        Reader { reader, buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES) }
+        Reader { reader, buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES), filled: 0 }
     }
 }
 
 impl<R: Source> ByteSource for Reader<R> {
     #[inline]
     fn bytes(&self) -> &[u8] {
-        &self.buffer
+        &self.buffer[..self.filled]
     }
 
     fn read(&mut self, bytes: u64) -> io::Result<()> {
         if bytes > READ_BYTES as u64 {
-            return (&mut self.reader).take(bytes).read_to_end(&mut self.buffer).map(drop);
+            self.buffer.truncate(self.filled);
+            let read = (&mut self.reader).take(bytes).read_to_end(&mut self.buffer);
+            self.filled = self.buffer.len();
+            return read.map(drop);
         }
-        // `read_to_end` would write zeros over all of the free buffer at each call.
-        let mut end = self.buffer.len();
-        self.buffer.resize(end + bytes as usize, 0);
-        let mut result = Ok(());
-        while end < self.buffer.len() && result.is_ok() {
-            match self.reader.read(&mut self.buffer[end..]) {
-                Ok(0) => break,
-                Ok(read) => end += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => result = Err(error),
-            }
+        let end = self.filled + bytes as usize;
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
         }
-        self.buffer.truncate(end);
-        result
+        read_full(&mut self.reader, &mut self.buffer[..end], &mut self.filled)
     }
 
     fn bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
@@ -135,21 +131,36 @@ impl<R: Source> ByteSource for Reader<R> {
     }
 
     fn again(&mut self, discarded: u64) -> SourceText<'_> {
-        if discarded == 0 { SourceText::Bytes(&self.buffer) } else { SourceText::of_file(&mut self.reader) }
+        if discarded == 0 { SourceText::Bytes(&self.buffer[..self.filled]) } else { SourceText::of_file(&mut self.reader) }
     }
 
     /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused. Gives back what a
     /// large record or a large head has taken.
     fn discard(&mut self, done: usize) -> usize {
-        let left = self.buffer.len() - done;
+        let left = self.filled - done;
         let is_cheap = left < READ_BYTES / 2 || (done > MAX_FREE_BYTES && left < done);
-        if done == 0 || !(is_cheap || self.buffer.capacity() - self.buffer.len() < READ_BYTES) {
+        if done == 0 || !(is_cheap || self.buffer.capacity() - self.filled < READ_BYTES) {
             return 0;
         }
-        self.buffer.drain(..done);
-        if self.buffer.capacity() - self.buffer.len() > MAX_FREE_BYTES {
-            self.buffer.shrink_to(self.buffer.len() + HEAD_BYTES);
+        self.buffer.copy_within(done..self.filled, 0);
+        self.filled = left;
+        if self.buffer.capacity() - left > MAX_FREE_BYTES {
+            self.buffer.truncate(left);
+            self.buffer.shrink_to(left + HEAD_BYTES);
         }
         done
     }
+}
+
+/// Reads until a buffer is full, or the source ends. `filled` is where the next byte goes.
+pub(crate) fn read_full(source: &mut dyn Source, buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
+    while *filled < buffer.len() {
+        match source.read(&mut buffer[*filled..]) {
+            Ok(0) => break,
+            Ok(read) => *filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

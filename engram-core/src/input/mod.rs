@@ -17,8 +17,8 @@ use crate::hash::{Hash, StreamHasher};
 use crate::limits::Limits;
 use crate::steps::SourceText;
 
-pub(crate) use self::byte_source::READ_BYTES;
 pub use self::byte_source::{ByteSource, Memory, Reader};
+pub(crate) use self::byte_source::{READ_BYTES, read_full};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
 pub(crate) use self::large_record::OriginalRecord;
 use self::large_record::{LARGE_RECORD_BYTES, needs_rewriting, rewrite};

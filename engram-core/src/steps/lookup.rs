@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::io::{self, Read as _, SeekFrom};
+use std::io::{self, SeekFrom};
 
 use simdutf8::basic::from_utf8;
 
 use super::Item;
 use super::verdicts::{Entry, Verdict};
 use crate::hash::{Hash, StreamHasher};
-use crate::input::READ_BYTES;
 use crate::input::source::Source;
+use crate::input::{READ_BYTES, read_full};
 use crate::json::{StructuralIndex, Value, parse};
 
 /// The texts of the records of an artifact, after step 1.
@@ -104,14 +104,14 @@ impl<'s> SourceText<'s> {
     pub(super) fn hash(&self, bytes: u64) -> io::Result<Hash> {
         let mut hasher = StreamHasher::default();
         if let SourceText::File(file) = self {
-            let (mut file, mut chunk) = (file.borrow_mut(), Vec::new());
+            let (mut file, mut chunk) = (file.borrow_mut(), vec![0; READ_BYTES]);
             while hasher.len() < bytes {
-                chunk.clear();
-                file.append(hasher.len(), (bytes - hasher.len()).min(READ_BYTES as u64), &mut chunk)?;
-                if chunk.is_empty() {
+                let wanted = (bytes - hasher.len()).min(READ_BYTES as u64) as usize;
+                let read = file.read_at(hasher.len(), &mut chunk[..wanted])?;
+                if read == 0 {
                     break;
                 }
-                hasher.update(&chunk);
+                hasher.update(&chunk[..read]);
             }
         }
         Ok(hasher.finish().0)
@@ -129,8 +129,9 @@ impl<'s> SourceText<'s> {
             SourceText::Items(items) => return Ok(items.get(from).map(|item| item.value.raw().to_owned()).unwrap_or_default()),
             SourceText::Bytes(bytes) => bytes.get(from..to).unwrap_or_default().to_vec(),
             SourceText::File(file) => {
-                let mut bytes = Vec::new();
-                file.borrow_mut().append(entry.offset, entry.bytes, &mut bytes)?;
+                let mut bytes = vec![0; entry.bytes as usize];
+                let read = file.borrow_mut().read_at(entry.offset, &mut bytes)?;
+                bytes.truncate(read);
                 bytes
             }
         };
@@ -139,22 +140,25 @@ impl<'s> SourceText<'s> {
 }
 
 impl OpenFile<'_> {
-    /// Reads this many bytes at `offset`; fewer at the end.
-    fn append(&mut self, offset: u64, bytes: u64, to: &mut Vec<u8>) -> io::Result<()> {
+    /// Reads bytes at `offset`; fewer at the end.
+    fn read_at(&mut self, offset: u64, to: &mut [u8]) -> io::Result<usize> {
         if self.position != offset {
             self.source.seek(SeekFrom::Start(offset))?;
         }
         self.position = u64::MAX;
-        let read = (&mut *self.source).take(bytes).read_to_end(to)?;
+        let mut read = 0;
+        read_full(self.source, to, &mut read)?;
         self.position = offset + read as u64;
-        Ok(())
+        Ok(read)
     }
 }
 
 /// Reads the records in their order. Memory is bounded by the largest one.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
+    /// The bytes that were read, then bytes that are overwritten next.
     buffer: Vec<u8>,
+    filled: usize,
     /// The offset of the buffer in the artifact.
     start: u64,
 }
@@ -172,27 +176,28 @@ impl InOrder {
             SourceText::Items(_) => return Ok(&[]),
             SourceText::File(file) => file,
         };
-        let end = self.start + self.buffer.len() as u64;
+        let end = self.start + self.filled as u64;
         if entry.offset < self.start || entry.offset + entry.bytes > end {
             self.load(file, entry)?;
         }
-        let from = ((entry.offset - self.start) as usize).min(self.buffer.len());
-        let to = (from + entry.bytes as usize).min(self.buffer.len());
+        let from = ((entry.offset - self.start) as usize).min(self.filled);
+        let to = (from + entry.bytes as usize).min(self.filled);
         Ok(&self.buffer[from..to])
     }
 
     #[inline(never)]
     fn load(&mut self, file: &RefCell<OpenFile<'_>>, entry: &Entry) -> io::Result<()> {
-        let end = self.start + self.buffer.len() as u64;
-        if (self.start..end).contains(&entry.offset) {
-            self.buffer.drain(..(entry.offset - self.start) as usize);
-        } else {
-            self.buffer.clear();
-        }
+        let end = self.start + self.filled as u64;
+        let done = if (self.start..end).contains(&entry.offset) { (entry.offset - self.start) as usize } else { self.filled };
+        self.buffer.copy_within(done..self.filled, 0);
+        self.filled -= done;
         self.start = entry.offset;
-        let have = self.buffer.len() as u64;
-        let missing = entry.bytes.saturating_sub(have).max(READ_BYTES as u64);
-        file.borrow_mut().append(self.start + have, missing, &mut self.buffer)
+        let length = (entry.bytes as usize).max(self.filled + READ_BYTES);
+        if self.buffer.len() < length {
+            self.buffer.resize(length, 0);
+        }
+        self.filled += file.borrow_mut().read_at(self.start + self.filled as u64, &mut self.buffer[self.filled..length])?;
+        Ok(())
     }
 }
 

@@ -133,6 +133,13 @@ pub trait Conversion {
         false
     }
 
+    /// The outcome of a record that is omitted by its text alone: of one fixed form, as a harness may write after every message. It is not
+    /// parsed, and reaches no other step.
+    fn omitted(&self, text: &str) -> Option<Outcome> {
+        let _ = text;
+        None
+    }
+
     /// The records of a document, in the order of the source. Only for artifacts that are one document. Compare the outer part of the document
     /// with the member table here ([`Check::document`]).
     ///

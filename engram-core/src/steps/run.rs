@@ -1,7 +1,7 @@
 //! The driver of the three steps.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -25,7 +25,7 @@ use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 use crate::input::{ByteSource, Input, UnreadableLine};
 use crate::json::{Node, StructuralIndex, Value, parse};
-use crate::keys::hash64;
+use crate::keys::{KeyMap, hash64};
 use crate::members::UnknownMembers;
 use crate::pipeline::{Broken, Options, Summary, error_of, unreadable};
 use crate::policy::Policy;
@@ -76,7 +76,8 @@ fn lines<S: ByteSource>(
     for (number, entry) in entries.iter().enumerate() {
         let raw = in_order.bytes(&texts.source, entry)?;
         let text = text_of(&texts.source, entry, raw);
-        let value = match text.filter(|_| entry.verdict != Verdict::Repeated) {
+        let is_parsed = matches!(entry.verdict, Verdict::Accepted | Verdict::Rejected);
+        let value = match text.filter(|_| is_parsed) {
             Some(text) => kept.value(text, entry).or_else(|| parse(text, &mut index).ok()),
             None => None,
         };
@@ -213,7 +214,7 @@ struct FirstRead<'r> {
     checks: Checks,
     index: StructuralIndex,
     /// The keys of identified records, if later ones are compared with them.
-    repeats: Option<HashSet<u64>>,
+    repeats: Option<KeyMap<()>>,
     kept: KeptNodes,
     has_controls: bool,
     verdicts: Verdicts,
@@ -234,7 +235,7 @@ impl<'r> FirstRead<'r> {
             start,
             checks,
             index: StructuralIndex::with_max_depth(start.options.limits.nesting),
-            repeats: conversion.repeats_are_exact().then(HashSet::new),
+            repeats: conversion.repeats_are_exact().then(KeyMap::default),
             kept: KeptNodes::default(),
             has_controls: conversion.has_terminal_controls(),
             conversion,
@@ -362,6 +363,10 @@ impl<'r> FirstRead<'r> {
     /// Checks a text that may be a record.
     fn record(&mut self, text: &str, offset: u64, location: RecordLocation) -> Result<Text, AdapterError> {
         let entry = Entry { offset, bytes: text.len() as u64, location, verdict: Verdict::Accepted, nodes: (0, 0) };
+        if self.conversion.omitted(text).is_some() {
+            self.verdicts.entries.push(Entry { verdict: Verdict::Omitted, ..entry });
+            return Ok(Text::Json);
+        }
         let Some(key) = self.new_key(text) else {
             self.verdicts.entries.push(Entry { verdict: Verdict::Repeated, ..entry });
             return Ok(Text::Json);
@@ -380,7 +385,7 @@ impl<'r> FirstRead<'r> {
                 if check.accept(number, location)?
                     && let Some(repeats) = &mut self.repeats
                 {
-                    repeats.insert(key);
+                    repeats.insert(key, ());
                 }
                 let nodes = self.kept.keep(text, value);
                 self.verdicts.entries.push(Entry { nodes, ..entry });
@@ -398,7 +403,7 @@ impl<'r> FirstRead<'r> {
     fn new_key(&self, text: &str) -> Option<u64> {
         let Some(repeats) = &self.repeats else { return Some(0) };
         let key = hash64(text.trim_ascii());
-        (!repeats.contains(&key)).then_some(key)
+        (!repeats.contains_key(&key)).then_some(key)
     }
 
     fn items<'a>(&mut self, document: Value<'a>) -> Result<Vec<Item<'a>>, AdapterError> {
@@ -426,7 +431,7 @@ impl<'r> FirstRead<'r> {
                 let accepted = check.accept(number, entry.location);
                 let is_identified = accepted.map_err(|error| self.error(error))?;
                 if let Some(repeats) = self.repeats.as_mut().filter(|_| is_identified && !is_outer) {
-                    repeats.insert(key);
+                    repeats.insert(key, ());
                 }
                 self.verdicts.entries.push(entry);
                 Ok(())
@@ -530,6 +535,10 @@ impl<'r> SecondRead<'r> {
                 self.out.settle(outcome)
             }
             (Verdict::Accepted, None) => Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").line(line)),
+            (Verdict::Omitted, _) => match text.and_then(|text| self.conversion.omitted(text)) {
+                Some(outcome) => self.out.settle(outcome),
+                None => Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").line(line)),
+            },
             (Verdict::Repeated, _) => self.out.settle_repeat(text.unwrap_or_default()),
             (Verdict::Rejected, record) => {
                 let why = self.rejected.remove(&number).unwrap_or(Rejected::Unreadable);

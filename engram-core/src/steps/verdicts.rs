@@ -25,6 +25,8 @@ pub(crate) enum Verdict {
     Accepted,
     /// All its bytes were read before.
     Repeated,
+    /// Its text alone shows that it is omitted.
+    Omitted,
     /// It is kept as `meta unrecognized`, for the reason in [`Verdicts::rejected`].
     Rejected,
 }

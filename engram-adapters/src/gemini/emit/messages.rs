@@ -16,7 +16,7 @@ use crate::gemini::plan::repeats::{Decision, repeats};
 use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
 use crate::gemini::schema::{
     Blob, FILLERS, Form, FunctionResponse, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt,
-    TypedTexts, UNTAGGED_CONTEXT, displayed_responses, joined_thought, parts,
+    TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, joined_thought, parts,
 };
 use crate::shared::media::base64_hash;
 use crate::shared::time::tape_time;
@@ -430,7 +430,7 @@ impl Events {
                 emit_displayed_response(&response, Pointer::Field("/displayContent", n, "/functionResponse"), out);
             }
         }
-        let responses = parts(Some(content)).filter(|part| part.response().is_some()).count();
+        let responses = count_responses(Some(content));
         for (n, part) in parts(Some(content)).enumerate() {
             if let Some(response) = part.response() {
                 // A file next to a single result is part of that result.

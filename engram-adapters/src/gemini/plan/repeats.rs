@@ -4,8 +4,6 @@
 //! writes its whole history again at resume, compression, cancellation and failure, with new ids for some messages and without the details
 //! of calls. Texts have no ids there, so the n-th occurrence in a history is the n-th occurrence in the log.
 
-use std::collections::HashSet;
-
 use engram_core::keys::{KeyMap, hash64};
 
 use crate::gemini::notes::{CallList, History, Note};
@@ -49,10 +47,10 @@ struct Seen {
     /// The last version of each turn: the keys of its content, tokens and time.
     turns: KeyMap<[u64; 3]>,
     /// Turns with an id, each with its model.
-    models: HashSet<(u64, u64)>,
+    models: KeyMap<()>,
     model: u64,
     /// Thoughts, each with its turn, and its number among equal ones.
-    thoughts: HashSet<(u64, u64, u32)>,
+    thoughts: KeyMap<()>,
     /// How often each text occurred.
     counts: KeyMap<u32>,
     /// How often each text occurred in the history that is being read.
@@ -122,13 +120,13 @@ impl Seen {
                 is_repeated
             }
             Note::OwnResponse { id, key } => {
-                self.calls.responses.insert((id, key));
+                self.calls.responses.insert(hash64((id, key)), ());
                 false
             }
             Note::Response { id: 0, .. } | Note::Displayed { id: 0, .. } => false,
             // In lines the response or the call's own result may come first; in a document the call is first.
-            Note::Response { id, .. } if self.form == Form::Lines => !self.calls.returned.insert(self.calls.of_response(id)),
-            Note::Response { id, key } | Note::Displayed { id, key } => self.calls.responses.contains(&(id, key)),
+            Note::Response { id, .. } if self.form == Form::Lines => self.calls.returns(self.calls.of_response(id)),
+            Note::Response { id, key } | Note::Displayed { id, key } => self.calls.responses.contains_key(&hash64((id, key))),
         };
         Decision { is_repeated, in_history: self.message.in_history, ..Decision::default() }
     }
@@ -153,7 +151,11 @@ impl Seen {
                 goes_on || begins
             }
         };
-        self.message = Message { id, time, in_history, ..Message::default() };
+        let message = &mut self.message;
+        (message.id, message.time, message.in_history, message.turn) = (id, time, in_history, Decision::default());
+        message.calls.clear();
+        message.counts.clear();
+        message.numbers.clear();
         in_history
     }
 
@@ -165,7 +167,7 @@ impl Seen {
     /// True if the model is the last one, or a turn of a history has it again.
     fn is_same_model(&mut self, key: u64) -> bool {
         let id = self.message.id;
-        let is_again = id != 0 && !self.models.insert((id, key));
+        let is_again = id != 0 && self.models.insert(hash64((id, key)), ()).is_some();
         let is_same = is_again || self.model == key;
         if !is_again {
             self.model = key;
@@ -190,7 +192,7 @@ impl Seen {
     /// True if the turn has stated this thought before.
     fn is_thought_of_turn(&mut self, key: u64, nth: u32) -> bool {
         let Message { id, in_history, .. } = self.message;
-        !in_history && id != 0 && !self.thoughts.insert((id, key, nth))
+        !in_history && id != 0 && self.thoughts.insert(hash64((id, key, nth)), ()).is_some()
     }
 
     /// Counts a text. True if it is in a history, and the log has it as often.
@@ -260,7 +262,7 @@ impl Seen {
     /// True if the log has stated the result of the call whose note is at `at`.
     fn repeats_result(&mut self, at: usize) -> bool {
         let call = self.message.calls.get(&(at as u64)).copied().filter(|call| call.id != 0);
-        call.is_some_and(|call| self.may_be_again() && !self.calls.returned.insert(call))
+        call.is_some_and(|call| self.may_be_again() && self.calls.returns(call))
     }
 }
 
@@ -274,21 +276,26 @@ struct Calls {
     /// The calls of the last message with an id: the first and the last of them.
     latest: KeyMap<(u32, u32)>,
     /// The calls with a result.
-    returned: HashSet<CallKey>,
+    returned: KeyMap<()>,
     /// The responses that the model got, from the calls' own results.
-    responses: HashSet<(u64, u64)>,
+    responses: KeyMap<()>,
 }
 
 /// The most calls of a message and an id among which the call of a response is searched.
 const MAX_OPEN: usize = 64;
 
 impl Calls {
+    /// Notes the result of a call. True if the log stated it before.
+    fn returns(&mut self, call: CallKey) -> bool {
+        self.returned.insert(hash64(call), ()).is_some()
+    }
+
     /// The call that a response belongs to. Its id can be used by several messages: the last such message counts, and in it the last call
     /// without a result.
     fn of_response(&self, id: u64) -> CallKey {
         let (first, last) = self.latest.get(&id).copied().unwrap_or((1, 1));
         let keys = || (first..=last).rev().map(|number| CallKey { id, number }).take(MAX_OPEN);
-        keys().find(|call| !self.returned.contains(call)).unwrap_or(CallKey { id, number: last })
+        keys().find(|call| !self.returned.contains_key(&hash64(call))).unwrap_or(CallKey { id, number: last })
     }
 }
 
