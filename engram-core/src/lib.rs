@@ -31,6 +31,7 @@ pub mod adapter;
 pub mod anchor;
 pub mod audit;
 pub mod check;
+mod conversion;
 pub mod coverage;
 pub mod descriptor;
 pub mod drift;

@@ -1,21 +1,20 @@
 //! The pipeline: divides an artifact into records, passes each to the session, and applies policy and limits.
 
-use simdutf8::compat::{Utf8Error, from_utf8};
+use simdutf8::compat::from_utf8;
 
-use crate::coverage::Coverage;
-use crate::descriptor::AdapterDescriptor;
+pub use crate::conversion::{Options, Summary};
 use crate::emit::{Emitter, Fault};
-use crate::error::{AdapterError, ErrorCode};
-use crate::event::{InputDigest, KindCounts, RecordLocation};
+use crate::error::{AdapterError, ErrorCode, error_of, unreadable};
+use crate::event::{InputDigest, RecordLocation};
 use crate::hash::Hash;
-use crate::input::head::{Head, Identity, first_value, is_blank};
+use crate::input::broken::Broken;
+use crate::input::head::{Head, first_value, is_blank};
 pub use crate::input::source::{Source, Spool};
 use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
 pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::input::{OriginalRecord, UnreadableLine};
-use crate::ledger::{Ledger, Outcome};
-use crate::limits::Limits;
+use crate::ledger::Outcome;
 use crate::policy::Policy;
 use crate::repeats::Repeats;
 use crate::sink::EventSink;
@@ -23,51 +22,6 @@ use crate::steps::{self, Start};
 use crate::stream::{Framing, Session, SessionInit, SideInfo, StreamAdapter};
 use crate::support::{refusal, resolve_support};
 use crate::version::Support;
-
-/// Options of a conversion.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The treatment of unknown and malformed input.
-    pub policy: Policy,
-    /// Limits on records.
-    pub limits: Limits,
-    /// Facts from files next to the artifact.
-    pub context: SideInfo,
-}
-
-/// The result of a conversion.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Summary {
-    /// The id of the adapter.
-    pub adapter_id: &'static str,
-    /// The harness that wrote the artifact.
-    pub harness: &'static str,
-    /// The last harness version that the artifact records.
-    pub version: Option<String>,
-    /// The schema, if it is known.
-    pub schema: Option<&'static str>,
-    /// The lowest support level of the versions that the artifact records.
-    pub support: Support,
-    /// The version that has this level.
-    pub support_version: Option<String>,
-    /// The lowest claim for each kind that is made anywhere in the artifact.
-    pub coverage: Coverage,
-    /// Reason codes for all claims that were lowered somewhere in the artifact; empty if none was.
-    pub degraded: Vec<&'static str>,
-    /// The id of the session, if the artifact has one.
-    pub session_id: Option<String>,
-    /// The id of the sub-agent, if the artifact belongs to one.
-    pub agent_id: Option<String>,
-    /// Events per kind.
-    pub counts: KindCounts,
-    /// The outcomes of all records.
-    pub ledger: Ledger,
-    /// Size of the artifact in bytes.
-    pub input_bytes: u64,
-    /// False if the artifact ends inside a record.
-    pub complete: bool,
-}
 
 /// Converts one artifact, and sends its events to `sink`.
 ///
@@ -157,68 +111,6 @@ pub fn convert_chosen<'a, S: ByteSource>(
     })?;
     let bytes = input.consumed().1;
     Ok(Summary::of(descriptor, &identity, &run.out, bytes, run.complete))
-}
-
-impl Summary {
-    /// What a conversion amounts to that has ended.
-    pub(crate) fn of(descriptor: &AdapterDescriptor, identity: &Identity, out: &Emitter<'_>, input_bytes: u64, complete: bool) -> Self {
-        let (support, lowest) = (out.support(), out.lowest_support());
-        Summary {
-            adapter_id: descriptor.adapter_id,
-            harness: descriptor.harness_family,
-            version: support.version.clone(),
-            schema: support.revision,
-            support: lowest.support,
-            support_version: lowest.version.clone(),
-            coverage: lowest.coverage,
-            degraded: lowest.degraded.clone(),
-            session_id: identity.session_id.clone(),
-            agent_id: identity.agent_id.clone(),
-            counts: out.counts(),
-            ledger: out.ledger().clone(),
-            input_bytes,
-            complete,
-        }
-    }
-}
-
-/// The error of a part that cannot be read.
-pub(crate) fn unreadable(bytes: &[u8], expected: &str, line: u64) -> AdapterError {
-    let error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
-    let error = if line > 0 { error.line(line) } else { error };
-    error.found(&String::from_utf8_lossy(&bytes[..bytes.len().min(512)]))
-}
-
-/// A document that ends too early, or is not JSON or UTF-8 from some position on.
-pub(crate) struct Broken<'b> {
-    /// The text before that position.
-    pub valid_prefix: &'b str,
-    /// The error, if no part of the document can be converted.
-    pub error: AdapterError,
-}
-
-impl<'b> Broken<'b> {
-    pub fn json(text: &'b str, error: &serde_json::Error) -> Self {
-        if error.is_eof() {
-            return Broken::truncated(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
-        }
-        let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-        let valid_prefix = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
-    }
-
-    pub fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
-        let valid_prefix = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-        let found = format!("invalid byte at offset {}", error.valid_up_to());
-        if error.error_len().is_none() {
-            return Broken::truncated(valid_prefix, found);
-        }
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
-    }
-
-    fn truncated(valid_prefix: &'b str, found: String) -> Self {
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a complete document").found(&found) }
-    }
 }
 
 /// A conversion in progress.
@@ -439,24 +331,4 @@ impl Run<'_> {
     fn error(&self, fault: Fault) -> AdapterError {
         error_of(fault, self.out.line())
     }
-}
-
-/// The error that a fault is under strict policy.
-pub(crate) fn error_of(fault: Fault, line: u64) -> AdapterError {
-    let mut error = match fault {
-        Fault::Fatal(error) => return error,
-        Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
-        Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
-        Fault::Malformed { pointer, expected, found } | Fault::Refused { pointer, expected, found } => {
-            let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
-            error.pointer = Some(pointer);
-            error.found = Some(found);
-            error
-        }
-        Fault::Limit(limit) => {
-            AdapterError::new(ErrorCode::LimitExceeded).expected(format!("{} of at most {}", limit.limit, limit.allowed))
-        }
-    };
-    error.line = (line > 0).then_some(line);
-    error
 }

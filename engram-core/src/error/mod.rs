@@ -1,6 +1,7 @@
 //! Errors of a conversion: a stable code and a location for programs, a sentence for people.
 
 mod fault;
+mod of_fault;
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 pub use self::fault::Fault;
 use crate::policy::Policy;
+pub(crate) use of_fault::{error_of, unreadable};
 
 /// Stable error codes. Their names are part of the public interface; `docs/errors.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -5,12 +5,9 @@ use std::ops::Range;
 
 use simdutf8::compat::{Utf8Error, from_utf8};
 
+use super::again::SourceText;
 use super::head::HEAD_BYTES;
-use super::source::Source;
-use crate::steps::SourceText;
-
-/// Bytes per read. They stay in the second-level cache until their events are written.
-pub(crate) const READ_BYTES: usize = 64 << 10;
+use super::source::{READ_BYTES, Source, read_full};
 
 /// A buffer with more free bytes than this gives them back.
 const MAX_FREE_BYTES: usize = 8 << 20;
@@ -150,17 +147,4 @@ impl<R: Source> ByteSource for Reader<R> {
         }
         done
     }
-}
-
-/// Reads until a buffer is full, or the source ends. `filled` is where the next byte goes.
-pub(crate) fn read_full(source: &mut dyn Source, buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
-    while *filled < buffer.len() {
-        match source.read(&mut buffer[*filled..]) {
-            Ok(0) => break,
-            Ok(read) => *filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Reading of an artifact: first its head, then its lines. Memory is bounded by the longest line; the content is hashed on the way.
 
+pub mod again;
+pub(crate) mod broken;
 mod byte_source;
 pub mod head;
 mod large_record;
@@ -15,14 +17,13 @@ use simdutf8::compat::Utf8Error;
 use crate::error::{AdapterError, ErrorCode};
 use crate::hash::{Hash, StreamHasher};
 use crate::limits::Limits;
-use crate::steps::SourceText;
 
+use self::again::SourceText;
 pub use self::byte_source::{ByteSource, Memory, Reader};
-pub(crate) use self::byte_source::{READ_BYTES, read_full};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
 pub(crate) use self::large_record::OriginalRecord;
 use self::large_record::{LARGE_RECORD_BYTES, needs_rewriting, rewrite};
-use self::source::{Source, Spool};
+use self::source::{READ_BYTES, Source, Spool};
 
 /// An artifact that is being read.
 pub struct Input<S> {

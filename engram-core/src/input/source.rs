@@ -5,6 +5,9 @@ use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write as _};
 
 use tempfile::SpooledTempFile;
 
+/// Bytes per read. They stay in the second-level cache until their events are written.
+pub(crate) const READ_BYTES: usize = 64 << 10;
+
 /// What a stream may take in memory; more is stored in an unnamed file.
 const SPOOL_BYTES: usize = 16 << 20;
 
@@ -124,6 +127,19 @@ impl<R: Read> Seek for Spool<R> {
 }
 
 impl<R: Read> Source for Spool<R> {}
+
+/// Reads until a buffer is full, or the source ends. `filled` is where the next byte goes.
+pub(crate) fn read_full(source: &mut dyn Source, buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
+    while *filled < buffer.len() {
+        match source.read(&mut buffer[*filled..]) {
+            Ok(0) => break,
+            Ok(read) => *filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
 
 #[cfg(test)]
 mod tests {

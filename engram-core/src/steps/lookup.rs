@@ -1,16 +1,13 @@
 //! Reading records again: in order for step 3, and single ones for a late fact that needs the text of another record.
 
 use std::cell::RefCell;
-use std::fmt;
-use std::io::{self, SeekFrom};
+use std::{fmt, io};
 
 use simdutf8::basic::from_utf8;
 
-use super::Item;
 use super::verdicts::{Entry, Verdict};
-use crate::hash::{Hash, StreamHasher};
-use crate::input::source::Source;
-use crate::input::{READ_BYTES, read_full};
+use crate::input::again::{OpenFile, SourceText};
+use crate::input::source::READ_BYTES;
 use crate::json::{StructuralIndex, Value, parse};
 
 /// The texts of the records of an artifact, after step 1.
@@ -28,7 +25,10 @@ trait ReadAgain {
 impl ReadAgain for Texts<'_> {
     fn read(&self, number: usize) -> Option<String> {
         let entry = self.entries.get(number).filter(|entry| entry.verdict == Verdict::Accepted)?;
-        self.source.read(entry).ok()
+        match &self.source {
+            SourceOf::Artifact(source) => source.read(entry.offset, entry.bytes).ok(),
+            SourceOf::Items(items) => items.get(entry.offset as usize).map(|item| item.raw().to_owned()),
+        }
     }
 }
 
@@ -69,88 +69,15 @@ impl<'a> Lookup<'a> {
 #[derive(Debug)]
 pub(super) struct Texts<'s> {
     pub entries: &'s [Entry],
-    pub source: SourceText<'s>,
+    pub source: SourceOf<'s>,
 }
 
 /// Where the texts of records are.
-#[doc(hidden)]
-pub enum SourceText<'s> {
-    Text(&'s str),
-    Bytes(&'s [u8]),
-    File(RefCell<OpenFile<'s>>),
-    Items(&'s [Item<'s>]),
-}
-
-impl fmt::Debug for SourceText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SourceText")
-    }
-}
-
-/// A file, and where it is read next.
-#[doc(hidden)]
-pub struct OpenFile<'s> {
-    source: &'s mut dyn Source,
-    position: u64,
-}
-
-impl<'s> SourceText<'s> {
-    /// A source whose position is not known.
-    pub fn of_file(source: &'s mut dyn Source) -> Self {
-        SourceText::File(RefCell::new(OpenFile { source, position: u64::MAX }))
-    }
-
-    /// The hash of the first bytes of a file. Nothing else can have changed.
-    pub(super) fn hash(&self, bytes: u64) -> io::Result<Hash> {
-        let mut hasher = StreamHasher::default();
-        if let SourceText::File(file) = self {
-            let (mut file, mut chunk) = (file.borrow_mut(), vec![0; READ_BYTES]);
-            while hasher.len() < bytes {
-                let wanted = (bytes - hasher.len()).min(READ_BYTES as u64) as usize;
-                let read = file.read_at(hasher.len(), &mut chunk[..wanted])?;
-                if read == 0 {
-                    break;
-                }
-                hasher.update(&chunk[..read]);
-            }
-        }
-        Ok(hasher.finish().0)
-    }
-
-    /// True if the texts may have changed since step 1.
-    pub(super) fn may_have_changed(&self) -> bool {
-        matches!(self, SourceText::File(file) if file.borrow_mut().source.may_have_changed())
-    }
-
-    fn read(&self, entry: &Entry) -> io::Result<String> {
-        let (from, to) = (entry.offset as usize, (entry.offset + entry.bytes) as usize);
-        let bytes = match self {
-            SourceText::Text(text) => return Ok(text.get(from..to).unwrap_or_default().to_owned()),
-            SourceText::Items(items) => return Ok(items.get(from).map(|item| item.value.raw().to_owned()).unwrap_or_default()),
-            SourceText::Bytes(bytes) => bytes.get(from..to).unwrap_or_default().to_vec(),
-            SourceText::File(file) => {
-                let mut bytes = vec![0; entry.bytes as usize];
-                let read = file.borrow_mut().read_at(entry.offset, &mut bytes)?;
-                bytes.truncate(read);
-                bytes
-            }
-        };
-        String::from_utf8(bytes).map_err(io::Error::other)
-    }
-}
-
-impl OpenFile<'_> {
-    /// Reads bytes at `offset`; fewer at the end.
-    fn read_at(&mut self, offset: u64, to: &mut [u8]) -> io::Result<usize> {
-        if self.position != offset {
-            self.source.seek(SeekFrom::Start(offset))?;
-        }
-        self.position = u64::MAX;
-        let mut read = 0;
-        read_full(self.source, to, &mut read)?;
-        self.position = offset + read as u64;
-        Ok(read)
-    }
+#[derive(Debug)]
+pub(super) enum SourceOf<'s> {
+    Artifact(SourceText<'s>),
+    /// The items of a document.
+    Items(&'s [Value<'s>]),
 }
 
 /// Reads the records in their order. Memory is bounded by the largest one.
@@ -173,7 +100,6 @@ impl InOrder {
             SourceText::Bytes(bytes) => {
                 return Ok(bytes.get(entry.offset as usize..(entry.offset + entry.bytes) as usize).unwrap_or_default());
             }
-            SourceText::Items(_) => return Ok(&[]),
             SourceText::File(file) => file,
         };
         let end = self.start + self.filled as u64;

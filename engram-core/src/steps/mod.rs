@@ -22,8 +22,6 @@ mod verdicts;
 
 pub use check::Check;
 pub use emitter::Emitter;
-#[doc(hidden)]
-pub use lookup::SourceText;
 pub use lookup::{Again, Lookup};
 pub(crate) use run::{Start, convert};
 

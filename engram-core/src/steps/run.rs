@@ -10,16 +10,17 @@ use simdutf8::compat::from_utf8;
 use super::check::Checks;
 use super::damage::whole_record;
 use super::emitter::Emitter;
-use super::lookup::{InOrder, Lookup, SourceText, Texts, text_of};
+use super::lookup::{InOrder, Lookup, SourceOf, Texts, text_of};
 use super::verdicts::{Entry, Rejected, Verdict, Verdicts};
 use super::{Conversion, Item, Record};
-use crate::adapter::Framing;
+use crate::conversion::{Options, Summary};
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::member_check::Kinds;
 use crate::emit::{self, Fault, RecordLocation};
-use crate::error::{AdapterError, ErrorCode};
+use crate::error::{AdapterError, ErrorCode, error_of, unreadable};
 use crate::event::{InputDigest, Pointer};
 use crate::hash::Hash;
+use crate::input::broken::Broken;
 use crate::input::head::{Identity, first_value, is_blank};
 use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
@@ -27,9 +28,9 @@ use crate::input::{ByteSource, Input, UnreadableLine};
 use crate::json::{Node, StructuralIndex, Value, parse};
 use crate::keys::{KeyMap, hash64};
 use crate::members::UnknownMembers;
-use crate::pipeline::{Broken, Options, Summary, error_of, unreadable};
 use crate::policy::Policy;
 use crate::sink::EventSink;
+use crate::stream::Framing;
 use crate::support::ResolvedSupport;
 
 /// What a conversion starts with.
@@ -69,13 +70,15 @@ fn lines<S: ByteSource>(
     conversion.decide();
     let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, kept } = checked;
     let (expected, bytes) = (digest.hash, digest.bytes);
-    let texts = Texts { entries: &entries, source: input.again() };
+    let source = input.again();
+    let texts = Texts { entries: &entries, source: SourceOf::Artifact(source) };
+    let SourceOf::Artifact(source) = &texts.source else { return Err(AdapterError::new(ErrorCode::AdapterDefect)) };
     let mut second = SecondRead::new(start, conversion, sink, &texts, &[], lowered, rejected);
     second.start(unknown)?;
     let (mut in_order, mut index) = (InOrder::default(), StructuralIndex::default());
     for (number, entry) in entries.iter().enumerate() {
-        let raw = in_order.bytes(&texts.source, entry)?;
-        let text = text_of(&texts.source, entry, raw);
+        let raw = in_order.bytes(source, entry)?;
+        let text = text_of(source, entry, raw);
         let is_parsed = matches!(entry.verdict, Verdict::Accepted | Verdict::Rejected);
         let value = match text.filter(|_| is_parsed) {
             Some(text) => kept.value(text, entry).or_else(|| parse(text, &mut index).ok()),
@@ -83,7 +86,7 @@ fn lines<S: ByteSource>(
         };
         second.record(number, entry, value, text, raw)?;
     }
-    if texts.source.may_have_changed() && texts.source.hash(bytes)? != expected {
+    if source.may_have_changed() && source.hash(bytes)? != expected {
         return Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").found("another program has changed it"));
     }
     second.end(digest, complete)
@@ -142,7 +145,8 @@ fn items(
     conversion.decide();
     let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, .. } = checked;
     let bases: Vec<Pointer<'static>> = items.iter().map(|item| item.base).collect();
-    let texts = Texts { entries: &entries, source: SourceText::Items(&items) };
+    let values: Vec<Value<'_>> = items.iter().map(|item| item.value).collect();
+    let texts = Texts { entries: &entries, source: SourceOf::Items(&values) };
     let mut second = SecondRead::new(start, conversion, sink, &texts, &bases, lowered, rejected);
     second.start(unknown)?;
     for (number, entry) in entries.iter().enumerate() {
