@@ -41,6 +41,8 @@ pub struct Spool<R> {
     fault: Option<(ErrorKind, String)>,
     /// What is stored at most.
     most: u64,
+    /// More was read than is stored.
+    is_lost: bool,
 }
 
 /// What [`Spool::of_beginning`] stores.
@@ -55,7 +57,16 @@ impl<R> fmt::Debug for Spool<R> {
 impl<R> Spool<R> {
     /// Stores what is read from `reader`.
     pub fn new(reader: R) -> Self {
-        Spool { reader, stored: SpooledTempFile::new(SPOOL_BYTES), length: 0, position: 0, stored_position: 0, fault: None, most: u64::MAX }
+        Spool {
+            reader,
+            stored: SpooledTempFile::new(SPOOL_BYTES),
+            length: 0,
+            position: 0,
+            stored_position: 0,
+            fault: None,
+            most: u64::MAX,
+            is_lost: false,
+        }
     }
 
     /// Stores only the beginning of `reader`: for a stream whose first bytes are looked at before it is read once.
@@ -98,6 +109,7 @@ impl<R: Read> Read for Spool<R> {
         } else {
             let read = self.read_new(buffer)?;
             if self.length >= self.most {
+                self.is_lost |= read > 0;
                 return Ok(read);
             }
             self.go_to(self.length)?;
@@ -119,7 +131,7 @@ impl<R: Read> Seek for Spool<R> {
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
             SeekFrom::End(by) => self.length.checked_add_signed(by),
         };
-        let position = position.filter(|position| *position <= self.length);
+        let position = position.filter(|position| *position <= self.length && !self.is_lost);
         self.position =
             position.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a stream is read again where it was read before"))?;
         Ok(self.position)
