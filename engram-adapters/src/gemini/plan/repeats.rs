@@ -189,10 +189,14 @@ impl Seen {
         Decision { is_repeated: is_content || is_tokens, in_history, content: is_content, tokens: is_tokens }
     }
 
-    /// True if the turn has stated this thought before.
+    /// True if the turn has stated this thought before. A history may have it twice: as a thought, and in the content.
     fn is_thought_of_turn(&mut self, key: u64, nth: u32) -> bool {
-        let Message { id, in_history, .. } = self.message;
-        !in_history && id != 0 && self.thoughts.insert(hash64((id, key, nth)), ()).is_some()
+        let thought = hash64((self.message.id, key, nth));
+        match (self.message.id, self.message.in_history) {
+            (0, _) => false,
+            (_, true) => self.thoughts.contains_key(&thought),
+            (_, false) => self.thoughts.insert(thought, ()).is_some(),
+        }
     }
 
     /// Counts a text. True if it is in a history, and the log has it as often.
@@ -349,6 +353,13 @@ mod tests {
         let line = |time, history, key| [Note::Message { id: 0, time, history }, Note::Text { key }];
         let notes = [line(1, History::GoesOn, 5), line(2, History::MayBegin, 5), line(2, History::GoesOn, 6), line(3, History::GoesOn, 5)];
         assert_eq!(repeated(&notes.concat()), [false, false, false, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn a_history_may_have_a_thought_twice() {
+        let thought = Note::Thought { key: 5, nth: 1 };
+        let of_history = Note::Message { id: 9, time: 0, history: History::First };
+        assert_eq!(repeated(&[message(9), thought, of_history, thought, Note::Text { key: 5 }]), [false, false, false, true, true]);
     }
 
     #[test]
