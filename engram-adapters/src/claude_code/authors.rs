@@ -5,7 +5,7 @@ use engram_core::text::Text;
 
 use crate::claude_code::revisions::summaries_may_be_unmarked;
 use crate::claude_code::schema::Line;
-use crate::shared::value::{Value, is_true, raw_str};
+use crate::shared::value::{Field, Value, is_true, raw_str};
 
 /// Beginnings of texts that only the harness writes.
 const HARNESS_TEXT: &[&str] = &[
@@ -54,6 +54,9 @@ pub(super) struct Place {
 
 /// What the fields of the line state about the author.
 pub(super) fn stated(line: &Line<'_>) -> Option<Author> {
+    if is_agents(line.origin()) {
+        return Some(Author::Agent);
+    }
     if is_true(line.is_meta()) || line.plan().is_some() {
         return Some(Author::Harness);
     }
@@ -70,6 +73,11 @@ pub(super) fn stated(line: &Line<'_>) -> Option<Author> {
         "system" => Some(Author::Harness),
         _ => Some(Author::Person),
     }
+}
+
+/// True for the origin of a message of another session or of another agent.
+pub(super) fn is_agents(origin: Field<'_>) -> bool {
+    origin.is_some_and(|origin| matches!(raw_str(origin.member("kind")), "peer" | "coordinator"))
 }
 
 /// The author of a text.

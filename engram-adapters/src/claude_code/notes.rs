@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Title,
     /// The last prompt, with the line that the session goes on from, which is `parent`.
     LastPrompt,
+    /// Which files are as they were when a message was sent: the message is `parent`, the files are `message`.
+    Snapshot,
     /// The file is that of a fork: it begins with the response of the parent that launched it.
     Fork,
     #[default]
@@ -69,6 +71,10 @@ impl Flags {
     pub const FOREIGN_REQUEST: Flags = Flags(1 << 13);
     /// The session of the line has requested the answer.
     pub const OWN_REQUEST: Flags = Flags(1 << 14);
+    /// The result shows that a file was changed.
+    pub const CHANGES_FILE: Flags = Flags(1 << 19);
+    /// The line is that of a sub-agent that has a file of its own.
+    pub const BESIDE: Flags = Flags(1 << 20);
     /// The line states that it is the copy of a line of another session.
     pub const FORKED: Flags = Flags(1 << 15);
     /// The queue delivers the prompt to the agent.

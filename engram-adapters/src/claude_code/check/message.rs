@@ -203,6 +203,9 @@ impl Checker {
         } else if has_image && !has_text {
             self.add_words(hash64(content.raw()), BlockKind::Text);
         }
+        let result = line.tool_use_result().filter(|result| result.is_object());
+        let changes_file = |result: Value<'_>| result.member("filePath").is_some() && result.member("structuredPatch").is_some();
+        note.flags.set(Flags::CHANGES_FILE, result.is_some_and(changes_file));
         if note.is(Flags::RESULT) {
             note.request = key(line.source_assistant());
         }

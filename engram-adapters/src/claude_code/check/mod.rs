@@ -35,6 +35,8 @@ pub(super) struct Checker {
     lacking: KeyMap<Lacking>,
     /// The log has prompts in a queue.
     has_queue: bool,
+    /// The agent of the first line of the conversation, which is that of the file.
+    own_agent: Option<u64>,
     /// The blocks of the current line.
     blocks: Vec<Block>,
     /// The type of the current line.
@@ -58,6 +60,7 @@ impl Checker {
             calls: HashSet::new(),
             lacking: KeyMap::default(),
             has_queue: false,
+            own_agent: None,
             blocks: Vec::new(),
             kind: String::new(),
         }

@@ -29,7 +29,8 @@ pub(super) fn answer(message: &Message<'_>, check: &Check<'_>) -> Result<(), Fau
         match raw_str(block.kind()) {
             "tool_use" | "server_tool_use" => required(index, "name", block.name(), "the name of a tool", "nothing")?,
             "text" => required(index, "text", block.text(), "text", value.raw())?,
-            "thinking" | "redacted_thinking" => {}
+            "thinking" | "redacted_thinking" | "fallback" => {}
+            "advisor_tool_result" => required(index, "tool_use_id", block.tool_use_id(), "the id of a call", "nothing")?,
             other => check.unknown_block(other).map_err(|fault| fault.within(Pointer::Item(CONTENT, index)))?,
         }
     }

@@ -41,9 +41,15 @@ impl Checker {
         }
         self.members(&line, message.content(), check);
         if kind == "progress" {
-            self.progress(&line, record, has_file, check)?;
+            self.progress(&line, record, &has_file, check)?;
         } else {
-            let note = self.line(&line, &message, record, check)?;
+            let mut note = self.line(&line, &message, record, check)?;
+            if note.is_conversation() {
+                let own = *self.own_agent.get_or_insert(note.agent);
+                let is_other = note.agent != NONE && note.agent != own;
+                let has_file = || text(line.agent_id()).is_some_and(|agent| has_file(&agent.decode_lossy()));
+                note.flags.set(Flags::BESIDE, is_other && has_file());
+            }
             let blocks = std::mem::take(&mut self.blocks);
             self.notes.push(note, &blocks);
             self.blocks = blocks;
@@ -144,6 +150,7 @@ impl Checker {
         let kind = match raw_str(line.kind()) {
             "summary" if line.leaf().is_some() && text(line.summary()).is_some() => Kind::Title,
             "last-prompt" => Kind::LastPrompt,
+            "file-history-snapshot" => Kind::Snapshot,
             "fork-context-ref" => Kind::Fork,
             _ => Kind::Other,
         };
@@ -151,6 +158,9 @@ impl Checker {
         if matches!(kind, Kind::Title | Kind::LastPrompt) {
             note.parent = key(line.leaf());
             note.flags.set(Flags::EXPLICIT, is_true(line.is_explicit()));
+        }
+        if kind == Kind::Snapshot {
+            (note.parent, note.message) = snapshot(line);
         }
         if kind == Kind::Title {
             note.flags.set(Flags::IDENTITY, true);
@@ -214,6 +224,17 @@ impl Checker {
         }
         Ok(())
     }
+}
+
+/// The message at which files were kept, and which files there were, each with the name of its copy.
+fn snapshot(line: &Line<'_>) -> (u64, u64) {
+    let object = line.object();
+    let files = object.member("snapshot").and_then(|snapshot| snapshot.member("trackedFileBackups"));
+    let kept = |file: Value<'_>| file.member("backupFileName").and_then(Value::text).map(|name| hash64(name.raw()));
+    let mut files: Vec<(u64, u64)> =
+        files.iter().flat_map(|files| files.members()).filter_map(|(name, file)| Some((hash64(name), kept(file)?))).collect();
+    files.sort_unstable();
+    (key(object.member("messageId")), hash64(files))
 }
 
 /// The first text of a prompt, or its whole list.

@@ -1,7 +1,7 @@
 //! `assistant` lines: the model's text, reasoning and tool calls, and notices of the harness in the model's place.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Channel, Meta, MsgOut, ToolCall};
+use engram_core::event::{Channel, Meta, MsgOut, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -64,6 +64,14 @@ fn output_block(state: &mut State, record: &Record<'_>, value: Value<'_>, index:
             let text = non_empty_text(block.thinking());
             MsgOut { redacted: text.is_none(), ..message_event(message, text, Some(Channel::Reasoning)) }
         }
+        "advisor_tool_result" => {
+            advice(state, &block, pointer, out);
+            return true;
+        }
+        "fallback" => {
+            out.emit(Meta::System { name: Text::Plain("model_fallback"), text: Some(value.json()) }, pointer);
+            return true;
+        }
         "redacted_thinking" => MsgOut { redacted: true, ..message_event(message, None, Some(Channel::Reasoning)) },
         other => {
             out.unrecognized_block(other, value.raw(), pointer);
@@ -98,6 +106,19 @@ fn tool_call(state: &mut State, record: &Record<'_>, block: &Block<'_>, index: u
     let (server, message_id) = (mcp_server(line, tool), record.message.id().and_then(Value::text));
     let args = block.input().map(Value::raw);
     out.emit(ToolCall { server, call_id: id, message_id, args, ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index));
+}
+
+/// The answer of another model that was asked for advice, inside the response that asked.
+#[cold]
+fn advice(state: &mut State, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let call_id = text(block.tool_use_id());
+    let call = call_id.and_then(|id| state.calls.close(hash64(id.raw())));
+    let member = |name| text(block.content().and_then(|content| content.member(name)));
+    let stderr = member("error_code");
+    let status = if stderr.is_some() { Status::Error } else { Status::Ok };
+    let tool = call.as_ref().map(|call| Text::Plain(&call.tool));
+    let result = ToolResult { tool, call_id, status: Some(status), stdout: member("text"), stderr, ..ToolResult::default() };
+    out.emit(result, pointer);
 }
 
 /// The server of an MCP tool: as the line names it, else as the name of the tool does.

@@ -94,6 +94,9 @@ pub(super) fn queued_command(_: &mut State, line: &AttachmentLine<'_>, out: &mut
 /// The author of a queued text, as far as the line states it.
 fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
     let origin = line.member("origin").and_then(|origin| origin.member("kind"));
+    if authors::is_agents(line.member("origin")) {
+        return Some(Author::Agent);
+    }
     let by = |is_persons| Some(if is_persons { Author::Person } else { Author::Harness });
     match (raw_str(origin), raw_str(line.member("commandMode"))) {
         _ if is_true(line.line.is_meta()) => by(false),
@@ -215,5 +218,4 @@ fn emit_modified_files(texts: &[Text<'_>], (call_id, parent): (Option<Text<'_>>,
             out.emit_child(parent, event, Pointer::At("/attachment/content"));
         }
     }
-    ()
 }

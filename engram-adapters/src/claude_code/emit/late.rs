@@ -22,10 +22,10 @@ pub(super) fn before(state: &mut State, source: &Source<'_>, at: usize, out: &mu
         && let Some(to) = end_of(state, rewind.to)
     {
         let stated_by = plan.notes.all[rewind.stated_by].record as usize;
-        out.of_record(stated_by, RecordHeader::default(), |out| out.emit(Meta::Rewind { to, files: false }, Pointer::Root));
+        out.of_record(stated_by, RecordHeader::default(), |out| out.emit(Meta::Rewind { to, files: rewind.files }, Pointer::Root));
     }
     for queued in plan.prompts.before.get(&at).into_iter().flatten() {
-        of_other(source, state, *queued, out, |state, record, out| queue::emit_prompt_of(state, record, out));
+        of_other(source, state, *queued, out, queue::emit_prompt_of);
     }
 }
 

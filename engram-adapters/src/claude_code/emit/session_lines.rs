@@ -7,12 +7,12 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::late;
-use crate::claude_code::context_events::emit_hash;
+use crate::claude_code::context_events::{emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::notes::Kind;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
-use crate::shared::value::{Field, amount, text};
+use crate::shared::value::{Field, Value, amount, text};
 
 /// `summary` (up to 2.0.10): the title of the session with this last line, which is mostly that of another file.
 pub(super) fn summary(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -67,6 +67,46 @@ pub(super) fn agent_name(state: &mut State, record: &Record<'_>, out: &mut Emitt
         return Outcome::Duplicate { record: "agent-name", rule: rule::SAME_NAME };
     }
     out.emit(Meta::Session(SessionFacts { agent: text(name), ..SessionFacts::default() }), Pointer::At("/agentName"));
+    Outcome::Mapped
+}
+
+/// `agent-setting`: the agent that a person chose for the session (2.1.332).
+pub(super) fn agent_setting(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let name = record.line.object().member("agentSetting");
+    if !state.last_stated.set_agent_name(name) {
+        return Outcome::Duplicate { record: "agent-setting", rule: rule::SAME_NAME };
+    }
+    out.emit(Meta::Session(SessionFacts { agent: text(name), ..SessionFacts::default() }), Pointer::At("/agentSetting"));
+    Outcome::Mapped
+}
+
+/// `tag`: a tag that a person gave the session.
+pub(super) fn tag(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    out.emit(Meta::System { name: Text::Plain("tag"), text: text(record.line.object().member("tag")) }, Pointer::At("/tag"));
+    Outcome::Mapped
+}
+
+/// `continued-in`: the session goes on under another id (2.1.332).
+pub(super) fn continued_in(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    const POINTER: &str = "/continuedInSessionId";
+    let session = text(record.line.object().member("continuedInSessionId"));
+    out.emit(Meta::System { name: Text::Plain("continued-in"), text: session }, Pointer::At(POINTER));
+    Outcome::Mapped
+}
+
+/// `content-replacement`: what the model sees in place of earlier results from here on.
+pub(super) fn content_replacement(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    const LIST: &str = "/replacements";
+    let replacements = record.line.object().member("replacements").into_iter().flat_map(Value::elements);
+    let mut is_any = false;
+    for (index, replacement) in replacements.enumerate() {
+        let shown = text(replacement.member("replacement"));
+        emit_text("content_replacement", shown, Pointer::Field(LIST, index, "/replacement"), out);
+        is_any = true;
+    }
+    if !is_any {
+        emit_text("content_replacement", None, Pointer::At(LIST), out);
+    }
     Outcome::Mapped
 }
 

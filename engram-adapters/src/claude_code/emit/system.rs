@@ -57,6 +57,17 @@ pub(super) fn local_command(state: &mut State, record: &Record<'_>, out: &mut Em
     Outcome::Mapped
 }
 
+/// `system/model_fallback`: another model goes on.
+pub(super) fn model_fallback(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let name = Text::Plain("model_fallback");
+    for (member, pointer) in [("originalModel", "/originalModel"), ("fallbackModel", "/fallbackModel")] {
+        if let Some(model) = text(record.line.object().member(member)) {
+            out.emit(Meta::System { name, text: Some(model) }, Pointer::At(pointer));
+        }
+    }
+    notice(state, record, out)
+}
+
 /// `system/stop_hook_summary` (2.0.64 to 2.1.42): the hooks that ran when the model stopped, and their errors.
 pub(super) fn stop_hook_summary(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let name = Text::Plain("stop_hook_summary");
@@ -68,6 +79,10 @@ pub(super) fn stop_hook_summary(_: &mut State, record: &Record<'_>, out: &mut Em
     }
     for (index, error) in items("hookErrors") {
         out.emit(Meta::Error { code: None, text: error.text() }, Pointer::Item("/hookErrors", index));
+    }
+    for (index, told) in items("hookAdditionalContext") {
+        let message = MsgIn { role: Role::User, by: Author::Harness, text: told.text(), attachments: Vec::new() };
+        out.emit(message, Pointer::Item("/hookAdditionalContext", index));
     }
     Outcome::Mapped
 }

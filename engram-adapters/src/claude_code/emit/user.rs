@@ -171,7 +171,7 @@ fn emit_input<'a>(
         true => Author::Harness,
         false => {
             // Beside a result is what a person said when approving the call, also to a sub-agent.
-            let is_agents = is_agents && !form.follows_result;
+            let is_agents = is_agents && (!form.follows_result || state.plan.replay.is_launch(record.at));
             authors::of_text(line, text, Place { is_agents, is_block: form.is_block, follows_command })
         }
     };
@@ -190,13 +190,37 @@ fn emit_input<'a>(
     {
         state.befores.entry(record.at).or_insert(before);
     }
+    if emit_unwrapped(line, text, by, pointer, out) {
+        return;
+    }
     let parent = if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
         state.calls.id_by_prompt(text).and_then(|id| out.seq_of_call(Text::Plain(id)))
     } else {
         line.parent_call().and_then(Value::text).and_then(|call| out.seq_of_call(call))
     };
     out.emit_child(parent, MsgIn { role: Role::User, by, text: Some(text), attachments }, pointer);
-    ()
+}
+
+/// Emits the words of another agent without those that the harness puts around them, and then the whole. Returns false if there are none.
+fn emit_unwrapped(line: &Line<'_>, whole: Text<'_>, by: Author, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+    const DIRECTIVE: &str = "</fork-boilerplate>\n\nYour directive: ";
+    if by != Author::Agent {
+        return false;
+    }
+    let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
+    if let Some(body) = non_empty_text(line.origin().and_then(|origin| origin.member("body"))) {
+        out.emit(message(body), Pointer::At("/origin/body"));
+        emit_text("agent_message", Some(whole), pointer, out);
+        return true;
+    }
+    if !whole.starts_with("<fork-boilerplate>") {
+        return false;
+    }
+    let text = whole.decode_lossy();
+    let Some((_, directive)) = text.split_once(DIRECTIVE) else { return false };
+    out.emit(message(Text::Plain(directive)), pointer);
+    emit_text("fork_boilerplate", Some(whole), pointer, out);
+    true
 }
 
 /// Emits a slash command as it was typed, and then the form that the harness gives it.

@@ -15,6 +15,13 @@ pub(in crate::claude_code) struct Replay {
     pub forked: Option<(usize, u16)>,
 }
 
+impl Replay {
+    /// True for the line with the result of the response that launched a fork.
+    pub fn is_launch(&self, at: usize) -> bool {
+        self.results.range((at, 0)..(at + 1, 0)).next().is_some()
+    }
+}
+
 /// Finds the copies among the lines that are not skipped.
 pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
     let mut found = Replay { is_copy: vec![false; notes.all.len()], ..Replay::default() };
@@ -49,6 +56,7 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
         let (is_older, of_session) = older.has(note, only_copies);
         origin = of_session.or(origin);
         let is_copy = if states_copies { note.is(Flags::FORKED) } else { is_restamped || is_foreign || is_older };
+        let is_copy = is_copy || note.is(Flags::BESIDE);
         only_copies &= is_copy;
         found.is_copy[at] = is_copy;
     }

@@ -3,7 +3,7 @@
 //! A message is logged block by block, and each line repeats the counts, which may grow. Between its parts there may be lines of other
 //! agents, notices, and results.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use engram_core::keys::hash64;
 
@@ -26,7 +26,6 @@ pub(in crate::claude_code) enum UsageHere {
 /// The response of an agent that may go on.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    agent: (u16, u64),
     message: u64,
     request: u64,
     /// Its last part that states the counts.
@@ -37,7 +36,7 @@ struct Open {
 
 /// Finds the place of each usage. `repeated` are blocks that an earlier line has stated.
 pub(in crate::claude_code) fn responses(notes: &Notes, agents: &Agents, skip: &Skip<'_>, repeated: &Blocks) -> Vec<UsageHere> {
-    let mut places = Places { usage: vec![UsageHere::None; notes.all.len()], emitted: HashSet::new(), open: Vec::new() };
+    let mut places = Places { usage: vec![UsageHere::None; notes.all.len()], emitted: HashSet::new(), open: HashMap::new() };
     for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| !skip.has(*at) && !note.is(Flags::OMITTED)) {
         let agent = (note.session, agents.key(notes, at));
         match note.kind {
@@ -61,14 +60,13 @@ struct Places {
     usage: Vec<UsageHere>,
     /// The responses that have a usage: each message, alone and with its request.
     emitted: HashSet<u64>,
-    /// One for each agent.
-    open: Vec<Open>,
+    /// One for each agent of each session.
+    open: HashMap<(u16, u64), Open>,
 }
 
 impl Places {
     fn answer(&mut self, note: &Note, at: usize, agent: (u16, u64), is_new: bool) {
-        let known = self.open.iter_mut().find(|open| open.agent == agent);
-        if let Some(open) = known {
+        if let Some(open) = self.open.get_mut(&agent) {
             if open.has_part(note) {
                 if is_new && note.is(Flags::USAGE) {
                     (open.at, open.line) = (at, note.uuid);
@@ -80,7 +78,7 @@ impl Places {
         }
         let states_counts = note.is(Flags::USAGE) && !note.is(Flags::SYNTHETIC) && note.message != NONE;
         if states_counts && is_new && !self.is_emitted(note) {
-            self.open.push(Open { agent, message: note.message, request: note.request, at, line: note.uuid });
+            self.open.insert(agent, Open { message: note.message, request: note.request, at, line: note.uuid });
         }
     }
 
@@ -91,14 +89,13 @@ impl Places {
     }
 
     fn close(&mut self, agent: (u16, u64), usage: UsageHere) {
-        if let Some(at) = self.open.iter().position(|open| open.agent == agent) {
-            let open = self.open.swap_remove(at);
+        if let Some(open) = self.open.remove(&agent) {
             self.emit(&open, usage);
         }
     }
 
     fn close_all(&mut self) {
-        for open in std::mem::take(&mut self.open) {
+        for open in std::mem::take(&mut self.open).into_values() {
             self.emit(&open, UsageHere::Whole);
         }
     }

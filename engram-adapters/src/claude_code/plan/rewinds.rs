@@ -12,6 +12,8 @@ pub(in crate::claude_code) struct Rewind {
     pub to: Target,
     /// The place of the line that states it.
     pub stated_by: usize,
+    /// Files are as they were, too.
+    pub files: bool,
 }
 
 /// What still holds.
@@ -23,11 +25,25 @@ pub(in crate::claude_code) enum Target {
     Before(usize),
 }
 
+impl Target {
+    /// The first place that is undone.
+    fn first_undone(self) -> usize {
+        match self {
+            Target::Line(at) => at + 1,
+            Target::Before(at) => at,
+        }
+    }
+}
+
 /// Finds the rewinds. Each belongs before a line: the prompt with which the person goes on, else the line that states it.
 pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Skip<'_>) -> BTreeMap<usize, Rewind> {
     let mut found = BTreeMap::new();
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut prompts: Vec<usize> = Vec::new();
+    let mut files = Files::default();
+    notes.all.iter().enumerate().for_each(|(at, note)| files.add(note, at));
+    // The last message of the session itself.
+    let mut head = 0;
     // The last prompt, if it goes on from a line before the prompt before.
     let mut branch: Option<(usize, Target)> = None;
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
@@ -38,12 +54,19 @@ pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Ski
         }
         if note.kind == Kind::LastPrompt && note.is(Flags::EXPLICIT) {
             match branch.take() {
-                Some((prompt, to)) => drop(found.insert(prompt, Rewind { to, stated_by: at })),
+                Some((prompt, to)) => {
+                    let undone = prompts.get(prompts.partition_point(|prompt| *prompt < to.first_undone()));
+                    let files = undone.is_some_and(|undone| files.are_restored(notes, *undone, prompt));
+                    found.insert(prompt, Rewind { to, stated_by: at, files });
+                }
                 None => {
-                    let leaf = places.get(&note.parent).copied().filter(|leaf| !is_head(notes, agents, *leaf, at));
-                    found.extend(leaf.map(|leaf| (at, Rewind { to: Target::Line(leaf), stated_by: at })));
+                    let leaf = places.get(&note.parent).copied().filter(|leaf| *leaf < head);
+                    found.extend(leaf.map(|leaf| (at, Rewind { to: Target::Line(leaf), stated_by: at, files: false })));
                 }
             }
+        }
+        if is_own && matches!(note.kind, Kind::User | Kind::Assistant) {
+            head = at;
         }
         if note.uuid != NONE {
             places.insert(note.uuid, at);
@@ -61,13 +84,31 @@ fn target(note: &Note, prompts: &[usize], places: &HashMap<u64, usize>) -> Optio
     }
 }
 
-/// True if the conversation has not gone on between a line and a later one.
-fn is_head(notes: &Notes, agents: &Agents, leaf: usize, at: usize) -> bool {
-    let goes_on = |place: usize| {
-        let note = &notes.all[place];
-        matches!(note.kind, Kind::User | Kind::Assistant) && agents.key(notes, place) == NONE && !note.is(Flags::SIDECHAIN)
-    };
-    !(leaf + 1..at).any(goes_on)
+/// What the log tells about the files of the session.
+#[derive(Default)]
+struct Files {
+    /// Which files there were when a message was sent, by the message.
+    snapshots: HashMap<u64, u64>,
+    /// The results that show that a file was changed.
+    changes: Vec<usize>,
+}
+
+impl Files {
+    fn add(&mut self, note: &Note, at: usize) {
+        if note.kind == Kind::Snapshot {
+            self.snapshots.entry(note.parent).or_insert(note.message);
+        }
+        if note.is(Flags::CHANGES_FILE) {
+            self.changes.push(at);
+        }
+    }
+
+    /// True if a file was changed between the prompt that is undone and the one that goes on, and all files are then as they were before.
+    fn are_restored(&self, notes: &Notes, undone: usize, prompt: usize) -> bool {
+        let snapshot = |prompt: usize| self.snapshots.get(&notes.all[prompt].uuid);
+        let changed = self.changes.get(self.changes.partition_point(|change| *change < undone));
+        changed.is_some_and(|change| *change < prompt) && snapshot(undone).is_some() && snapshot(undone) == snapshot(prompt)
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +148,19 @@ mod tests {
     #[test]
     fn a_person_may_go_back_to_the_beginning() {
         assert_eq!(found(&[prompt(1, 0), answer(2, 1), prompt(3, 0), explicit(3)]), [(2, Target::Before(0))]);
+    }
+
+    #[test]
+    fn files_are_restored_if_they_are_as_before_the_prompt_that_is_undone() {
+        let snapshot = |parent, message| Note { kind: Kind::Snapshot, parent, message, ..Note::default() };
+        let edit = Note { flags: Flags::CHANGES_FILE | Flags::RESULT, uuid: 4, parent: 3, ..user() };
+        let restored = |after: u64, change: Note| {
+            let lines = [prompt(1, 0), answer(2, 1), snapshot(3, 7), prompt(3, 2), change, snapshot(5, after), prompt(5, 2), explicit(5)];
+            let mut notes = Notes::default();
+            lines.iter().for_each(|note| notes.push(*note, &[]));
+            rewinds(&notes, &Agents::default(), &Skip::nothing())[&6].files
+        };
+        assert_eq!([restored(7, edit), restored(8, edit), restored(7, answer(4, 3))], [true, false, false]);
     }
 
     #[test]

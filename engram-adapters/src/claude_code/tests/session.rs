@@ -62,7 +62,7 @@ fn queued_prompt_that_is_never_sent_is_emitted_where_it_was_typed() {
 }
 
 #[test]
-fn queued_prompt_that_is_taken_back_is_emitted_at_the_end() {
+fn queued_prompt_that_is_taken_back_is_emitted_where_it_was_typed() {
     let queue = |operation: &str| json!({"type": "queue-operation", "operation": operation, "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "content": "second thoughts"});
     let lines = [line("2.1.20", 1, "user", json!({"message": {"role": "user", "content": "first"}})), queue("enqueue"), queue("popAll")];
     let prompts: Vec<Value> = events(&lines, "msg.in").iter().map(|event| event["text"].clone()).collect();

@@ -79,7 +79,6 @@ fn emit_changed_file(edit: &EditTarget<'_>, file: &DiffFile<'_>, pointer: Pointe
         event.after_range = (op != EditOp::Delete).then_some(run.after);
         out.emit(event, pointer);
     }
-    ()
 }
 
 /// The runs of changed lines of one hunk, or of a patch whose hunks do not touch.

@@ -66,7 +66,6 @@ pub(super) fn emit_shown_read(
         }
     }
     out.emit(event, pointer);
-    ()
 }
 
 /// The lines that were read.

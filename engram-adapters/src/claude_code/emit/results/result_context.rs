@@ -46,6 +46,8 @@ impl<'a> ResultContext<'a> {
         let fields = [
             (structured.return_code_interpretation(), "/toolUseResult/returnCodeInterpretation"),
             (structured.output_file(), "/toolUseResult/outputFile"),
+            (structured.object().member("worktreePath"), "/toolUseResult/worktreePath"),
+            (structured.object().member("worktreeBranch"), "/toolUseResult/worktreeBranch"),
             (of_task("output"), "/toolUseResult/task/output"),
             (of_task("description"), "/toolUseResult/task/description"),
         ];
@@ -61,7 +63,7 @@ impl<'a> ResultContext<'a> {
     /// them, or the file has other quotation marks.
     fn emit_changed_arguments(&self, scratch: &mut Scratch, out: &mut Emitter) {
         let structured = self.structured;
-        let Some(call) = &self.call else { return () };
+        let Some(call) = &self.call else { return };
         let (content, old, new) = match &call.arguments {
             KeptArguments::WrittenText(text) => (Some(*text), None, None),
             KeptArguments::ReplacedText { old, new } => (None, Some(*old), Some(*new)),
@@ -70,7 +72,7 @@ impl<'a> ResultContext<'a> {
                 let hash = |field: Field<'_>| field.map(|value| hash64(value.raw()));
                 (hash(arguments.content()), hash(arguments.old_string()), hash(arguments.new_string()))
             }
-            _ => return (),
+            _ => return,
         };
         for (argument, written, pointer) in [
             (content, structured.content(), "/toolUseResult/content"),
@@ -81,7 +83,6 @@ impl<'a> ResultContext<'a> {
                 emit_if_changed(written, argument, pointer, out);
             }
         }
-        ()
     }
 
     /// True if the model saw only the beginning of the output, and the name of a file with all of it.
@@ -102,7 +103,6 @@ impl<'a> ResultContext<'a> {
                 emit_context(Some(text), Pointer::Field(base, index, "/text"), out);
             }
         }
-        ()
     }
 
     /// Emits a reason that the model did not see: why a call was denied or failed.
@@ -117,7 +117,6 @@ impl<'a> ResultContext<'a> {
         } else {
             out.emit(Meta::Error { code: None, text: reason }, POINTER);
         }
-        ()
     }
 }
 
@@ -131,11 +130,9 @@ impl ResultContext<'_> {
             self.emit_stated_decision(decision, out);
         }
         if failed && self.content.is_some_and(|content| DENIED_BY_PERSON.iter().any(|denied| content.starts_with(denied))) {
-            self.emit_words(index, out)
+            self.emit_words(index, out);
         } else if failed && is_true(line.holds_persons_words()) {
-            self.emit_stated_words(line, index, out)
-        } else {
-            ()
+            self.emit_stated_words(line, index, out);
         }
     }
 
@@ -149,7 +146,6 @@ impl ResultContext<'_> {
         let text = text(stated.member("source"));
         let permission = Permission { decision, tool: self.tool(), call_id: self.call_id, text };
         out.emit(Meta::Permission(permission), Pointer::At("/permissionDecision"));
-        ()
     }
 
     /// Emits the result of a call that a person denied: it is what the person typed.
@@ -157,28 +153,25 @@ impl ResultContext<'_> {
     fn emit_stated_words(&self, line: &Line<'_>, index: usize, out: &mut Emitter) {
         let source = line.permission_decision().and_then(|decision| decision.member("source"));
         if raw_str(source) != "user_reject" || self.content.is_none() {
-            return ();
+            return;
         }
         let message = MsgIn { role: Role::User, by: Author::Person, text: self.content, attachments: Vec::new() };
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
-        ()
     }
 
     #[cold]
     fn emit_words(&self, index: usize, out: &mut Emitter) {
         let content = self.content.map(|content| content.decode_lossy()).unwrap_or_default();
-        let Some(words) = authors::words_of_denial(&content) else { return () };
+        let Some(words) = authors::words_of_denial(&content) else { return };
         let message = MsgIn { role: Role::User, by: Author::Person, text: Some(Text::Plain(words)), attachments: Vec::new() };
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
-        ()
     }
 }
 
 /// Emits a text whose hash is not that of the call's argument.
 fn emit_if_changed(text: Field<'_>, argument: u64, pointer: &str, out: &mut Emitter) {
-    match text.filter(|text| text.text().is_some() && hash64(text.raw()) != argument) {
-        Some(text) => emit_context(text.text(), Pointer::At(pointer), out),
-        None => (),
+    if let Some(text) = text.filter(|text| text.text().is_some() && hash64(text.raw()) != argument) {
+        emit_context(text.text(), Pointer::At(pointer), out);
     }
 }
 

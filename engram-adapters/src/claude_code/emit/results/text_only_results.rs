@@ -78,7 +78,6 @@ fn emit_write(
         set_after_side(&mut event, after);
     }
     out.emit(event, pointer);
-    ()
 }
 
 /// Whether the file is new, as the text of the result states it.
@@ -94,7 +93,6 @@ fn emit_snippets(edit: &EditTarget<'_>, arguments: &FileArguments<'_>, pointer: 
         let (old, new) = (decoded(text(replacement.old)), decoded(text(replacement.new)));
         out.emit(certain_snippet(edit, old.as_deref(), new.as_deref()), pointer);
     }
-    ()
 }
 
 /// The old and the new text as far as they are certain.

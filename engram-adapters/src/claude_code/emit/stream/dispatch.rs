@@ -46,6 +46,8 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("conversation_reset", notices::conversation_reset),
     Route::convert("control_request", notices::control_request),
     Route::omit("control_response"),
+    Route::omit("control_cancel_request"),
+    Route::omit("command_lifecycle"),
     Route::omit("system/status"),
     Route::omit("system/task_started"),
     Route::omit("system/task_progress"),

@@ -51,7 +51,6 @@ fn emit_outcome(stream: &StreamRecord<'_>, text: Option<Text<'_>>, pointer: Poin
     } else {
         out.emit(Meta::System { name: Text::Plain("result"), text }, pointer);
     }
-    ()
 }
 
 /// `system/compact_boundary`: a compaction, whose summary follows as a `user` line.
