@@ -1,8 +1,9 @@
 //! Content blocks of messages and tool results: images, malformed and empty content.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Attachment, Author, Meta, MsgIn, Role};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::schema::{Block, Source};
@@ -35,13 +36,8 @@ pub(super) fn prompt_texts(prompt: Value<'_>) -> impl Iterator<Item = Text<'_>> 
     prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())))
 }
 
-/// Emits a prompt: a message for each text, the first with the images. Returns whether there was any.
-pub(super) fn emit_prompt(
-    prompt: Value<'_>,
-    by: impl Fn(Option<Text<'_>>) -> Author,
-    pointer: &str,
-    out: &mut Emitter,
-) -> Result<bool, Fault> {
+/// Emits a prompt: a message for each text, the first with the images.
+pub(super) fn emit_prompt(prompt: Value<'_>, by: impl Fn(Option<Text<'_>>) -> Author, pointer: &str, out: &mut Emitter<'_>) {
     let mut attachments = images(Some(prompt));
     let mut texts = prompt_texts(prompt).map(Some).collect::<Vec<_>>();
     if texts.is_empty() && !attachments.is_empty() {
@@ -49,9 +45,8 @@ pub(super) fn emit_prompt(
     }
     for text in &texts {
         let attachments = std::mem::take(&mut attachments);
-        out.emit(MsgIn { role: Role::User, by: by(*text), text: *text, attachments }, Pointer::At(pointer))?;
+        out.emit(MsgIn { role: Role::User, by: by(*text), text: *text, attachments }, Pointer::At(pointer));
     }
-    Ok(!texts.is_empty())
 }
 
 /// The block of a message at this index.
@@ -76,7 +71,7 @@ pub(super) fn missing_in_block(index: usize, field: &str, expected: &'static str
 
 /// Emits that a message has no content.
 #[cold]
-pub(super) fn emit_empty_message(role: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT))?;
-    Ok(Outcome::Mapped)
+pub(super) fn emit_empty_message(role: &str, out: &mut Emitter<'_>) -> Outcome {
+    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT));
+    Outcome::Mapped
 }

@@ -1,14 +1,10 @@
-//! The member table: every member of every line, and the check of a line against it.
+//! The member table: every member of every line.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::members::MemberSource;
 
-use super::record::Record;
-use super::schema::{Attachment, Block, Line, Progress};
-use super::state::open_calls::OpenCalls;
-use super::state::session_state::{Scratch, SessionState};
-use crate::shared::value::{Field, Value, raw_str, text};
-use engram_core::keys::hash64;
+use super::emit::state::Scratch;
+use super::schema::{Attachment, Line, Progress};
+use crate::shared::value::raw_str;
 
 /// The member table.
 pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
@@ -26,24 +22,6 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
 
 /// The names of arguments in the table begin with this.
 pub(super) const ARGUMENTS: &str = "arguments/";
-
-/// Compares a line with the member table. A line of a type that the table does not have is unrecognized as a whole. The lines that
-/// a `progress` line wraps are compared with it.
-#[inline(never)]
-pub(super) fn check(state: &mut SessionState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let kind = &mut state.scratch.record_type;
-    set_record_type(kind, &record.line);
-    let calls = &state.calls;
-    let tool = || called_tool(calls, record.message.content());
-    out.check_named_members(kind, record.line.object(), Pointer::Root, &|_| tool()).map(drop)
-}
-
-/// Compares the arguments of a call with the member table. Its result, which is at `at`, needs what they lack.
-#[cold]
-pub(super) fn check_arguments(tool: &str, arguments: Value<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let kind = format!("{ARGUMENTS}{tool}");
-    out.check_named_members(&kind, arguments, at, &|_| None).map(drop)
-}
 
 /// Types of hook lines: the table has one row for all of them.
 const HOOKS: &[&str] = &[
@@ -75,7 +53,7 @@ pub(super) fn named_type(scratch: &mut Scratch, line: &Line<'_>) -> Option<&'sta
 }
 
 /// The type of a record, as the descriptor's pointers give it.
-fn set_record_type(kind: &mut String, line: &Line<'_>) {
+pub(super) fn set_record_type(kind: &mut String, line: &Line<'_>) {
     let attachment = line.attachment().map(Attachment::lenient).and_then(|attachment| attachment.kind());
     let progress = line.data().map(Progress::lenient).and_then(|data| data.kind());
     kind.clear();
@@ -85,11 +63,4 @@ fn set_record_type(kind: &mut String, line: &Line<'_>) {
         }
         kind.push_str(raw_str(Some(part)));
     }
-}
-
-/// The tool whose result the blocks have, if it is one of the harness's own tools or of an MCP server. The result of another tool is
-/// compared with those of all tools.
-fn called_tool<'c>(calls: &'c OpenCalls, content: Field<'_>) -> Option<&'c str> {
-    let result = content?.elements().find_map(|block| text(Block::lenient(block).tool_use_id()))?;
-    calls.tool(hash64(result.raw()))
 }

@@ -1,32 +1,35 @@
 //! Claude Code: JSON Lines transcripts under `~/.claude/projects` (0.2.109 and later), the SQLite database of 0.2.96 to 0.2.100, and what
 //! `--output-format stream-json` prints.
 //!
-//! A line goes from `records` (by its type) to `results` (if it returns from a tool) and to `state` (what later lines need).
+//! Each line is checked and noted (`check`), then all notes are decided over (`plan`), then each line is emitted (`emit`).
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
+use engram_core::steps::Conversion;
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
-use records::stream::Stream;
+use emit::stream::Stream;
 use transcript::Transcript;
 
+mod authors;
 mod blocks;
 #[cfg(feature = "conformance")]
 mod certification;
+mod check;
 mod context_events;
 mod descriptor;
+mod emit;
 mod members;
+mod notes;
 mod omission_rules;
+mod plan;
 mod record;
-mod records;
-mod results;
 mod revisions;
 mod schema;
 mod source;
-mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -80,10 +83,8 @@ impl StreamAdapter for ClaudeCode {
         source::detect::identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        if init.identity.schema == Some(revisions::STREAM) {
-            return Box::new(Stream::new(init));
-        }
-        Box::new(Transcript::new(init))
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        let is_stream = init.identity.schema == Some(revisions::STREAM);
+        Some(if is_stream { Box::new(Stream::new(init)) } else { Box::new(Transcript::new(init)) })
     }
 }

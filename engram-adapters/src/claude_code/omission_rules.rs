@@ -10,12 +10,8 @@ pub(super) mod rule {
     pub const REPEATED: &str = "history.repeated";
     /// A line of the history so far, appended again with a new id.
     pub const COPIED: &str = "history.copied";
-    /// The title of another session.
-    pub const FOREIGN_TITLE: &str = "title.other_session";
     /// The same title of the same session.
     pub const SAME_TITLE: &str = "title.repeated";
-    /// A result that the log has before its call.
-    pub const EARLY_RESULT: &str = "result.early";
     /// The last prompt again.
     pub const LAST_PROMPT: &str = "prompt.last";
     /// A queued prompt that is also in the conversation.
@@ -57,14 +53,14 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(
         rule::QUEUED,
         "queue-operation/enqueue",
-        "the prompt follows as a `user` or `queued_command` record; if it does not, it is emitted where it left the queue, else at the \
-         end of the tape; `/clear` is a record of the session that it begins",
+        "the prompt follows as a `user` or `queued_command` record; if it does not, it is emitted where it was delivered, else where it \
+         entered the queue; `/clear` is a record of the session that it begins",
     ),
     OmissionRule::duplicate(rule::QUEUED, "queue-operation/remove", "repeats the prompt that was queued"),
     OmissionRule::duplicate(
         "queue.taken_back",
         "queue-operation/popAll",
-        "repeats a queued prompt that the user took back to edit it; if it is never sent, it is emitted at the end of the tape",
+        "repeats a queued prompt that the user took back to edit it; if it is never sent, it is emitted where it entered the queue",
     ),
     OmissionRule::bookkeeping(rule::QUEUE_STATE, "queue-operation/enqueue", "a queue entry without a prompt"),
     OmissionRule::bookkeeping(
@@ -92,19 +88,18 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a background command"),
     OmissionRule::duplicate(rule::LAST_PROMPT, "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
     OmissionRule::duplicate(rule::SAME_TITLE, "summary", "the same title of the same session again"),
-    OmissionRule::duplicate(
-        rule::FOREIGN_TITLE,
-        "summary",
-        "names the last line of its session; it is this session's title only if that line follows, else a notice at the end of the tape",
-    ),
-    OmissionRule::duplicate(
-        rule::EARLY_RESULT,
-        "user",
-        "a result that the log has before its call (2.1.91 to 2.1.172): its events follow the call",
-    ),
     OmissionRule::duplicate("request.blob", "api-request-blob", "a message of the conversation as it was sent, stored by hash"),
     OmissionRule::bookkeeping("request.delta", "api-request", "the hashes of the messages in a request, and its parameters"),
     OmissionRule::bookkeeping("state.latch", "atis-latch", "an opaque flag"),
+    OmissionRule::bookkeeping("ui.color", "agent-color", "the color in which the session is displayed"),
+    OmissionRule::bookkeeping("ui.frame", "frame-link", "a page that another program shows beside the session"),
+    OmissionRule::bookkeeping("ui.artifacts", "artifact-comment-monitor", "which pages of the session are watched for comments"),
+    OmissionRule::bookkeeping("ui.artifacts", "artifact-autoreact-ledger", "which comments were answered"),
+    OmissionRule::bookkeeping(
+        "state.fork_context",
+        "fork-context-ref",
+        "how much of its parent's history a fork begins with; the session and the call that started it are on the tape",
+    ),
     OmissionRule::bookkeeping("state.tools_used", "tools-used", "names of tools; their calls are records"),
     OmissionRule::bookkeeping("backup.snapshot", "file-history-snapshot", "names of backup files for undo; the files are outside the log"),
     OmissionRule::bookkeeping("backup.delta", "file-history-delta", "the name of one more backup file"),
@@ -112,6 +107,7 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::UNCHANGED, "ai-title", "the same title again"),
     OmissionRule::duplicate(rule::SAME_NAME, "custom-title", "the same title again"),
     OmissionRule::duplicate(rule::SAME_NAME, "agent-name", "the same name again"),
+    OmissionRule::duplicate(rule::SAME_NAME, "agent-setting", "the same name again"),
     OmissionRule::bookkeeping("state.bridge", "bridge-session", "ids of the session that displays this one in another program"),
     OmissionRule::duplicate(
         rule::STRUCTURED,
@@ -145,6 +141,8 @@ const STREAM_RULES: &[OmissionRule] = &[
         "control_response",
         "an answer to the program that runs the harness: commands, models, account",
     ),
+    OmissionRule::bookkeeping(rule::CONTROL, "control_cancel_request", "a question to the program that runs the harness is withdrawn"),
+    OmissionRule::bookkeeping(rule::STREAM_STATE, "command_lifecycle", "a command of the queue begins or ends; its text is a record"),
     OmissionRule::bookkeeping(rule::STREAM_STATE, "tool_progress", "a call runs, or its sub-agent goes on after a failed request"),
     OmissionRule::bookkeeping(rule::STREAM_STATE, "system/status", "the harness is busy: it compacts, or requests an answer"),
     OmissionRule::duplicate(rule::STREAM_STATE, "system/task_started", "a background task begins; its call has the command or prompt"),

@@ -4,37 +4,57 @@ use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
 /// The behaviour that differs between revisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dialect {
-    /// A resumed or forked session begins with copies of its history, and the copies have the time of copying.
-    pub copies_are_restamped: bool,
-    /// A resumed session may have lines of its history again, in lines with new ids and their old times.
-    pub copies_keep_their_times: bool,
-    /// Sub-agents write into the file of their session.
-    pub agents_share_the_file: bool,
-    /// A message may be appended again after a failed stream, in lines with new ids.
-    pub messages_are_repeated: bool,
-    /// A line without a `stop_reason` has a count from before the end of its message.
-    pub counts_may_be_late: bool,
-    /// Results may be between the parts of the response with their calls.
-    pub results_may_be_between: bool,
-    /// What the harness adds to a result is a message of its own, which states no author.
-    pub notes_are_messages: bool,
-    /// Results may lack their structured form, so that the arguments of their calls are needed.
-    pub results_may_be_bare: bool,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Rows of a database. They are never copied, and their times are whole seconds.
+    MessageRows,
+    /// Lines with messages or blocks.
+    BlockLines,
+    /// As above. Sub-agents have files of their own.
+    AgentFiles,
+    /// 2.1.14 and later.
+    #[default]
+    Newest,
+    /// What the harness prints.
+    Stream,
 }
 
-/// What the printed stream has in common with no revision of the transcripts.
-const STREAM_DIALECT: Dialect = Dialect {
-    copies_are_restamped: false,
-    copies_keep_their_times: false,
-    agents_share_the_file: false,
-    messages_are_repeated: false,
-    counts_may_be_late: true,
-    results_may_be_between: true,
-    notes_are_messages: false,
-    results_may_be_bare: true,
-};
+impl Dialect {
+    /// A resumed or forked session begins with copies of its history, and the copies have the time of copying.
+    pub fn copies_are_restamped(self) -> bool {
+        self == Dialect::BlockLines
+    }
+
+    /// A resumed session may have lines of its history again, in lines with new ids and their old times.
+    pub fn copies_keep_their_times(self) -> bool {
+        self == Dialect::AgentFiles
+    }
+
+    /// Sub-agents write into the file of their session.
+    pub fn agents_share_the_file(self) -> bool {
+        matches!(self, Dialect::MessageRows | Dialect::BlockLines)
+    }
+
+    /// A message may be appended again after a failed stream, in lines with new ids.
+    pub fn messages_are_repeated(self) -> bool {
+        matches!(self, Dialect::MessageRows | Dialect::BlockLines | Dialect::AgentFiles)
+    }
+
+    /// A line without a `stop_reason` has a count from before the end of its message.
+    pub fn counts_may_be_late(self) -> bool {
+        matches!(self, Dialect::Newest | Dialect::Stream)
+    }
+
+    /// What the harness adds to a result is a message of its own, which states no author.
+    pub fn notes_are_messages(self) -> bool {
+        self == Dialect::MessageRows
+    }
+
+    /// Results may lack their structured form, so that the arguments of their calls are needed.
+    pub fn results_may_be_bare(self) -> bool {
+        self == Dialect::Stream
+    }
+}
 
 /// Schema names, oldest first.
 const MESSAGE_ROWS: &str = "message-rows";
@@ -52,48 +72,11 @@ pub(super) const TITLES_SCHEMA: &str = BLOCK_LINES;
 /// The dialect of a revision. An unknown revision has the dialect of the newest one.
 pub(super) fn dialect(revision: Option<&Revision>) -> Dialect {
     match revision.map(|revision| revision.schema) {
-        Some(STREAM) => STREAM_DIALECT,
-        // Database rows are never copied, and their times are whole seconds.
-        Some(MESSAGE_ROWS) => Dialect {
-            copies_are_restamped: false,
-            copies_keep_their_times: false,
-            agents_share_the_file: true,
-            messages_are_repeated: true,
-            counts_may_be_late: false,
-            results_may_be_between: false,
-            notes_are_messages: true,
-            results_may_be_bare: false,
-        },
-        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect {
-            copies_are_restamped: true,
-            copies_keep_their_times: false,
-            agents_share_the_file: true,
-            messages_are_repeated: true,
-            counts_may_be_late: false,
-            results_may_be_between: false,
-            notes_are_messages: false,
-            results_may_be_bare: false,
-        },
-        Some(AGENT_FILES) => Dialect {
-            copies_are_restamped: false,
-            copies_keep_their_times: true,
-            agents_share_the_file: false,
-            messages_are_repeated: true,
-            counts_may_be_late: false,
-            results_may_be_between: false,
-            notes_are_messages: false,
-            results_may_be_bare: false,
-        },
-        _ => Dialect {
-            copies_are_restamped: false,
-            copies_keep_their_times: false,
-            agents_share_the_file: false,
-            messages_are_repeated: false,
-            counts_may_be_late: true,
-            results_may_be_between: true,
-            notes_are_messages: false,
-            results_may_be_bare: false,
-        },
+        Some(STREAM) => Dialect::Stream,
+        Some(MESSAGE_ROWS) => Dialect::MessageRows,
+        Some(MESSAGE_LINES | BLOCK_LINES) => Dialect::BlockLines,
+        Some(AGENT_FILES) => Dialect::AgentFiles,
+        _ => Dialect::Newest,
     }
 }
 

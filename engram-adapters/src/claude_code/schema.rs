@@ -21,6 +21,8 @@ view! {
         parent_call: "parentToolUseID" String,
         /// The session that requested this answer, if it is another one (2.1.329).
         request_session_id: "requestSessionId" String,
+        /// The line of another session of which this one is a copy.
+        forked_from: "forkedFrom" Object,
         version: "version" String,
         cwd: "cwd" String,
         git_branch: "gitBranch" String,
@@ -304,6 +306,36 @@ view! {
         new_start: "newStart" Number,
         new_lines: "newLines" Number,
         lines: "lines" Array,
+    }
+}
+
+view! {
+    /// The members of a printed line that a line of a transcript has under another name, or not at all.
+    Printed {
+        kind: "type" String,
+        subtype: "subtype" String,
+        uuid: "uuid" String,
+        timestamp: "timestamp" String,
+        session_id: "session_id" String,
+        /// The message of a model or a person; of a denied call, a text.
+        message: "message" Any,
+        tool_use_result: "tool_use_result" Any,
+        /// The call that started the sub-agent of the line.
+        parent_call: "parent_tool_use_id" String,
+        /// The sub-agent (2.1.300 and later).
+        agent_id: "agent_id" String,
+        agent_type: "subagent_type" String,
+        is_synthetic: "isSynthetic" Bool,
+        request_id: "request_id" String,
+        error: "error" Any,
+        is_api_error: "is_api_error_message" Bool,
+        api_error_status: "api_error_status" Any,
+        compact_metadata: "compact_metadata" Object,
+        content: "content" Any,
+        /// How the calls of the results ended.
+        result_meta: "tool_result_meta" Array,
+        /// A request of a sub-agent that failed.
+        agent_retry: "subagent_retry" Object,
     }
 }
 

@@ -60,6 +60,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("EnterWorktree", ToolKind::Other),
         ("ExitWorktree", ToolKind::Other),
         ("StructuredOutput", ToolKind::Other),
+        ("advisor", ToolKind::Other),
     ],
     prefixes: &[("mcp__", ToolKind::Mcp)],
     ..ToolTable::EMPTY

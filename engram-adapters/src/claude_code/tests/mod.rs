@@ -1,6 +1,7 @@
 //! Unit tests for what no fixture has: forms that only real logs have, and malformed lines.
 
 mod attachments;
+mod autumn;
 mod edits;
 mod legacy_db;
 mod members;

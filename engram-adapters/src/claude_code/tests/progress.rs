@@ -183,7 +183,7 @@ fn a_refused_event_of_a_wrapped_line_has_one_pointer_from_the_root() {
         json!({"stdout": "", "stderr": "", "bashEditDiff": {"files": [{"filePath": "/p/a", "hunks": [hunk]}]}});
     let lines = [session()[0].clone(), wrapped(3, "assistant", call, &[]), result];
     let error = tape(&lines, Policy::Strict).unwrap_err();
-    let pointer = "/data/normalizedMessages/0/toolUseResult/bashEditDiff";
+    let pointer = "/data/normalizedMessages/0/toolUseResult/bashEditDiff/files/0/hunks";
     assert_eq!((error.line, error.pointer.as_deref()), (Some(3), Some(pointer)));
 }
 

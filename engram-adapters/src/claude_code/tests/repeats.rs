@@ -93,24 +93,6 @@ fn a_prompt_that_is_given_again_is_no_copy() {
 }
 
 #[test]
-fn a_copy_without_answers_is_shown_by_its_times() {
-    let interrupted = |number: u32| {
-        line(
-            "1.0.80",
-            number,
-            "user",
-            json!({"message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}}),
-        )
-    };
-    let first = chained(vec![prompt("1.0.80", 1, "one"), interrupted(3)]);
-    let mut copy = chained(vec![prompt("1.0.80", 5, "one"), interrupted(6), prompt("1.0.80", 7, "two")]);
-    assert_eq!(events(&[first.clone(), copy.clone()].concat(), "msg.in").len(), 3);
-    copy[1]["timestamp"] = copy[0]["timestamp"].clone();
-    let texts: Vec<Value> = events(&[first, copy].concat(), "msg.in").iter().map(|event| event["text"].clone()).collect();
-    assert_eq!(texts, ["one", "two"]);
-}
-
-#[test]
 fn every_compaction_is_a_fact_of_its_own() {
     let compacted = |version: &str, number: u32, tokens: u32| {
         let boundary = json!({"subtype": "compact_boundary", "content": "Conversation compacted",

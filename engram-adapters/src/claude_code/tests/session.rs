@@ -53,16 +53,16 @@ fn refusal_is_an_error_with_its_reason() {
 }
 
 #[test]
-fn queued_prompt_that_is_never_sent_is_emitted_at_the_end() {
+fn queued_prompt_that_is_never_sent_is_emitted_where_it_was_typed() {
     let queued = |text: &str| json!({"type": "queue-operation", "operation": "enqueue", "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "content": text});
     let prompt = line("2.1.329", 1, "user", json!({"message": {"role": "user", "content": "first"}}));
     let lines = [queued("first"), queued("second"), prompt];
     let prompts: Vec<Value> = events(&lines, "msg.in").iter().map(|event| event["text"].clone()).collect();
-    assert_eq!(prompts, ["first", "second"]);
+    assert_eq!(prompts, ["second", "first"]);
 }
 
 #[test]
-fn queued_prompt_that_is_taken_back_is_emitted_at_the_end() {
+fn queued_prompt_that_is_taken_back_is_emitted_where_it_was_typed() {
     let queue = |operation: &str| json!({"type": "queue-operation", "operation": operation, "timestamp": "2026-01-01T00:00:00.000Z", "sessionId": "s", "content": "second thoughts"});
     let lines = [line("2.1.20", 1, "user", json!({"message": {"role": "user", "content": "first"}})), queue("enqueue"), queue("popAll")];
     let prompts: Vec<Value> = events(&lines, "msg.in").iter().map(|event| event["text"].clone()).collect();

@@ -1,6 +1,5 @@
 //! State across records: truncation marks, late usage, queued prompts, a version change inside one file.
 
-use engram_core::emit::MAX_KEPT_BYTES;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -73,43 +72,6 @@ fn malformed_line_that_waits_is_reported_at_its_own_line() {
     assert_eq!(kinds(&permissive), ["tool.call", "unrecognized", "tool.call", "usage"]);
     let stop = permissive.last().unwrap();
     assert_eq!((&stop["ledger"]["records"], &stop["ledger"]["malformed"]), (&json!(3), &json!(1)));
-}
-
-#[test]
-fn waiting_lines_are_bounded() {
-    let notice = |number: u32| json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": number.to_string()});
-    let mut lines = vec![part(1, "t1")];
-    lines.extend((0..70).map(notice));
-    lines.push(part(2, "t2"));
-    let tape = tape(&lines, Policy::Permissive).unwrap();
-    assert_eq!(kinds(&tape), ["tool.call", "usage", "tool.call", "usage"]);
-    assert_eq!(tape.last().unwrap()["ledger"]["records"], 72);
-}
-
-/// The counts of the usages of a response whose two later parts come after more lines than may wait.
-fn late_counts(between: &[Value], outputs: [u64; 3]) -> Vec<(u64, u64)> {
-    let part = |number: u32, output: u64| {
-        let mut line = part(number, &format!("t{number}"));
-        line["message"]["usage"] = json!({"input_tokens": 7, "output_tokens": output});
-        line
-    };
-    let mut lines = vec![part(1, outputs[0])];
-    lines.extend(between.iter().cloned());
-    lines.extend([part(2, outputs[1]), part(3, outputs[2])]);
-    let tape = tape(&lines, Policy::Permissive).unwrap();
-    let usages = tape.iter().filter(|event| event["label"] == "usage").map(|event| &event["tokens"]);
-    usages.map(|tokens| (tokens["input"].as_u64().unwrap(), tokens["output"].as_u64().unwrap())).collect()
-}
-
-#[test]
-fn usage_of_a_part_after_the_waiting_lines_has_the_difference() {
-    let notices: Vec<Value> =
-        (0..70).map(|number| json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": number.to_string()})).collect();
-    assert_eq!(late_counts(&notices, [1, 20, 300]), [(7, 1), (0, 299)]);
-    assert_eq!(late_counts(&notices, [5, 5, 5]), [(7, 5)]);
-    let large = vec![json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "!".repeat(MAX_KEPT_BYTES)})];
-    assert_eq!(late_counts(&large, [1, 1, 2]), [(7, 1), (0, 1)]);
-    assert_eq!(late_counts(&notices[..3], [1, 20, 300]), [(7, 300)]);
 }
 
 /// A line of a sub-agent that writes into the file of its session.

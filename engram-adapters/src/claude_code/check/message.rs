@@ -1,0 +1,268 @@
+//! The note of a line: its ids, flags, and what each block states.
+
+use engram_core::emit::Pointer;
+use engram_core::event::Author;
+use engram_core::keys::hash64;
+use engram_core::steps::Check;
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use super::{Checker, Lacking, key};
+use crate::claude_code::authors;
+use crate::claude_code::blocks::CONTENT;
+use crate::claude_code::emit::state::open_calls::lacks_arguments;
+use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note};
+use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
+use crate::claude_code::schema::{self, Line, Message};
+use crate::claude_code::tools::TOOLS;
+use crate::shared::record_facts::{fact_of, fact_of_members};
+use crate::shared::time::millis;
+use crate::shared::value::{Value, is_true, raw_str, text};
+use std::borrow::Cow;
+
+/// Members that say how and when a line was written. A line that is written again may have others.
+const ENVELOPE: &[&str] = &[
+    "uuid",
+    "timestamp",
+    "parentUuid",
+    "logicalParentUuid",
+    "isSidechain",
+    "userType",
+    "entrypoint",
+    "cwd",
+    "sessionId",
+    "session_id",
+    "version",
+    "gitBranch",
+    "agentId",
+    "slug",
+    "promptId",
+    "requestId",
+    "type",
+];
+
+/// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
+const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape", "file-history-delta"];
+
+/// The type of lines with running totals of the session. Totals grow, so one that has all bytes of an earlier one repeats it.
+const TOTALS: &str = "cost-state";
+
+/// The type of lines that have an id of another name.
+const REQUEST: &str = "api-request";
+
+impl Checker {
+    /// The note of a line of this kind. Its blocks are in `self.blocks`, for [`Notes::push`](crate::claude_code::notes::Notes::push).
+    pub(super) fn note(&mut self, kind: Kind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
+        let session = text(line.session_id()).map_or(0, |id| self.notes.session(&id.decode_lossy()));
+        let mut note = Note {
+            uuid: key(line.uuid()),
+            parent: key(line.parent_uuid()),
+            agent: key(line.agent_id()),
+            time: millis(raw_str(line.timestamp())).unwrap_or(NO_TIME),
+            record: u32::try_from(record).unwrap_or(u32::MAX),
+            dialect: self.dialect,
+            session,
+            kind,
+            ..Note::default()
+        };
+        let flags = &mut note.flags;
+        flags.set(Flags::SIDECHAIN, is_true(line.is_sidechain()));
+        flags.set(Flags::META, is_true(line.is_meta()));
+        flags.set(Flags::FORKED, line.forked_from().is_some());
+        flags.set(Flags::COMPACTING, text(line.agent_id()).is_some_and(|agent| agent.starts_with(COMPACTING_AGENT)));
+        if let Some(copied) = text(line.forked_from().and_then(|copied| copied.member("sessionId"))) {
+            let from = self.notes.session(&copied.decode_lossy());
+            self.notes.requested_by.push((self.notes.all.len() as u32, from));
+        }
+        if let Some(requested_by) = text(line.request_session_id()) {
+            let requested_by = self.notes.session(&requested_by.decode_lossy());
+            let is_foreign = session != 0 && requested_by != session;
+            note.flags.set(Flags::FOREIGN_REQUEST, is_foreign);
+            note.flags.set(Flags::OWN_REQUEST, requested_by == session);
+            if is_foreign {
+                self.notes.requested_by.push((self.notes.all.len() as u32, requested_by));
+            }
+        }
+        self.set_blocks(&mut note, line, message);
+        if note.uuid == NONE {
+            self.identify(&mut note, line);
+        }
+        note
+    }
+
+    /// What identifies a line without an id.
+    fn identify(&self, note: &mut Note, line: &Line<'_>) {
+        let kind = raw_str(line.kind());
+        let identity = match kind {
+            REQUEST => line.object().member("id").map(|id| hash64((REQUEST, id.raw()))),
+            TOTALS => Some(hash64(line.object().raw())),
+            _ => {
+                let has_time = line.timestamp().is_some() && (line.uuid().is_some() || WITHOUT_ID.contains(&kind));
+                has_time.then(|| hash64(line.object().raw()))
+            }
+        };
+        if let Some(identity) = identity {
+            note.flags.set(Flags::IDENTITY, true);
+            note.uuid = identity;
+        }
+    }
+
+    /// Replaces the blocks by those of a line: one for each block of its message, or one for its text or for all its content; and then one if
+    /// it has the structured form of a result.
+    fn set_blocks(&mut self, note: &mut Note, line: &Line<'_>, message: &Message<'_>) {
+        self.blocks.clear();
+        let kind = raw_str(line.kind());
+        let Some(content) = message.content() else {
+            if note.uuid != NONE {
+                let fact = hash64((kind, fact_of_members(line.object(), ENVELOPE)));
+                self.blocks.push(Block { fact, key: NONE, kind: BlockKind::Other });
+            }
+            return;
+        };
+        let id = message.object().first_member("id").map(Value::raw);
+        let fact = |value: Value<'_>| hash64((kind, id, fact_of(value)));
+        if content.is_array() && !content.is_empty_list() {
+            for value in content.elements() {
+                let (key, kind) = if note.kind == Kind::Assistant { of_answer(value) } else { of_input(value) };
+                self.blocks.push(Block { fact: fact(value), key, kind });
+            }
+        } else {
+            let said = content.text().filter(|_| note.kind == Kind::User).map(|said| hash64(said.comparable()));
+            let kind = if said.is_some() { BlockKind::Text } else { BlockKind::Other };
+            self.blocks.push(Block { fact: fact(content), key: said.unwrap_or(NONE), kind });
+        }
+        if line.tool_use_result().is_some_and(Value::is_object) {
+            self.blocks.push(Block { fact: hash64((kind, "structured")), key: NONE, kind: BlockKind::Structured });
+        }
+    }
+
+    /// Notes a text that the line has beside its blocks, or that it has in another form.
+    pub(super) fn add_words(&mut self, key: u64, kind: BlockKind) {
+        self.blocks.push(Block { fact: NONE, key, kind });
+    }
+
+    /// Completes the note of an `assistant` line.
+    pub(super) fn note_answer(&mut self, note: &mut Note, line: &Line<'_>, message: &Message<'_>) {
+        note.message = key(message.id().or_else(|| line.request_id()));
+        note.request = key(line.request_id());
+        note.flags.set(Flags::USAGE, message.usage().is_some());
+        note.flags.set(Flags::SYNTHETIC, raw_str(message.model()) == SYNTHETIC_MODEL);
+        if line.stream_cut_cause().is_some() {
+            note.flags.set(Flags::BROKEN, true);
+            note.request = key(line.stream_cut_error().and_then(|error| error.member("requestId")));
+        }
+        for value in message.content().into_iter().flat_map(Value::elements) {
+            self.note_call(value);
+        }
+    }
+
+    fn note_call(&mut self, value: Value<'_>) {
+        let block = schema::Block::lenient(value);
+        if !is_call(raw_str(block.kind())) {
+            return;
+        }
+        let (Some(id), Some(name)) = (text(block.id()), text(block.name())) else { return };
+        let id = hash64(id.raw());
+        self.calls.insert(id);
+        let (tool, kind) = TOOLS.named(&name.decode_lossy());
+        let is_own = matches!(tool, Cow::Borrowed(_));
+        if is_own && lacks_arguments(kind, block.input()) {
+            let json = block.input().map(|input| input.raw().to_owned()).unwrap_or_default();
+            self.lacking.insert(id, Lacking { tool: tool.clone(), json });
+        }
+        if is_own || kind == ToolKind::Mcp {
+            self.tools.insert(id, tool);
+        } else {
+            self.tools.remove(&id);
+        }
+    }
+
+    /// Completes the note of a `user` line.
+    pub(super) fn note_input(&mut self, note: &mut Note, line: &Line<'_>, message: &Message<'_>, check: &mut Check<'_>) {
+        let Some(content) = message.content() else { return };
+        let stated = authors::stated(line);
+        note.flags.set(Flags::PERSON, stated == Some(Author::Person));
+        note.flags.set(Flags::STRING, content.text().is_some());
+        let asks = |said: Text<'_>| SUMMARY_REQUESTS.iter().any(|request| said.starts_with(request));
+        note.flags.set(Flags::ASKS_SUMMARY, content.text().is_some_and(asks));
+        let mut has_text = false;
+        let mut has_image = false;
+        for (index, value) in content.elements().enumerate() {
+            let block = schema::Block::lenient(value);
+            has_text |= raw_str(block.kind()) == "text";
+            has_image |= block.source().is_some();
+            if super::is_result(value) {
+                note.flags.set(Flags::RESULT, true);
+                self.note_result(line, &block, Pointer::Item(CONTENT, index), check);
+            } else if let Some(said) = text(block.text()) {
+                self.add_command(stated, said);
+            }
+        }
+        if let Some(said) = content.text() {
+            self.add_command(stated, said);
+        } else if has_image && !has_text {
+            self.add_words(hash64(content.raw()), BlockKind::Text);
+        }
+        let result = line.tool_use_result().filter(|result| result.is_object());
+        let changes_file = |result: Value<'_>| result.member("filePath").is_some() && result.member("structuredPatch").is_some();
+        note.flags.set(Flags::CHANGES_FILE, result.is_some_and(changes_file));
+        if note.is(Flags::RESULT) {
+            note.request = key(line.source_assistant());
+        }
+    }
+
+    fn note_result(&mut self, line: &Line<'_>, block: &schema::Block<'_>, at: Pointer<'_>, check: &mut Check<'_>) {
+        let id = key(block.tool_use_id());
+        self.tools.remove(&id);
+        let lacking = if self.lacking.is_empty() { None } else { self.lacking.remove(&id) };
+        let is_bare = !line.tool_use_result().is_some_and(Value::is_object) && !is_true(block.is_error());
+        if let Some(lacking) = lacking.filter(|_| is_bare) {
+            Self::check_arguments(&lacking, at, check);
+        }
+    }
+
+    /// A text in the harness's tags is the command that a person typed.
+    fn add_command(&mut self, stated: Option<Author>, said: Text<'_>) {
+        if self.has_queue
+            && said.starts_with("<command-")
+            && !matches!(stated, Some(Author::Harness | Author::Person))
+            && let Some(typed) = authors::typed_command(said)
+        {
+            self.add_words(hash64(&*typed), BlockKind::Typed);
+        }
+    }
+
+    /// Notes the command or the words of a `system/local_command` line.
+    pub(super) fn note_local_command(&mut self, said: Text<'_>) {
+        if !self.has_queue {
+            return;
+        }
+        match authors::typed_command(said) {
+            Some(typed) => self.add_words(hash64(&*typed), BlockKind::Typed),
+            None => self.add_words(hash64(said.comparable()), BlockKind::Text),
+        }
+    }
+}
+
+/// Which block of an answer it is.
+fn of_answer(value: Value<'_>) -> (u64, BlockKind) {
+    let block = schema::Block::lenient(value);
+    match text(block.id()).filter(|_| is_call(raw_str(block.kind()))) {
+        Some(id) => (hash64(id.raw()), BlockKind::Call),
+        None => (NONE, BlockKind::Other),
+    }
+}
+
+/// Which block in the user's place it is.
+fn of_input(value: Value<'_>) -> (u64, BlockKind) {
+    let block = schema::Block::lenient(value);
+    match raw_str(block.kind()) {
+        "tool_result" => (key(block.tool_use_id()), BlockKind::Result),
+        "text" => (text(block.text()).map_or(NONE, |said| hash64(said.comparable())), BlockKind::Text),
+        _ => (NONE, BlockKind::Other),
+    }
+}
+
+fn is_call(kind: &str) -> bool {
+    matches!(kind, "tool_use" | "server_tool_use")
+}

@@ -1,0 +1,243 @@
+//! Step 1 for a line of a transcript, and for the lines of a sub-agent that it wraps.
+
+use engram_core::emit::Fault;
+use engram_core::keys::hash64;
+use engram_core::steps::Check;
+use engram_core::text::Text;
+
+use super::{Checker, key, shape};
+use crate::claude_code::authors::{self, Place};
+use crate::claude_code::blocks::prompt_texts;
+use crate::claude_code::emit::agent_lines::{unwrapped, wrapped_lines};
+use crate::claude_code::emit::{dispatch, system};
+use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note};
+use crate::claude_code::schema::{Line, Message, Progress};
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use engram_core::event::Author;
+
+impl Checker {
+    /// Looks at one line, and notes it. `has_file` is true for sub-agents that have a file of their own.
+    pub fn transcript_line(
+        &mut self,
+        value: Value<'_>,
+        record: usize,
+        has_file: impl Fn(&str) -> bool,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
+        let mut line = Line::default();
+        line.strict_into(value, "")?;
+        let kind = raw_str(line.kind());
+        if kind.is_empty() {
+            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+        }
+        dispatch::knows(&line)?;
+        let is_progress = kind == "progress";
+        if !is_progress || raw_str(line.data().and_then(|data| data.member("type"))) == "hook_progress" {
+            self.set_version(&line, check)?;
+        }
+        let mut message = Message::default();
+        if let Some(value) = line.message().filter(|_| !is_progress) {
+            message.strict_into(value, "/message")?;
+        }
+        self.members(&line, message.content(), check);
+        if kind == "progress" {
+            self.progress(&line, record, &has_file, check)?;
+        } else {
+            let mut note = self.line(&line, &message, record, check)?;
+            if note.is_conversation() {
+                let own = *self.own_agent.get_or_insert(note.agent);
+                let is_other = note.agent != NONE && note.agent != own;
+                let has_file = || text(line.agent_id()).is_some_and(|agent| has_file(&agent.decode_lossy()));
+                note.flags.set(Flags::BESIDE, is_other && has_file());
+            }
+            let blocks = std::mem::take(&mut self.blocks);
+            self.notes.push(note, &blocks);
+            self.blocks = blocks;
+        }
+        Ok(())
+    }
+
+    /// The note of a line that has the shape of its type.
+    fn line(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize, check: &mut Check<'_>) -> Result<Note, Fault> {
+        let kind = raw_str(line.kind());
+        Ok(match kind {
+            "assistant" => {
+                shape::answer(message, check)?;
+                let mut note = self.note(Kind::Assistant, line, message, record);
+                self.note_answer(&mut note, line, message);
+                note
+            }
+            "user" => {
+                shape::input(line, message, check)?;
+                let mut note = self.note(Kind::User, line, message, record);
+                self.note_input(&mut note, line, message, check);
+                note
+            }
+            "system" => self.system(line, message, record)?,
+            "attachment" => self.attachment(line, message, record)?,
+            "queue-operation" => self.queue(line, message, record)?,
+            _ => {
+                shape::session_line(kind, line)?;
+                self.session_line(line, message, record)
+            }
+        })
+    }
+
+    fn system(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+        shape::notice(line)?;
+        let subtype = raw_str(line.subtype());
+        let kind = match subtype {
+            "turn_duration" | "stop_hook_summary" => Kind::TurnEnd,
+            "compact_boundary" => Kind::Boundary,
+            _ => Kind::System,
+        };
+        let note = self.note(kind, line, message, record);
+        match (subtype, text(line.content())) {
+            ("local_command", None) => return Err(Fault::malformed("/content", "text", "nothing")),
+            ("local_command", Some(said)) => {
+                let place = Place { is_agents: note.agent != NONE, is_block: true, follows_command: true };
+                if authors::of_text(line, said, place) != Author::Harness {
+                    self.note_local_command(said);
+                }
+            }
+            ("informational", Some(said)) if self.has_queue => {
+                if let Some(prompt) = system::blocked_prompt(&said.decode_lossy()) {
+                    self.add_words(hash64(prompt), BlockKind::Text);
+                }
+            }
+            _ => {}
+        }
+        Ok(note)
+    }
+
+    fn attachment(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+        let attachment = shape::attachment(line)?;
+        if raw_str(attachment.kind()) == "structured_output" && !self.calls.contains(&key(attachment.object().member("toolUseID"))) {
+            return Err(Fault::unrecognized("attachment/structured_output"));
+        }
+        let note = self.note(Kind::Attachment, line, message, record);
+        if self.has_queue
+            && raw_str(attachment.kind()) == "queued_command"
+            && let Some(prompt) = attachment.prompt()
+        {
+            prompt_texts(prompt).for_each(|said| self.add_words(hash64(said.comparable()), BlockKind::Text));
+            self.add_words(hash64(prompt.raw()), BlockKind::Text);
+        }
+        Ok(note)
+    }
+
+    fn queue(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+        const CONTENT: &str = "/content";
+        let prompt = line.content().filter(|prompt| !prompt.text().is_some_and(|text| text.is_empty()));
+        let kind = match raw_str(line.operation()) {
+            "enqueue" => Kind::Enqueue,
+            "dequeue" => Kind::Dequeue,
+            "remove" => Kind::Remove,
+            _ => Kind::Other,
+        };
+        if kind == Kind::Enqueue && prompt.is_some() {
+            shape::prompt(prompt, CONTENT, "text, or a list of texts and images")?;
+            self.has_queue = true;
+        }
+        let mut note = self.note(kind, line, message, record);
+        note.message = if kind == Kind::Enqueue { prompt } else { line.content() }.map_or(NONE, prompt_key);
+        note.flags.set(Flags::CLEARS, note.message == hash64("/clear"));
+        note.flags.set(Flags::DELIVERS, matches!(raw_str(line.object().member("reason")), "" | "absorbed_mid_turn"));
+        Ok(note)
+    }
+
+    fn session_line(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
+        let kind = match raw_str(line.kind()) {
+            "summary" if line.leaf().is_some() && text(line.summary()).is_some() => Kind::Title,
+            "last-prompt" => Kind::LastPrompt,
+            "file-history-snapshot" => Kind::Snapshot,
+            "fork-context-ref" => Kind::Fork,
+            _ => Kind::Other,
+        };
+        let mut note = self.note(kind, line, message, record);
+        if matches!(kind, Kind::Title | Kind::LastPrompt) {
+            note.parent = key(line.leaf());
+            note.flags.set(Flags::EXPLICIT, is_true(line.is_explicit()));
+        }
+        if kind == Kind::Snapshot {
+            (note.parent, note.message) = snapshot(line);
+        }
+        if kind == Kind::Title {
+            note.flags.set(Flags::IDENTITY, true);
+            note.uuid = hash64(("title", raw_str(line.leaf()), raw_str(line.summary())));
+        }
+        note
+    }
+
+    /// A `progress` line. A sub-agent that has no file of its own has its lines here.
+    fn progress(&mut self, line: &Line<'_>, record: usize, has_file: impl Fn(&str) -> bool, check: &mut Check<'_>) -> Result<(), Fault> {
+        let data = line.data().map(Progress::lenient).ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
+        let kind = match raw_str(data.kind()) {
+            "hook_progress" => Kind::Progress,
+            "bash_progress" => Kind::Output,
+            _ => Kind::Other,
+        };
+        let mut outer = self.note(kind, line, &Message::default(), record);
+        if kind == Kind::Output && non_empty_text(data.full_output()).is_some() {
+            outer.message = key(line.parent_call());
+        }
+        let mut notes = vec![(outer, self.blocks.clone())];
+        if raw_str(data.kind()) == "agent_progress" {
+            let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
+            if !has_file(&agent.decode_lossy()) {
+                self.wrapped(line, &data, agent, record, &mut notes, check)?;
+            }
+        }
+        notes.iter().for_each(|(note, blocks)| self.notes.push(*note, blocks));
+        Ok(())
+    }
+
+    fn wrapped(
+        &mut self,
+        outer: &Line<'_>,
+        data: &Progress<'_>,
+        agent: Text<'_>,
+        record: usize,
+        notes: &mut Vec<(Note, Vec<super::Block>)>,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
+        for (place, value) in wrapped_lines(data) {
+            let within = |fault: Fault| fault.within(place);
+            let line = unwrapped(outer, value, place)?;
+            if raw_str(line.kind()) == "progress" {
+                continue;
+            }
+            dispatch::knows(&line).map_err(within)?;
+            let mut message = Message::default();
+            if let Some(value) = line.message() {
+                message.strict_into(value, "/message").map_err(within)?;
+            }
+            let mut note = self.line(&line, &message, record, check).map_err(within)?;
+            note.agent = hash64(agent.raw());
+            note.flags.set(Flags::WRAPPED, true);
+            if note.uuid != NONE {
+                let content = line.message().or(line.attachment()).map(Value::raw);
+                note.uuid = hash64((note.uuid, content));
+                note.flags.set(Flags::IDENTITY, true);
+            }
+            notes.push((note, self.blocks.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// The message at which files were kept, and which files there were, each with the name of its copy.
+fn snapshot(line: &Line<'_>) -> (u64, u64) {
+    let object = line.object();
+    let files = object.member("snapshot").and_then(|snapshot| snapshot.member("trackedFileBackups"));
+    let kept = |file: Value<'_>| file.member("backupFileName").and_then(Value::text).map(|name| hash64(name.raw()));
+    let mut files: Vec<(u64, u64)> =
+        files.iter().flat_map(|files| files.members()).filter_map(|(name, file)| Some((hash64(name), kept(file)?))).collect();
+    files.sort_unstable();
+    (key(object.member("messageId")), hash64(files))
+}
+
+/// The first text of a prompt, or its whole list.
+fn prompt_key(prompt: Value<'_>) -> u64 {
+    prompt_texts(prompt).next().map_or_else(|| hash64(prompt.raw()), |said| hash64(said.comparable()))
+}

@@ -1,0 +1,174 @@
+//! `assistant` lines: the model's text, reasoning and tool calls, and notices of the harness in the model's place.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Channel, Meta, MsgOut, Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use super::usage::emit_usage;
+use crate::claude_code::blocks::{CONTENT, emit_empty_message};
+use crate::claude_code::emit::state::State;
+use crate::claude_code::emit::state::open_calls::Call;
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::plan::responses::UsageHere;
+use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
+use crate::claude_code::schema::{Block, Line, Message};
+use crate::claude_code::tools::TOOLS;
+use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
+use engram_core::keys::hash64;
+
+/// `assistant`: one block of a message (from 1.0.10 on), or a whole message (before, and after a failed stream).
+#[inline(never)]
+pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let message = &record.message;
+    let Some(content) = message.content() else { return emit_empty_message("assistant", out) };
+    if raw_str(message.model()) == SYNTHETIC_MODEL {
+        return synthetic_message(&record.line, content, out);
+    }
+    state.words.follows_command = false;
+    let mut emitted = false;
+    let mut is_empty = true;
+    for (index, value) in content.elements().enumerate() {
+        emitted |= output_block(state, record, value, index, out);
+        is_empty = false;
+    }
+    if is_empty {
+        content_without_blocks(message, content, out);
+    } else if !emitted {
+        return Outcome::Duplicate { record: "assistant", rule: rule::APPENDED_AGAIN };
+    }
+    match state.plan.usage(record.at) {
+        UsageHere::None => {}
+        here => emit_usage(record, here, state.dialect, out),
+    }
+    Outcome::Mapped
+}
+
+/// One block of the model's output. Returns false for a block that was emitted before.
+#[inline(never)]
+fn output_block(state: &mut State, record: &Record<'_>, value: Value<'_>, index: usize, out: &mut Emitter) -> bool {
+    let block = Block::lenient(value);
+    if state.plan.is_stated(record.at, index) || state.plan.is_repeated(record.at, index) {
+        return false;
+    }
+    let message = &record.message;
+    let pointer = Pointer::Item(CONTENT, index);
+    let event = match raw_str(block.kind()) {
+        "tool_use" | "server_tool_use" => {
+            tool_call(state, record, &block, index, out);
+            return true;
+        }
+        "text" => message_event(message, text(block.text()), None),
+        "thinking" => {
+            let text = non_empty_text(block.thinking());
+            MsgOut { redacted: text.is_none(), ..message_event(message, text, Some(Channel::Reasoning)) }
+        }
+        "advisor_tool_result" => {
+            advice(state, &block, pointer, out);
+            return true;
+        }
+        "fallback" => {
+            out.emit(Meta::System { name: Text::Plain("model_fallback"), text: Some(value.json()) }, pointer);
+            return true;
+        }
+        "redacted_thinking" => MsgOut { redacted: true, ..message_event(message, None, Some(Channel::Reasoning)) },
+        other => {
+            out.unrecognized_block(other, value.raw(), pointer);
+            return true;
+        }
+    };
+    out.emit(event, pointer);
+    true
+}
+
+/// A tool call.
+#[inline(never)]
+fn tool_call(state: &mut State, record: &Record<'_>, block: &Block<'_>, index: usize, out: &mut Emitter<'_>) {
+    let line = &record.line;
+    let Some(tool) = text(block.name()) else { return };
+    let id = text(block.id());
+    let kind = match id {
+        Some(id) => {
+            let key = hash64(id.raw());
+            let dialect = state.dialect;
+            let keep_all = is_true(line.is_sidechain())
+                || line.parent_call().is_some()
+                || dialect.copies_are_restamped()
+                || dialect.results_may_be_bare();
+            let call = Call::new(id, &tool.decode_lossy(), block.input(), keep_all);
+            let kind = call.kind;
+            state.calls.open(key, call);
+            kind
+        }
+        None => TOOLS.kind(&tool.decode_lossy()),
+    };
+    let (server, message_id) = (mcp_server(line, tool), record.message.id().and_then(Value::text));
+    let args = block.input().map(Value::raw);
+    out.emit(ToolCall { server, call_id: id, message_id, args, ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index));
+}
+
+/// The answer of another model that was asked for advice, inside the response that asked.
+#[cold]
+fn advice(state: &mut State, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let call_id = text(block.tool_use_id());
+    let call = call_id.and_then(|id| state.calls.close(hash64(id.raw())));
+    let member = |name| text(block.content().and_then(|content| content.member(name)));
+    let stderr = member("error_code");
+    let status = if stderr.is_some() { Status::Error } else { Status::Ok };
+    let tool = call.as_ref().map(|call| Text::Plain(&call.tool));
+    let result = ToolResult { tool, call_id, status: Some(status), stdout: member("text"), stderr, ..ToolResult::default() };
+    out.emit(result, pointer);
+}
+
+/// The server of an MCP tool: as the line names it, else as the name of the tool does.
+fn mcp_server<'a>(line: &Line<'a>, tool: Text<'a>) -> Option<Text<'a>> {
+    const PREFIX: &str = "mcp__";
+    if !tool.starts_with(PREFIX) {
+        return None;
+    }
+    let in_name = || {
+        let name = tool.raw();
+        let (server, _) = name.get(usize::from(tool.token().is_some()) + PREFIX.len()..)?.split_once("__")?;
+        (!server.contains('\\')).then_some(Text::Plain(server))
+    };
+    text(line.mcp_server()).or_else(in_name)
+}
+
+/// Content that is a text, or a list without blocks.
+#[cold]
+fn content_without_blocks(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) {
+    if let Some(text) = content.text() {
+        out.emit(message_event(message, Some(text), None), Pointer::At(CONTENT));
+    } else {
+        let _ = emit_empty_message("assistant", out);
+    }
+}
+
+fn message_event<'a>(message: &Message<'a>, text: Option<Text<'a>>, channel: Option<Channel>) -> MsgOut<'a> {
+    let (model, message_id) = (message.model().and_then(Value::text), message.id().and_then(Value::text));
+    MsgOut { text, channel, model, message_id, redacted: false }
+}
+
+/// A message of model `<synthetic>`, in which the harness reports an error or a missing answer.
+#[inline(never)]
+fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Outcome {
+    let message = content.elements().find_map(|block| text(Block::lenient(block).text())).or_else(|| content.text());
+    // Copies of history up to 1.0.60 lose the flag.
+    let is_error = is_true(line.is_api_error()) || message.is_some_and(|message| message.starts_with("API Error"));
+    let pointer = Pointer::At(CONTENT);
+    if is_error {
+        let status = line.api_error_status().map(Value::json);
+        out.emit(Meta::Error { code: text(line.error()).or(status), text: message }, pointer);
+        if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
+            out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"));
+        }
+        if let Some(details) = non_empty_text(line.stream_cut_error().and_then(|error| error.member("message"))) {
+            let name = Text::Plain("error_details");
+            out.emit(Meta::System { name, text: Some(details) }, Pointer::At("/streamCutError/message"));
+        }
+    } else {
+        out.emit(Meta::System { name: Text::Plain("synthetic_message"), text: message }, pointer);
+    }
+    Outcome::Mapped
+}

@@ -1,0 +1,221 @@
+//! `attachment` lines (2.1.100 and later): what the harness gives the model beside the conversation.
+//!
+//! Short notices and what a person wrote are emitted as text, the harness's own lists and prompts as hash and size.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Author, CodeEdit, EditOp, ImplicitInput, Meta, Seq};
+use engram_core::hash::Hash;
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use crate::claude_code::authors;
+use crate::claude_code::blocks::emit_prompt;
+use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
+use crate::claude_code::emit::state::State;
+use crate::claude_code::omission_rules::rule;
+use crate::claude_code::schema::{Attachment, Line};
+use crate::shared::media::base64_hash;
+use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
+
+/// How attachments of one type are converted. Fields are given as pointers into the line.
+#[derive(Clone, Copy)]
+pub(super) enum Conversion {
+    /// A context that has only a name: the type of the attachment.
+    Name,
+    /// A context with the text of this field, or its JSON if it is not a string.
+    Text(&'static str),
+    /// A context with the text of a file, and the file's name.
+    File { name: &'static str, text: &'static str },
+    /// A context with hash and size of this field.
+    Hash(&'static str),
+    /// Converted by this function.
+    Custom(fn(&mut State, &AttachmentLine<'_>, &mut Emitter<'_>) -> Outcome),
+}
+
+/// An `attachment` line.
+pub(super) struct AttachmentLine<'a> {
+    line: &'a Line<'a>,
+    fields: Attachment<'a>,
+}
+
+impl<'a> AttachmentLine<'a> {
+    /// The line and its attachment.
+    pub(super) fn new(line: &'a Line<'a>) -> Self {
+        AttachmentLine { line, fields: Attachment::lenient_opt(line.attachment()) }
+    }
+
+    /// The attachment's type.
+    pub(super) fn kind(&self) -> &'a str {
+        raw_str(self.fields.kind())
+    }
+
+    fn member(&self, name: &str) -> Field<'a> {
+        self.fields.object().member(name)
+    }
+
+    /// The member of the attachment that this pointer names.
+    fn field(&self, pointer: &str) -> Field<'a> {
+        pointer.strip_prefix("/attachment/").and_then(|name| self.member(name))
+    }
+
+    /// Converts the attachment.
+    pub(super) fn convert(&self, conversion: Conversion, state: &mut State, out: &mut Emitter<'_>) -> Outcome {
+        match conversion {
+            Conversion::Name => emit_value(self.kind(), None, "/attachment", out),
+            Conversion::Text(field) => emit_value(self.kind(), self.field(field), field, out),
+            Conversion::File { name, text: field } => {
+                emit_file_text(self.kind(), text(self.field(name)), text(self.field(field)), Pointer::At(field), out);
+            }
+            Conversion::Hash(field) => {
+                emit_hash(self.kind(), self.field(field), Pointer::At(field), &mut state.scratch.text, out);
+            }
+            Conversion::Custom(convert) => return convert(state, self, out),
+        }
+        Outcome::Mapped
+    }
+}
+
+/// Emits a context with a value as text. A value that is not a string is emitted as its JSON.
+fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) {
+    emit_text(name, value.map(Value::text_or_json), Pointer::At(pointer), out)
+}
+
+/// A prompt that was queued while the agent worked, or a notice that a background task ended.
+pub(super) fn queued_command(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let stated = queued_by(line);
+    let by = |text: Option<Text<'_>>| stated.unwrap_or_else(|| text.map_or(Author::Person, authors::of_queued));
+    if let Some(prompt) = line.fields.prompt() {
+        emit_prompt(prompt, by, "/attachment/prompt", out);
+    }
+    Outcome::Mapped
+}
+
+/// The author of a queued text, as far as the line states it.
+fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
+    let origin = line.member("origin").and_then(|origin| origin.member("kind"));
+    if authors::is_agents(line.member("origin")) {
+        return Some(Author::Agent);
+    }
+    let by = |is_persons| Some(if is_persons { Author::Person } else { Author::Harness });
+    match (raw_str(origin), raw_str(line.member("commandMode"))) {
+        _ if is_true(line.line.is_meta()) => by(false),
+        ("", "") => None,
+        ("", mode) => by(mode == "prompt" || mode == "bash"),
+        (kind, _) => by(kind == "human"),
+    }
+}
+
+/// Context of the project, one event for each member: the state of the repository, instruction files.
+pub(super) fn session_context(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    const CONTEXT: &str = "/attachment/context";
+    let context = line.fields.context();
+    let mut is_any = false;
+    for (name, value) in context.iter().flat_map(|context| context.members()) {
+        emit_value(name, Some(value), CONTEXT, out);
+        is_any = true;
+    }
+    if !is_any {
+        emit_value("session_context", context, CONTEXT, out);
+    }
+    Outcome::Mapped
+}
+
+/// The texts with which the harness signs commits and pull requests.
+pub(super) fn remote_session_change(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    emit_value("commit_attribution", line.fields.commit(), "/attachment/commit", out);
+    emit_value("pull_request_attribution", line.fields.pr(), "/attachment/pr", out);
+    Outcome::Mapped
+}
+
+/// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before.
+pub(super) fn attached_file(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let file = line.fields.content().and_then(|content| content.member("file"));
+    let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
+    let image = file.and_then(|file| file.member("base64"));
+    let (hash, bytes) = match (&content, image) {
+        (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
+        (None, _) => text(image).and_then(base64_hash).unzip(),
+    };
+    let context = ImplicitInput { name: Text::Plain(line.kind()), file: text(line.fields.filename()), hash, bytes, text: None };
+    out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
+    Outcome::Mapped
+}
+
+/// An instruction file of a directory that the session entered.
+pub(super) fn nested_memory(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let content = line.fields.content().and_then(|content| content.member("content"));
+    emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out);
+    Outcome::Mapped
+}
+
+/// The instruction files of the project and of the user (2.1.275 and later).
+pub(super) fn instructions(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    const FILES: &str = "/attachment/files";
+    for (index, file) in line.member("files").into_iter().flat_map(Value::elements).enumerate() {
+        let content = text(file.member("content"));
+        emit_file_text("instructions", text(file.member("path")), content, Pointer::Field(FILES, index, "/content"), out);
+    }
+    Outcome::Mapped
+}
+
+/// A goal that a person set, and whether it is met.
+pub(super) fn goal_status(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    emit_value("goal_status", line.line.attachment(), "/attachment", out);
+    Outcome::Mapped
+}
+
+/// Instructions for a mode, as the model sees them; of a line that does not have these, the whole attachment.
+pub(super) fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let instructions = line.line.rendered().or(line.line.attachment());
+    emit_hash("auto_mode", instructions, Pointer::At("/rendered"), &mut state.scratch.text, out);
+    Outcome::Mapped
+}
+
+/// The system prompt and the tools of the next requests.
+pub(super) fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let buffer = &mut state.scratch.text;
+    emit_hash("system_prompt", line.fields.system_prompt(), Pointer::At("/attachment/systemPrompt"), buffer, out);
+    // A snapshot may have only the system prompt.
+    if line.fields.tools().is_some() {
+        emit_hash("tools", line.fields.tools(), Pointer::At("/attachment/tools"), buffer, out);
+    }
+    Outcome::Mapped
+}
+
+/// The structured answer, which is the input of a StructuredOutput call. Without that call the check does not know the type.
+pub(super) fn structured_output(_: &mut State, _: &AttachmentLine<'_>, _: &mut Emitter<'_>) -> Outcome {
+    Outcome::Duplicate { record: "attachment/structured_output", rule: rule::STRUCTURED }
+}
+
+/// A hook that ran (2.1.111 and later): its command and all that it printed.
+pub(super) fn hook(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let member = |name| line.member(name);
+    let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
+    let blocking = |name| member("blockingError").and_then(|error| error.member(name));
+    let command = member("command").or(blocking("command"));
+    let fields = [command, member("content"), member("message"), member("stdout"), member("stderr"), blocking("blockingError")];
+    let mut texts: Vec<Text<'_>> =
+        fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|text| !text.is_empty()).collect();
+    texts.dedup_by(|one, other| one.raw() == other.raw());
+    let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
+    for text in texts.iter().copied().map(Some).chain(texts.is_empty().then_some(None)) {
+        out.emit_child(parent, Meta::System { name, text }, Pointer::At("/attachment"));
+    }
+    if is_true(member("isOwnText")) {
+        emit_modified_files(&texts, (text(member("toolUseID")), parent), out);
+    }
+    Outcome::Mapped
+}
+
+/// Emits the files that a hook has changed after an edit, as the harness's own texts name them (2.1.170 and later).
+fn emit_modified_files(texts: &[Text<'_>], (call_id, parent): (Option<Text<'_>>, Option<Seq>), out: &mut Emitter<'_>) {
+    const BEFORE: &str = "PostToolUse hook modified ";
+    const AFTER: &str = " after your edit (likely a formatter).";
+    for text in texts.iter().map(|text| text.decode_lossy()) {
+        if let Some((file, _)) = text.strip_prefix(BEFORE).and_then(|rest| rest.split_once(AFTER)) {
+            let event = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, Text::Plain(file)) };
+            out.emit_child(parent, event, Pointer::At("/attachment/content"));
+        }
+    }
+}

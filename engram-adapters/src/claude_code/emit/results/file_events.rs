@@ -1,0 +1,73 @@
+//! Which code converts what a successful call read or changed, by the shape of its structured result.
+
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use super::result_context::ResultContext;
+use super::{edits, patches, reads, text_only_results};
+use crate::claude_code::emit::state::State;
+use crate::claude_code::schema::Structured;
+use crate::shared::value::{Value, raw_str, text};
+
+/// The shape of `toolUseResult`. It does not name the tool.
+enum Shape<'a> {
+    /// Read, of any kind of file.
+    Read(Value<'a>),
+    /// Bash (2.1.280 and later), if the command changed files.
+    ShellDiff(Value<'a>),
+    /// NotebookEdit (2.1.0 and later), of this file.
+    Notebook(Text<'a>),
+    /// Edit, MultiEdit and Write, of this file.
+    File(Text<'a>),
+    /// The result does not show what was read or changed: a text, or a NotebookEdit up to 2.0.69.
+    OnlyArguments,
+    /// The tool neither reads nor changes files.
+    Other,
+}
+
+impl<'a> Shape<'a> {
+    fn of(result: &Structured<'a>) -> Shape<'a> {
+        if !result.object().is_object() {
+            Shape::OnlyArguments
+        } else if let Some(file) = result.file().filter(|file| file.is_object()) {
+            Shape::Read(file)
+        } else if let Some(diff) = result.bash_edit_diff() {
+            Shape::ShellDiff(diff)
+        } else if let Some(file) = text(result.notebook_path()) {
+            Shape::Notebook(file)
+        } else if let Some(file) = text(result.file_path()) {
+            Shape::File(file)
+        } else if is_unnamed_notebook_edit(result) {
+            Shape::OnlyArguments
+        } else {
+            Shape::Other
+        }
+    }
+}
+
+/// Up to 2.0.69 the result of a notebook edit does not name the file.
+fn is_unnamed_notebook_edit(result: &Structured<'_>) -> bool {
+    result.edit_mode().is_some() && result.new_source().is_some() && raw_str(result.error()).is_empty()
+}
+
+/// Emits what a successful call read or changed. Returns whether there was anything.
+#[inline(never)]
+pub(super) fn emit_file_events(state: &mut State, result: &ResultContext<'_>, index: usize, out: &mut Emitter) -> bool {
+    let structured = result.structured;
+    let buffer = &mut state.scratch.text;
+    match Shape::of(structured) {
+        Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => true,
+        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, out),
+        Shape::Notebook(file) => edits::emit_notebook_edit(&result.edit_of(file), structured, out),
+        Shape::File(file) => {
+            let before = structured.original_file().or(structured.original_file_contents());
+            state.marked_files.note(file, before, structured.content());
+            edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out)
+        }
+        Shape::Read(_) | Shape::OnlyArguments => {
+            let kept = (&mut state.scratch, &mut state.last_cell);
+            text_only_results::emit_from_arguments(result, index, kept, state.permission_is_asked, out)
+        }
+        Shape::Other => false,
+    }
+}

@@ -1,0 +1,101 @@
+//! Diffs in results: the line numbers of `structuredPatch`, and the changes of a shell command in `bashEditDiff` (2.1.280 and later).
+
+use std::collections::HashSet;
+
+use engram_core::emit::Pointer;
+use engram_core::event::{CodeEdit, EditOp, Range};
+use engram_core::hash::Hash;
+use engram_core::steps::Emitter;
+
+use super::patch_lines::{PatchLine, Side, patch_lines};
+use super::result_context::{EditTarget, ResultContext};
+use crate::claude_code::schema::DiffFile;
+use crate::shared::value::{Field, Value, is_true, text};
+
+/// Consecutive changed lines. A side without lines has a `last` one less than its `first`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub before: Range,
+    pub after: Range,
+    /// The number of its lines.
+    pub lines: usize,
+}
+
+impl Run {
+    /// The lines before and after, if the patch has the numbers of real lines.
+    fn ranges(&self) -> Option<(Range, Range)> {
+        (self.before.first > 0 && self.after.first > 0).then_some((self.before, self.after))
+    }
+}
+
+/// Emits an edit whose text is not known: the line numbers of its patch, and the hash of the file before, if that is known.
+pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>, patch: Field<'_>, out: &mut Emitter) -> bool {
+    let runs: Vec<Run> = runs_of(patch_lines(patch)).collect();
+    let pointer = Pointer::At("/toolUseResult/structuredPatch");
+    if runs.is_empty() {
+        out.emit(CodeEdit { file_before_hash, ..edit.event(EditOp::Update) }, pointer);
+    }
+    for run in runs {
+        let mut event = CodeEdit { file_before_hash, ..edit.event(EditOp::Update) };
+        (event.before_range, event.after_range) = run.ranges().unzip();
+        out.emit(event, pointer);
+    }
+    true
+}
+
+/// The changes that the harness found after a shell command. It shows the changed lines of at most five files, and of none that is big
+/// or binary; the others it only names, and whether they are new or deleted is not known.
+#[inline(never)]
+pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, out: &mut Emitter) -> bool {
+    let pointer = Pointer::At("/toolUseResult/bashEditDiff");
+    let mut shown = HashSet::new();
+    for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
+        let Some(path) = text(file.path()) else { continue };
+        emit_changed_file(&result.edit_of(path), &file, pointer, out);
+        shown.insert(path.raw());
+    }
+    for path in diff.member("changedFiles").into_iter().flat_map(Value::elements).filter_map(Value::text) {
+        if shown.insert(path.raw()) {
+            out.emit(result.edit_of(path).event(EditOp::Update), pointer);
+        }
+    }
+    !shown.is_empty()
+}
+
+/// One file of which the changed lines are shown.
+fn emit_changed_file(edit: &EditTarget<'_>, file: &DiffFile<'_>, pointer: Pointer<'_>, out: &mut Emitter) {
+    let op = match (is_true(file.created()), is_true(file.deleted())) {
+        (true, _) => EditOp::Create,
+        (_, true) => EditOp::Delete,
+        _ => EditOp::Update,
+    };
+    let runs: Vec<Run> = runs_of(patch_lines(file.hunks())).collect();
+    if runs.is_empty() {
+        out.emit(edit.event(op), pointer);
+    }
+    for run in runs {
+        let mut event = edit.event(op);
+        event.before_range = (op != EditOp::Create).then_some(run.before);
+        event.after_range = (op != EditOp::Delete).then_some(run.after);
+        out.emit(event, pointer);
+    }
+}
+
+/// The runs of changed lines of one hunk, or of a patch whose hunks do not touch.
+pub(super) fn runs_of<'a>(lines: impl Iterator<Item = PatchLine<'a>>) -> impl Iterator<Item = Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut next = None;
+    for line in lines.filter(|line| line.side != Side::Unchanged) {
+        if next != Some((line.before, line.after)) {
+            let empty = |first: u64| Range { first, last: first.wrapping_sub(1) };
+            runs.push(Run { before: empty(line.before), after: empty(line.after), lines: 0 });
+        }
+        if let Some(run) = runs.last_mut() {
+            let (side, number) = if line.is_before() { (&mut run.before, line.before) } else { (&mut run.after, line.after) };
+            side.last = number;
+            run.lines += 1;
+        }
+        next = Some((line.before + u64::from(line.is_before()), line.after + u64::from(line.is_after())));
+    }
+    runs.into_iter()
+}

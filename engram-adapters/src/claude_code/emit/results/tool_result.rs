@@ -1,0 +1,105 @@
+//! `tool_result` blocks of `user` lines: the result's event, and then what the tool read or changed.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{SideFile, Status, ToolResult};
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use super::file_events::emit_file_events;
+use super::orphan_results::emit_echoed_arguments;
+use super::result_context::{ResultContext, emit_context};
+use super::result_text::{PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats};
+use super::status::{exit_code, status};
+use crate::claude_code::blocks::{CONTENT, images};
+use crate::claude_code::emit::state::State;
+use crate::claude_code::schema::{Block, Line, Structured};
+use crate::shared::value::{Value, is_true, non_empty_text, text};
+use engram_core::keys::hash64;
+
+/// One `tool_result` block of a line, whose note is at this place. Returns false if it only repeats an earlier result.
+/// `is_structured_repeated`: an earlier result of the call has a structured form.
+#[inline(never)]
+pub fn tool_result(
+    state: &mut State,
+    line: &Line<'_>,
+    block: &Block<'_>,
+    (at, index): (usize, usize),
+    is_structured_repeated: bool,
+    out: &mut Emitter<'_>,
+) -> bool {
+    let call_id = text(block.tool_use_id());
+    let key = call_id.map_or(0, |id| hash64(id.raw()));
+    let mut buffer = String::new();
+    let content = match block.content() {
+        Some(list) if list.is_array() => joined_text(list, &mut buffer),
+        content => text(content),
+    };
+    let structured = &Structured::lenient_opt(line.tool_use_result());
+    let is_new = !state.plan.is_repeated(at, index) && !state.plan.is_stated(at, index);
+    let has_structured = structured.object().is_object() && !is_structured_repeated;
+    if !is_new && !has_structured {
+        return false;
+    }
+    let status = status(line, block, content, structured);
+    let result = ResultContext { call_id, status, content, structured, call: state.calls.close(key) };
+    if is_new {
+        emit_result(state, line, block, index, &result, out);
+        if structured.object().is_object() && state.plan.lacks_call(at, index) {
+            emit_echoed_arguments(&result, out);
+        }
+    }
+    // A result that was appended again may have the structured form that the first one lacked.
+    let has_file_events = status == Status::Ok && emit_file_events(state, &result, index, out);
+    is_new || has_file_events
+}
+
+#[inline(never)]
+fn emit_result(state: &mut State, line: &Line<'_>, block: &Block<'_>, index: usize, result: &ResultContext<'_>, out: &mut Emitter) {
+    let (structured, content) = (result.structured, result.content);
+    let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
+    let stderr = non_empty_text(structured.stderr());
+    let failed = is_true(block.is_error());
+    let has_streams = stdout.is_some() || stderr.is_some() || (!failed && is_placeholder(structured, content));
+    let streams = match (has_streams, failed) {
+        (true, _) => (stdout, stderr),
+        (false, true) => (None, content),
+        (false, false) => (content, None),
+    };
+    let shown = content.filter(|content| content.starts_with(PERSISTED)).map(|content| content.decode_lossy());
+    let bytes = structured.persisted_output_size().and_then(Value::unsigned);
+    let path = non_empty_text(structured.persisted_output_path());
+    let path = path.or_else(|| shown.as_deref().and_then(persisted_path).map(Text::Plain));
+    let artifact = path.map(|path| side_file(state, path, bytes));
+    let event = ToolResult {
+        tool: result.tool(),
+        call_id: result.call_id,
+        status: Some(result.status),
+        exit: if failed { content.and_then(exit_code) } else { None },
+        stdout: streams.0,
+        stderr: streams.1,
+        truncated: artifact.is_some() || shown.is_some() || is_true(structured.truncated()),
+        artifact,
+        attachments: images(block.content()),
+        duration_ms: structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned),
+    };
+    out.emit(event, Pointer::Item(CONTENT, index));
+    if has_streams && !is_stream(content, stdout, stderr) {
+        emit_context(content, Pointer::Field(CONTENT, index, "/content"), out);
+    }
+    result.emit_extra_fields(&mut state.scratch, out);
+    if result.is_persisted() {
+        result.emit_full_output(line.tool_use_result(), out);
+    }
+    let reason = text(line.tool_use_result()).filter(|reason| !repeats(*reason, content));
+    if reason.is_some() || result.status == Status::Denied {
+        result.emit_denial_reason(reason, out);
+    }
+    result.emit_decision(line, (index, failed), out)
+}
+
+/// The file with the whole output of a call whose result has only its beginning.
+#[cold]
+fn side_file<'a>(state: &State, path: Text<'a>, bytes: Option<u64>) -> SideFile<'a> {
+    let found = state.side_info.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
+    SideFile { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes).or(bytes) }
+}

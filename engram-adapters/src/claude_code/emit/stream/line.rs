@@ -1,0 +1,31 @@
+//! One printed line, also in the form of a line of a transcript, and what later lines need of it.
+
+use std::collections::HashSet;
+
+use engram_core::adapter::SideInfo;
+
+use crate::claude_code::emit::state::State;
+use crate::claude_code::record::Record;
+use crate::claude_code::schema::Printed;
+
+/// A printed line, and the same as a line of a transcript.
+pub(super) struct StreamRecord<'a> {
+    pub printed: Printed<'a>,
+    pub record: Record<'a>,
+}
+
+/// What later lines of a capture need.
+pub(super) struct StreamState {
+    pub session: State,
+    /// The sub-agents whose start is on the tape.
+    pub agents: HashSet<u64>,
+    /// Hash of the last text of the model. The final result repeats it.
+    pub last_text: Option<u64>,
+}
+
+impl StreamState {
+    /// The state before the first line.
+    pub fn new(side_info: SideInfo) -> Self {
+        StreamState { session: State::new(side_info), agents: HashSet::new(), last_text: None }
+    }
+}

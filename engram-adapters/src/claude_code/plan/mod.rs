@@ -1,0 +1,238 @@
+//! What becomes of each line, decided over the notes of all lines: one question a file, and no JSON.
+
+use std::collections::BTreeSet;
+
+pub(super) mod agents;
+pub(super) mod copies;
+pub(super) mod prompts;
+pub(super) mod repeats;
+pub(super) mod replay;
+pub(super) mod responses;
+pub(super) mod rewinds;
+pub(super) mod twins;
+
+use super::notes::{Flags, Kind, NONE, Notes};
+use agents::Agents;
+use prompts::Prompts;
+use replay::Replay;
+use responses::UsageHere;
+use rewinds::{Rewind, Target};
+use std::collections::{BTreeMap, HashSet};
+
+/// Blocks, each by the place of its note and its number in the line.
+pub(super) type Blocks = BTreeSet<(usize, usize)>;
+
+/// Lines and blocks that count as not there.
+pub(super) struct Skip<'a> {
+    lines: &'a [bool],
+    blocks: &'a Blocks,
+}
+
+impl Skip<'_> {
+    fn has(&self, at: usize) -> bool {
+        self.lines.get(at) == Some(&true)
+    }
+
+    fn has_block(&self, at: usize, block: usize) -> bool {
+        self.blocks.contains(&(at, block))
+    }
+}
+
+#[cfg(test)]
+impl Skip<'static> {
+    fn nothing() -> Self {
+        static NO_BLOCKS: Blocks = Blocks::new();
+        Skip { lines: &[], blocks: &NO_BLOCKS }
+    }
+}
+
+/// Whether a line is converted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Fate {
+    #[default]
+    Convert,
+    /// The log has the line again.
+    Repeated,
+    /// The history has it under another id.
+    AppendedAgain,
+    /// The history has the prompt under another id, and comes again as a whole.
+    Copied,
+}
+
+/// What was decided about all lines.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub notes: Notes,
+    fates: Vec<Fate>,
+    stated: Blocks,
+    repeated: Blocks,
+    without_call: Blocks,
+    usage: Vec<UsageHere>,
+    pub agents: Agents,
+    pub replay: Replay,
+    pub prompts: Prompts,
+    pub rewinds: BTreeMap<usize, Rewind>,
+    /// The lines whose last events are needed, because a person went back to them or to the line before them.
+    pub targets: HashSet<usize>,
+    /// Outputs so far that no result and no later output follows.
+    pub last_outputs: HashSet<usize>,
+    /// Results that the log has before their calls: the line of the call, and the lines with its results.
+    pub early: BTreeMap<usize, Vec<usize>>,
+    /// Titles of this session, which name one of its lines.
+    pub own_titles: HashSet<usize>,
+}
+
+impl Plan {
+    /// Decides everything.
+    pub fn of(all: Notes) -> Plan {
+        let notes = &all;
+        let repeats = repeats::repeats(notes);
+        let mut fates: Vec<Fate> = repeats.is_repeat.iter().map(|is| if *is { Fate::Repeated } else { Fate::Convert }).collect();
+        let mut skipped = repeats.is_repeat;
+        for at in copies::rewritten(notes, &skipped) {
+            (fates[at], skipped[at]) = (Fate::AppendedAgain, true);
+        }
+        let agents = agents::agents(notes);
+        let twins = twins::twins(notes, &Skip { lines: &skipped, blocks: &repeats.stated });
+        for at in copies::copied_prompts(notes, &Skip { lines: &skipped, blocks: &repeats.stated }, &twins.repeated) {
+            (fates[at], skipped[at]) = (Fate::Copied, true);
+        }
+        let skip = Skip { lines: &skipped, blocks: &repeats.stated };
+        let rewinds = rewinds::rewinds(notes, &agents, &skip);
+        let plan = Plan {
+            usage: responses::responses(notes, &agents, &skip, &twins.repeated),
+            replay: replay::replay(notes, &skipped),
+            prompts: prompts::prompts(notes, &agents, &skip),
+            targets: rewinds.values().map(|rewind| rewind.to.line()).collect(),
+            last_outputs: last_outputs(notes, &skip),
+            own_titles: own_titles(notes),
+            early: early_results(notes, &skip),
+            repeated: twins.repeated,
+            without_call: twins.without_call,
+            rewinds,
+            agents,
+            fates,
+            ..Plan::default()
+        };
+        Plan { stated: repeats.stated, notes: all, ..plan }
+    }
+
+    /// True for results that the log has before their call.
+    pub fn is_early(&self, at: usize) -> bool {
+        !self.early.is_empty() && self.early.values().any(|lines| lines.contains(&at))
+    }
+
+    /// Whether the line is converted.
+    pub fn fate(&self, at: usize) -> Fate {
+        self.fates.get(at).copied().unwrap_or_default()
+    }
+
+    /// True if an earlier line with the id of this one has stated the block.
+    pub fn is_stated(&self, at: usize, block: usize) -> bool {
+        self.stated.contains(&(at, block))
+    }
+
+    /// True if another line has stated the block.
+    pub fn is_repeated(&self, at: usize, block: usize) -> bool {
+        self.repeated.contains(&(at, block))
+    }
+
+    /// True for a result whose call the log does not have.
+    pub fn lacks_call(&self, at: usize, block: usize) -> bool {
+        self.without_call.contains(&(at, block))
+    }
+
+    /// The usage that follows the line.
+    pub fn usage(&self, at: usize) -> UsageHere {
+        self.usage.get(at).copied().unwrap_or_default()
+    }
+
+    /// True if the line is a copy of another session's history.
+    pub fn is_replay(&self, at: usize) -> bool {
+        self.replay.is_copy.get(at) == Some(&true)
+    }
+}
+
+impl Target {
+    /// The line that it names.
+    pub fn line(self) -> usize {
+        match self {
+            Target::Line(at) | Target::Before(at) => at,
+        }
+    }
+}
+
+/// The last outputs of commands that have no result.
+fn last_outputs(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
+    let mut last: BTreeMap<u64, usize> = BTreeMap::new();
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+        if note.kind == Kind::Output && note.message != NONE {
+            last.insert(note.message, at);
+        }
+    }
+    if !last.is_empty() {
+        let results = notes.blocks.iter().filter(|block| block.kind == super::notes::BlockKind::Result);
+        results.for_each(|block| {
+            last.remove(&block.key);
+        });
+    }
+    last.into_values().collect()
+}
+
+/// The results that name a later line as that of their call (2.1.91 to 2.1.172).
+fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> {
+    let mut waiting: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    let mut read: HashSet<u64> = HashSet::new();
+    let mut early = BTreeMap::new();
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+        if note.kind == Kind::User && note.is(Flags::RESULT) && note.request != NONE && !read.contains(&note.request) {
+            waiting.entry(note.request).or_default().push(at);
+        }
+        if note.uuid != NONE && !note.is(Flags::WRAPPED) {
+            early.extend(waiting.remove(&note.uuid).map(|results| (at, results)));
+            read.insert(note.uuid);
+        }
+    }
+    early
+}
+
+/// The titles that name a line of this log.
+fn own_titles(notes: &Notes) -> HashSet<usize> {
+    let titles: Vec<usize> = (0..notes.all.len()).filter(|at| notes.all[*at].kind == Kind::Title).collect();
+    if titles.is_empty() {
+        return HashSet::new();
+    }
+    let lines: HashSet<u64> = notes.all.iter().map(|note| note.uuid).filter(|uuid| *uuid != NONE).collect();
+    titles.into_iter().filter(|at| lines.contains(&notes.all[*at].parent)).collect()
+}
+
+/// Notes as the tests of this room write them.
+#[cfg(test)]
+mod testing {
+    use super::super::notes::{Block, BlockKind, Flags, Kind, NONE, Note};
+
+    pub fn user() -> Note {
+        Note { kind: Kind::User, ..Note::default() }
+    }
+
+    /// A part of the response with this message, with its counts.
+    pub fn part(message: u64) -> Note {
+        Note { kind: Kind::Assistant, message, flags: Flags::USAGE, ..Note::default() }
+    }
+
+    pub fn other(fact: u64) -> Block {
+        Block { fact, key: NONE, kind: BlockKind::Other }
+    }
+
+    pub fn text(key: u64) -> Block {
+        Block { fact: key, key, kind: BlockKind::Text }
+    }
+
+    pub fn call(key: u64) -> Block {
+        Block { fact: key, key, kind: BlockKind::Call }
+    }
+
+    pub fn result(key: u64, fact: u64) -> Block {
+        Block { fact, key, kind: BlockKind::Result }
+    }
+}

@@ -1,0 +1,180 @@
+//! Blocks, calls and results that the log has a second time under other ids: messages that were appended again after a failed stream or when
+//! the session was resumed (up to 2.1.12), and results that state what an earlier one has stated.
+
+use std::collections::HashSet;
+
+use engram_core::keys::{KeyMap, hash64};
+
+use super::{Blocks, Skip};
+use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NONE, Note, Notes};
+use crate::claude_code::revisions::Dialect;
+
+/// The blocks that an earlier block has stated, and the results without a call.
+#[derive(Debug, Default)]
+pub(in crate::claude_code) struct Twins {
+    pub repeated: Blocks,
+    /// Results whose calls are not in the log.
+    pub without_call: Blocks,
+}
+
+/// Finds them among the lines and blocks that are not skipped.
+pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
+    let mut seen = Seen::default();
+    let mut found = Twins::default();
+    let blocks = |at: usize| notes.blocks_of(at).iter().enumerate().filter(move |(n, _)| !skip.has_block(at, *n));
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+        let is_answer = note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC);
+        if is_answer {
+            if note.parent == NONE && note.dialect.copies_are_restamped() && !note.is(Flags::SIDECHAIN) {
+                // A copy of the history begins, which may have left out the prompts (1.0.60).
+                seen.begin_message(note, NONE);
+            }
+            seen.begin_message(note, note.message);
+        } else if note.kind == Kind::User && !note.is(Flags::RESULT) {
+            seen.begin_message(note, NONE);
+        }
+        for (n, block) in blocks(at) {
+            let is_new = match block.kind {
+                BlockKind::Result if note.kind == Kind::User => seen.result(of_session(note, block.key), block),
+                // A result that was appended again may have the structured form that the first one lacked.
+                BlockKind::Structured if note.kind == Kind::User => {
+                    let results = notes.blocks_of(at).iter().filter(|block| block.kind == BlockKind::Result);
+                    results.filter(|result| seen.structured.insert(of_session(note, result.key))).count() > 0
+                }
+                BlockKind::Call if is_answer => seen.call(note, of_session(note, block.key), block),
+                _ if is_answer && block.fact != NONE => seen.block(note, block),
+                _ => true,
+            };
+            if !is_new {
+                found.repeated.insert((at, n));
+            }
+        }
+    }
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.kind == Kind::User && !skip.has(*at)) {
+        let orphans =
+            blocks(at).filter(|(_, block)| block.kind == BlockKind::Result && !seen.called.contains(&of_session(note, block.key)));
+        found.without_call.extend(orphans.map(|(n, _)| (at, n)));
+    }
+    found
+}
+
+/// The key of a call. The sessions of a capture have nothing in common.
+fn of_session(note: &Note, call: u64) -> u64 {
+    if note.dialect == Dialect::Stream { hash64((note.session, call)) } else { call }
+}
+
+#[derive(Default)]
+struct Seen {
+    open_message: u64,
+    /// Messages that another message has followed. Only these are appended again.
+    finished: HashSet<u64>,
+    blocks: HashSet<u64>,
+    calls: HashSet<u64>,
+    called: HashSet<u64>,
+    results: KeyMap<Results>,
+    result_facts: HashSet<u64>,
+    /// Calls whose results have a structured form.
+    structured: HashSet<u64>,
+}
+
+/// The results of the calls with one id.
+#[derive(Clone, Copy, Default)]
+struct Results {
+    /// Calls without a result.
+    open: u32,
+    is_any: bool,
+}
+
+impl Seen {
+    /// A message begins or goes on, or a prompt ends the one before.
+    fn begin_message(&mut self, note: &Note, message: u64) {
+        if note.dialect.messages_are_repeated() && self.open_message != message {
+            self.finished.insert(self.open_message);
+            self.open_message = message;
+        }
+    }
+
+    /// False for a block of a finished message that was stated. A message may have the same block twice while it is open.
+    fn block(&mut self, note: &Note, block: &Block) -> bool {
+        if !note.dialect.messages_are_repeated() || note.message == NONE {
+            return true;
+        }
+        let is_new = self.blocks.insert(hash64((note.message, block.fact)));
+        is_new || !self.finished.contains(&note.message)
+    }
+
+    /// False if the same block is there again after its message was finished, or after the call got its result. A call with a used id in
+    /// another block is new: its result follows.
+    fn call(&mut self, note: &Note, call: u64, block: &Block) -> bool {
+        self.called.insert(call);
+        let calls = self.results.entry(call).or_default();
+        if note.dialect.messages_are_repeated() {
+            let is_ended = self.finished.contains(&note.message) || (calls.is_any && calls.open == 0);
+            let is_new = self.calls.insert(hash64((call, note.message, block.fact)));
+            if !is_new && note.message != NONE && is_ended {
+                return false;
+            }
+        }
+        calls.open += 1;
+        true
+    }
+
+    /// False for a result that was stated: its call has one that states the same, and no other call of its id is open.
+    fn result(&mut self, call: u64, block: &Block) -> bool {
+        let calls = self.results.entry(call).or_default();
+        let is_other = self.result_facts.insert(hash64((call, block.fact)));
+        let is_new = calls.open > 0 || !calls.is_any || is_other;
+        if is_new {
+            *calls = Results { open: calls.open.saturating_sub(1), is_any: true };
+        }
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    fn found(lines: &[(Note, Vec<Block>)]) -> Vec<(usize, usize)> {
+        let mut notes = Notes::default();
+        lines.iter().for_each(|(note, blocks)| notes.push(*note, blocks));
+        twins(&notes, &Skip::nothing()).repeated.into_iter().collect()
+    }
+
+    fn answer(message: u64) -> Note {
+        Note { dialect: Dialect::BlockLines, parent: 1, ..part(message) }
+    }
+
+    #[test]
+    fn blocks_of_a_message_that_was_appended_again_are_repeated() {
+        let lines =
+            [(answer(1), vec![other(7)]), (answer(1), vec![other(7)]), (answer(2), vec![other(8)]), (answer(1), vec![other(7), other(9)])];
+        assert_eq!(found(&lines), [(3, 0)]);
+        let after_a_prompt =
+            [(answer(1), vec![other(7)]), (Note { dialect: Dialect::BlockLines, ..user() }, vec![text(1)]), (answer(1), vec![other(7)])];
+        assert_eq!(found(&after_a_prompt), [(2, 0)]);
+        let newer = lines.map(|(note, blocks)| (Note { dialect: Dialect::Newest, ..note }, blocks));
+        assert!(found(&newer).is_empty());
+    }
+
+    #[test]
+    fn a_call_is_repeated_if_it_has_its_result() {
+        let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (answer(1), vec![call(5)]), (user(), vec![result(5, 6)])];
+        assert_eq!(found(&lines), [(2, 0), (3, 0)]);
+    }
+
+    #[test]
+    fn another_result_of_a_call_is_none_that_is_repeated() {
+        let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (user(), vec![result(5, 7)]), (user(), vec![result(5, 7)])];
+        assert_eq!(found(&lines), [(3, 0)]);
+    }
+
+    #[test]
+    fn a_result_has_its_call_also_if_that_comes_later() {
+        let mut notes = Notes::default();
+        notes.push(user(), &[result(5, 6), result(4, 6)]);
+        notes.push(answer(1), &[call(5)]);
+        assert_eq!(twins(&notes, &Skip::nothing()).without_call.into_iter().collect::<Vec<_>>(), [(0, 1)]);
+    }
+}
