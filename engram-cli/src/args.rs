@@ -11,6 +11,7 @@ use crate::filter::Filter;
 use crate::report::ErrorFormat;
 use crate::stats::By;
 use crate::table::Output;
+use crate::unicode::Unicode;
 use crate::write::Form;
 
 const EXAMPLES: &str = "\
@@ -142,6 +143,12 @@ pub struct Ingest {
     /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
     #[arg(long)]
     pub redact: bool,
+    /// Replace redacted tapes in the directory by whole ones. Without it, a directory with redacted tapes needs `--redact`
+    #[arg(long, conflicts_with = "redact")]
+    pub no_redact: bool,
+    /// Half a surrogate pair, which programs in JavaScript leave when they cut a text
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub unicode: Unicode,
     #[command(flatten)]
     pub filter: Filter,
     /// End with exit code 1 if a session is not fully understood
@@ -201,7 +208,7 @@ pub struct Files {
 impl Ingest {
     /// The form of the tapes.
     pub fn form(&self) -> Form {
-        Form { compress: self.zstd, redact: self.redact }
+        Form { compress: self.zstd, redact: self.redact, unicode: self.unicode }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::interrupt;
 use crate::pool::in_order;
 use crate::report::Reporter;
 use crate::tape_dir::{Index, Key, Known, OutDir, Setup, State, container, source_of};
+use crate::unicode::Unicode;
 
 /// What is left of a run.
 pub struct Done {
@@ -123,7 +124,8 @@ fn options_of(args: &Ingest) -> String {
     let form = if args.zstd { "zstd" } else { "plain" };
     let words = if args.redact { "redacted" } else { "whole" };
     let forms = if conversion.every_form { " every-form" } else { "" };
-    format!("{} {} {adapter} {form} {words}{forms}", conversion.policy.as_str(), conversion.max_record_bytes)
+    let unicode = if args.unicode == Unicode::Replace { " unicode-replaced" } else { "" };
+    format!("{} {} {adapter} {form} {words}{forms}{unicode}", conversion.policy.as_str(), conversion.max_record_bytes)
 }
 
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;

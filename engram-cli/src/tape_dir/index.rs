@@ -20,6 +20,14 @@ pub const INDEX: &str = "index.jsonl";
 /// What is known of files that are not sessions, so that they are not read again.
 const OTHERS: &str = ".engram-others.jsonl";
 
+/// Which forms the tapes of a directory have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TapeForms {
+    pub has_redacted: bool,
+    pub has_zstd: bool,
+    pub has_plain: bool,
+}
+
 /// All entries, by source.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -106,6 +114,18 @@ impl Index {
     pub fn made_otherwise(&self, options: &str) -> usize {
         let others = self.entries.values().filter(|entry| entry.tape.is_some() && entry.setup.options != options).count();
         others + self.superseded().count()
+    }
+
+    /// The forms of the tapes.
+    pub fn tape_forms(&self) -> TapeForms {
+        let mut forms = TapeForms::default();
+        for entry in self.entries.values() {
+            let Some(tape) = &entry.tape else { continue };
+            forms.has_redacted |= entry.setup.options.split(' ').any(|word| word == "redacted");
+            forms.has_zstd |= tape.ends_with(".zst");
+            forms.has_plain |= !tape.ends_with(".zst");
+        }
+        forms
     }
 
     /// All entries.
