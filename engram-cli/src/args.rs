@@ -87,6 +87,21 @@ pub enum Command {
     /// `--html` give the same as documents. Sub-agents are at the calls that started them, if their logs or tapes are beside that of the
     /// session. Changes are shown as the calls state them. Characters of the log that would control a terminal are shown as signs.
     Show(crate::show::Show),
+    /// Keep an index of tapes, which `explain`, `blame`, `grep` and `query` ask
+    ///
+    /// The index is made from tapes, and can be deleted and made again at any time. It has no text of the tapes.
+    Index(crate::index::args::IndexArgs),
+    /// Tell which session, prompt and call put these lines here, and why
+    ///
+    /// Compares the file with the edits of all tapes, by hashes and fingerprints, and names what the answer rests on: `state` (the whole
+    /// file is what an edit left), `span` (the lines are byte for byte what an edit left), `anchor` (most of them are), or `unknown`.
+    Explain(crate::index::args::Explain),
+    /// Tell who made each line of a file
+    Blame(crate::index::args::Blame),
+    /// Search the words of all tapes
+    Grep(crate::index::args::Grep),
+    /// Ask the index in SQL
+    Query(crate::index::args::Query),
     /// Check that tapes follow the format
     Check(Check),
     /// Check that a conversion lost nothing
@@ -137,13 +152,16 @@ pub struct Ingest {
     /// Read everything, also what has not changed
     #[arg(long)]
     pub again: bool,
+    /// Take the tapes into the index too, which `engram explain` asks. Only what is new is read
+    #[arg(long, requires = "out")]
+    pub index: bool,
     /// Compress the tapes
     #[arg(long)]
     pub zstd: bool,
     /// Replace keys and tokens by `[redacted:<rule>]`, and leave out hashes that would prove them
     #[arg(long)]
     pub redact: bool,
-    /// Replace redacted tapes in the directory by whole ones. Without it, a directory with redacted tapes needs `--redact`
+    /// Write whole tapes to a directory of redacted ones
     #[arg(long, conflicts_with = "redact")]
     pub no_redact: bool,
     /// Half a surrogate pair, which programs in JavaScript leave when they cut a text
@@ -230,6 +248,9 @@ pub struct Audit {
     /// harnesses]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Print what the logs call tokens, by member, beside the sums of the tapes
+    #[arg(long)]
+    pub tokens: bool,
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,

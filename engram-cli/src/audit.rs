@@ -5,7 +5,7 @@ use std::io::{self, Write, stdout};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::SessionOptions;
-use engram_core::audit::{Amount, AuditError, AuditReport, audit};
+use engram_core::audit::{Amount, AuditError, AuditReport, TokenMember, Tokens, audit};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::tape::JsonLines;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let (mut tally, mut totals) = (Tally::default(), Totals::default());
+    let (mut tally, mut totals, mut tokens) = (Tally::default(), Totals::default(), TokenTotals::default());
     let (mut out, mut printed) = (stdout().lock(), Ok(()));
     let paths = homes::paths(&args.paths, registry, report);
     let inputs = find(&paths, &options);
@@ -54,6 +54,7 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
                 printed = writeln!(out, "{}", Row::HEADINGS);
             }
             totals.add(&audited.report);
+            tokens.add(audited.adapter, &audited.report.tokens);
             if printed.is_ok() {
                 printed = if args.json { write_json(&mut out, &audited) } else { text(&mut out, &audited) };
             }
@@ -70,6 +71,9 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
     }
     if !args.json && totals.sessions > 0 {
         totals.print(&mut out)?;
+        if args.tokens {
+            tokens.print(&mut out)?;
+        }
     }
     out.flush()?;
     Ok(tally.exit())
@@ -206,6 +210,38 @@ impl Totals {
             writeln!(out, "{:>10}  unknown members", self.values_unknown)?;
         }
         writeln!(out, "{:>10}  left over", self.row.lost - self.values_unknown)
+    }
+}
+
+/// What logs call tokens, and the tokens of their tapes, by adapter.
+#[derive(Default)]
+struct TokenTotals(BTreeMap<&'static str, (BTreeMap<(String, String), (u64, u64)>, BTreeMap<String, u64>)>);
+
+impl TokenTotals {
+    fn add(&mut self, adapter: &'static str, tokens: &Tokens) {
+        let (log, tape) = self.0.entry(adapter).or_default();
+        for (name, TokenMember { count, sum, becomes, .. }) in &tokens.log {
+            let total = log.entry((name.clone(), becomes.clone())).or_default();
+            *total = (total.0 + count, total.1.saturating_add(*sum));
+        }
+        for (name, sum) in &tokens.tape {
+            let total = tape.entry(name.clone()).or_default();
+            *total = total.saturating_add(*sum);
+        }
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        for (adapter, (log, tape)) in &self.0 {
+            writeln!(out, "\ntokens of {adapter}\n        tape  count")?;
+            for (name, sum) in tape {
+                writeln!(out, "{sum:>12}  {name}")?;
+            }
+            writeln!(out, "         log  numbers  member, and what becomes of it")?;
+            for ((name, becomes), (numbers, sum)) in log {
+                writeln!(out, "{sum:>12} {numbers:>8}  {}", one_line(&format!("{name}: {becomes}")))?;
+            }
+        }
+        Ok(())
     }
 }
 

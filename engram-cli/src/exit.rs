@@ -22,6 +22,8 @@ pub enum Exit {
     BadInput = 5,
     /// Reading or writing failed.
     Io = 6,
+    /// The index was made by another version of the program.
+    OtherIndex = 9,
     /// The command was interrupted: 128 plus the number of the signal, as shells do.
     Interrupted = 130,
 }

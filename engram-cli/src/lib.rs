@@ -36,6 +36,7 @@ mod fail_on;
 mod files;
 mod filter;
 mod homes;
+mod index;
 mod ingest;
 mod inputs;
 mod interrupt;
@@ -44,6 +45,7 @@ mod list;
 mod man;
 mod message;
 mod once;
+mod output;
 mod places;
 mod pool;
 mod progress;
@@ -92,6 +94,11 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
         Command::Adapters(args) => adapters::run(args, registry),
+        Command::Index(args) => index::run(args, &report),
+        Command::Explain(args) => index::explain(args, &report),
+        Command::Blame(args) => index::blame(args, &report),
+        Command::Grep(args) => index::grep(args, &report),
+        Command::Query(args) => index::query(args, &report),
         Command::Schema => print(&json_schema()),
         Command::Completions(args) => print(&completions(args.shell)),
         Command::Man(args) => man::run(args, &report),

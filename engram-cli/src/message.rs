@@ -91,17 +91,29 @@ fn general(error: &AdapterError) -> String {
     }
 }
 
+/// What the file system reported, if its error has a number that is known.
+pub fn kind_of(error: &AdapterError) -> Option<ErrorKind> {
+    let number = error.found.as_deref()?.rsplit_once("(os error ")?.1.trim_end_matches(')').parse().ok()?;
+    Some(io::Error::from_raw_os_error(number).kind())
+}
+
+/// True if there is no room any more: other files fail for the same reason.
+pub fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 /// What the file system reported, in plain words where its error has a number that is known.
 fn file_system(error: &AdapterError) -> String {
     let found = error.found.as_deref().unwrap_or("reading or writing failed");
-    let number = found.rsplit_once("(os error ").and_then(|(_, number)| number.trim_end_matches(')').parse().ok());
-    let kind = number.map(|number| io::Error::from_raw_os_error(number).kind());
-    match kind {
+    match kind_of(error) {
         Some(ErrorKind::NotFound) => "no such file or directory".to_owned(),
         Some(ErrorKind::PermissionDenied) => "permission denied; check who may read or write it".to_owned(),
         Some(ErrorKind::NotADirectory) => "a part of this path is a file, not a directory".to_owned(),
         Some(ErrorKind::IsADirectory) => "this is a directory, not a file".to_owned(),
         Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => "the disk is full".to_owned(),
+        Some(ErrorKind::FileTooLarge) => {
+            "the file may not grow any more: there is a limit for this process (`ulimit -f`) or for files of this system".to_owned()
+        }
         Some(ErrorKind::ReadOnlyFilesystem) => "the file system is read-only".to_owned(),
         _ => match error.expected.as_deref() {
             Some(expected) => format!("expected {expected}, found {found}"),

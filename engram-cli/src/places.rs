@@ -21,7 +21,6 @@ pub fn tapes_dir() -> Option<PathBuf> {
 }
 
 /// The directory of the index of tapes: `$ENGRAM_INDEX`, else `engram/index` in the data directory.
-#[allow(dead_code)]
 pub fn index_dir() -> Option<PathBuf> {
     place(INDEX, "index")
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_core::redact::{redacted, redacted_json};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -28,6 +29,9 @@ pub struct Reporter {
     format: ErrorFormat,
     quiet: bool,
     verbose: bool,
+    redacts: bool,
+    #[cfg(test)]
+    muted: bool,
     bar: ProgressBar,
 }
 
@@ -48,7 +52,48 @@ impl Reporter {
     /// A reporter without a progress bar. With `quiet`, and in JSON format, it prints only errors; with `verbose`, details too.
     pub fn new(format: ErrorFormat, quiet: bool, verbose: bool) -> Self {
         let quiet = quiet || format == ErrorFormat::Json;
-        Reporter { format, quiet, verbose: verbose && !quiet, bar: ProgressBar::hidden() }
+        Reporter {
+            format,
+            quiet,
+            verbose: verbose && !quiet,
+            redacts: false,
+            #[cfg(test)]
+            muted: false,
+            bar: ProgressBar::hidden(),
+        }
+    }
+
+    /// A reporter that prints nothing.
+    #[cfg(test)]
+    pub fn muted(&self) -> Reporter {
+        Reporter { muted: true, ..self.clone() }
+    }
+
+    /// The same reporter. With `redacts`, it replaces keys and tokens in everything that it prints or [cleans](Reporter::clean).
+    pub fn redacting(&self, redacts: bool) -> Reporter {
+        Reporter { redacts, ..self.clone() }
+    }
+
+    /// A text that may leave the process.
+    pub fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.redacts { redacted(text) } else { Cow::Borrowed(text) }
+    }
+
+    /// As [`Reporter::clean`], for JSON text.
+    pub fn clean_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        if self.redacts { redacted_json(json) } else { Cow::Borrowed(json) }
+    }
+
+    /// An error that may leave the process. Of an excerpt that is cut off, the last word is left out: it may be the beginning of a key.
+    pub fn clean_error(&self, error: &AdapterError) -> AdapterError {
+        let mut error = error.clone();
+        if self.redacts {
+            error.found = error.found.map(|found| without_cut_word(&found));
+            for text in [&mut error.version, &mut error.pointer, &mut error.expected, &mut error.found].into_iter().flatten() {
+                *text = redacted(text).into_owned();
+            }
+        }
+        error
     }
 
     /// Shows a progress bar of that many bytes, if standard error is a terminal.
@@ -69,6 +114,7 @@ impl Reporter {
     }
 
     fn error(&self, error: &AdapterError) {
+        let error = &self.clean_error(error);
         match self.format {
             ErrorFormat::Text => self.line(&one_line(&format!("error: {}", sentence(error)))),
             ErrorFormat::Json => self.json(&WireError { error, message: sentence(error) }),
@@ -131,15 +177,27 @@ impl Reporter {
 
     fn json(&self, value: &impl Serialize) {
         if let Ok(json) = serde_json::to_string(value) {
-            self.line(&printable_json(&json));
+            self.line(&printable_json(&self.clean_json(&json)));
         }
     }
 
     /// Standard error may be closed; then there is nothing to do.
     fn line(&self, text: &str) {
+        #[cfg(test)]
+        if self.muted {
+            return;
+        }
         self.bar.suspend(|| {
-            let _ = writeln!(stderr().lock(), "{}", printable(text));
+            let _ = writeln!(stderr().lock(), "{}", printable(&self.clean(text)));
         });
+    }
+}
+
+/// An excerpt without the word in which it is cut off.
+fn without_cut_word(found: &str) -> String {
+    match found.strip_suffix('…') {
+        Some(cut) => format!("{}…", cut.rfind(char::is_whitespace).map_or("", |end| &cut[..=end])),
+        None => found.to_owned(),
     }
 }
 
@@ -196,6 +254,21 @@ mod tests {
         assert_eq!(printable("é\nb"), "é\nb");
         assert_eq!(one_line("é\nb\u{1b}"), "é\\nb\\u{1b}");
         assert_eq!(one_line("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn with_redaction_no_key_leaves_in_an_error() {
+        let key = format!("ghp_{}", "aB3dE5gH7jK9mN2pQ4rS6tU8vW0xY1zA2b3C");
+        let report = Reporter::new(ErrorFormat::Text, false, false).redacting(true);
+        let cut = format!("some text and {}", &key[..20]);
+        for found in [format!("a {key} b"), format!("{cut}{}", " x".repeat(60)), format!("{}{cut}rest", "y ".repeat(24))] {
+            let mut error = AdapterError::new(ErrorCode::MalformedRecord).found(&found);
+            error.version = Some(key.clone());
+            let text = format!("{:?}", report.clean_error(&error));
+            assert!(!text.contains(&key) && (found.contains(" x") || !text.contains("ghp_")), "{text}");
+        }
+        assert_eq!(report.clean(&key), "[redacted:github-token]");
+        assert_eq!(Reporter::new(ErrorFormat::Text, false, false).clean(&key), key);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    apart, claims, completeness, conversation, edit_chain, edits, identity, members, observable, prompts, provenance, reads, repeated,
+    apart, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance, reads, repeated,
     repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
@@ -99,6 +99,8 @@ checks! {
         needs STREAM, from "runtime: Parallel tool calls", by Conversion(apart::sessions);
     "id.once" asserts "apart from replayed history, a record is on one tape, and on it once",
         needs Nothing, from "runtime: Tool loop", by Case(identity::once);
+    "home.once" asserts "over all tapes of a home, a response has one usage, a call one tool.call and a prompt one msg.in, replays apart",
+        needs Nothing, from "runtime: Tool loop", by Case(home::once);
     "parent.record" asserts "a result, read or edit belongs to the call of its own record, or else to the latest open call of its id",
         needs RESULTS, from "ack: test_transcript_tool_use_before_tool_result", by Case(identity::parents);
     "response.together" asserts "the events of a response stand together, and its usage directly behind them",

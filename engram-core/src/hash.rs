@@ -16,7 +16,7 @@ impl fmt::Display for Hash {
 
 impl Hash {
     /// The 32 bytes of the hash.
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    pub fn bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
 
@@ -16,10 +17,14 @@ const LOCK: &str = ".lock";
 /// A directory that was made just now may not have its lock yet.
 const UNLOCKED_FOR: Duration = Duration::from_secs(600);
 
+/// How long a run that ends early waits for a thread that makes or removes a copy just now.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// The directories that contain copies now.
 static DIRECTORIES: Directories = Directories::new();
 
-/// Removes all copies of stores, for a run that ends early: nothing that was opened may be used any more.
+/// Removes all copies of stores, for a run that ends early: nothing that was opened may be used any more. It never waits for long: a later
+/// run removes what is left.
 pub fn discard_copies() {
     DIRECTORIES.discard();
 }
@@ -78,6 +83,18 @@ impl Drop for CopyDirectory {
     }
 }
 
+/// A new file for its owner only.
+///
+/// # Errors
+/// Those of the file system.
+pub(super) fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 #[derive(Debug)]
 struct Directories(Mutex<BTreeSet<PathBuf>>);
 
@@ -93,15 +110,33 @@ impl Directories {
     /// A directory is made only while the list is locked, so that each is on it.
     fn add(&'static self) -> io::Result<CopyDirectory> {
         let mut paths = self.paths();
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
-        let lock = File::create_new(directory.path().join(LOCK))?;
+        let mut builder = tempfile::Builder::new();
+        // A store may be for its owner only, so its copy is.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let directory = builder.prefix(PREFIX).tempdir()?;
+        let lock = new_file(&directory.path().join(LOCK))?;
         lock.lock()?;
         paths.insert(directory.path().to_owned());
         Ok(CopyDirectory { _lock: lock, directory, among: self })
     }
 
+    /// The list, if no thread keeps it.
+    fn paths_soon(&self) -> Option<MutexGuard<'_, BTreeSet<PathBuf>>> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.0.try_lock() {
+                Ok(paths) => return Some(paths),
+                Err(TryLockError::Poisoned(paths)) => return Some(paths.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::WouldBlock) => return None,
+            }
+        }
+    }
+
     fn discard(&self) {
-        for path in std::mem::take(&mut *self.paths()) {
+        let paths = self.paths_soon().map(|mut paths| std::mem::take(&mut *paths));
+        for path in paths.into_iter().flatten() {
             // It may just have been dropped.
             let _ = fs::remove_dir_all(path);
         }
@@ -137,10 +172,20 @@ mod tests {
     fn copies_are_gone_when_they_are_dropped_or_discarded() {
         static OWN: Directories = Directories::new();
         let [dropped, discarded] = [OWN.add().unwrap(), OWN.add().unwrap()];
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(dropped.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        }
         let paths = [&dropped, &discarded].map(|directory| directory.path().to_owned());
         fs::write(discarded.path().join("store.db"), "a copy").unwrap();
         drop(dropped);
         assert_eq!(paths.each_ref().map(|path| path.exists()), [false, true]);
+        // Whoever keeps the list may wait for the one who ends the run.
+        let kept = OWN.paths();
+        OWN.discard();
+        assert!(paths[1].exists());
+        drop(kept);
         OWN.discard();
         assert!(!paths[1].exists() && OWN.paths().is_empty());
     }

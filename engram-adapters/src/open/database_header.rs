@@ -12,6 +12,21 @@ pub fn is_database(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
+/// Bytes of the header of a database.
+#[cfg(feature = "sqlite")]
+pub(super) const HEADER_BYTES: usize = 100;
+
+/// Page size times page count, as in the header (fileformat.html, sections 1.3.2 and 1.3.8). `None` for a header that is cut.
+#[cfg(feature = "sqlite")]
+pub(super) fn stated_length(header: &[u8]) -> Option<u64> {
+    let page_size = match u16::from_be_bytes(header.get(16..18)?.try_into().ok()?) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    let pages = u32::from_be_bytes(header.get(28..32)?.try_into().ok()?);
+    (header.len() == HEADER_BYTES).then_some(page_size * u64::from(pages))
+}
+
 /// How many bytes of a file show whether it is a database, or a text of a known form.
 pub(super) const HEAD_BYTES: u64 = 64;
 

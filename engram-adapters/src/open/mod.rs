@@ -8,12 +8,15 @@ use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Reader};
 
+pub mod bounds;
 #[cfg(feature = "sqlite")]
 mod copies;
 pub mod database;
 mod database_header;
 #[cfg(feature = "gzip")]
 mod gzip_stream;
+#[cfg(feature = "sqlite")]
+mod journal;
 pub mod lines;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -48,12 +51,13 @@ pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snap
 /// Opens a file for one reading of what it contains now.
 ///
 /// # Errors
-/// As the file system gives them.
+/// As the file system gives them; `FileTooLarge` for a file over [`bounds::SOURCE_BYTES`].
 pub fn file(path: &Path) -> io::Result<Snapshot> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     // Pipes and the like have no length. The kernel's own files report the length 0.
     let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
+    bounds::refuse_large(length.unwrap_or_default())?;
     Ok(Snapshot { rest: file.take(length.unwrap_or(u64::MAX)), length })
 }
 

@@ -13,13 +13,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyDirectory;
-use super::database_header::is_database;
+use super::database_header::{HEADER_BYTES, is_database, stated_length};
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
 use super::table::Table;
-
-/// Bytes of the database header.
-const HEADER_BYTES: usize = 100;
 
 /// How many instructions of SQLite's virtual machine run between two looks at the budget.
 const INSTRUCTIONS_PER_STEP: i32 = 100_000;
@@ -82,8 +79,9 @@ impl Store {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
+        let bytes = in_place.state.database_bytes();
         let mut store = Store { connection, limits, in_place: Some(in_place), _copy: None };
-        store.restrict(path)?;
+        store.restrict(bytes).map_err(refused)?;
         Ok(store)
     }
 
@@ -91,18 +89,15 @@ impl Store {
         let copy = copy(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
+        let bytes = copy.path().join(COPY_NAME).metadata()?.len();
         let mut store = Store { connection, limits, in_place: None, _copy: Some(copy) };
-        store.restrict(path)?;
+        store.restrict(bytes).map_err(refused)?;
         Ok(store)
     }
 
-    /// A store is data: nothing in its schema may run, nothing is written, and no query takes longer than reading all of it would.
-    fn restrict(&mut self, path: &Path) -> Result<(), AdapterError> {
-        let bytes = File::open(path)?.metadata()?.len();
-        self.restrict_to(bytes).map_err(refused)
-    }
-
-    fn restrict_to(&mut self, bytes: u64) -> rusqlite::Result<()> {
+    /// A store is data: nothing in its schema may run, nothing is written, and no query of a database of so many bytes takes longer than
+    /// reading all of it would.
+    fn restrict(&mut self, bytes: u64) -> rusqlite::Result<()> {
         let longest = i32::try_from(self.limits.record_bytes).unwrap_or(i32::MAX);
         self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -255,16 +250,6 @@ fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
         return Err(error.found(&format!("{length} bytes")));
     }
     Ok(())
-}
-
-/// Page size times page count, as in the header (fileformat.html, sections 1.3.2 and 1.3.8).
-fn stated_length(header: &[u8]) -> Option<u64> {
-    let page_size = match u16::from_be_bytes(header.get(16..18)?.try_into().ok()?) {
-        1 => 65_536,
-        size => u64::from(size),
-    };
-    let pages = u32::from_be_bytes(header.get(28..32)?.try_into().ok()?);
-    (header.len() == HEADER_BYTES).then_some(page_size * u64::from(pages))
 }
 
 /// The path as a URI that promises SQLite that nothing changes, so that it neither locks nor writes.

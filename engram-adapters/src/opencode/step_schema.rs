@@ -48,9 +48,12 @@ view! {
         summary: "summary" Any,
         location: "location" Object,
         shell_id: "shellID" Any,
+        /// Betas, `shell`: what later versions have as `shellID`.
+        call_id: "callID" Any,
         command: "command" String,
         exit: "exit" Number,
-        output: "output" Object,
+        /// `shell`: an object, in betas a text.
+        output: "output" Any,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Size and modification time of everything that a source is read from, without reading it.
+//! Size, times and number of every file that a source is read from, without reading it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -24,6 +24,10 @@ pub struct Stamp {
     pub size: u64,
     /// When it was last modified: RFC 3339 in UTC.
     pub modified: String,
+    /// Its number in the file system, and when anything about it last changed, where the system has both: a file that was put in the place
+    /// of another one may have its size and its time of modification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
     /// A hash of paths, sizes and times of all other files that it is read with; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
@@ -62,7 +66,7 @@ impl Stamp {
             let directories = WalkDir::new(own).follow_root_links(false).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
             directories.filter(|entry| entry.file_type().is_dir()).for_each(|entry| add(entry.into_path()));
         }
-        Ok(Stamp { size: metadata.len(), modified: modified(&metadata), with: digest(&others) })
+        Ok(Stamp { size: metadata.len(), modified: modified(&metadata), changed: changed(&metadata), with: digest(&others) })
     }
 
     /// The state of a store that is a directory: of all files that belong to it.
@@ -82,14 +86,27 @@ impl Stamp {
                 others.insert(entry.into_path(), state(&found));
             }
         }
-        Stamp { size, modified: last, with: digest(&others) }
+        Stamp { size, modified: last, changed: None, with: digest(&others) }
     }
 }
 
 fn state(metadata: &Metadata) -> String {
     // The size of a directory adds nothing to its time.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
-    format!("{size} {}", modified(metadata))
+    format!("{size} {} {}", modified(metadata), changed(metadata).unwrap_or_default())
+}
+
+/// The number of a file, and the time of its last change of any kind.
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    Some(format!("{} {}.{:09}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// Elsewhere there is none.
+#[cfg(not(unix))]
+fn changed(_: &Metadata) -> Option<String> {
+    None
 }
 
 /// Always nine digits of a second, so that times compare as texts.
@@ -141,6 +158,26 @@ mod tests {
         fs::write(&path, "one two").unwrap();
         assert_ne!(stamp(&path), last);
         assert!(Stamp::of(&Registry::builtin(), &directory.path().join("none"), &[]).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_file_with_the_same_size_and_time_is_seen() {
+        let directory = tempfile::tempdir().unwrap();
+        let [path, other] = ["a.jsonl", "b.jsonl"].map(|name| directory.path().join(name));
+        fs::write(&path, "one").unwrap();
+        let time = path.metadata().unwrap().modified().unwrap();
+        let same_time = |path: &Path| fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        let first = stamp(&path);
+        fs::write(&path, "two").unwrap();
+        same_time(&path);
+        let second = stamp(&path);
+        assert_eq!((&second.size, &second.modified), (&first.size, &first.modified));
+        assert_ne!(second, first, "written again");
+        fs::write(&other, "six").unwrap();
+        same_time(&other);
+        fs::rename(&other, &path).unwrap();
+        assert_ne!(stamp(&path), second, "another file");
     }
 
     #[cfg(feature = "opencode")]

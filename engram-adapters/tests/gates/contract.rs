@@ -66,7 +66,6 @@ fn generated(name: &str) -> Option<String> {
         Some(("gaps", id)) => Some(tables::gaps(entry(id)?).markdown()),
         Some(("omission-rules", id)) => Some(tables::omission_rules(entry(id)?).markdown()),
         Some(("file", path)) => example_file(path),
-        Some(("files", directory)) => code_map(directory),
         Some(("tools", id)) => Some(tables::tools(entry(id)?).markdown()),
         _ => None,
     }
@@ -81,21 +80,6 @@ fn example() -> PathBuf {
 fn example_file(path: &str) -> Option<String> {
     let text = fs::read_to_string(example().join(path)).ok()?;
     Some(format!("```rust\n{text}```\n"))
-}
-
-/// The source files of a directory of the workspace, each with its first line.
-fn code_map(directory: &str) -> Option<String> {
-    let mut table = "| file | contents |\n|---|---|\n".to_owned();
-    let directory = root().join(directory);
-    for path in files(&directory) {
-        let text = fs::read_to_string(&path).ok()?;
-        let name = path.strip_prefix(&directory).ok()?.to_string_lossy().replace('\\', "/");
-        // The first line of a member table is a comment too.
-        let first = text.lines().next()?;
-        let contents = first.strip_prefix("//! ").or_else(|| first.strip_prefix("# ").filter(|_| name.ends_with(".members")))?;
-        let _ = writeln!(table, "| `{name}` | {} |", contents.replace('|', "\\|"));
-    }
-    directory.is_dir().then_some(table)
 }
 
 /// The size of the example in files and lines.
@@ -144,9 +128,6 @@ fn contract_equals_its_snapshots() {
 #[test]
 fn generated_documents_equal_the_registry() {
     let mut findings = document(&root().join("docs/support.md"), &["support", "outside-versions"].map(str::to_owned));
-    let parts = ["engram-core/src", "engram-adapters/src/shared", "engram-adapters/src/open", "engram-adapters/src/sessions"]
-        .map(|directory| format!("files {directory}"));
-    findings.extend(document(&root().join("ARCHITECTURE.md"), &parts));
     let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
     findings.extend(document(&root().join("docs/conformance.md"), &parts));
     let parts = ["lib", "tools", "dispatch"].map(|name| format!("file src/{name}.rs"));

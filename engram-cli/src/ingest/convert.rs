@@ -12,7 +12,7 @@ use engram_core::pipeline::Summary;
 use crate::args::Ingest;
 use crate::inputs::{SessionInput, is_no_session};
 use crate::interrupt;
-use crate::tape_dir::{Finished, Key, OutDir};
+use crate::tape_dir::{Finished, Key, OutDir, files};
 use crate::write::write_tape;
 
 /// What became of one input.
@@ -25,6 +25,8 @@ pub enum Outcome {
     OtherHarness,
     /// A file in a searched directory that is not a session.
     NoSession,
+    /// The run has ended before it: there is no room for more tapes.
+    Stopped,
     /// It cannot be read, converted or written.
     Failed(AdapterError),
 }
@@ -86,17 +88,19 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     let directory = out.path(&OutDir::directory_name(harness));
     let at_directory = |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
     let written = out.temporary(harness).map_err(at_directory).and_then(|mut file| {
-        let written = write_tape(source, args.form(), file.as_file_mut(), &directory);
-        match written {
-            Ok(written) if args.filter.wants(&written.overview) => {
-                file.as_file().sync_all().map_err(at_directory)?;
-                Ok((written, Some(file.into_temp_path())))
+        let path = file.path().to_owned();
+        let written = write_tape(source, args.form(), &mut files::Writer(&mut file), &directory);
+        let kept = written.and_then(|written| {
+            if !args.filter.wants(&written.overview) {
+                return Ok((written, None));
             }
-            other => {
-                interrupt::forget(file.path());
-                other.map(|written| (written, None))
-            }
+            files::sync(&file).map_err(at_directory)?;
+            Ok((written, Some(file.into_temp_path())))
+        });
+        if !matches!(kept, Ok((_, Some(_)))) {
+            interrupt::forget(&path);
         }
+        kept
     });
     match written {
         Err(error) => Outcome::Failed(error),

@@ -1,6 +1,8 @@
 //! `engram ingest`: converts one session to standard output, or all of them to files.
 
 mod convert;
+#[cfg(all(test, unix))]
+mod fault_tests;
 mod pass;
 mod run;
 mod run_summary;
@@ -20,6 +22,7 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::homes;
 use crate::inputs::{find, session_options};
+use crate::output;
 use crate::places;
 use crate::report::Reporter;
 use crate::tape_dir::Index;
@@ -36,6 +39,11 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     if let Some(fault) = args.filter.fault(registry) {
         return Ok(report.usage(&fault));
     }
+    let report = &report.redacting(args.redact);
+    let named = args.paths.iter().map(PathBuf::as_path);
+    if let Some(summary) = args.summary.as_deref().filter(|summary| output::is_input(summary, named)) {
+        return Ok(report.usage(&output::same_as_input(summary)));
+    }
     match &args.out.clone().or_else(|| default_out(args)) {
         None => to_stdout(args, &options, report),
         Some(out) => {
@@ -48,13 +56,10 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     }
 }
 
-/// What is wrong with the form of the tapes, if the directory has tapes of another form: keys would be in it again, or every session twice.
+/// What is wrong with the form of the tapes, if the directory has tapes of another form: every session would be there twice.
 fn mixed(args: &Ingest, out: &Path) -> Option<String> {
     let forms = Index::load(out).ok()?.tape_forms();
     let place = out.display();
-    if forms.has_redacted && !args.redact && !args.no_redact {
-        return Some(format!("the tapes in {place} are redacted; go on with `--redact`, or replace them by whole ones with `--no-redact`"));
-    }
     let (has_other, advice) = match args.zstd {
         true => (forms.has_plain, "has tapes that are not compressed; go on without `--zstd`"),
         false => (forms.has_zstd, "has compressed tapes; go on with `--zstd`"),

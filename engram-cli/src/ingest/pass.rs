@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engram_adapters::Registry;
@@ -17,11 +19,12 @@ use super::unread::{Unread, no_store};
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::interrupt;
-use crate::message::sentence;
+use crate::message::{is_full, sentence};
 use crate::report::{Reporter, shown};
 use crate::summary::{count, link_line, lost_line, other_form_line, session, skipped_line, warnings};
 use crate::tape_dir::{
-    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, tape_stem,
+    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, files, is_missing,
+    tape_stem,
 };
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
@@ -51,12 +54,16 @@ pub struct Setting {
     pub unread: Unread,
     /// Errors that were reported before and are not reported again.
     pub old_errors: HashSet<String>,
+    /// The absolute paths that were searched.
+    pub searched: Vec<String>,
+    /// True when there is no room for more tapes.
+    pub is_full: Arc<AtomicBool>,
 }
 
 /// A run over many sessions.
 pub struct Pass {
     setting: Setting,
-    out: std::sync::Arc<OutDir>,
+    out: Arc<OutDir>,
     index: Index,
     placer: Placer,
     tally: Tally,
@@ -71,12 +78,15 @@ pub struct Pass {
     pending_names: HashMap<(&'static str, String), PendingName>,
     saved: Instant,
     save_every: Duration,
+    has_ended: bool,
 }
 
 /// A tape that has a name in the index only.
 struct Pending {
     path: PathBuf,
     key: Option<Key>,
+    /// The entry of the source before.
+    before: Option<Entry>,
     converted: Converted,
     placement: Placement,
 }
@@ -92,7 +102,7 @@ struct PendingName {
 
 impl Pass {
     /// A run that has converted nothing.
-    pub fn new(setting: Setting, out: std::sync::Arc<OutDir>, index: Index) -> Pass {
+    pub fn new(setting: Setting, out: Arc<OutDir>, index: Index) -> Pass {
         Pass {
             setting,
             out,
@@ -107,6 +117,7 @@ impl Pass {
             pending_names: HashMap::new(),
             saved: Instant::now(),
             save_every: SAVE_EVERY,
+            has_ended: false,
         }
     }
 
@@ -148,6 +159,10 @@ impl Pass {
                 self.totals.filtered += 1;
                 // The overview of an entry with a tape is that of the tape.
                 self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
+            }
+            Outcome::Stopped => {
+                self.totals.stopped += 1;
+                self.seen.extend(work.key.clone());
             }
             Outcome::Failed(error) => self.failed(work, &error),
             Outcome::Converted(converted) if self.is_older_copy(work, &converted) => {
@@ -214,6 +229,7 @@ impl Pass {
             Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old, setup: &self.setting.setup };
         let decided = self.placer.decide(&self.out, &self.index, tape, &target);
         let placement = decided.map_err(|error| self.at_directory(summary.harness, error))?;
+        let before = key.and_then(|key| self.index.get(key)).cloned();
         self.index.forget_missing(&placement.tape, key);
         let state = if placement.placed == Placed::Unchanged { State::Current } else { State::Writing };
         let full = self.full_stamp(work, &overview.beside);
@@ -230,7 +246,7 @@ impl Pass {
         let names = self.pending_names.entry(name).or_default();
         names.is_alone |= placement.placed == Placed::Replaced || !has_entry;
         names.hashes.extend((placement.placed == Placed::New).then(|| converted.tape.hash.clone()));
-        self.pending.push(Pending { path, key: work.key.clone(), converted, placement });
+        self.pending.push(Pending { path, key: work.key.clone(), before, converted, placement });
         Ok(())
     }
 
@@ -239,16 +255,53 @@ impl Pass {
         if self.pending.is_empty() {
             return;
         }
-        let is_saved = self.save();
+        let mut pending = std::mem::take(&mut self.pending);
         self.pending_names.clear();
-        for pending in std::mem::take(&mut self.pending) {
-            let (path, key) = (pending.path.clone(), pending.key.clone());
-            // A tape that the index does not have must not get its name.
-            let named = if is_saved { self.name(pending) } else { Err(self.not_saved()) };
-            if let Err(error) = named {
-                self.report_failure(&path, &error);
-                key.iter().for_each(|key| self.index.remove(key));
+        self.save_for(&mut pending);
+        let mut directories = BTreeSet::new();
+        for mut pending in pending {
+            directories.insert(OutDir::directory_name(pending.converted.summary.harness));
+            if let Err(error) = self.name(&mut pending) {
+                self.report_failure(&pending.path, &error);
+                self.take_back(pending);
             }
+        }
+        for directory in directories {
+            if let Err(error) = files::sync_directory(&self.out.path(&directory)) {
+                self.report_failure(Path::new(""), &AdapterError::from(error).path(self.out.path(&directory).to_string_lossy()));
+            }
+        }
+    }
+
+    /// Saves the index with the entries of these tapes: a tape that the index does not have must not get its name. If there is no room for
+    /// all of them, the last ones are put off, which makes room. If the index cannot be saved at all, none is left.
+    fn save_for(&mut self, pending: &mut Vec<Pending>) {
+        while let Err(error) = self.try_save() {
+            let has_no_room = is_full(error.kind()) || error.kind() == io::ErrorKind::FileTooLarge;
+            self.report_unsaved(error);
+            if !has_no_room || pending.is_empty() {
+                for pending in pending.drain(..) {
+                    self.report_failure(&pending.path, &self.not_saved());
+                    self.take_back(pending);
+                }
+                return;
+            }
+            for pending in pending.split_off(pending.len() / 2) {
+                self.totals.stopped += 1;
+                self.take_back(pending);
+            }
+        }
+    }
+
+    /// A tape that gets no name, as if its source had not been read: the next run reads it.
+    fn take_back(&mut self, pending: Pending) {
+        let Pending { key, before, converted, placement, .. } = pending;
+        self.placer.give_back(&placement);
+        converted.tape.file.iter().for_each(|file| interrupt::forget(file));
+        match (before, key) {
+            (Some(before), _) => self.index.insert(before),
+            (None, Some(key)) => self.index.remove(&key),
+            (None, None) => {}
         }
     }
 
@@ -257,23 +310,23 @@ impl Pass {
         AdapterError::from(error).path(self.out.path(INDEX).to_string_lossy())
     }
 
-    fn name(&mut self, pending: Pending) -> Result<(), AdapterError> {
+    fn name(&mut self, pending: &mut Pending) -> Result<(), AdapterError> {
         let Pending { path, key, converted, placement, .. } = pending;
-        let Converted { overview, summary, mut tape, .. } = converted;
-        let named = self.placer.commit(&self.out, &mut tape, &placement).map_err(|error| self.at_directory(summary.harness, error))?;
+        let Converted { overview, summary, tape, .. } = converted;
+        let named = self.placer.commit(&self.out, tape, placement).map_err(|error| self.at_directory(summary.harness, error))?;
         if !named {
             let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
             return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));
         }
-        if let Some(key) = &key {
+        if let Some(key) = key {
             self.index.settle(key);
         }
         self.tally.success();
-        self.totals.converted(&overview, &summary, placement.placed);
-        let (report, path) = (&self.setting.report, shown(&path));
+        self.totals.converted(overview, summary, placement.placed);
+        let (report, path) = (&self.setting.report, shown(path));
         let tape = self.out.path(&placement.tape);
-        report.detail(&format!("{path} -> {} ({}): {}", shown(&tape), placement.placed, session(&summary)));
-        warnings(&summary).iter().for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
+        report.detail(&format!("{path} -> {} ({}): {}", shown(&tape), placement.placed, session(summary)));
+        warnings(summary).iter().for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
         Ok(())
     }
 
@@ -298,13 +351,17 @@ impl Pass {
     fn failed(&mut self, work: &Work, error: &AdapterError) {
         let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
         self.report_failure(&path, error);
-        self.note(work, State::Failed, |entry| entry.error = Some(Failure::of(error)));
+        let failure = Failure::of(&self.setting.report.clean_error(error));
+        self.note(work, State::Failed, |entry| entry.error = Some(failure));
     }
 
+    /// Counts a failure. The same words are said once.
     fn report_failure(&mut self, path: &Path, error: &AdapterError) {
-        self.totals.failed(path, error);
-        let message = sentence(error);
-        let exit = if self.setting.old_errors.contains(&message) { Exit::from(error.code) } else { self.setting.report.failure(error) };
+        let error = self.setting.report.clean_error(error);
+        self.totals.failed(path, &error);
+        let message = sentence(&error);
+        let is_said = self.setting.old_errors.contains(&message) || self.errors.contains(&message);
+        let exit = if is_said { Exit::from(error.code) } else { self.setting.report.failure(&error) };
         self.tally.failure(exit);
         self.errors.insert(message);
     }
@@ -325,6 +382,7 @@ impl Pass {
     /// Sources that were opened and gave nothing, and sessions that their stores do not have any more.
     fn settle(&mut self) {
         self.settle_unread();
+        self.settle_gone();
         for (source, stamp) in &self.setting.changed {
             for key in self.unseen(source) {
                 let has_tape = self.index.get(&key).is_some_and(|entry| entry.tape.is_some());
@@ -347,11 +405,25 @@ impl Pass {
         for (source, failure) in self.setting.unread.failures() {
             for key in self.unseen(source) {
                 if self.index.get(&key).is_some_and(|entry| entry.tape.is_some() && entry.state != State::Gone) {
-                    self.index.set_failed(&key, failure);
+                    let message = self.setting.report.clean(&failure.message).into_owned();
+                    self.index.set_failed(&key, &Failure { message, ..failure.clone() });
                     self.seen.insert(key);
                 }
             }
         }
+    }
+
+    /// Sources that are not there any more. Their tapes stay: harnesses delete old logs.
+    fn settle_gone(&mut self) {
+        let searched = &self.setting.searched;
+        let is_searched = |source: &str| searched.iter().any(|searched| Path::new(source).starts_with(searched));
+        let with_tapes = self.index.sources_with_tapes().filter(|(source, _)| is_searched(source));
+        let gone: Vec<Key> = with_tapes
+            .filter(|(source, _)| is_missing(Path::new(source)))
+            .flat_map(|(source, _)| self.index.of_source(source).filter(|entry| entry.tape.is_some()).map(Entry::key))
+            .collect();
+        self.totals.gone = gone.len() as u64;
+        gone.iter().for_each(|key| self.index.set_state(key, State::Gone));
     }
 
     /// The entries of a source that have no outcome.
@@ -366,16 +438,27 @@ impl Pass {
         }
     }
 
-    /// Saves the index. False if that failed, which is reported.
-    fn save(&mut self) -> bool {
+    /// Saves the index, and reports if that failed.
+    fn save(&mut self) {
+        if let Err(error) = self.try_save() {
+            self.report_unsaved(error);
+        }
+    }
+
+    fn try_save(&mut self) -> io::Result<()> {
         let started = Instant::now();
         let saved = self.index.save(self.out.root());
         self.saved = Instant::now();
         self.save_every = SAVE_EVERY.max(started.elapsed() * SAVE_SHARE);
-        let Err(error) = saved else { return true };
+        saved
+    }
+
+    fn report_unsaved(&mut self, error: io::Error) {
+        if is_full(error.kind()) {
+            self.setting.is_full.store(true, Ordering::Relaxed);
+        }
         let path = self.out.path(INDEX);
         self.report_failure(&path, &AdapterError::from(error).path(path.to_string_lossy()));
-        false
     }
 
     /// Takes what stores have lost. The index has it as a failure of the store, so that the next run looks at the store again.
@@ -385,7 +468,8 @@ impl Pass {
             let Some(stamp) = self.setting.changed.get(&source) else { continue };
             let key = (source, None);
             let mut entry = Entry::new(&key, State::Failed, stamp.clone(), &self.setting.setup);
-            entry.error = Some(Failure { code: ErrorCode::IncompleteStore.as_str().to_owned(), message: lost_line(lost) });
+            let message = self.setting.report.clean(&lost_line(lost)).into_owned();
+            entry.error = Some(Failure { code: ErrorCode::IncompleteStore.as_str().to_owned(), message });
             self.seen.insert(key);
             self.index.insert(entry);
         }
@@ -444,6 +528,9 @@ impl Pass {
 
     /// The end of a run that was interrupted.
     pub fn interrupted(&mut self) {
+        if self.has_ended {
+            return;
+        }
         self.name_pending();
         self.save();
         let report = self.setting.report.clone();
@@ -453,7 +540,8 @@ impl Pass {
         self.told(Exit::Interrupted);
     }
 
-    fn told(&self, exit: Exit) -> Exit {
+    fn told(&mut self, exit: Exit) -> Exit {
+        self.has_ended = true;
         let Setting { args, report, .. } = &self.setting;
         RunSummary::new(&self.totals, exit, &args.fail_on).write(args.summary.as_deref(), report).unwrap_or(exit)
     }

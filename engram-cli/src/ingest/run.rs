@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engram_adapters::open::discard_abandoned_copies;
 use engram_adapters::sessions::{OtherForm, SessionLocation, SessionOptions};
 use engram_core::error::AdapterError;
 
-use super::convert::{Before, Work, convert};
+use super::convert::{Before, Outcome, Work, convert};
 use super::pass::{Pass, Setting};
 use super::run_summary::RunSummary;
 use super::totals::Totals;
@@ -18,10 +19,15 @@ use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::{Inputs, SessionInput, find, find_changed};
 use crate::interrupt;
+use crate::message::{is_full, kind_of};
+use crate::output;
 use crate::pool::in_order;
 use crate::report::Reporter;
 use crate::tape_dir::{Index, Key, Known, OutDir, Setup, State, container, source_of};
 use crate::unicode::Unicode;
+
+/// The word of the options for tapes without keys and tokens.
+const REDACTED: &str = "redacted";
 
 /// What is left of a run.
 pub struct Done {
@@ -62,7 +68,14 @@ pub fn once(
         Err(error) => return Done { exit: report.failure(&error), errors: HashSet::new() },
     };
     let setup = Setup::new(options.registry(), options_of(args));
+    if !args.redact && !args.no_redact && index.has_made_with(REDACTED) {
+        let message = "the tapes in this directory are redacted: give `--redact` again, or `--no-redact` to write them whole";
+        return Done { exit: report.usage(message), errors: HashSet::new() };
+    }
     let (inputs, changed) = found(args, paths, options, &index, directory.root(), &setup);
+    if let Some(summary) = args.summary.as_deref().filter(|summary| output::is_input(summary, read_files(&inputs))) {
+        return Done { exit: report.usage(&output::same_as_input(summary)), errors: HashSet::new() };
+    }
     let unread = Unread::new(&inputs, &index, paths, options);
     let (mut work, mut other_forms) = (Vec::new(), forms_of(&inputs.other_forms, &index, &changed));
     for session in work_of(inputs.sessions, &index, &changed) {
@@ -80,12 +93,16 @@ pub fn once(
         changed,
         unread,
         old_errors: earlier.unwrap_or_default(),
+        searched: paths.iter().filter_map(|path| source_of(path)).collect(),
+        is_full: Arc::default(),
     };
+    let is_full = Arc::clone(&setting.is_full);
     let directory = Arc::new(directory);
     let pass = Arc::new(Mutex::new(Pass::new(setting, Arc::clone(&directory), index)));
     let interrupted = Arc::clone(&pass);
     interrupt::at_end(move || {
-        let mut pass = held(&interrupted);
+        // A run that keeps its state may be about to end. If not, the index says what is unfinished, and the next run does it.
+        let Some(mut pass) = interrupt::soon(&interrupted) else { return };
         pass.interrupted();
         // The run must not go on while the command ends.
         std::mem::forget(pass);
@@ -97,7 +114,16 @@ pub fn once(
     let done = in_order(
         args.conversion.jobs,
         &work,
-        |work| convert(args, options, work, &directory),
+        |work| {
+            if is_full.load(Ordering::Relaxed) {
+                return Outcome::Stopped;
+            }
+            let outcome = convert(args, options, work, &directory);
+            if matches!(&outcome, Outcome::Failed(error) if has_no_room(error, directory.root())) {
+                is_full.store(true, Ordering::Relaxed);
+            }
+            outcome
+        },
         |work, outcome| held(&pass).take(work, outcome),
     );
     report.end_progress();
@@ -110,7 +136,18 @@ pub fn once(
         Ok(()) => pass.end_quietly(),
     };
     interrupt::at_end(|| ());
+    let exit = if args.index { exit.max(crate::index::feed(directory.root(), report)) } else { exit };
     Done { exit, errors: pass.errors().clone() }
+}
+
+/// The files that are read, and those that have not changed.
+fn read_files(inputs: &Inputs) -> impl Iterator<Item = &Path> {
+    inputs.sessions.iter().flatten().filter_map(SessionInput::container).chain(inputs.unchanged.iter().map(PathBuf::as_path))
+}
+
+/// True if a tape could not be written because the disk is full.
+fn has_no_room(error: &AdapterError, root: &Path) -> bool {
+    kind_of(error).is_some_and(is_full) && error.path.as_deref().is_some_and(|path| Path::new(path).starts_with(root))
 }
 
 fn held(pass: &Mutex<Pass>) -> MutexGuard<'_, Pass> {
@@ -122,7 +159,7 @@ fn options_of(args: &Ingest) -> String {
     let conversion = &args.conversion;
     let adapter = conversion.adapter.as_deref().unwrap_or("detected");
     let form = if args.zstd { "zstd" } else { "plain" };
-    let words = if args.redact { "redacted" } else { "whole" };
+    let words = if args.redact { REDACTED } else { "whole" };
     let forms = if conversion.every_form { " every-form" } else { "" };
     let unicode = if args.unicode == Unicode::Replace { " unicode-replaced" } else { "" };
     format!("{} {} {adapter} {form} {words}{forms}{unicode}", conversion.policy.as_str(), conversion.max_record_bytes)

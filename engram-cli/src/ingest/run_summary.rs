@@ -1,7 +1,6 @@
 //! The numbers of a run as JSON, for other programs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use engram_core::error::AdapterError;
@@ -11,6 +10,7 @@ use super::totals::{Failed, Totals};
 use super::verdict::Verdict;
 use crate::exit::Exit;
 use crate::fail_on::FailOn;
+use crate::output;
 use crate::report::Reporter;
 
 /// The numbers of a run. `--summary` writes them.
@@ -25,6 +25,10 @@ pub struct RunSummary<'t> {
     replaced: u64,
     unchanged: u64,
     failed: usize,
+    /// Not converted, because the disk is full.
+    stopped: u64,
+    /// Tapes whose log is gone.
+    gone: u64,
     filtered: u64,
     skipped_files: u64,
     skipped_sessions: u64,
@@ -52,6 +56,8 @@ impl<'t> RunSummary<'t> {
             replaced: totals.replaced,
             unchanged: totals.unchanged,
             failed: totals.errors().len(),
+            stopped: totals.stopped,
+            gone: totals.gone,
             filtered: totals.filtered,
             skipped_files: totals.other_files,
             skipped_sessions: totals.skipped_sessions,
@@ -67,11 +73,12 @@ impl<'t> RunSummary<'t> {
         }
     }
 
-    /// Writes the summary to a file, if one is asked for. Returns the exit code of a failure.
+    /// Writes the summary to a file for its owner only, if one is asked for. Returns the exit code of a failure.
     pub fn write(&self, file: Option<&Path>, report: &Reporter) -> Option<Exit> {
         let file = file?;
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        let error = fs::write(file, text).err()?;
+        let text = report.clean_json(&text);
+        let error = output::write(file, |out| out.write_all(text.as_bytes())).err()?;
         Some(report.failure(&AdapterError::from(error).path(file.to_string_lossy())))
     }
 }

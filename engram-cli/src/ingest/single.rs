@@ -14,6 +14,7 @@ use super::verdict::Verdict;
 use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::inputs::SessionInput;
+use crate::output;
 use crate::report::{Reporter, printable_json, shown};
 use crate::summary::{Ahead, lost_line, session, skipped_line, warnings};
 use crate::write::write_tape;
@@ -33,6 +34,9 @@ pub fn to_stdout(
     lost: &[LostRecords],
     report: &Reporter,
 ) -> io::Result<Exit> {
+    if output::stdout_is_input([input.path()].into_iter()) {
+        return Ok(report.usage(&output::same_as_input(input.path())));
+    }
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
     let converted = input.open(options).and_then(|source| write_tape(source, args.form(), &mut spool, &temp_dir()));
     report.end_progress();
@@ -41,7 +45,7 @@ pub fn to_stdout(
         Err(error) => {
             let exit = report.failure(&error);
             let mut totals = Totals::default();
-            totals.failed(input.path(), &error);
+            totals.failed(input.path(), &report.clean_error(&error));
             return Ok(RunSummary::new(&totals, exit, &[]).write(args.summary.as_deref(), report).unwrap_or(exit));
         }
     };

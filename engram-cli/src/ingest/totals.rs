@@ -41,6 +41,10 @@ pub struct Totals {
     pub replaced: u64,
     /// Tapes that are as they were.
     pub unchanged: u64,
+    /// Sessions that were not converted, because there is no room.
+    pub stopped: u64,
+    /// Tapes of logs that are not there any more.
+    pub gone: u64,
     /// Sessions that the filters left out.
     pub filtered: u64,
     /// Files that are not sessions.
@@ -125,7 +129,7 @@ impl Totals {
 
     /// True if there was no session and no failure.
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty() && self.errors.is_empty()
+        self.sessions.is_empty() && self.errors.is_empty() && self.gone == 0
     }
 
     /// True if a tape was written.
@@ -155,6 +159,14 @@ impl Totals {
         lines.push(line("tapes", self.converted_line()));
         if self.has_news() {
             lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
+        }
+        if self.stopped > 0 {
+            lines
+                .push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
+        }
+        if self.gone > 0 {
+            let tapes = count(self.gone, "tape");
+            lines.push(line("kept", format!("{tapes} whose log is gone: harnesses delete old logs, engram does not delete tapes")));
         }
         let mut warnings: Vec<String> = self.lost.iter().map(lost_line).collect();
         warnings.extend(self.details.warnings());

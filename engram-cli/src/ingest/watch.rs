@@ -31,8 +31,8 @@ pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOption
         return Ok(report.usage("standard input cannot be watched"));
     }
     let (sender, changes) = mpsc::channel();
-    let own = std::path::absolute(out)?;
-    let is_foreign = move |event: &Event| event.paths.is_empty() || event.paths.iter().any(|path| !path.starts_with(&own));
+    let own = out.to_owned();
+    let is_foreign = move |event: &Event| is_foreign(&event.paths, &own);
     let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         // Reading is no change.
         if event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)) && is_foreign(&event)) {
@@ -59,6 +59,21 @@ pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOption
         let paths = homes::paths(&args.paths, options.registry(), &report.silenced());
         watch(&mut watcher, &paths, &mut watched, report);
         done = once(args, out, &paths, options, report, Some(done.errors));
+    }
+}
+
+/// True if something else than this directory has changed. The paths of changes begin as the watched ones do, so what they lead to counts.
+fn is_foreign(paths: &[PathBuf], own: &Path) -> bool {
+    let own = real(own);
+    paths.is_empty() || paths.iter().any(|path| !real(path).starts_with(&own))
+}
+
+/// The path without links and `..`. What is not there any more keeps its name.
+fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match there {
+        Some((part, real)) => real.join(path.strip_prefix(part).unwrap_or(Path::new(""))),
+        None => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
     }
 }
 
@@ -92,6 +107,22 @@ fn wait(changes: &Receiver<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn own_changes_are_known_by_the_place_and_not_by_the_path() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        std::fs::create_dir_all(at("logs/tapes/codex")).unwrap();
+        std::os::unix::fs::symlink(at("logs/tapes"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("logs"), at("home")).unwrap();
+        for own in [at("logs/tapes"), at("link"), at("logs/../logs/tapes"), at("home/tapes")] {
+            for path in ["logs/tapes/index.jsonl", "home/tapes/codex/gone.tmp", "logs/../home/tapes", "link/new/new"] {
+                assert!(!is_foreign(&[at(path)], &own), "{path} in {}", own.display());
+            }
+            assert!(is_foreign(&[at("logs/a.jsonl")], &own) && is_foreign(&[at("logs/tapes2")], &own) && is_foreign(&[], &own));
+        }
+    }
 
     #[test]
     fn many_changes_are_waited_for_together() {

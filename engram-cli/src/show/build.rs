@@ -7,6 +7,7 @@ use engram_core::event::*;
 use engram_core::sink::EventSink;
 
 use super::calls::new_call;
+use super::nest::DEEPEST;
 use super::step::{Step, What};
 use super::view::*;
 
@@ -32,11 +33,13 @@ struct Thread {
 impl Builder {
     /// The finished view, with the sub-agents of this tape at their calls.
     pub fn finish(mut self) -> SessionView {
+        let depths = self.depths();
         while self.threads.len() > 1 {
             let Some(thread) = self.threads.pop() else { break };
             let agent = thread.view;
-            let place = thread.started_by.and_then(|call| self.calls.get(&call)).filter(|(of, _)| *of < self.threads.len());
-            let (of, item) = place.copied().map_or((0, None), |(of, item)| (of, Some(item)));
+            let (depth, above) = depths[self.threads.len()];
+            let place = self.place(thread.started_by, self.threads.len()).filter(|_| depth <= DEEPEST);
+            let (of, item) = place.map_or((if depth > DEEPEST { above } else { 0 }, None), |(of, item)| (of, Some(item)));
             let items = &mut self.threads[of].view.items;
             match item.map(|item| &mut items[item].body) {
                 Some(Body::Call(call)) => call.agents.insert(0, agent),
@@ -46,6 +49,24 @@ impl Builder {
         let mut view = self.threads.pop().unwrap_or_default().view;
         view.facts.models.retain(|model| !model.is_empty());
         view
+    }
+
+    /// The thread and the item of the call that started a thread, if it is an earlier one.
+    fn place(&self, started_by: Option<Seq>, own: usize) -> Option<(usize, usize)> {
+        self.calls.get(&started_by?).copied().filter(|(of, _)| *of < own)
+    }
+
+    /// For each thread: how many are above it, and the one above it that is as deep as any may be that has others.
+    fn depths(&self) -> Vec<(usize, usize)> {
+        let mut depths: Vec<(usize, usize)> = Vec::with_capacity(self.threads.len());
+        for (own, thread) in self.threads.iter().enumerate() {
+            let (depth, above) = match self.place(thread.started_by, own) {
+                Some((of, _)) => (depths[of].0 + 1, depths[of].1),
+                None => (usize::from(own > 0), 0),
+            };
+            depths.push((depth, if depth < DEEPEST { own } else { above }));
+        }
+        depths
     }
 
     fn thread(&mut self, agent_id: &Option<String>, parent: Option<Seq>) -> usize {

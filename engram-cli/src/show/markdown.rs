@@ -135,26 +135,38 @@ fn diff_text(diff: &Diff) -> String {
     text
 }
 
-/// One line in which no character is markup.
+/// One line in which nothing is markup and nothing becomes a link. Renderers make links of much that is no markup (addresses in any case, names
+/// of hosts and people, numbers of issues, hashes of commits), each of other things, but none of them inside of code. So a line is code,
+/// except words and numbers.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in visible_line(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            // A full stop or a colon in an address would make it a link.
-            ':' if out.ends_with("http") || out.ends_with("https") || out.ends_with("ftp") => out.push_str("&#58;"),
-            '@' => out.push_str("&#64;"),
-            c if out.ends_with("www") && c == '.' => out.push_str("&#46;"),
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '+' | '!' | '|' | '~' | '$' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
+    let line = visible_line(text);
+    if line.is_empty() || is_plain(&line) {
+        return line;
     }
-    out
+    let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    // A backtick at an end would be one of the fence.
+    let space = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{line}{space}{fence}")
+}
+
+/// The longest word that is no hash of a commit.
+const LONGEST_WORD: usize = 30;
+
+/// True for words, numbers and times.
+fn is_plain(line: &str) -> bool {
+    let is_word = |word: &str| {
+        let hex = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && word.bytes().any(|byte| byte.is_ascii_digit());
+        !hex && word.len() <= LONGEST_WORD
+    };
+    let has_colon = line
+        .split(':')
+        .skip(1)
+        .any(|after| !after.starts_with(' ') && !after.starts_with(|c: char| c.is_ascii_digit()) && !after.is_empty());
+    line.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | ',' | ':' | '\'' | '"' | '?'))
+        && line.starts_with(char::is_alphanumeric)
+        && line.split(|c: char| !c.is_alphanumeric()).all(is_word)
+        && !has_colon
 }
 
 #[cfg(test)]
@@ -163,8 +175,45 @@ mod tests {
 
     #[test]
     fn no_text_is_markup() {
-        assert_eq!(escaped("<b>*x*</b> [a](b)\n# c"), "&lt;b&gt;\\*x\\*&lt;/b&gt; \\[a\\]\\(b\\) \\# c");
-        assert_eq!(escaped("https://a.b www.c.d e@f"), "https&#58;//a.b www&#46;c.d e&#64;f");
+        assert_eq!(escaped("<b>*x*</b> [a](b)\n# c"), "`<b>*x*</b> [a](b) # c`");
+        assert_eq!(escaped("a `b` ```c"), "````a `b` ```c````");
+        assert_eq!(escaped("`a`"), "`` `a` ``");
+        for plain in ["Prompt", "12:30:05 Answer: 3 calls, 2 edits", "Was it you? Yes", "日本語 é"] {
+            assert_eq!(escaped(plain), plain);
+        }
+    }
+
+    #[test]
+    fn nothing_becomes_a_link() {
+        for link in [
+            "HTTPS://evil.example/a",
+            "hTtP://evil.example",
+            "FTP://evil.example",
+            "www.evil.example",
+            "WWW.evil.example",
+            "evil.example",
+            "user@evil.example",
+            "mailto:user@evil.example",
+            "xmpp:a@evil.example",
+            "javascript:alert",
+            "//evil.example/x",
+            "@octocat",
+            "#1",
+            "GH-1",
+            ":tada:",
+            "deadbeef1",
+            "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
+            "1. one",
+            "- dash",
+            "=== x",
+            "$x$",
+            "a<br>b",
+        ] {
+            for text in [link.to_owned(), format!("see {link} there")] {
+                let shown = escaped(&text);
+                assert!(shown == format!("`{text}`") || (link == "=== x" && shown.starts_with('`')), "{shown}");
+            }
+        }
     }
 
     #[test]

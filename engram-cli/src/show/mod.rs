@@ -1,8 +1,8 @@
 //! `engram show`: a session as a person reads it, in the terminal, as Markdown, or as a page.
 
 use std::env;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write, stdout};
+use std::fs;
+use std::io::{self, IsTerminal, stdout};
 use std::path::Path;
 
 use engram_adapters::Registry;
@@ -30,9 +30,11 @@ pub use args::Show;
 
 use self::find::{Family, Refusal, family, several};
 use self::page::Images;
+use self::place::Place;
 use self::view::SessionView;
 use crate::exit::{Exit, Tally};
 use crate::inputs::with_adapter;
+use crate::output;
 use crate::report::Reporter;
 use crate::summary::count;
 
@@ -58,6 +60,14 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(family) => family,
         Err(refusal) => return Ok(refused(refusal, report)),
     };
+    let read = || std::iter::once(&family.root).chain(&family.agents).map(Place::file);
+    let written = args.html.as_deref().filter(|file| file.as_os_str() != "-");
+    if let Some(file) = written.filter(|file| output::is_input(file, read())) {
+        return Ok(report.usage(&output::same_as_input(file)));
+    }
+    if written.is_none() && output::stdout_is_input(read()) {
+        return Ok(report.usage(&output::same_as_input(Path::new("standard output"))));
+    }
     match load(&family, &options, !args.no_redact, report) {
         Ok(view) => {
             let images = if args.html.is_some() { images(&family, &view, &options) } else { Images::default() };
@@ -96,7 +106,7 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
         let written = load(&family, options, !args.no_redact, report).and_then(|view| {
             let images = images(&family, &view, options);
             let style = page::Style { is_full: args.full, images: &images };
-            write_page(&path, |out| page::write(&view, style, out)).map_err(|error| at(&path, error))?;
+            output::write(&path, |mut out| page::write(&view, style, &mut out)).map_err(|error| at(&path, error))?;
             Ok(page::site::Entry::new(file, &view))
         });
         match written {
@@ -109,7 +119,7 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
     }
     entries.sort_by(|one, other| other.last.cmp(&one.last));
     let index = directory.join("index.html");
-    match write_page(&index, |out| page::site::write(&entries, out)) {
+    match output::write(&index, |mut out| page::site::write(&entries, &mut out)) {
         Ok(()) => {
             report.note(&format!("{} in {}", count(entries.len() as u64, "page"), index.display()));
             tally.exit()
@@ -135,7 +145,7 @@ fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) ->
     let page_style = page::Style { is_full: args.full, images };
     match &args.html {
         Some(file) if file.as_os_str() != "-" => {
-            return Ok(match write_page(file, |out| page::write(view, page_style, out)) {
+            return Ok(match output::write(file, |mut out| page::write(view, page_style, &mut out)) {
                 Ok(()) => Exit::Success,
                 Err(error) => report.failure(&AdapterError::from(error).path(file.to_string_lossy())),
             });
@@ -145,18 +155,6 @@ fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) ->
         None => pager::page(!args.no_pager, |mut out| terminal::write(view, style(args), &mut out))?,
     }
     Ok(Exit::Success)
-}
-
-/// Writes a page completely or not at all. Only its owner can read it: logs are private.
-fn write_page(file: &Path, write: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>) -> io::Result<()> {
-    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-    let mut out = BufWriter::new(temporary.as_file_mut());
-    write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    temporary.persist(file)?;
-    Ok(())
 }
 
 fn style(args: &Show) -> terminal::Style {

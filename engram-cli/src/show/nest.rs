@@ -8,17 +8,24 @@ use super::view::{Body, Facts, SessionView};
 /// A session, or a sub-agent of one.
 type Place = usize;
 
+/// Sub-agents of sub-agents are inside each other to this depth; deeper ones are beside each other. A log decides how deep they are, and a
+/// page, a stack and an indent have an end.
+pub const DEEPEST: usize = 8;
+
 /// The session with its sub-agents. One whose call is not known comes at the end of its session.
 pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {
     let mut views: Vec<Option<SessionView>> = std::iter::once(root).chain(agents).map(Some).collect();
     let calls = calls(&views);
+    let roots = roots(&views);
     let parents: Vec<(Place, Option<usize>)> =
-        (0..views.len()).map(|index| views[index].as_ref().map_or((0, None), |view| parent(&view.facts, index, &calls, &views))).collect();
+        (0..views.len()).map(|index| views[index].as_ref().map_or((0, None), |view| parent(&view.facts, index, &calls, &roots))).collect();
+    let depths = depths(&parents);
     // The deepest first, so that each is complete before it moves.
     let mut order: Vec<usize> = (1..views.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(depth(*index, &parents)));
+    order.sort_by_key(|index| std::cmp::Reverse(depths[*index].0));
     for index in order {
-        let (mut place, mut item) = parents[index];
+        let (depth, above) = depths[index];
+        let (mut place, mut item) = if depth > DEEPEST { (above, None) } else { parents[index] };
         if views[place].is_none() {
             (place, item) = (0, None);
         }
@@ -30,6 +37,17 @@ pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {
         }
     }
     views.swap_remove(0).unwrap_or_default()
+}
+
+/// The first view of each session that is not that of a sub-agent.
+fn roots(views: &[Option<SessionView>]) -> HashMap<Option<String>, Place> {
+    let mut roots = HashMap::new();
+    for (place, view) in views.iter().enumerate() {
+        if let Some(view) = view.as_ref().filter(|view| view.facts.agent_id.is_none() || view.facts.agent_id == view.facts.session_id) {
+            roots.entry(view.facts.session_id.clone()).or_insert(place);
+        }
+    }
+    roots
 }
 
 /// The place of each call, by session and id.
@@ -53,27 +71,40 @@ fn parent(
     facts: &Facts,
     own: usize,
     calls: &HashMap<(Option<String>, String), (Place, usize)>,
-    views: &[Option<SessionView>],
+    roots: &HashMap<Option<String>, Place>,
 ) -> (Place, Option<usize>) {
     let session = facts.parent_session_id.clone().or_else(|| facts.session_id.clone());
     let call = facts.parent_call_id.clone().and_then(|call| calls.get(&(session.clone(), call)));
     if let Some((place, item)) = call.filter(|(place, _)| *place != own) {
         return (*place, Some(*item));
     }
-    let is_parent =
-        |view: &SessionView| view.facts.session_id == session && (view.facts.agent_id.is_none() || view.facts.agent_id == session);
-    let place = views.iter().position(|view| view.as_ref().is_some_and(is_parent)).filter(|place| *place != own);
-    (place.unwrap_or(0), None)
+    (roots.get(&session).copied().filter(|place| *place != own).unwrap_or(0), None)
 }
 
-/// The number of views above this one. What claims to be above itself counts as deepest.
-fn depth(index: usize, parents: &[(Place, Option<usize>)]) -> usize {
-    let (mut depth, mut place) = (0, index);
-    while place != 0 && depth <= parents.len() {
-        place = parents[place].0;
-        depth += 1;
+/// For each view: how many are above it, and the one above it that is as deep as any may be that has others. What claims to be above itself
+/// counts as deepest.
+fn depths(parents: &[(Place, Option<usize>)]) -> Vec<(usize, Place)> {
+    let mut depths: Vec<Option<(usize, Place)>> = vec![None; parents.len()];
+    depths[0] = Some((0, 0));
+    for index in 1..parents.len() {
+        // Up to one that is known, or that was passed already.
+        let (mut path, mut place) = (Vec::new(), index);
+        while depths[place].is_none() && path.len() < parents.len() {
+            path.push(place);
+            // Known for now, so that a circle ends here.
+            depths[place] = Some((usize::MAX, 0));
+            place = parents[place].0;
+        }
+        let (mut depth, mut above) = depths[place].unwrap_or_default();
+        for place in path.into_iter().rev() {
+            depth = depth.saturating_add(1);
+            if depth < DEEPEST {
+                above = place;
+            }
+            depths[place] = Some((depth, above));
+        }
     }
-    depth
+    depths.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 #[cfg(test)]
@@ -110,6 +141,31 @@ mod tests {
     fn agents_are_at_their_calls_at_any_depth() {
         let agents = vec![view("c", Some(("b", "2")), &[]), view("b", Some(("a", "1")), &["2"]), view("d", Some(("a", "?")), &[])];
         assert_eq!(shape(&nest(view("a", None, &["0", "1"]), agents)), "a(,b(c()),+d())");
+    }
+
+    #[test]
+    fn a_chain_of_any_length_is_not_deeper_than_the_bound() {
+        let id = |n: usize| format!("s{n}");
+        let agents = (1..20_000).map(|n| view(&id(n), Some((&id(n - 1), "1")), &["1"])).collect();
+        let mut nested = nest(view("s0", None, &["1"]), agents);
+        let (mut depth, mut count) = (0, 1);
+        loop {
+            let agents: Vec<SessionView> = nested
+                .items
+                .into_iter()
+                .flat_map(|item| match item.body {
+                    Body::Call(call) => call.agents,
+                    Body::Agent(agent) => vec![*agent],
+                    _ => Vec::new(),
+                })
+                .collect();
+            if agents.is_empty() {
+                break;
+            }
+            (depth, count) = (depth + 1, count + agents.len());
+            nested = SessionView { items: agents.into_iter().flat_map(|agent| agent.items).collect(), ..SessionView::default() };
+        }
+        assert_eq!((depth, count), (DEEPEST, 20_000));
     }
 
     #[test]

@@ -42,6 +42,14 @@ impl Place {
         }
     }
 
+    /// The file that is read for it.
+    pub fn file(&self) -> &Path {
+        match self {
+            Place::Session(input) => input.container().unwrap_or(input.path()),
+            other => other.path(),
+        }
+    }
+
     /// Its size on disk.
     pub fn bytes(&self) -> u64 {
         match self {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::nest::DEEPEST;
 use super::safe::{visible, visible_line};
 use super::view::*;
 use super::words::{clock, count, heading, outcome, page_title, summary, titles, usage};
@@ -60,6 +61,9 @@ impl Look {
 pub fn write(view: &SessionView, style: Style, out: &mut impl Write) -> io::Result<()> {
     Terminal { out, style, indent: String::new() }.view(view)
 }
+
+/// What is before the lines of a sub-agent.
+const INDENT: &str = "  | ";
 
 struct Terminal<'o, W> {
     out: &'o mut W,
@@ -194,7 +198,10 @@ impl<W: Write> Terminal<'_, W> {
 
     fn agent(&mut self, agent: &SessionView) -> io::Result<()> {
         let before = self.indent.len();
-        self.indent.push_str("  | ");
+        // Below this the lines of one more level have no room.
+        if before < DEEPEST * INDENT.len() {
+            self.indent.push_str(INDENT);
+        }
         let written = self.line(Look::Plain, "").and_then(|()| self.view(agent));
         self.indent.truncate(before);
         written

@@ -1,18 +1,19 @@
 //! The directory itself: made for its owner only, locked by one run, cleared of what killed runs left.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::files::{self, TEMPORARY, temporary_in};
 use super::names::stem;
 use crate::interrupt;
 
 /// The file that a run locks.
 const LOCK: &str = ".engram.lock";
-/// How names of temporary files begin and end.
-const TEMPORARY: (&str, &str) = (".engram-", ".tmp");
+/// How often the lock is looked for: another run may remove the directory, but not for ever.
+const ATTEMPTS: usize = 100;
 
 /// A directory of tapes that this run has locked. The lock ends with the value, or with the process.
 #[derive(Debug)]
@@ -27,19 +28,22 @@ impl OutDir {
     /// called before waiting.
     ///
     /// # Errors
-    /// As the file system gives them.
+    /// As the file system gives them; `NotFound` if no file can be made there, as in a directory that was deleted.
     pub fn open(root: &Path, wait: impl FnOnce()) -> io::Result<OutDir> {
         let mut wait = Some(wait);
         let mut wait = || wait.take().into_iter().for_each(|wait| wait());
         let mut is_new = false;
         // A run that has nothing to write removes the directory, with the lock that others wait for.
+        let mut attempts = 0..ATTEMPTS;
         let lock = loop {
             is_new |= make_directory(root)?;
             match lock(&root.join(LOCK), &mut wait) {
                 Ok(Some(lock)) => break lock,
-                Ok(None) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ if attempts.next().is_none() => {
+                    return Err(io::Error::new(ErrorKind::NotFound, "no file can be made in this directory; it may be deleted already"));
+                }
+                _ => {}
             }
         };
         let out = OutDir { root: root.to_owned(), is_new, _lock: lock };
@@ -94,18 +98,13 @@ impl OutDir {
     }
 }
 
-/// A new temporary file in a directory, for its owner only.
-pub fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(directory)
-}
-
 fn remove_temporary(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1) && entry.file_type()?.is_file() {
-            fs::remove_file(entry.path())?;
+            files::remove(&entry.path())?;
         }
     }
     Ok(())
@@ -116,7 +115,7 @@ fn make_directory(path: &Path) -> io::Result<bool> {
     match path.metadata() {
         Ok(found) if found.is_dir() => Ok(false),
         Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a file; tapes need a directory")),
-        Err(_) => builder().recursive(true).create(path).map(|()| true),
+        Err(_) => files::make_directory(path, true).map(|()| true),
     }
 }
 
@@ -125,19 +124,12 @@ fn make_own_directory(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a link or a file; tapes need a real directory")),
-        Err(_) => match builder().create(path) {
+        Err(_) => match files::make_directory(path, false) {
             // Another thread made it.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             made => made,
         },
     }
-}
-
-fn builder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
 }
 
 /// Locks a file; `None` if it is not there any more when the lock is got.
@@ -203,6 +195,15 @@ mod tests {
         waits.recv().unwrap();
         drop(first);
         second.join().unwrap().unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_directory_that_takes_no_files_is_an_error() {
+        let (sender, opened) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(OutDir::open(Path::new("/proc/self"), || ()).map(drop)));
+        let opened = opened.recv_timeout(std::time::Duration::from_secs(20)).expect("it ends");
+        assert_eq!(opened.unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[cfg(unix)]

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::Path;
 
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::tape::replay;
+use tempfile::NamedTempFile;
 
 use super::entry::{Entry, Failure, Key, State};
 use super::file_hash::hash_of;
+use super::files;
 use super::names::is_tape_path;
 use crate::interrupt;
 use crate::tapes::open_tape;
@@ -20,10 +22,13 @@ pub const INDEX: &str = "index.jsonl";
 /// What is known of files that are not sessions, so that they are not read again.
 const OTHERS: &str = ".engram-others.jsonl";
 
+/// The longest line of an index that is read, and the most bytes of one. An entry has some hundred bytes, and a few paths.
+const LINE_BYTES: u64 = 16 << 20;
+const INDEX_BYTES: u64 = 4 << 30;
+
 /// Which forms the tapes of a directory have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TapeForms {
-    pub has_redacted: bool,
     pub has_zstd: bool,
     pub has_plain: bool,
 }
@@ -55,21 +60,23 @@ impl Index {
 
     fn load_file(&mut self, path: &Path) -> io::Result<()> {
         match path.symlink_metadata() {
-            Ok(found) if found.is_file() => {}
+            Ok(found) if found.is_file() && found.len() <= INDEX_BYTES => {}
+            Ok(found) if found.is_file() => {
+                return Err(io::Error::new(ErrorKind::InvalidInput, format!("the index has more than {INDEX_BYTES} bytes")));
+            }
             Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "the index is not a regular file")),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
         let mut lines = BufReader::new(File::open(path)?);
         let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line)? > 0 {
+        while read_line(&mut lines, &mut line)? {
             if let Ok(entry) = serde_json::from_slice::<Entry>(&line)
                 && entry.tape.as_deref().is_none_or(is_tape_path)
                 && entry.supersedes.iter().all(|old| is_tape_path(&old.tape))
             {
                 self.insert(entry);
             }
-            line.clear();
         }
         Ok(())
     }
@@ -110,6 +117,12 @@ impl Index {
         self.entries.values().flat_map(|entry| &entry.supersedes).map(|old| old.tape.as_str())
     }
 
+    /// True if a tape was made with this word among the options.
+    pub fn has_made_with(&self, word: &str) -> bool {
+        let is_made = |entry: &Entry| entry.tape.is_some() && entry.setup.options.split(' ').any(|option| option == word);
+        self.entries.values().any(is_made)
+    }
+
     /// The number of tapes that were not made with these options: older ones that stayed, and those whose source is gone.
     pub fn made_otherwise(&self, options: &str) -> usize {
         let others = self.entries.values().filter(|entry| entry.tape.is_some() && entry.setup.options != options).count();
@@ -121,7 +134,6 @@ impl Index {
         let mut forms = TapeForms::default();
         for entry in self.entries.values() {
             let Some(tape) = &entry.tape else { continue };
-            forms.has_redacted |= entry.setup.options.split(' ').any(|word| word == "redacted");
             forms.has_zstd |= tape.ends_with(".zst");
             forms.has_plain |= !tape.ends_with(".zst");
         }
@@ -237,6 +249,17 @@ impl Index {
     }
 }
 
+/// Reads the next line; an empty one in place of one that is too long. False at the end.
+fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    if lines.take(LINE_BYTES).read_until(b'\n', line)? as u64 == LINE_BYTES && line.last() != Some(&b'\n') {
+        line.clear();
+        lines.skip_until(b'\n')?;
+        return Ok(true);
+    }
+    Ok(!line.is_empty())
+}
+
 /// True if nothing is at this path. What cannot be looked at may be there.
 pub fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
@@ -250,18 +273,21 @@ fn overview_of(tape: &Path) -> Option<Overview> {
 }
 
 fn write<'e>(root: &Path, name: &str, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
-    let file = interrupt::temporary(|| super::directory::temporary_in(root))?;
-    let temporary: PathBuf = file.path().to_owned();
-    let mut out = BufWriter::new(file);
+    let mut file = interrupt::temporary(|| files::temporary_in(root))?;
+    let temporary = file.path().to_owned();
+    let written = write_lines(&mut file, entries).and_then(|()| files::sync(&file));
+    let saved = written.and_then(|()| files::replace(file.into_temp_path(), &root.join(name)));
+    interrupt::forget(&temporary);
+    saved.and_then(|()| files::sync_directory(root))
+}
+
+fn write_lines<'e>(file: &mut NamedTempFile, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
+    let mut out = BufWriter::new(files::Writer(file));
     for entry in entries {
         serde_json::to_writer(&mut out, entry)?;
         out.write_all(b"\n")?;
     }
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
-    let saved = file.persist(root.join(name));
-    interrupt::forget(&temporary);
-    saved.map(drop).map_err(|error| error.error)
+    out.flush()
 }
 
 #[cfg(test)]
@@ -274,7 +300,7 @@ mod tests {
     use crate::tape_dir::entry::Setup;
 
     fn entry(source: &str, session: Option<&str>, state: State) -> Entry {
-        let stamp = Stamp { size: 1, modified: "2026-01-01T00:00:00Z".to_owned(), with: None };
+        let stamp = Stamp { size: 1, modified: "2026-01-01T00:00:00Z".to_owned(), changed: None, with: None };
         Entry::new(&(source.to_owned(), session.map(str::to_owned)), state, stamp, &Setup::default())
     }
 
@@ -301,6 +327,20 @@ mod tests {
         let lines = format!("{}\nnonsense\n{{}}\n", serde_json::to_string(&outside).unwrap());
         fs::write(root.path().join(INDEX), lines).unwrap();
         assert_eq!(Index::load(root.path()).unwrap().entries().count(), 0);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_skipped_and_not_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let line = serde_json::to_string(&entry("/a", None, State::Current)).unwrap();
+        let long = "x".repeat(LINE_BYTES as usize);
+        fs::write(root.path().join(INDEX), format!("{line}\n{long}\n{line}\n{long}yy\n\n{}", line.replace("/a", "/b"))).unwrap();
+        assert_eq!(Index::load(root.path()).unwrap().entries().count(), 2);
+        let mut kept = Vec::new();
+        let mut lines = BufReader::new(long.as_bytes());
+        assert!(read_line(&mut lines, &mut kept).unwrap() && kept.is_empty());
+        fs::File::options().write(true).open(root.path().join(INDEX)).unwrap().set_len(INDEX_BYTES + 1).unwrap();
+        assert!(Index::load(root.path()).is_err());
     }
 
     #[cfg(unix)]

@@ -6,7 +6,10 @@
 mod contains;
 mod directory;
 mod entry;
+#[cfg(test)]
+pub mod faults;
 mod file_hash;
+pub mod files;
 mod index;
 mod known;
 mod names;
@@ -14,6 +17,7 @@ mod place;
 
 pub use directory::OutDir;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
+pub use files::temporary_in;
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
 pub use names::tape_stem;

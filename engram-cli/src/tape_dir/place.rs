@@ -12,6 +12,7 @@ use super::contains::{has_events_of, why_poorer};
 use super::directory::OutDir;
 use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
+use super::files;
 use super::index::{Index, is_missing};
 use super::names::numbered;
 use crate::interrupt;
@@ -137,8 +138,8 @@ impl Placer {
         let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
         let named = match placement.placed {
             Placed::Unchanged => file.close(),
-            Placed::Replaced => file.persist(path).map_err(|error| error.error),
-            Placed::New => match file.persist_noclobber(path) {
+            Placed::Replaced => files::replace(file, &path),
+            Placed::New => match files::name_new(file, &path) {
                 Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => {
                     tape.file = Some(refused.path);
                     return Ok(false);
@@ -148,6 +149,11 @@ impl Placer {
         };
         interrupt::forget(&temporary);
         named.map(|()| true)
+    }
+
+    /// A tape that was decided on does not get its name.
+    pub fn give_back(&mut self, placement: &Placement) {
+        self.reserved.remove(&placement.tape);
     }
 
     /// The first free name, or the first file that this tape is or may replace.

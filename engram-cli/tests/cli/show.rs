@@ -73,6 +73,28 @@ fn nothing_of_a_log_controls_a_terminal() {
     }
 }
 
+/// A line of Markdown without its code spans.
+fn without_code(line: &str) -> String {
+    let (mut out, mut rest) = (String::new(), line);
+    while let Some(at) = rest.find('`') {
+        out.push_str(&rest[..at]);
+        let ticks = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        let (fence, after) = rest[at..].split_at(ticks);
+        let end = (0..after.len()).find(|end| {
+            let is_fence = after.is_char_boundary(*end) && after[*end..].starts_with(fence);
+            is_fence && !after[..*end].ends_with('`') && !after[*end + ticks..].starts_with('`')
+        });
+        match end {
+            Some(end) => rest = &after[end + ticks..],
+            None => {
+                out.push_str(fence);
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
 #[test]
 fn markup_in_a_log_stays_text() {
     let page = show(&["--html", "-"], &hostile_tape());
@@ -87,7 +109,7 @@ fn markup_in_a_log_stays_text() {
             Some(open) if line == open => fence = None,
             Some(_) => {}
             None if ticks.len() >= 3 => fence = Some(ticks),
-            None => assert!(!line.contains('<'), "{line:?} is markup"),
+            None => assert!(!without_code(line).contains('<'), "{line:?} is markup"),
         }
     }
     assert_eq!(fence, None);
@@ -192,7 +214,7 @@ fn a_tape_is_redacted_if_that_is_wanted() {
     assert_checked(&redacted);
     let (plain, redacted) = (String::from_utf8(plain).unwrap(), String::from_utf8(redacted).unwrap());
     assert!(plain.contains(&key) && !plain.contains("redaction"));
-    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/3""#));
+    assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/4""#));
     assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
     assert_eq!(plain.lines().count(), redacted.lines().count());
     assert!(show(&[], &redacted).contains("redacted: github-token"));

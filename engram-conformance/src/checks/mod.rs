@@ -9,6 +9,7 @@ pub mod completeness;
 pub mod conversation;
 pub mod edit_chain;
 pub mod edits;
+pub mod home;
 pub mod identity;
 pub mod members;
 pub mod observable;

@@ -32,6 +32,7 @@ const OVERLAPPING: &[&str] = &[
     "result.all",
     "edit.files",
     "replay.marked",
+    "home.once",
 ];
 /// The check that finds every lost value, and so also what other checks exist for.
 const AUDIT: &str = "leaf.audited";
@@ -174,8 +175,10 @@ fn repeated_history_without_a_mark_is_found() {
     });
     let find = |changed: &Changed| certify(changed, &fixtures(&["claude-code/1.0.0/f_fatal"]), false, None).failing();
     assert!(find(&unmarked).contains(&("claude-code", "replay.marked")));
+    assert!(find(&unmarked).contains(&("claude-code", "home.once")));
     unmarked.convert = Box::new(Real::convert);
     assert!(!find(&unmarked).contains(&("claude-code", "replay.marked")));
+    assert!(!find(&unmarked).contains(&("claude-code", "home.once")));
 }
 
 /// Finds no session anywhere.

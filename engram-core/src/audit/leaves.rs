@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::record::{Fates, Record, Treatment, record_kind};
 use super::report::{AuditReport, LeftOver};
 use super::rules::field_rule_at;
+use super::tokens::becomes;
 use super::walk::{self, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission};
 use crate::error::excerpt;
@@ -157,6 +158,11 @@ fn judge(
     fates: &mut HashMap<String, Treatment>,
 ) {
     report.leaves.total += 1;
+    report.tokens.add(record.kind(), pointer, leaf, || match (record.omitted_by(), claim) {
+        (Some(rule), _) => format!("record {}", rule.rule),
+        (None, Claim::Fate(fate, _)) => becomes(fate),
+        (None, Claim::Unknown | Claim::Kept) => "unknown".to_owned(),
+    });
     if let Some(rule) = record.omitted_by() {
         return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
     }

@@ -8,6 +8,7 @@ mod record;
 mod report;
 mod rules;
 mod tape_index;
+mod tokens;
 mod walk;
 
 use std::collections::{BTreeMap, HashSet};
@@ -30,6 +31,7 @@ use crate::text::canonical::with_canonical_escapes;
 use record::{Fates, Known, Record};
 pub use report::{Amount, AuditReport, Leaves, LeftOver};
 pub use rules::record_type;
+pub use tokens::{TokenMember, Tokens};
 use tape_index::{RecordKey, TapeIndex, document_record};
 use walk::Walk;
 
@@ -78,6 +80,7 @@ pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -
         audit.count();
     }
     audit.rows();
+    audit.tokens();
     Ok(audit.report)
 }
 
@@ -342,6 +345,14 @@ impl<'a> Audit<'a> {
                 ));
             }
         }
+    }
+
+    /// Compares what the source calls tokens with the usage of the tape.
+    fn tokens(&mut self) {
+        self.report.tokens.tape.clone_from(&self.index.tokens);
+        self.report.tokens.replayed.clone_from(&self.index.replayed_tokens);
+        let missing: Vec<String> = self.report.tokens.missing().collect();
+        missing.into_iter().for_each(|what| self.disagree(what));
     }
 
     fn disagree(&mut self, what: String) {

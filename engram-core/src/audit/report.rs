@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::tokens::Tokens;
+
 /// An amount of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -90,6 +92,8 @@ pub struct AuditReport {
     pub left_over: Amount,
     /// The leaf values of the source.
     pub leaves: Leaves,
+    /// What the source calls tokens, beside the tokens of the tape.
+    pub tokens: Tokens,
     /// The first lost values, at most 50.
     pub examples: Vec<LeftOver>,
     /// Differences between the ledger and the source, at most 50.

@@ -23,6 +23,15 @@ pub(super) struct OmittedRow {
     pub count: u64,
 }
 
+/// What the audit reads of a usage event.
+#[derive(serde::Deserialize)]
+struct Usage {
+    #[serde(default)]
+    tokens: BTreeMap<String, u64>,
+    #[serde(default)]
+    replay: bool,
+}
+
 /// A tape, indexed for the audit.
 #[derive(Default)]
 pub(super) struct TapeIndex<'t> {
@@ -53,6 +62,10 @@ pub(super) struct TapeIndex<'t> {
     /// True if there are more than it lists.
     has_more_unknown: bool,
     pub complete: bool,
+    /// The sums of usage events by the name of the count, replays apart.
+    pub tokens: BTreeMap<String, u64>,
+    /// The same sums of replays.
+    pub replayed_tokens: BTreeMap<String, u64>,
 }
 
 impl<'t> TapeIndex<'t> {
@@ -67,11 +80,23 @@ impl<'t> TapeIndex<'t> {
             }
             index.has_unrecognized |= event.label() == Some("unrecognized");
             index.add_origin(&event, line);
+            if event.label() == Some("usage") {
+                index.add_usage(line);
+            }
             if event.label() == Some("tape.stop") {
                 index.stop(&event.fields);
             }
         }
         Ok(index)
+    }
+
+    fn add_usage(&mut self, line: &str) {
+        let Ok(usage) = serde_json::from_str::<Usage>(line) else { return };
+        let sums = if usage.replay { &mut self.replayed_tokens } else { &mut self.tokens };
+        for (name, count) in usage.tokens {
+            let sum = sums.entry(name).or_default();
+            *sum = sum.saturating_add(count);
+        }
     }
 
     /// Adds the origin of an event. A revision belongs to the artifact, not to the record where it is found.

@@ -99,7 +99,7 @@ impl ErrorCode {
             }
             ErrorCode::MalformedRecord => "the record or the database is damaged, or its structure does not match its type",
             ErrorCode::TruncatedInput => "the input is cut off: a log inside a record, or a database before its end",
-            ErrorCode::LimitExceeded => "the record is larger or more deeply nested than the limit",
+            ErrorCode::LimitExceeded => "the record, or the input, is larger or more deeply nested than the limit",
             ErrorCode::IncompleteStore => {
                 "the store is not whole, or a later version of the harness wrote it: restore it from a copy, or upgrade engram"
             }
@@ -242,12 +242,14 @@ impl AdapterError {
 }
 
 impl From<std::io::Error> for AdapterError {
-    /// Readers of compressed files report a damaged file as `InvalidData` and a truncated one as `UnexpectedEof`. Other kinds come from
-    /// the file system.
+    /// Readers of compressed files report a damaged file as `InvalidData`, a truncated one as `UnexpectedEof`, and one over a limit as
+    /// `FileTooLarge`. Other kinds come from the file system.
     fn from(error: std::io::Error) -> Self {
         let code = match error.kind() {
             ErrorKind::InvalidData => ErrorCode::MalformedRecord,
             ErrorKind::UnexpectedEof => ErrorCode::TruncatedInput,
+            // The system's own error of this kind is about a file that is written.
+            ErrorKind::FileTooLarge if error.raw_os_error().is_none() => ErrorCode::LimitExceeded,
             _ => ErrorCode::Io,
         };
         AdapterError::new(code).found(&error.to_string())

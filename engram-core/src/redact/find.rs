@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use memchr::memchr2_iter;
-use regex::{Regex, RegexSet};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 
 use super::random::is_random;
 use super::rules::{Needs, RULES, Rule, TABLE};
@@ -13,6 +15,9 @@ use crate::text::{Text, push_text};
 /// The compiled rules. Patterns are constants, and a test compiles each; if one did not compile, nothing would be searched for, so that is
 /// an error and not an empty list.
 pub(super) static COMPILED: LazyLock<Result<Compiled, String>> = LazyLock::new(Compiled::new);
+
+/// The most bytes of all rules together, compiled.
+const SIZE_LIMIT: usize = 24 << 20;
 
 /// The rules, ready for use.
 pub(super) struct Compiled {
@@ -23,9 +28,15 @@ pub(super) struct Compiled {
 impl Compiled {
     fn new() -> Result<Compiled, String> {
         let error = |error: regex::Error| format!("{RULES}: {error}");
-        let set = RegexSet::new(TABLE.iter().map(|rule| rule.pattern)).map_err(error)?;
-        let rules = TABLE.iter().map(|rule| Regex::new(rule.pattern).map(|regex| (rule, regex)).map_err(error));
+        let set = RegexSetBuilder::new(TABLE.iter().map(|rule| &rule.pattern)).size_limit(SIZE_LIMIT).build().map_err(error)?;
+        let rules = TABLE.iter().map(|rule| Regex::new(&rule.pattern).map(|regex| (rule, regex)).map_err(error));
         Ok(Compiled { set, rules: rules.collect::<Result<_, _>>()? })
+    }
+
+    /// The name of a rule.
+    #[cfg(test)]
+    pub fn name(&self, rule: usize) -> &'static str {
+        self.rules[rule].0.name
     }
 
     /// The text without its secrets; `None` if it has none. `found` gets the index of the rule of each.
@@ -40,7 +51,8 @@ impl Compiled {
             let mut at = 0;
             while let Some(captures) = regex.captures_at(text, at) {
                 let (whole, Some(secret)) = (captures.get_match(), captures.get(1)) else { break };
-                let is_secret = is_secret(*needs, secret.as_str(), &text[secret.end()..]);
+                // A text may have been redacted before.
+                let is_secret = !secret.as_str().starts_with("[redacted:") && is_secret(*needs, secret.as_str(), &text[secret.end()..]);
                 if is_secret {
                     secrets.push((secret.start(), secret.end(), rule));
                 }
@@ -110,9 +122,36 @@ fn is_secret(needs: Needs, secret: &str, rest: &str) -> bool {
     match needs {
         Needs::Nothing => true,
         Needs::DigitAndLetter => secret.bytes().any(|byte| byte.is_ascii_digit()) && secret.bytes().any(|byte| byte.is_ascii_alphabetic()),
-        Needs::Random => is_random(secret) && is_end(rest),
+        Needs::Random => secret.len() <= LONGEST_VALUE && is_random(secret) && is_end(rest),
+        Needs::Password => is_password(secret),
+        Needs::BasicAuth => is_basic_auth(secret),
         Needs::End => !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_')),
     }
+}
+
+/// The longest value of a rule that fits every value: session tokens of AWS have over a thousand characters, files in base64 more.
+const LONGEST_VALUE: usize = 2048;
+/// The longest password.
+const LONGEST_PASSWORD: usize = 256;
+
+/// Words in what documents show in the place of a password.
+const PLACEHOLDERS: [&str; 9] = ["your", "example", "changeme", "change_me", "placeholder", "password", "secret", "xxxx", "redacted"];
+
+/// True for what a person could have chosen as a password, and not for a variable, a path, an address or a placeholder.
+fn is_password(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.contains(is);
+    let lower = value.to_ascii_lowercase();
+    let is_elsewhere = value.starts_with(['$', '<', '{', '%', '/', '.', '~', '[', '(']) || value.contains("://") || value.contains("${");
+    let is_path = value.contains('/') && !is_random(value);
+    let is_short = value.len() <= LONGEST_PASSWORD;
+    let is_mixed = has(|c| c.is_ascii_alphabetic()) && has(|c| c.is_ascii_digit() || "!@#$%^&*?+~".contains(c));
+    is_short && is_mixed && !is_elsewhere && !is_path && !PLACEHOLDERS.iter().any(|word| lower.contains(word))
+}
+
+/// True for base64 of a name, a colon and something after it.
+fn is_basic_auth(value: &str) -> bool {
+    let decoded = BASE64.decode(value.trim_end_matches('=')).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.is_some_and(|text| text.split_once(':').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty()))
 }
 
 /// True if a value ends here: code goes on after a name.

@@ -4,6 +4,7 @@
 //! a tape less dangerous, not safe to publish.
 
 mod find;
+mod formats;
 mod hashes;
 mod random;
 mod rules;
@@ -53,10 +54,26 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|rule| rule.name)
 }
 
-/// One text without keys and tokens, as [`Redacting`] replaces them.
+/// A text without keys and tokens, for messages about a session. If the rules were not valid, nothing of the text would be left.
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let found = COMPILED.as_ref().ok().and_then(|rules| rules.text(text, &mut Vec::new()));
-    found.map_or(Cow::Borrowed(text), Cow::Owned)
+    replaced(text, |rules| rules.text(text, &mut Vec::new()))
+}
+
+/// As [`redacted`], for the strings of JSON text.
+pub fn redacted_json(json: &str) -> Cow<'_, str> {
+    replaced(json, |rules| rules.json(json, &mut Vec::new()))
+}
+
+fn replaced(text: &str, replace: impl Fn(&Compiled) -> Option<String>) -> Cow<'_, str> {
+    match COMPILED.as_ref() {
+        Ok(rules) => replace(rules).map_or(Cow::Borrowed(text), Cow::Owned),
+        Err(_) => Cow::Borrowed(""),
+    }
+}
+
+/// The names of the rules that are fixed characters and a number of others.
+pub fn fixed_formats() -> impl Iterator<Item = &'static str> {
+    self::formats::FORMATS.iter().map(|format| format.name)
 }
 
 impl<S: EventSink> Redacting<S> {

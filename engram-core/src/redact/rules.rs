@@ -1,7 +1,13 @@
-//! The rules: what keys and tokens look like. Each follows the format that the issuer documents, and has a name that never changes.
+//! The rules: what keys and tokens look like. Each follows the format that the issuer documents, and has a name that never changes. Formats
+//! that are fixed characters and a number of others are in `formats.rs`.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::formats::FORMATS;
 
 /// The name of this set of rules in a tape. It changes with every rule.
-pub const RULES: &str = "engram-redact/3";
+pub const RULES: &str = "engram-redact/4";
 
 /// What a match must have besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,18 +20,29 @@ pub(super) enum Needs {
     End,
     /// The look of random characters, and an end: the form fits every value.
     Random,
+    /// What a person could have chosen as a password: letters with digits or signs, no variable, no path, no word such as `your_password`.
+    Password,
+    /// Base64 of a name, a colon and a password.
+    BasicAuth,
 }
 
 /// One rule.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub name: &'static str,
     /// A regular expression. Its first group is what is replaced.
-    pub pattern: &'static str,
+    pub pattern: Cow<'static, str>,
     pub needs: Needs,
 }
 
-/// A token that begins where a word begins, or after an escape (of a text in a text, or of an address), a colour code of a terminal or `_`.
+/// What may be before a token: the beginning of a word, an escape (of a text in a text, or of an address), a colour code of a terminal, `_`.
+macro_rules! before {
+    () => {
+        r"(?:(?-u:\b)|\\[nrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m|_)"
+    };
+}
+
+/// A token.
 macro_rules! token {
     ($name:literal, $pattern:literal) => {
         token!($name, $pattern, Needs::Nothing)
@@ -33,7 +50,7 @@ macro_rules! token {
     ($name:literal, $pattern:literal, $needs:expr) => {
         Rule {
             name: $name,
-            pattern: concat!(r"(?:(?-u:\b)|\\[nrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,12}m|_)(", $pattern, ")"),
+            pattern: Cow::Borrowed(concat!(before!(), "(", $pattern, ")")),
             needs: $needs,
         }
     };
@@ -42,12 +59,21 @@ macro_rules! token {
 /// A secret that is found by what precedes it.
 macro_rules! after {
     ($name:literal, $pattern:expr, $needs:expr) => {
-        Rule { name: $name, pattern: $pattern, needs: $needs }
+        Rule { name: $name, pattern: Cow::Borrowed($pattern), needs: $needs }
     };
 }
 
 /// All rules. Of two that match at one place, the first one counts.
-pub(super) const TABLE: &[Rule] = &[
+pub(super) static TABLE: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let formats = FORMATS.iter().map(|format| {
+        let pattern = Cow::Owned(format!("{}({})", before!(), format.pattern()));
+        Rule { name: format.name, pattern, needs: Needs::End }
+    });
+    OWN.iter().cloned().chain(formats).chain(NAMED.iter().cloned()).collect()
+});
+
+/// Rules for tokens with more than one form.
+const OWN: &[Rule] = &[
     // Up to the end line. A key that is cut off ends with the last line that consists of base64.
     after!(
         "private-key",
@@ -101,22 +127,57 @@ pub(super) const TABLE: &[Rule] = &[
         ),
         Needs::DigitAndLetter
     ),
+    // A file of keys (`.docker/config.json`): base64 of name and password.
+    after!("docker-auth", r#"[\"']auth[\\"']{1,4}[ \t]*:[ \t]*[\\"']{1,4}([A-Za-z0-9+/]{8,}={0,2})"#, Needs::BasicAuth),
+    after!("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/_-]{40,90}={0,2})", Needs::DigitAndLetter),
+    after!("discord-webhook", r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_-]{60,72})", Needs::Nothing),
+    token!("discord-token", r"[MNO][A-Za-z0-9]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", Needs::End),
+    token!("new-relic-licence", r"[0-9a-f]{36}NRAL", Needs::End),
+    token!("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
+    token!("maxmind-key", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", Needs::End),
+    token!("mailgun-key", r"key-[0-9a-f]{32}", Needs::End),
+    after!("teams-webhook", r"webhook\.office\.com/webhookb2/([0-9a-z@-]{36,110}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36})", Needs::Nothing),
+    after!(
+        "cookie",
+        r#"(?i-u:\b(?:set-)?cookie)[\\"']{0,4}[ \t]*:[ \t]*[\\"']{0,4}([A-Za-z0-9_.-]+=[^\r\n"'\\]{8,})"#,
+        Needs::DigitAndLetter
+    ),
+    after!(
+        "curl-password",
+        r#"(?-u:\bcurl\b)[^\r\n|;]{0,100}?[ \t](?:-u|--user)[= \t]{0,4}[\\"']{0,4}[^ \t\r\n:"'\\$]{1,64}:([^ \t\r\n"'\\$<\{]{4,128})"#,
+        Needs::Password
+    ),
+    after!(
+        "netrc-password",
+        r"(?-u:\b)machine(?:[ \t\r\n]|\\[nrt])+[A-Za-z0-9.-]+?\.[A-Za-z0-9-]+(?:[ \t\r\n]|\\[nrt])+login(?:[ \t\r\n]|\\[nrt])+[^ \t\r\n]+?(?:[ \t\r\n]|\\[nrt])+password(?:[ \t\r\n]|\\[nrt])+([^ \t\r\n\\]{3,})",
+        Needs::Nothing
+    ),
     // A password that consists of a variable of a shell or a template is none.
     after!(
         "url-password",
         r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,20}://[^ \t\r\n/:@'"<>\\`$\{\}\[\]%#?]{0,64}:([^ \t\r\n/:@'"<>\\`$\{\}\[\]*#?]{3,128})@[A-Za-z0-9\[]"#,
         Needs::Nothing
     ),
-    // A value without a form of its own, by the end of the name that it is given to: `session_token`, but not `token_count`.
+];
+
+/// Rules for values without a form of their own, which come after all others.
+const NAMED: &[Rule] = &[
+    // By the end of the name that it is given to: `session_token`, but not `token_count`.
     after!(
         "named-secret",
         concat!(
-            r#"(?:(?i-u:token|secret|passphrase|passw(?:or)?d|credentials?"#,
+            r#"(?:(?i-u:token|secret|passphrase|passw(?:or)?d|[_-]pass|[_-]pwd|credentials?"#,
             r#"|(?:api|access|secret|auth|signing|encryption|master|private|account|service)[_-]?key)"#,
             r#"[\\"'`\]]{0,4}[ \t]*(?:=>|:=|[:=])[ \t]*"#,
             r#"|(?-u:[ \t])--[A-Za-z0-9-]{0,40}(?i-u:token|secret|password|key)[ \t]+)"#,
-            r#"[\\"'`]{0,4}([A-Za-z0-9_.~+/=!@#^*?-]{8,256})"#
+            r#"[\\"'`]{0,4}([A-Za-z0-9_.~+/=!@#^*?%-]{8,})"#
         ),
         Needs::Random
+    ),
+    // A variable as in a file `.env`: `DB_PASS=..`.
+    after!(
+        "env-secret",
+        r#"(?-u:\b)(?:[A-Z][A-Z0-9]*_)+(?:PASS|PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET)=[\\"']{0,4}([^ \t\r\n"'\\;&|)]{6,})"#,
+        Needs::Password
     ),
 ];

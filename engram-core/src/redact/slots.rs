@@ -20,7 +20,7 @@ pub(super) fn each_slot<'a>(event: &mut Event<'a>, visit: &mut dyn FnMut(Slot<'_
             texts(&mut [&mut message.text]);
             attachments(&mut message.attachments, visit);
         }
-        Event::MsgOut(message) => texts(&mut [&mut message.text]),
+        Event::MsgOut(message) => texts(&mut [&mut message.text, &mut message.model]),
         Event::ToolCall(call) => {
             texts(&mut [&mut call.server]);
             visit(Slot::Text(&mut call.tool));
@@ -56,7 +56,14 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
             &mut facts.title,
             &mut facts.agent,
             &mut facts.permission_mode,
+            &mut facts.model,
+            &mut facts.provider,
+            &mut facts.effort,
+            &mut facts.repo_head,
         ]),
+        Meta::Usage(usage) => texts(&mut [&mut usage.model, &mut usage.stop_reason, &mut usage.service_tier]),
+        Meta::TapeStart(start) => texts(&mut [&mut start.harness.version]),
+        Meta::Revision(change) => texts(&mut [&mut change.harness.version]),
         Meta::Compaction { text, trigger } => texts(&mut [text, trigger]),
         Meta::Error { code, text } => texts(&mut [code, text]),
         Meta::Interrupt { text } => texts(&mut [text]),
@@ -74,12 +81,13 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
             json(&mut unknown.raw, visit);
             unknown.text.iter_mut().for_each(|text| visit(Slot::Text(text)));
         }
-        Meta::TapeStart(_) | Meta::Revision(_) | Meta::TapeStop(_) | Meta::Usage(_) | Meta::Rewind { .. } | Meta::Other(_) => {}
+        Meta::TapeStop(_) | Meta::Rewind { .. } | Meta::Other(_) => {}
     }
 }
 
 fn attachments<'a>(attachments: &mut [Attachment<'a>], visit: &mut dyn FnMut(Slot<'_, 'a>)) {
-    attachments.iter_mut().filter_map(|attachment| attachment.name.as_mut()).for_each(|name| visit(Slot::Text(name)));
+    let texts = attachments.iter_mut().flat_map(|attachment| [attachment.name.as_mut(), attachment.media_type.as_mut()]);
+    texts.flatten().for_each(|text| visit(Slot::Text(text)));
 }
 
 fn json<'a>(value: &mut Option<&'a str>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {

@@ -76,7 +76,7 @@ const INLINE: [(&str, &str, &str, &str); 2] = [
 ];
 
 /// The members of a conversation's record that are read. The others are state of the window.
-const COMPOSER_MEMBERS: [&str; 11] = [
+const COMPOSER_MEMBERS: [&str; 12] = [
     "_v",
     "composerId",
     "tabId",
@@ -87,6 +87,7 @@ const COMPOSER_MEMBERS: [&str; 11] = [
     "lastSendTime",
     "unifiedMode",
     "modelConfig",
+    "subagentInfo",
     "workspaceIdentifier",
 ];
 

@@ -3,14 +3,14 @@
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
 
-use super::messages;
+use super::{Facts, messages};
 use super::schema::Line;
 use crate::cursor::descriptor::omitted;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut Facts, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -21,11 +21,11 @@ static RECORDS: &[Route<Handler>] = &[
 ];
 
 /// Converts one line.
-pub(super) fn convert(line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(facts: &mut Facts, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
     let line = Line::strict(line, "")?;
     let record = raw_str(line.store());
     match Route::find(RECORDS, record) {
-        Some(Action::Convert(handler)) => handler(&line, out),
+        Some(Action::Convert(handler)) => handler(facts, &line, out),
         Some(Action::Omit) => omitted(record),
         None => Err(Fault::unrecognized(record)),
     }

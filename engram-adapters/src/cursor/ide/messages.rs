@@ -5,27 +5,31 @@ use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut,
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Bubble, Composer, Line, Selection, ToolFormerData};
-use super::tool_data;
+use super::schema::{Bubble, Composer, Line, Selection, SubagentInfo, ToolFormerData};
+use super::{Facts, tool_data};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
 use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
 use crate::shared::time;
-use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
+use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
 
 /// The conversation: its name, model and directory.
-pub(super) fn composer(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/composer");
     let composer = Composer::lenient(required(line.composer(), pointer, "an object")?);
     let time = time_of_millis(composer.created_at().or(composer.last_send_time()));
     out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
     members::check(raw_str(line.store()), line.object(), out)?;
+    let started_by = composer.subagent_info().map(SubagentInfo::lenient);
+    conversation.is_of_agent = started_by.is_some();
     let facts = SessionFacts {
         model: composer.model_config().and_then(|config| non_empty_text(config.member("modelName"))),
         title: non_empty_text(composer.name()).or(non_empty_text(composer.chat_title())),
         cwd: composer.workspace_identifier().and_then(|workspace| non_empty_text(workspace.member("uri")?.member("fsPath"))),
-        agent: non_empty_text(composer.unified_mode()),
+        parent_session_id: started_by.and_then(|by| non_empty_text(by.parent_composer_id()).or(non_empty_text(by.parent_agent_id()))),
+        parent_call_id: started_by.and_then(|by| non_empty_text(by.tool_call_id())),
+        agent: started_by.and_then(|by| non_empty_text(by.type_name())).or(non_empty_text(composer.unified_mode())),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), pointer)?;
@@ -33,7 +37,7 @@ pub(super) fn composer(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome
 }
 
 /// A message: a prompt, or an answer with its call.
-pub(super) fn bubble(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn bubble(conversation: &mut Facts, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let bubble = required(line.bubble(), Pointer::At("/bubble"), "an object")?;
     let bubble = Bubble::strict(bubble, "/bubble")?;
     let created = decoded(bubble.created_at());
@@ -41,7 +45,7 @@ pub(super) fn bubble(line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, 
     out.set_header(RecordHeader { t: time.as_deref(), id: text(bubble.bubble_id().or(bubble.id())), replay: false });
     members::check("bubble", line.object(), out)?;
     let mut events = match bubble.kind().map(Value::raw) {
-        Some("1" | "\"user\"") => emit_prompt(&bubble, out)?,
+        Some("1" | "\"user\"") => emit_prompt(&bubble, conversation.prompts_by(), out)?,
         Some("2" | "\"ai\"") => emit_answer(&bubble, out)?,
         kind => return Err(Fault::unrecognized(&format!("bubble/{}", kind.unwrap_or_default()))),
     };
@@ -62,11 +66,12 @@ fn message_text<'a>(bubble: &Bubble<'a>) -> Option<Text<'a>> {
 }
 
 /// Emits a prompt with what the user added to it, and returns the number of events.
-fn emit_prompt(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_prompt(bubble: &Bubble<'_>, prompts_by: Author, out: &mut Emitter) -> Result<usize, Fault> {
     let (text, attachments) = (message_text(bubble), images(bubble));
+    let by = if is_true(bubble.is_simulated_msg()) { Author::Harness } else { prompts_by };
     let mut events = 0;
     if text.is_some() || !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments }, Pointer::At("/bubble/text"))?;
+        out.emit(MsgIn { role: Role::User, by, text, attachments }, Pointer::At("/bubble/text"))?;
         events += 1;
     }
     Ok(events + emit_selections(bubble, out)?)

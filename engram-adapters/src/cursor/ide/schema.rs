@@ -22,6 +22,7 @@ view! {
         last_send_time: "lastSendTime" Any,
         unified_mode: "unifiedMode" Any,
         model_config: "modelConfig" Object,
+        subagent_info: "subagentInfo" Object,
         workspace_identifier: "workspaceIdentifier" Object,
     }
 }
@@ -44,6 +45,17 @@ view! {
         selections: "selections" Array,
         file_selections: "fileSelections" Array,
         selected_images: "selectedImages" Array,
+        is_simulated_msg: "isSimulatedMsg" Any,
+    }
+}
+
+view! {
+    /// Who started a sub-agent. The chat store has the same fact with other names.
+    SubagentInfo {
+        parent_composer_id: "parentComposerId" Any,
+        parent_agent_id: "parentAgentId" Any,
+        tool_call_id: "toolCallId" Any,
+        type_name: "typeName" Any,
     }
 }
 

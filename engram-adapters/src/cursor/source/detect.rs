@@ -75,6 +75,7 @@ pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
         Form::EditorRows | Form::EditorInline => {
             identity.schema = identity.schema.filter(|_| form == Form::EditorInline || is_known_row_schema(head));
             identity.session_id = find(|line| name(line.id()));
+            identity.agent_id = find(|line| name(line.id().filter(|_| is_started_by_agent(line.composer()))));
             identity.start = find(|line| time_of_millis(line.composer()?.member("createdAt").or(line.composer()?.member("lastSendTime"))));
         }
         Form::HookLog => {
@@ -92,6 +93,11 @@ pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
 /// True for the record of a chat that another one started.
 fn is_of_agent(chat: Field<'_>) -> bool {
     chat.and_then(|chat| chat.member("subagentInfo")).is_some_and(|info| name(info.member("parentAgentId")).is_some())
+}
+
+/// True for the record of an editor's conversation that another one started.
+fn is_started_by_agent(composer: Field<'_>) -> bool {
+    composer.and_then(|composer| composer.member("subagentInfo")).is_some_and(Value::is_object)
 }
 
 /// True if the conversation's record has a known schema version, or its messages do where it has no record.

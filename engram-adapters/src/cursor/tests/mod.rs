@@ -2,6 +2,7 @@
 
 mod apart;
 mod dispatch;
+mod features;
 mod members;
 mod repeats;
 mod sdk;

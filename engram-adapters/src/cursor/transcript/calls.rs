@@ -1,5 +1,7 @@
 //! Calls of transcripts, with the edits that they request. A transcript does not record whether an edit was made.
 
+use std::borrow::Cow;
+
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
 use engram_core::text::Text;
@@ -7,8 +9,12 @@ use engram_core::text::Text;
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::members;
 use crate::cursor::tools;
+use crate::shared::patch::{FileChange, begin_patch, unified_runs};
 use crate::shared::value::{Field, Value, non_empty_text, text};
 use crate::shared::view::view;
+
+/// The tool whose argument is a patch, alone or as a member (public transcripts of 2026).
+const PATCH: &str = "ApplyPatch";
 
 view! {
     /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
@@ -17,6 +23,7 @@ view! {
         contents: "contents" String,
         old_string: "old_string" String,
         new_string: "new_string" String,
+        patch: "patch" String,
     }
 }
 
@@ -25,8 +32,14 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
     let name = tool.decode_lossy();
     let call = ToolCall { call_id: None, args: args.map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
     let seq = out.emit(call, pointer)?;
-    if let Some(edit) = args.and_then(|args| requested_edit(&name, args)) {
-        out.emit_child(Some(seq), edit, pointer)?;
+    match args {
+        Some(args) if name == PATCH => emit_patch(seq, args, pointer, out)?,
+        Some(args) => {
+            if let Some(edit) = requested_edit(&name, args) {
+                out.emit_child(Some(seq), edit, pointer)?;
+            }
+        }
+        None => {}
     }
     Ok(seq)
 }
@@ -40,6 +53,7 @@ pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<
         "Write" => [args.path(), args.contents(), args.path()],
         "StrReplace" => [args.path(), args.old_string(), args.new_string()],
         "Delete" => [args.path(); 3],
+        PATCH => [args.patch(); 3],
         _ => return Ok(()),
     };
     if read.iter().all(Option::is_some) { Ok(()) } else { members::check_chosen("tool_use#input", value, at, &tool, out) }
@@ -58,4 +72,55 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     edit.unconfirmed = true;
     set_snippets(&mut edit, text(args.old_string()), text(args.contents()).or(text(args.new_string())));
     Some(edit)
+}
+
+/// Emits the edits that a patch requests, one for each change that it states: a `*** Begin Patch` of any number of files, or the hunks of a
+/// unified diff of the file at `path`. Lines are not known, because nothing shows that the patch was applied.
+fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    let (patch, path) = match text(Some(args)) {
+        Some(patch) => (Some(patch), None),
+        None => {
+            let args = Args::lenient(args);
+            (text(args.patch()), non_empty_text(args.path()))
+        }
+    };
+    let Some(Ok(patch)) = patch.map(|patch| patch.decode()) else { return Ok(()) };
+    let mut edit = |op, file, before: Option<String>, after: Option<String>| {
+        let mut edit = CodeEdit::new(op, file);
+        edit.unconfirmed = true;
+        set_snippets(&mut edit, before.as_deref().map(Text::Plain), after.as_deref().map(Text::Plain));
+        out.emit_child(Some(call), edit, pointer).map(drop)
+    };
+    if let Some(path) = path {
+        for run in unified_runs(&with_final_line_end(&patch)).unwrap_or_default() {
+            edit(EditOp::Update, path, side(&run.before), side(&run.after))?;
+        }
+    }
+    for file in begin_patch(&patch).unwrap_or_default() {
+        let path = Text::Plain(file.path);
+        match file.change {
+            FileChange::Add(lines) => edit(EditOp::Create, path, None, side(&lines))?,
+            FileChange::Delete => edit(EditOp::Delete, path, None, None)?,
+            FileChange::Update { move_to, hunks } => {
+                if move_to.is_some() {
+                    edit(EditOp::Move, path, None, None)?;
+                }
+                let path = move_to.map_or(path, Text::Plain);
+                for hunk in hunks {
+                    edit(EditOp::Update, path, side(&hunk.before), side(&hunk.after))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text of lines. None of no lines.
+fn side(lines: &[&str]) -> Option<String> {
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The text with a line end at its end, as a diff has one.
+fn with_final_line_end(text: &str) -> Cow<'_, str> {
+    if text.ends_with('\n') { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}\n")) }
 }

@@ -12,7 +12,7 @@ use super::turn_end;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::members::{self, form};
-use crate::cursor::messages::{emit_answer, emit_prompt, message_outcome};
+use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{StructuralIndex, parse, raw_str, text};
 use crate::shared::view::view;
@@ -30,17 +30,18 @@ view! {
 }
 
 view! {
-    /// The content of a message.
+    /// The content of a message: a text, or parts.
     Message {
-        content: "content" Array,
+        content: "content" Any,
     }
 }
 
 view! {
-    /// A text, or a call.
+    /// A text, reasoning, or a call.
     Part {
         kind: "type" Any,
         text: "text" Any,
+        thinking: "thinking" Any,
         name: "name" Any,
         input: "input" Any,
     }
@@ -96,7 +97,15 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result
     const CONTENT: &str = "/message/content";
     let role = raw_str(line.role());
     let message = required(line.message(), Pointer::At("/message"), "an object")?;
-    let content = required(Message::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+    let content = required(Message::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a text or a list of parts")?;
+    if content.text().is_some() {
+        let (text, pointer) = (content.text(), Pointer::At(CONTENT));
+        let is_prompt = role == "user";
+        return message_outcome(if is_prompt { emit_prompt(text, prompts_by, None, pointer, out)? } else { emit_answer(text, pointer, out)? });
+    }
+    if !content.is_array() {
+        return Err(Fault::malformed(CONTENT, "a text or a list of parts", content.raw()));
+    }
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
@@ -104,6 +113,10 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result
         events += match (raw_str(part.kind()), role) {
             ("text", "user") => emit_prompt(text(part.text()), prompts_by, None, pointer, out)?,
             ("text", _) => emit_answer(text(part.text()), pointer, out)?,
+            ("thinking", "assistant") => {
+                let reasoning = required_name(part.thinking(), Pointer::Field(CONTENT, index, "/thinking"))?;
+                emit_reasoning(reasoning, Pointer::Field(CONTENT, index, "/thinking"), out)?
+            }
             ("tool_use", "assistant") => {
                 let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
                 check_requested_edit(tool, part.input(), Pointer::Field(CONTENT, index, "/input"), out)?;

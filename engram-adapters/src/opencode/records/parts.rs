@@ -2,6 +2,7 @@
 
 use engram_core::emit::{Emitter, Fault, Pointer};
 use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
@@ -10,9 +11,10 @@ use super::system_events::{emit_error, emit_system, notice};
 use super::usage::{step_usage, usage};
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::schema::{Tokens, bool_opt};
+use crate::opencode::state::later_calls::Giver;
 use crate::opencode::state::message_context::Speaker;
 use crate::opencode::state::session_state::SessionState;
-use crate::shared::value::{self, Value, is_true, non_empty_text};
+use crate::shared::value::{self, Field, Value, is_true, non_empty_text};
 
 /// A prompt, an answer, or the summary of a compaction.
 pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
@@ -22,10 +24,10 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     }
     match record.message.speaker {
         Speaker::User => {
-            let by = author(state, record);
-            if by == Author::Agent {
-                emit_call_of_prompt(state, text, record.pointer, out)?;
-            }
+            let by = match author(state, record) {
+                Author::Harness => Author::Harness,
+                _ => prompt_author(state, record.message.id, text, record.pointer, out)?,
+            };
             out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer)?;
         }
         Speaker::Assistant if record.message.is_summary => {
@@ -47,23 +49,40 @@ pub(super) fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut 
     Ok(Outcome::Mapped)
 }
 
-/// Who wrote a part of a prompt.
+/// Who wrote a part of a prompt: the harness, or whoever gave the message.
 fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
-    if is_true(record.part.synthetic()) { Author::Harness } else { state.prompt_author }
+    match is_true(record.part.synthetic()) {
+        true => Author::Harness,
+        false if state.later_calls.is_of_person(message_key(record.message.id)) => Author::Person,
+        false => state.prompt_author,
+    }
 }
 
-/// Emits the call of the parent session that gave this prompt, if it is not the one that started the session.
-pub(super) fn emit_call_of_prompt(
+fn message_key(id: Field<'_>) -> u64 {
+    hash64(id.map(Value::raw))
+}
+
+/// Who wrote a prompt. In the session of a sub-agent that is the agent whose call has the prompt, which is emitted if it is not the call that
+/// started the session; a person may write to such a session, too, and then no call has the words.
+pub(super) fn prompt_author(
     state: &mut SessionState,
+    message: Field<'_>,
     prompt: Text<'_>,
     pointer: Pointer<'_>,
     out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
-    if let Some(call) = state.later_calls.call_of(prompt) {
-        let facts = SessionFacts { parent_call_id: Some(Text::Plain(&call)), ..SessionFacts::default() };
-        out.emit(Meta::Session(facts), pointer)?;
+) -> Result<Author, Fault> {
+    if state.prompt_author != Author::Agent {
+        return Ok(state.prompt_author);
     }
-    Ok(())
+    match state.later_calls.giver_of(message_key(message), prompt) {
+        Giver::Start => Ok(Author::Agent),
+        Giver::Call(call) => {
+            let facts = SessionFacts { parent_call_id: Some(Text::Plain(&call)), ..SessionFacts::default() };
+            out.emit(Meta::Session(facts), pointer)?;
+            Ok(Author::Agent)
+        }
+        Giver::Person => Ok(Author::Person),
+    }
 }
 
 /// Reasoning. If only the provider can read it, it has no text.

@@ -5,7 +5,7 @@ use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, SessionFacts, St
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::parts::emit_call_of_prompt;
+use super::parts::prompt_author;
 use super::settle::{omitted, repeated};
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
@@ -29,11 +29,12 @@ pub(super) struct StepRecord<'r> {
 /// A prompt, with its files.
 pub(super) fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
     let message = record.message;
-    if let Some(text) = non_empty_text(message.text()).filter(|_| state.prompt_author == Author::Agent) {
-        emit_call_of_prompt(state, text, record.pointer, out)?;
-    }
+    let by = match non_empty_text(message.text()) {
+        Some(text) => prompt_author(state, message.id(), text, record.pointer, out)?,
+        None => state.prompt_author,
+    };
     let attachments = message.files().into_iter().flat_map(Value::elements).map(attached).collect();
-    let prompt = MsgIn { role: Role::User, by: state.prompt_author, text: non_empty_text(message.text()), attachments };
+    let prompt = MsgIn { role: Role::User, by, text: non_empty_text(message.text()), attachments };
     out.emit(prompt, record.pointer)?;
     for agent in message.agents().into_iter().flat_map(Value::elements) {
         notice("agent", non_empty_text(agent.member("name")), record.pointer, out)?;
@@ -71,7 +72,8 @@ pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut
     const TOOL: &str = "shell";
     let message = record.message;
     let command = message.command().ok_or_else(|| Fault::malformed("/command", "a command", "nothing"))?;
-    let call_id = non_empty_text(message.shell_id());
+    let call_id = non_empty_text(message.shell_id()).or(non_empty_text(message.call_id()));
+    let (begun, ended) = times(message);
     let call = ToolCall { call_id, args: Some(command.raw()), ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL)) };
     if !state.read.is_stated(CALL) {
         out.emit(call, record.pointer)?;
@@ -80,12 +82,13 @@ pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut
     let status = match (raw_str(message.status()), exit) {
         ("running", _) if state.read.is_stated(CALL) => return repeated("step/shell"),
         ("running", _) => return Ok(Outcome::Mapped),
+        // Betas write a command when it has ended.
+        ("", None) if ended.is_none() => return Ok(Outcome::Mapped),
         ("killed", _) => Some(Status::Cancelled),
         (_, Some(0)) => Some(Status::Ok),
         (_, Some(_)) | ("timeout", _) => Some(Status::Error),
         _ => None,
     };
-    let (begun, ended) = times(message);
     record.context.set_header(ended.or(begun), message.id(), &mut state.clock, out);
     let output = message.output();
     let result = ToolResult {
@@ -93,7 +96,7 @@ pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut
         call_id,
         status,
         exit,
-        stdout: output.and_then(|output| text(output.member("output"))),
+        stdout: output.and_then(|output| output.text().or_else(|| text(output.member("output")))),
         truncated: is_true(output.and_then(|output| output.member("truncated"))),
         duration_ms: begun.zip(ended).and_then(|(begun, ended)| u64::try_from(ended.checked_sub(begun)?).ok()),
         ..ToolResult::default()

@@ -6,43 +6,78 @@ use engram_core::text::Text;
 
 use crate::shared::restorable::Restorable;
 
+/// Who gave a child session a prompt.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Giver {
+    /// The call that started the session; also where the calls of the parent are not known.
+    Start,
+    /// A later call, with this id.
+    Call(String),
+    /// No call of the parent has the words: a person wrote them.
+    Person,
+}
+
 /// Calls that no prompt of the session was assigned to yet.
 #[derive(Default)]
 pub struct LaterCalls {
     calls: Vec<ParentCall>,
+    /// The parent session was read, so a prompt that none of its calls has is a person's.
+    are_known: bool,
     /// The index of the first one. `None` before the session's first prompt, which is that of the call that started it.
     next: Restorable<Option<usize>>,
+    /// The message of the first prompt, which may have several parts.
+    first: Restorable<u64>,
+    /// The last message that a person gave.
+    of_person: Restorable<Option<u64>>,
 }
 
 impl LaterCalls {
-    /// The calls in their order.
-    pub fn new(calls: Vec<ParentCall>) -> Self {
-        LaterCalls { calls, next: Restorable::default() }
+    /// The calls in their order, and whether the parent session was read.
+    pub fn new(calls: Vec<ParentCall>, are_known: bool) -> Self {
+        LaterCalls { calls, are_known, ..LaterCalls::default() }
     }
 
-    /// The id of the call that gave the session this prompt. `None` for its first prompt, and if no call has the text.
-    pub fn call_of(&mut self, prompt: Text<'_>) -> Option<String> {
-        if self.calls.is_empty() {
-            return None;
-        }
+    /// Who gave the session this prompt, in the message with this key.
+    pub fn giver_of(&mut self, message: u64, prompt: Text<'_>) -> Giver {
         let Some(next) = *self.next else {
             self.next.set(Some(0));
-            return None;
+            self.first.set(message);
+            return Giver::Start;
         };
+        if message == *self.first {
+            return Giver::Start;
+        }
         let prompt = Hash::of_bytes(prompt.comparable().as_bytes());
-        let at = next + self.calls[next..].iter().position(|call| call.prompt == prompt)?;
-        self.next.set(Some(at + 1));
-        Some(self.calls[at].call_id.clone())
+        match self.calls[next..].iter().position(|call| call.prompt == prompt) {
+            Some(at) => {
+                self.next.set(Some(next + at + 1));
+                Giver::Call(self.calls[next + at].call_id.clone())
+            }
+            None if self.are_known => {
+                self.of_person.set(Some(message));
+                Giver::Person
+            }
+            None => Giver::Start,
+        }
+    }
+
+    /// True if a person gave the message with this key.
+    pub fn is_of_person(&self, message: u64) -> bool {
+        *self.of_person == Some(message)
     }
 
     /// The record is converted: its calls stay assigned.
     pub fn commit(&mut self) {
         self.next.commit();
+        self.first.commit();
+        self.of_person.commit();
     }
 
     /// The record is malformed: its calls are open again.
     pub fn roll_back(&mut self) {
         self.next.roll_back();
+        self.first.roll_back();
+        self.of_person.roll_back();
     }
 }
 
@@ -50,22 +85,35 @@ impl LaterCalls {
 mod tests {
     use super::*;
 
+    fn calls(of: &[(&str, &str)], are_known: bool) -> LaterCalls {
+        let call = |(id, prompt): &(&str, &str)| ParentCall { call_id: (*id).to_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) };
+        LaterCalls::new(of.iter().map(call).collect(), are_known)
+    }
+
     #[test]
     fn prompts_get_their_calls_in_order() {
-        let call = |id: &str, prompt: &str| ParentCall { call_id: id.to_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) };
-        let mut calls = LaterCalls::new(vec![call("b", "go on"), call("c", "stop"), call("d", "go on")]);
-        let mut of = |prompt| calls.call_of(Text::Plain(prompt));
-        assert_eq!(of("go on"), None, "the first prompt is that of another call");
-        assert_eq!([of("go on"), of("else"), of("go on"), of("go on")], [Some("b".into()), None, Some("d".into()), None]);
+        let mut calls = calls(&[("b", "go on"), ("c", "stop"), ("d", "go on")], true);
+        let mut of = |message, prompt| calls.giver_of(message, Text::Plain(prompt));
+        assert_eq!(of(1, "go on"), Giver::Start, "the first prompt is that of another call");
+        assert_eq!(of(1, "and its second part"), Giver::Start);
+        assert_eq!([of(2, "go on"), of(3, "else")], [Giver::Call("b".into()), Giver::Person]);
+        assert_eq!([of(4, "go on"), of(5, "go on")], [Giver::Call("d".into()), Giver::Person]);
+        assert!(calls.is_of_person(5) && !calls.is_of_person(4));
+    }
+
+    #[test]
+    fn nothing_is_a_person_s_where_the_parent_is_not_known() {
+        let mut calls = calls(&[], false);
+        assert_eq!([calls.giver_of(1, Text::Plain("a")), calls.giver_of(2, Text::Plain("b"))], [Giver::Start, Giver::Start]);
     }
 
     #[test]
     fn a_malformed_record_assigns_nothing() {
-        let mut calls = LaterCalls::new(vec![ParentCall { call_id: "b".into(), prompt: Hash::of_bytes(b"go on") }]);
-        calls.call_of(Text::Plain("first"));
+        let mut calls = calls(&[("b", "go on")], true);
+        calls.giver_of(1, Text::Plain("first"));
         calls.commit();
-        assert!(calls.call_of(Text::Plain("go on")).is_some());
+        assert_eq!(calls.giver_of(2, Text::Plain("go on")), Giver::Call("b".into()));
         calls.roll_back();
-        assert!(calls.call_of(Text::Plain("go on")).is_some());
+        assert_eq!(calls.giver_of(2, Text::Plain("go on")), Giver::Call("b".into()));
     }
 }

@@ -47,7 +47,7 @@ impl SessionState {
             replay: ReplayTracker::default(),
             revert: Revert::default(),
             prompt_author: Author::Person,
-            later_calls: LaterCalls::new(side_info.later_calls.clone()),
+            later_calls: LaterCalls::new(side_info.later_calls.clone(), side_info.parent_call_id.is_some()),
             side_info,
             compaction: PendingCompaction::default(),
             last_stated: LastStated::default(),

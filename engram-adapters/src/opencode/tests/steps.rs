@@ -210,3 +210,12 @@ fn repeated_records_change_no_event() {
     let (twice, repeated) = tape(&format!("{PROMPT},{answer},{PROMPT},{answer}"));
     assert_eq!((once, none, repeated), (twice, 0, 3));
 }
+
+#[test]
+fn a_command_of_the_betas_has_its_output_as_text() {
+    let shell = r#"{"id":"msg_s","type":"shell","callID":"sh_1","command":"pwd","output":"/w","sessionID":"ses_1","time":{"created":1000,"completed":1050}}"#;
+    let tape = convert(&export("", &format!("{PROMPT},{shell}")), SideInfo::default(), Policy::Strict).unwrap();
+    let (call, result) = (events_of(&tape, "tool.call")[0], events_of(&tape, "tool.result")[0]);
+    assert_eq!((&call["call_id"], &call["args"]), (&"sh_1".into(), &"pwd".into()));
+    assert_eq!((&result["stdout"], &result["duration_ms"], &result["status"]), (&"/w".into(), &50.into(), &serde_json::Value::Null));
+}

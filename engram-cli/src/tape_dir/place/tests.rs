@@ -45,7 +45,7 @@ impl Place {
         let placement = self.placer.decide(&self.out, &self.index, &tape, &target).unwrap();
         assert!(self.placer.commit(&self.out, &mut tape, &placement).unwrap());
         self.index.forget_missing(&placement.tape, Some(source));
-        let stamp = Stamp { size: 0, modified: String::new(), with: None };
+        let stamp = Stamp { size: 0, modified: String::new(), changed: None, with: None };
         let mut entry = Entry::new(source, State::Current, stamp, &Setup::default());
         (entry.tape, entry.tape_hash) = (Some(placement.tape.clone()), Some(hash));
         entry.supersedes = placement.supersedes;

@@ -1,0 +1,70 @@
+//! What one input may cost beyond its records: the bytes of a file, of what comes out of a compressed one, and of copies of databases.
+
+use std::io::{self, ErrorKind, Read};
+
+/// The most bytes of one log, as a file or as what comes out of a compressed one: `source_bytes`.
+pub const SOURCE_BYTES: u64 = 16 << 30;
+/// A compressed log may give so many times its own size: `expansion_ratio`.
+pub const EXPANSION_RATIO: u64 = 100;
+/// Before this, the ratio does not count: small texts compress well.
+pub const EXPANSION_FREE: u64 = 256 << 20;
+/// The most bytes that are copied of one database in use, with the log beside it: `copy_bytes`.
+pub const COPY_BYTES: u64 = 32 << 30;
+
+/// The error of an input that is over a limit. It becomes `limit_exceeded`.
+pub fn over(limit: &str, most: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("more than the limit `{limit}` of {most}"))
+}
+
+/// Refuses a file that is too large, before it is read.
+///
+/// # Errors
+/// As [`over`].
+pub fn refuse_large(length: u64) -> io::Result<()> {
+    if length > SOURCE_BYTES { Err(over("source_bytes", SOURCE_BYTES)) } else { Ok(()) }
+}
+
+/// Counts what is read from a compressed file.
+#[derive(Debug)]
+pub struct Counted<R> {
+    inner: R,
+    bytes: u64,
+}
+
+impl<R> Counted<R> {
+    /// Nothing is read yet.
+    pub fn new(inner: R) -> Self {
+        Counted { inner, bytes: 0 }
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// Counts what comes out of a compressed file.
+#[derive(Debug, Default)]
+pub struct Expansion {
+    given: u64,
+}
+
+impl Expansion {
+    /// Adds bytes that came out of `source`.
+    ///
+    /// # Errors
+    /// As [`over`].
+    pub fn add<R>(&mut self, given: usize, source: &Counted<R>) -> io::Result<()> {
+        self.given += given as u64;
+        if self.given > SOURCE_BYTES {
+            return Err(over("source_bytes", SOURCE_BYTES));
+        }
+        if self.given > EXPANSION_FREE && self.given > source.bytes.saturating_mul(EXPANSION_RATIO) {
+            return Err(over("expansion_ratio", EXPANSION_RATIO));
+        }
+        Ok(())
+    }
+}

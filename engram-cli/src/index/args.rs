@@ -1,0 +1,160 @@
+//! The arguments of the commands that ask an index.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::size;
+
+/// Where the index is.
+#[derive(Debug, Clone, Args)]
+pub struct Place {
+    /// Directory of the index [default: `$ENGRAM_INDEX`, or `engram/index` in the data directory of the platform]
+    #[arg(long, value_name = "DIR")]
+    pub index: Option<PathBuf>,
+}
+
+/// How much is shown.
+#[derive(Debug, Clone, Args)]
+pub struct Bounds {
+    /// Print one JSON object per line, and a last one with `returned`, `total` and `next`
+    #[arg(long)]
+    pub json: bool,
+    /// At most so many results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+    /// Leave out so many results: the `next` of the answer before
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: usize,
+    /// At most so many bytes: a number, or a size such as `32KiB`
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes, default_value_t = 32 << 10)]
+    pub max_bytes: u64,
+}
+
+/// `engram index`.
+#[derive(Debug, Args)]
+pub struct IndexArgs {
+    #[command(flatten)]
+    pub place: Place,
+    /// What to do.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What `engram index` does.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Take in tapes: only what is new since the last time
+    Add {
+        /// Tapes, or directories of tapes [default: `$ENGRAM_TAPES`, or `engram/tapes` in the data directory of the platform]
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+    /// Print what the index holds
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check the database, and compare it with its tapes
+    Verify {
+        /// How many tapes are read again
+        #[arg(long, value_name = "N", default_value_t = 500)]
+        tapes: usize,
+    },
+    /// Remove what a tape says. The tape itself stays
+    Forget {
+        /// The path of the tape, or the id of its session
+        #[arg(value_name = "TAPE")]
+        tape: String,
+    },
+    /// Make the index again from its tapes. The old one stays beside it as `index.db.old`
+    Rebuild {
+        /// More tapes, or directories of tapes
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+/// `engram explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The file, with lines: `src/a.rs:12`, `src/a.rs:10-40`
+    #[arg(value_name = "FILE[:LINES]", required_unless_present_any = ["text", "commit"])]
+    pub file: Option<String>,
+    /// Print what happened to the file: edits, reads, moves and failed changes
+    #[arg(long, conflicts_with_all = ["removed", "commit", "text"])]
+    pub history: bool,
+    /// Print what was removed from the file, or who removed the text of `--text`
+    #[arg(long, conflicts_with = "commit")]
+    pub removed: bool,
+    /// Ask about this text, wherever it stands; `-` reads standard input
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "commit"])]
+    pub text: Option<String>,
+    /// Print which sessions went into a commit, and what of it no session explains
+    #[arg(long, value_name = "REV", conflicts_with = "file")]
+    pub commit: Option<String>,
+    /// Ask about the file as it was in this commit
+    #[arg(long, value_name = "REV", conflicts_with_all = ["text", "commit"])]
+    pub rev: Option<String>,
+    /// Find lines that were moved here from other files
+    #[arg(long)]
+    pub moved: bool,
+    /// Show weak likeness too: 0.30 of the fingerprints instead of 0.50
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+/// `engram blame`.
+#[derive(Debug, Args)]
+pub struct Blame {
+    /// The file, with lines if not all are asked for: `src/a.rs:10-40`
+    #[arg(value_name = "FILE[:LINES]")]
+    pub file: String,
+    /// The file as it was in this commit
+    #[arg(long, value_name = "REV")]
+    pub rev: Option<String>,
+    /// Print one JSON object per line of the file
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `engram grep`.
+#[derive(Debug, Args)]
+pub struct Grep {
+    /// A regular expression
+    #[arg(value_name = "PATTERN")]
+    pub pattern: String,
+    /// Search only events of this kind, such as `msg.in`; may be given several times
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<String>,
+    /// Capital and small letters are the same
+    #[arg(long, short)]
+    pub ignore_case: bool,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub bounds: Bounds,
+}
+
+/// `engram query`.
+#[derive(Debug, Args)]
+pub struct Query {
+    /// One SQL statement over `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens`
+    #[arg(value_name = "SQL")]
+    pub sql: String,
+    /// Print one JSON object per row
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    pub csv: bool,
+    #[command(flatten)]
+    pub place: Place,
+}

@@ -1,0 +1,195 @@
+//! What every question needs: the index, up to date, and the file that is asked about.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_index::{Error, InRepo, Index, Writer};
+
+use super::args::Place;
+use crate::exit::Exit;
+use crate::places;
+use crate::report::Reporter;
+
+/// Largest file that is explained.
+const MAX_FILE: u64 = 64 << 20;
+
+/// The directory of the index.
+pub fn directory(place: &Place) -> Result<PathBuf, Error> {
+    let none = || Error::BadQuery("the environment does not say where your home is; name the index with `--index DIR`".to_owned());
+    place.index.clone().or_else(places::index_dir).ok_or_else(none)
+}
+
+/// Opens the index. The one at the default place takes in what `engram ingest` has written since the last question.
+pub fn open(place: &Place, report: &Reporter) -> Result<Index, Error> {
+    let directory = directory(place)?;
+    if place.index.is_none()
+        && let Some(tapes) = places::tapes_dir().filter(|tapes| tapes.is_dir())
+    {
+        bring_up_to_date(&directory, &tapes, report)?;
+    }
+    Index::open(&directory)
+}
+
+fn bring_up_to_date(directory: &Path, tapes: &Path, report: &Reporter) -> Result<(), Error> {
+    match Index::open(directory) {
+        Ok(index) if index.is_current(tapes)? => return Ok(()),
+        Ok(_) | Err(Error::NoIndex(_)) => {}
+        Err(error) => return Err(error),
+    }
+    match Writer::try_open(directory)? {
+        Some(mut writer) => {
+            let added = writer.add(&[tapes.to_owned()], &mut |_| ())?;
+            let count = added.new + added.grew;
+            if count > 0 {
+                report.detail(&format!("indexed     {count} tapes that are new since the last question"));
+            }
+            if !added.failed.is_empty() {
+                let count = added.failed.len();
+                report.note(&format!("warning     {count} files in {} are no valid tapes; `engram index add` names them", tapes.display()));
+            }
+        }
+        None => report.note("warning     another engram is writing the index; the answer is from before"),
+    }
+    Ok(())
+}
+
+/// Reports an error of the index.
+pub fn failed(error: &Error, report: &Reporter) -> Exit {
+    report.finding(error.code(), &error.to_string());
+    match error {
+        Error::NoIndex(_) | Error::NotFound(_) => Exit::NotRecognised,
+        Error::OtherSchema { .. } => Exit::OtherIndex,
+        Error::BadQuery(_) => Exit::Usage,
+        _ => Exit::PartialFailure,
+    }
+}
+
+/// A file that is asked about.
+pub struct Asked {
+    /// Its path as the command line has it.
+    pub name: String,
+    /// Its absolute paths: as given, and where links lead.
+    pub paths: Vec<String>,
+    /// The file in its repository.
+    pub repo: Option<InRepo>,
+    /// The root of the repository.
+    pub root: Option<PathBuf>,
+    /// The lines.
+    pub range: Option<(usize, usize)>,
+}
+
+impl Asked {
+    /// Splits `FILE[:LINES]` and finds the repository.
+    pub fn new(argument: &str) -> Result<Asked, Error> {
+        let (name, range) = split(argument)?;
+        let path = std::path::absolute(name).map_err(|source| Error::Io { path: name.into(), source })?;
+        let mut paths = vec![lexical(&path)];
+        // The file may be gone; its directory may be a link.
+        let real = path.canonicalize().or_else(|_| {
+            let parent = path.parent().map(Path::canonicalize).transpose()?.unwrap_or_default();
+            Ok::<_, std::io::Error>(parent.join(path.file_name().unwrap_or_default()))
+        });
+        if let Ok(real) = real {
+            let real = real.to_string_lossy().trim_start_matches("\\\\?\\").to_owned();
+            if !paths.contains(&real) {
+                paths.push(real);
+            }
+        }
+        let root = path.ancestors().skip(1).find(|directory| directory.join(".git").exists()).map(Path::to_owned);
+        let repo = root.as_ref().and_then(|root| in_repo(root, &path));
+        Ok(Asked { name: name.to_owned(), paths, repo, root, range })
+    }
+
+    /// The text of the file as it is on disk.
+    pub fn text(&self) -> Result<String, Error> {
+        let path = Path::new(&self.paths[0]);
+        let io = |source: std::io::Error| match source.kind() {
+            std::io::ErrorKind::NotFound => Error::NotFound(format!("{}: no such file", self.name)),
+            _ => Error::Io { path: path.to_owned(), source },
+        };
+        let state = fs::metadata(path).map_err(io)?;
+        if state.len() > MAX_FILE || !state.is_file() {
+            return Err(Error::NotFound(format!("{}: no file of less than 64 MiB", self.name)));
+        }
+        String::from_utf8(fs::read(path).map_err(io)?).map_err(|_| Error::NotFound(format!("{}: the file is not UTF-8", self.name)))
+    }
+}
+
+/// The path without `.` and `..`.
+fn lexical(path: &Path) -> String {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => drop(clean.pop()),
+            std::path::Component::CurDir => {}
+            part => clean.push(part),
+        }
+    }
+    clean.to_string_lossy().into_owned()
+}
+
+fn split(argument: &str) -> Result<(&str, Option<(usize, usize)>), Error> {
+    let Some((file, lines)) = argument.rsplit_once(':').filter(|(file, lines)| !file.is_empty() && is_range(lines)) else {
+        return Ok((argument, None));
+    };
+    let number = |text: &str| text.parse().ok().filter(|line: &usize| *line > 0);
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => Ok((file, Some((first, last)))),
+        _ => Err(Error::BadQuery(format!("`{lines}` are no lines; write `{file}:12` or `{file}:10-40`"))),
+    }
+}
+
+fn is_range(lines: &str) -> bool {
+    !lines.is_empty() && lines.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+fn in_repo(root: &Path, path: &Path) -> Option<InRepo> {
+    let below = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Some(InRepo { url: remote(root).unwrap_or_default(), path: below.collect::<Vec<_>>().join("/") })
+}
+
+/// The address of the remote `origin`, from the configuration of the repository.
+fn remote(root: &Path) -> Option<String> {
+    let git = root.join(".git");
+    let directory = if git.is_file() {
+        // A worktree: its directory is in that of the repository.
+        let named = fs::read_to_string(&git).ok()?;
+        let own = root.join(named.trim().strip_prefix("gitdir:")?.trim());
+        let common = fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
+        common.unwrap_or(own)
+    } else {
+        git
+    };
+    let config = fs::read_to_string(directory.join("config")).ok()?;
+    let mut section = "";
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[remote \"origin\"]"
+            && let Some(url) = line.strip_prefix("url").map(str::trim_start).and_then(|rest| rest.strip_prefix('='))
+        {
+            return Some(url.trim().to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_from_the_file() {
+        assert_eq!(split("a.rs:12").unwrap(), ("a.rs", Some((12, 12))));
+        assert_eq!(split("a.rs:10-40").unwrap(), ("a.rs", Some((10, 40))));
+        assert_eq!(split("C:\\a.rs").unwrap(), ("C:\\a.rs", None));
+        assert_eq!(split("a.rs").unwrap(), ("a.rs", None));
+        assert!(split("a.rs:0").is_err() && split("a.rs:5-2").is_err() && split("a.rs:-").is_err());
+    }
+
+    #[test]
+    fn a_path_has_no_dots() {
+        assert_eq!(lexical(Path::new("/a/./b/../c")), "/a/c");
+    }
+}

@@ -1,0 +1,147 @@
+//! `engram explain`: which session, prompt and call put these lines here.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use engram_index::{Error, Events, Index, Item, Query, Words};
+use serde_json::json;
+
+use super::args::Explain;
+use super::ask::{self, Asked};
+use super::git::Repository;
+use super::print::{self, Page};
+use crate::exit::Exit;
+use crate::report::Reporter;
+
+/// Longest text that is read from standard input.
+const MAX_TEXT: u64 = 64 << 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &Explain, report: &Reporter) -> io::Result<Exit> {
+    match answer(args, report) {
+        Ok(printed) => printed.map(|()| Exit::Success),
+        Err(error) => Ok(ask::failed(&error, report)),
+    }
+}
+
+fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
+    let index = ask::open(&args.place, report)?;
+    if let Some(revision) = &args.commit {
+        return commit(args, &index, revision);
+    }
+    let stdin;
+    let (asked, text, at) = match (&args.text, &args.file) {
+        (Some(text), _) if text == "-" => {
+            stdin = read_stdin()?;
+            (None, stdin, None)
+        }
+        (Some(text), _) => (None, text.clone(), None),
+        (None, file) => {
+            let asked = Asked::new(file.as_deref().unwrap_or_default())?;
+            let (text, at) = text_of(&asked, args.rev.as_deref(), args.history || args.removed)?;
+            (Some(asked), text, at)
+        }
+    };
+    let mut query = Query::new(&text);
+    if let Some(asked) = &asked {
+        (query.paths, query.repo, query.range) = (asked.paths.clone(), asked.repo.clone(), asked.range);
+    } else {
+        // A text without a file may stand anywhere.
+        query.moved = true;
+    }
+    (query.limit, query.skip, query.all, query.at) = (args.bounds.limit, args.bounds.skip, args.all, at);
+    query.moved |= args.moved;
+    if args.history || args.removed {
+        let events = if args.history { index.history(&query)? } else { index.removed(&query)? };
+        return Ok(print_events(args, &index, &events));
+    }
+    let answer = index.explain(&query)?;
+    let mut page = Page::new(&args.bounds);
+    answer.items.iter().for_each(|item| page.add(item, || print::item(item)));
+    Ok(page.end(answer.total, index.path(), json!({"lines": answer.lines, "state_known": answer.state_known}), &answer.notes))
+}
+
+/// The text of a file, on disk or in a commit, and the time of the commit. A file that is gone has a history too.
+pub fn text_of(asked: &Asked, revision: Option<&str>, may_be_gone: bool) -> Result<(String, Option<i64>), Error> {
+    match revision {
+        Some(revision) => {
+            let repository = Repository::of(asked)?;
+            let path = asked.repo.as_ref().map(|repo| repo.path.clone()).unwrap_or_default();
+            Ok((repository.text(revision, &path)?, Some(repository.time(revision)?)))
+        }
+        None => match asked.text() {
+            Err(Error::NotFound(_)) if may_be_gone => Ok((String::new(), None)),
+            text => Ok((text?, None)),
+        },
+    }
+}
+
+fn print_events(args: &Explain, index: &Index, events: &Events) -> io::Result<()> {
+    let mut page = Page::new(&args.bounds);
+    events.items.iter().for_each(|event| page.add(event, || print::event(event)));
+    page.end(events.total, index.path(), json!({}), &[])
+}
+
+fn read_stdin() -> Result<String, Error> {
+    let mut text = String::new();
+    let read = io::stdin().lock().take(MAX_TEXT).read_to_string(&mut text);
+    read.map_err(|source| Error::Io { path: "-".into(), source })?;
+    Ok(text)
+}
+
+/// The sessions that went into a commit: for each file, the added lines by their calls.
+fn commit(args: &Explain, index: &Index, revision: &str) -> Result<io::Result<()>, Error> {
+    let repository = Repository::here()?;
+    let at = repository.time(revision)?;
+    let mut found: Vec<(String, Item)> = Vec::new();
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let (mut files, mut skipped) = (0, Vec::new());
+    for (path, added) in repository.added_lines(revision)? {
+        let Ok(text) = repository.text(revision, &path) else {
+            skipped.push(path);
+            continue;
+        };
+        files += 1;
+        let asked = Asked::new(&repository.root.join(&path).to_string_lossy())?;
+        let mut query = Query::new(&text);
+        (query.paths, query.repo, query.at) = (asked.paths, asked.repo, Some(at));
+        (query.limit, query.words, query.moved, query.all) = (usize::MAX, Words::Prompt, args.moved, args.all);
+        for mut item in index.explain(&query)?.items {
+            item.lines = common(&item.lines, &added);
+            let count: usize = item.lines.iter().map(|[first, last]| last - first + 1).sum();
+            if count > 0 {
+                *counts.entry(item.tier.as_str()).or_default() += count;
+                found.push((path.clone(), item));
+            }
+        }
+    }
+    let notes: Vec<String> = skipped.iter().map(|path| format!("{path} is no text or was deleted")).collect();
+    let total = found.len();
+    let mut page = Page::new(&args.bounds);
+    for (path, item) in found.iter().skip(args.bounds.skip).take(args.bounds.limit) {
+        let mut value = serde_json::to_value(item).unwrap_or_default();
+        value["path"] = json!(path);
+        page.add(&value, || format!("{path}\n{}", print::item(item)));
+    }
+    Ok(page.end(total, index.path(), json!({"commit": revision, "files": files, "lines": counts}), &notes))
+}
+
+/// The lines that are in both lists of ranges.
+fn common(lines: &[[usize; 2]], added: &[[usize; 2]]) -> Vec<[usize; 2]> {
+    let both = |[first, last]: &[usize; 2]| added.iter().map(move |[from, to]| [*first.max(from), *last.min(to)]).collect::<Vec<_>>();
+    lines.iter().flat_map(both).filter(|[first, last]| first <= last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_both_lists_are_common() {
+        assert_eq!(common(&[[1, 5], [8, 9]], &[[2, 3], [5, 8]]), [[2, 3], [5, 5], [8, 8]]);
+        assert_eq!(common(&[[1, 2]], &[[3, 4]]), [[0; 2]; 0]);
+    }
+}

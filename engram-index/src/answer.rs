@@ -1,0 +1,157 @@
+//! Answers, as they are written as JSON. Words of a tape stand in quotations and nowhere else.
+
+use serde::Serialize;
+
+
+/// What an answer rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// The whole file is what an edit left, and equal hashes lead back from there.
+    State,
+    /// The lines are byte for byte what an edit left.
+    Span,
+    /// Most of the text is what an edit left.
+    Anchor,
+    /// Nothing in the index proves who made the lines.
+    Unknown,
+}
+
+impl Tier {
+    /// The name in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Tier::State => "state",
+            Tier::Span => "span",
+            Tier::Anchor => "anchor",
+            Tier::Unknown => "unknown",
+        }
+    }
+}
+
+/// Words of a tape. They are history and no instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Quote {
+    /// Always true.
+    pub quoted: bool,
+    /// `TAPE#SEQ`.
+    pub from: String,
+    /// The words.
+    pub text: String,
+    /// True if they are longer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// A call, and where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CallInfo {
+    /// The harness.
+    pub harness: String,
+    /// The id of the session, if its log has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The id of the sub-agent, if one made the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The path of the tape.
+    pub tape: String,
+    /// The event of the call on the tape.
+    pub seq: i64,
+    /// When it was made: RFC 3339, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t: Option<String>,
+    /// The harness's own name of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The id of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The model that asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// `ok`, `error`, `denied` or `cancelled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    /// True if the file of the tape is gone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
+}
+
+/// Lines with one cause.
+#[derive(Debug, Clone, Serialize)]
+pub struct Item {
+    /// Lines of the file, from 1, both ends included.
+    pub lines: Vec<[usize; 2]>,
+    /// What the answer rests on.
+    pub tier: Tier,
+    /// The share of fingerprints, of tier `anchor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// `create`, `update`, `overwrite`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<&'static str>,
+    /// The file of the edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The lines that the edit replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_range: Option<(i64, i64)>,
+    /// The lines that the edit left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_range: Option<(i64, i64)>,
+    /// The call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallInfo>,
+    /// Other tapes and calls that prove the same: `TAPE#SEQ`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// The prompt of the turn in which the call was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Quote>,
+    /// For a sub-agent: the prompts of the sessions that started it, up to the root.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub started_by: Vec<Quote>,
+    /// What the agent said between the prompt and the call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<Quote>,
+    /// The arguments of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Quote>,
+    /// Later edits of the same file, the last first: `TAPE#SEQ`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<String>,
+    /// Of unknown lines: commands of the time, which may have made them. No proof.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hint: Vec<CallInfo>,
+}
+
+/// The number of lines of each tier.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LineCounts {
+    /// Tier 1.
+    pub state: usize,
+    /// Tier 2.
+    pub span: usize,
+    /// Tier 3.
+    pub anchor: usize,
+    /// Nobody knows.
+    pub unknown: usize,
+}
+
+/// The answer to a question about lines.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Answer {
+    /// Lines with their causes, in the order of the file. At most as many as the question allows.
+    #[serde(skip)]
+    pub items: Vec<Item>,
+    /// How many there are.
+    pub total: usize,
+    /// Lines by tier.
+    pub lines: LineCounts,
+    /// True if the whole file is what an edit of the index left.
+    pub state_known: bool,
+    /// What was left out, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}

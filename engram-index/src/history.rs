@@ -1,0 +1,123 @@
+//! What happened to a file, and what was taken away from it.
+
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use crate::anchors::{self, Side};
+use crate::answer::{CallInfo, Quote};
+use crate::explain::{Query, Words, path_of};
+use crate::files::{self, list};
+use crate::hit::Hit;
+use crate::lines::{Lines, hash_of};
+use crate::window;
+
+/// The share of fingerprints that a removed text has.
+const SHARE: f64 = 0.50;
+const SHARE_OF_ALL: f64 = 0.30;
+
+/// One thing that happened to a file.
+#[derive(Debug, Clone, Serialize)]
+pub struct Event {
+    /// `read`, `create`, `update`, `overwrite`, `delete`, `move`, `link` or `failed`.
+    pub what: &'static str,
+    /// The file.
+    pub file: String,
+    /// The lines before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_range: Option<(i64, i64)>,
+    /// The lines after; of a read, the lines that were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_range: Option<(i64, i64)>,
+    /// False if the log shows the request, not the outcome.
+    #[serde(skip_serializing_if = "std::clone::Clone::clone")]
+    pub confirmed: bool,
+    /// The share of the fingerprints of the asked text that were removed; 1 if the text is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// The call.
+    pub call: CallInfo,
+    /// The prompt of its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Quote>,
+    /// The arguments of the call, for removals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Quote>,
+}
+
+/// A list that may be longer than what is shown of it.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Events {
+    /// What is shown, the newest first.
+    #[serde(skip)]
+    pub items: Vec<Event>,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// Everything that happened to a file: edits, reads, moves, and changes that failed.
+pub fn history(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
+    let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let condition = format!("file IN ({}) AND ifnull(t, 0) <= ?1 ORDER BY t DESC, tape DESC, seq DESC", list(&files));
+    let mut hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
+    // The spans of one call are one thing that happened, as are forms of one session.
+    let mut steps = HashSet::new();
+    hits.retain(|hit| steps.insert((hit.step(), hit.what as i64, hit.file)));
+    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), false)
+}
+
+/// What was taken away: from a file, or of a text wherever it stood.
+pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
+    if query.paths.is_empty() {
+        return removed_text(db, query);
+    }
+    let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let condition = format!(
+        "file IN ({}) AND (what = 4 OR (what BETWEEN 2 AND 3 AND a1 < a0 AND b1 >= b0)) AND ifnull(t, 0) <= ?1
+        ORDER BY t DESC, tape DESC, seq DESC",
+        list(&files)
+    );
+    let hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
+    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), true)
+}
+
+fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
+    let lines = Lines::new(query.text);
+    let at = query.at.unwrap_or(i64::MAX);
+    let mut found: Vec<(Hit, Option<f64>)> = Vec::new();
+    for text in [lines.run(0, lines.len()).to_owned(), format!("{}\n", lines.run(0, lines.len()))] {
+        let same = Hit::find(db, "bh = ?1 AND what BETWEEN 2 AND 4 AND ifnull(t, 0) <= ?2 LIMIT 100", (hash_of(&text), at))?;
+        found.extend(same.into_iter().map(|hit| (hit, Some(1.0))));
+    }
+    let least = if query.all { SHARE_OF_ALL } else { SHARE };
+    // An edit that left the text there did not remove it.
+    let kept: HashSet<i64> = anchors::find(db, query.text, Side::After, least, query.at)?.into_iter().map(|like| like.hit.id).collect();
+    for like in anchors::find(db, query.text, Side::Before, least, query.at)? {
+        if !kept.contains(&like.hit.id) && found.iter().all(|(hit, _)| hit.id != like.hit.id) {
+            found.push((like.hit, Some((like.share * 100.0).round() / 100.0)));
+        }
+    }
+    found.sort_by_key(|(hit, _)| std::cmp::Reverse(hit.when()));
+    events(db, query, found, true)
+}
+
+fn events(db: &Connection, query: &Query<'_>, hits: Vec<(Hit, Option<f64>)>, with_change: bool) -> rusqlite::Result<Events> {
+    let total = hits.len();
+    let mut items = Vec::new();
+    for (hit, share) in hits.into_iter().skip(query.skip).take(query.limit) {
+        let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+        items.push(Event {
+            what: hit.what.as_str(),
+            file: path_of(db, hit.file)?,
+            before_range: hit.before,
+            after_range: hit.after,
+            confirmed: hit.is_confirmed(),
+            share,
+            prompt: if query.words == Words::None { None } else { call.prompt(db)? },
+            change: call.change().filter(|_| with_change && query.words == Words::All),
+            call: call.info,
+        });
+    }
+    Ok(Events { items, total })
+}

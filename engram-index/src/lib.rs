@@ -1,0 +1,174 @@
+//! Which session, prompt and call put these lines here: an index over tapes.
+//!
+//! An index is a directory with one SQLite database, made from tapes. It can be deleted at any time and made again. It holds no text: hashes,
+//! fingerprints, ranges and places. Answers name what they rest on ([`Tier`]), and say `unknown` for the rest.
+//!
+//! ```
+//! use engram_index::{Index, Query};
+//! # fn ask(dir: &std::path::Path) -> Result<(), engram_index::Error> {
+//! let text = "fn main() {}\n";
+//! let answer = Index::open(dir)?.explain(&Query::of_file("/home/dev/proj/src/main.rs", text))?;
+//! for item in answer.items {
+//!     println!("{:?} {} {:?}", item.lines, item.tier.as_str(), item.prompt.map(|prompt| prompt.text));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod add;
+mod anchors;
+mod answer;
+mod error;
+mod explain;
+mod files;
+mod grep;
+mod history;
+mod hit;
+mod lines;
+mod maintain;
+mod names;
+mod new_lines;
+mod read_back;
+mod rows;
+mod span;
+mod sql;
+mod state;
+mod store;
+mod supersede;
+mod take_in;
+mod tape_file;
+mod window;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+pub use add::Added;
+pub use answer::{Answer, CallInfo, Item, LineCounts, Quote, Tier};
+pub use error::Error;
+pub use explain::{Made, Query, Words};
+pub use files::InRepo;
+pub use grep::{Match, Pattern};
+pub use history::{Event, Events};
+pub use maintain::{Status, Verified, rebuild};
+pub use sql::{TakeRow, Value};
+pub use store::{DATABASE, SCHEMA, Writer};
+
+/// An index, opened for reading. A process that writes it does not disturb.
+#[derive(Debug)]
+pub struct Index {
+    path: PathBuf,
+    db: Connection,
+}
+
+impl Index {
+    /// Opens the index in a directory.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`], [`Error::OtherSchema`], or as SQLite gives them.
+    pub fn open(directory: &Path) -> Result<Index, Error> {
+        let (path, db) = store::open_to_read(directory)?;
+        Ok(Index { path, db })
+    }
+
+    /// The database.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Answers a question about lines: who made them, in which turn, and why.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn explain(&self, query: &Query<'_>) -> Result<Answer, Error> {
+        self.read(|db| explain::explain(db, query))
+    }
+
+    /// Who made each line of a text.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn attribute(&self, query: &Query<'_>) -> Result<Vec<Made>, Error> {
+        self.read(|db| Ok(explain::attribute(db, query)?.made))
+    }
+
+    /// Everything that happened to the file of a question: edits, reads, moves and failed changes, the newest first.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn history(&self, query: &Query<'_>) -> Result<Events, Error> {
+        self.read(|db| history::history(db, query))
+    }
+
+    /// What was taken away from the file of a question, or of its text if it names no file, and by whom.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn removed(&self, query: &Query<'_>) -> Result<Events, Error> {
+        self.read(|db| history::removed(db, query))
+    }
+
+    /// Answers one SQL statement that only reads. The views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens` keep
+    /// their names and columns.
+    ///
+    /// # Errors
+    /// [`Error::BadQuery`].
+    pub fn query(&mut self, sql: &str, take: TakeRow<'_>) -> Result<(), Error> {
+        sql::query(&mut self.db, sql, take)
+    }
+
+    /// What the index holds.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn status(&self) -> Result<Status, Error> {
+        self.read(|db| maintain::status(&self.path, db))
+    }
+
+    /// Checks the database, and compares it with up to `most` of its tapes, which are read again.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], or as SQLite gives them.
+    pub fn verify(&self, most: usize) -> Result<Verified, Error> {
+        maintain::verify(&self.path, &self.db, most)
+    }
+
+    /// The files of the current tapes that are there, the newest session first.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn tapes(&self) -> Result<Vec<PathBuf>, Error> {
+        self.read(|db| {
+            let sql = "SELECT min(place.path) FROM tape JOIN place ON place.tape = tape.id WHERE superseded_by IS NULL GROUP BY tape.id
+                ORDER BY t1 DESC, 1";
+            let paths: Vec<String> = db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            Ok(paths.into_iter().map(PathBuf::from).filter(|path| path.is_file()).collect())
+        })
+    }
+
+    /// True if nothing was written to a directory of tapes since it was taken in, as its list says.
+    ///
+    /// # Errors
+    /// As SQLite gives them.
+    pub fn is_current(&self, tapes: &Path) -> Result<bool, Error> {
+        let Some(now) = add::list_state(tapes) else { return Ok(true) };
+        self.read(|db| {
+            let sql = "SELECT size, modified FROM place WHERE path = ?1";
+            let mut known = db.prepare(sql)?;
+            let known = known.query_map([&now.0], |row| Ok((row.get(0)?, row.get(1)?)))?.next().transpose()?;
+            Ok(known == Some((now.1, now.2)))
+        })
+    }
+
+    /// One answer is read from one state of the database.
+    fn read<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let failed = |error| Error::sqlite(&self.path, error);
+        self.db.execute_batch("BEGIN").map_err(failed)?;
+        let answer = ask(&self.db);
+        let ended = self.db.execute_batch("COMMIT");
+        let answer = answer.map_err(failed)?;
+        ended.map_err(failed)?;
+        Ok(answer)
+    }
+}

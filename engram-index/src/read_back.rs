@@ -1,0 +1,136 @@
+//! The rows of one tape, read back from the database.
+
+use rusqlite::{Connection, Row};
+
+use crate::rows::{CallRow, FileRef, PromptRow, SpanRow, TapeRow, TapeRows, UsageRow, What};
+
+/// Rows as they are stored. Spans have no fingerprints.
+pub struct Stored {
+    pub rows: TapeRows,
+    /// The numbers of the spans.
+    pub span_ids: Vec<i64>,
+}
+
+/// Reads the rows of a tape.
+pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
+    let (span_ids, spans) = spans(db, tape)?.into_iter().unzip();
+    let rows = TapeRows { tape: tape_row(db, tape)?, prompts: prompts(db, tape)?, calls: calls(db, tape)?, spans, usage: usage(db, tape)? };
+    Ok(Stored { rows, span_ids })
+}
+
+/// True if two spans are the same but for their fingerprints.
+pub fn is_same_span(one: &SpanRow, other: &SpanRow) -> bool {
+    let bare = |row: &SpanRow| SpanRow { before_anchors: Vec::new(), after_anchors: Vec::new(), ..row.clone() };
+    bare(one) == bare(other)
+}
+
+fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
+    let sql = "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
+        f.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
+        LEFT JOIN name ps ON ps.id = parent_session LEFT JOIN name pc ON pc.id = parent_call LEFT JOIN name f ON f.id = fork_of
+        WHERE tape.id = ?1";
+    db.prepare_cached(sql)?.query_row([tape], |row| {
+        Ok(TapeRow {
+            tape_hash: row.get(0)?,
+            input_hash: row.get(1)?,
+            harness: row.get(2)?,
+            session: row.get(3)?,
+            agent: row.get(4)?,
+            adapter: row.get(5)?,
+            schema: row.get(6)?,
+            support: row.get(7)?,
+            complete: row.get(8)?,
+            t0: row.get(9)?,
+            t1: row.get(10)?,
+            bytes: row.get(11)?,
+            events: row.get(12)?,
+            parent_session: row.get(13)?,
+            parent_call: row.get(14)?,
+            fork_of: row.get(15)?,
+        })
+    })
+}
+
+fn prompts(db: &Connection, tape: i64) -> rusqlite::Result<Vec<PromptRow>> {
+    let sql = "SELECT seq, t, by_whom, replay, offset FROM prompt WHERE tape = ?1 ORDER BY seq";
+    let prompt = |row: &Row<'_>| {
+        Ok(PromptRow { seq: row.get(0)?, t: row.get(1)?, by: row.get(2)?, replay: row.get(3)?, offset: row.get(4)? })
+    };
+    db.prepare_cached(sql)?.query_map([tape], prompt)?.collect()
+}
+
+fn calls(db: &Connection, tape: i64) -> rusqlite::Result<Vec<CallRow>> {
+    let sql = "SELECT seq, prompt, agent.text, tool.text, kind.text, model.text, t, status, exit, i.text, replay, offset FROM call
+        JOIN name tool ON tool.id = tool JOIN name kind ON kind.id = kind LEFT JOIN name agent ON agent.id = agent
+        LEFT JOIN name model ON model.id = model LEFT JOIN name i ON i.id = call_id WHERE tape = ?1 ORDER BY seq";
+    let call = |row: &Row<'_>| {
+        let kind: String = row.get(4)?;
+        let kind = engram_core::tool_kind::ToolKind::ALL.into_iter().map(|kind| kind.as_str()).find(|known| *known == kind);
+        Ok(CallRow {
+            seq: row.get(0)?,
+            prompt: row.get(1)?,
+            agent: row.get(2)?,
+            tool: row.get(3)?,
+            kind: kind.unwrap_or("other"),
+            model: row.get(5)?,
+            t: row.get(6)?,
+            status: row.get(7)?,
+            exit: row.get(8)?,
+            call_id: row.get(9)?,
+            replay: row.get(10)?,
+            offset: row.get(11)?,
+        })
+    };
+    db.prepare_cached(sql)?.query_map([tape], call)?.collect()
+}
+
+fn spans(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(i64, SpanRow)>> {
+    let sql = "SELECT span.id, seq, call, ifnull(r.url, ''), ifnull(r.root, ''), file.path, other, what, b0, b1, a0, a1, bh, ah, fbh, fah,
+        lines, flags, t, ifnull(orepo.url, ''), ifnull(orepo.root, ''), o.path FROM span JOIN file ON file.id = file
+        LEFT JOIN repo r ON r.id = file.repo LEFT JOIN file o ON o.id = other LEFT JOIN repo orepo ON orepo.id = o.repo
+        WHERE tape = ?1 ORDER BY seq, span.id";
+    let span = |row: &Row<'_>| {
+        let pair = |first: Option<i64>, last: Option<i64>| first.zip(last);
+        let other: Option<String> = row.get(21)?;
+        let (url, root) = (row.get(19)?, row.get(20)?);
+        Ok((
+            row.get(0)?,
+            SpanRow {
+                seq: row.get(1)?,
+                call: row.get(2)?,
+                file: FileRef { url: row.get(3)?, root: row.get(4)?, path: row.get(5)? },
+                other: other.map(|path| FileRef { url, root, path }),
+                what: What::of_number(row.get(7)?),
+                before: pair(row.get(8)?, row.get(9)?),
+                after: pair(row.get(10)?, row.get(11)?),
+                bh: row.get(12)?,
+                ah: row.get(13)?,
+                fbh: row.get(14)?,
+                fah: row.get(15)?,
+                lines: row.get(16)?,
+                flags: row.get(17)?,
+                t: row.get(18)?,
+                before_anchors: Vec::new(),
+                after_anchors: Vec::new(),
+            },
+        ))
+    };
+    db.prepare_cached(sql)?.query_map([tape], span)?.collect()
+}
+
+fn usage(db: &Connection, tape: i64) -> rusqlite::Result<Vec<UsageRow>> {
+    let sql = "SELECT model.text, input, cached, cache_write, output, cost, n FROM usage LEFT JOIN name model ON model.id = model
+        WHERE tape = ?1 ORDER BY usage.rowid";
+    let usage = |row: &Row<'_>| {
+        Ok(UsageRow {
+            model: row.get(0)?,
+            input: row.get(1)?,
+            cached: row.get(2)?,
+            cache_write: row.get(3)?,
+            output: row.get(4)?,
+            cost: row.get(5)?,
+            n: row.get(6)?,
+        })
+    };
+    db.prepare_cached(sql)?.query_map([tape], usage)?.collect()
+}

@@ -1,0 +1,173 @@
+//! What the index has of one tape, as values: the rows before they have numbers for names and files.
+
+use engram_core::hash::Hash;
+
+/// The first 16 bytes of a BLAKE3 hash.
+pub type Digest = [u8; 16];
+
+/// The digest of a hash of the tape.
+pub fn digest(hash: &Hash) -> Digest {
+    let mut short = Digest::default();
+    short.copy_from_slice(&hash.bytes()[..16]);
+    short
+}
+
+/// Everything that is taken from one tape.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TapeRows {
+    /// The tape itself.
+    pub tape: TapeRow,
+    /// Input to the agent.
+    pub prompts: Vec<PromptRow>,
+    /// Calls of tools.
+    pub calls: Vec<CallRow>,
+    /// Reads, changes, links and failed changes.
+    pub spans: Vec<SpanRow>,
+    /// Tokens, by model.
+    pub usage: Vec<UsageRow>,
+}
+
+/// The row of a tape.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TapeRow {
+    pub tape_hash: Digest,
+    pub input_hash: Digest,
+    pub harness: String,
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    /// Id and version.
+    pub adapter: String,
+    pub schema: String,
+    pub support: String,
+    pub complete: bool,
+    pub t0: Option<i64>,
+    pub t1: Option<i64>,
+    /// The size of its text.
+    pub bytes: u64,
+    pub events: u64,
+    pub parent_session: Option<String>,
+    pub parent_call: Option<String>,
+    pub fork_of: Option<String>,
+}
+
+/// Input to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptRow {
+    pub seq: u64,
+    pub t: Option<i64>,
+    /// The index of the author in `Author::ALL`.
+    pub by: i64,
+    pub replay: bool,
+    /// The byte of the event in the text of the tape.
+    pub offset: u64,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallRow {
+    pub seq: u64,
+    /// The `seq` of the prompt of its turn.
+    pub prompt: Option<u64>,
+    pub agent: Option<String>,
+    pub tool: String,
+    pub kind: &'static str,
+    pub model: Option<String>,
+    pub t: Option<i64>,
+    /// The index of the status in `Status::ALL`.
+    pub status: Option<i64>,
+    pub exit: Option<i64>,
+    pub call_id: Option<String>,
+    pub replay: bool,
+    pub offset: u64,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum What {
+    Read,
+    Create,
+    Update,
+    Overwrite,
+    Delete,
+    Move,
+    Link,
+    /// A change that failed or was not allowed.
+    Failed,
+}
+
+impl What {
+    /// Everything, in the order of its numbers in the store.
+    pub const ALL: [What; 8] =
+        [What::Read, What::Create, What::Update, What::Overwrite, What::Delete, What::Move, What::Link, What::Failed];
+
+    /// The name in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            What::Read => "read",
+            What::Create => "create",
+            What::Update => "update",
+            What::Overwrite => "overwrite",
+            What::Delete => "delete",
+            What::Move => "move",
+            What::Link => "link",
+            What::Failed => "failed",
+        }
+    }
+
+    pub(crate) fn of_number(number: i64) -> What {
+        usize::try_from(number).ok().and_then(|at| What::ALL.get(at)).copied().unwrap_or(What::Read)
+    }
+}
+
+/// A file as the index knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileRef {
+    /// The address of the repository, or nothing.
+    pub url: String,
+    /// The directory that the path is below, or nothing.
+    pub root: String,
+    pub path: String,
+}
+
+/// The text has no known lines.
+pub const SNIPPET: i64 = 1;
+/// The log shows the request, not the outcome.
+pub const UNCONFIRMED: i64 = 2;
+
+/// One span of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpanRow {
+    pub seq: u64,
+    pub call: Option<u64>,
+    pub file: FileRef,
+    /// Where a link comes from.
+    pub other: Option<FileRef>,
+    pub what: What,
+    pub before: Option<(i64, i64)>,
+    pub after: Option<(i64, i64)>,
+    pub bh: Option<Digest>,
+    pub ah: Option<Digest>,
+    pub fbh: Option<Digest>,
+    pub fah: Option<Digest>,
+    /// Number of lines after.
+    pub lines: Option<i64>,
+    /// [`SNIPPET`], [`UNCONFIRMED`].
+    pub flags: i64,
+    pub t: Option<i64>,
+    /// Fingerprints of the text before.
+    pub before_anchors: Vec<u64>,
+    /// Fingerprints of the text after.
+    pub after_anchors: Vec<u64>,
+}
+
+/// The tokens of one model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UsageRow {
+    pub model: Option<String>,
+    pub input: u64,
+    pub cached: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub cost: Option<f64>,
+    pub n: u64,
+}

@@ -1,0 +1,403 @@
+//! One tape becomes rows, in one reading that also checks it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+use engram_core::anchor::SCHEME;
+use engram_core::check::check_stream;
+use engram_core::event::{
+    CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status, ToolCall, ToolResult, Usage,
+};
+use engram_core::file_path::full_path;
+use engram_core::hash::StreamHasher;
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use crate::error::Error;
+use crate::rows::{CallRow, FileRef, PromptRow, SNIPPET, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What, digest};
+use crate::{names, tape_file};
+
+/// Longest string among arguments that may be a path.
+const MAX_PATH_BYTES: usize = 4096;
+/// Most strings of one call that may be a path.
+const MAX_PATHS: usize = 64;
+
+/// Reads a tape, checks it, and returns its rows.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be read, [`Error::BadTape`] if it is no valid tape.
+pub fn read(path: &Path) -> Result<TapeRows, Error> {
+    let reader = tape_file::open(path).map_err(Error::io(path))?;
+    let mut tee = Tee { inner: reader, line: Vec::new(), offset: 0, builder: Builder::default(), hasher: StreamHasher::default() };
+    let mut fault = None;
+    let checked = check_stream(&mut tee, &mut |violation| {
+        fault.get_or_insert_with(|| (violation.line, format!("{}: {}", violation.rule, violation.what)));
+    });
+    // Compressed data that is damaged is a damaged tape, and no fault of the file system.
+    if let Err(error) = checked {
+        return Err(match error.raw_os_error() {
+            Some(_) => Error::io(path)(error),
+            None => Error::BadTape { path: path.to_owned(), line: 0, what: error.to_string() },
+        });
+    }
+    let bad = |(line, what)| Err(Error::BadTape { path: path.to_owned(), line, what });
+    let Tee { offset, builder, hasher, .. } = tee;
+    if let Some(fault) = fault.or_else(|| builder.fault.clone()) {
+        return bad(fault);
+    }
+    let mut rows = builder.finish();
+    (rows.tape.tape_hash, rows.tape.bytes) = (digest(&hasher.finish().0), offset);
+    Ok(rows)
+}
+
+/// Gives the lines of a tape to the builder while the checker reads them.
+struct Tee<R> {
+    inner: R,
+    line: Vec<u8>,
+    /// The byte after the last whole line.
+    offset: u64,
+    builder: Builder,
+    hasher: StreamHasher,
+}
+
+impl<R: BufRead> Read for Tee<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let from = self.fill_buf()?;
+        let count = from.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&from[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Tee<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed was filled before, so nothing is read here.
+        let Ok(chunk) = self.inner.fill_buf() else { return };
+        let chunk = &chunk[..count.min(chunk.len())];
+        self.hasher.update(chunk);
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                if let Ok(line) = str::from_utf8(&self.line[..self.line.len() - 1]) {
+                    self.builder.line(line, self.offset);
+                }
+                self.offset += self.line.len() as u64;
+                self.line.clear();
+            }
+        }
+        self.inner.consume(count);
+    }
+}
+
+/// The state of a tape up to the current line.
+#[derive(Default)]
+struct Builder {
+    rows: TapeRows,
+    number: u64,
+    fault: Option<(u64, String)>,
+    /// False if the fingerprints of the tape follow another scheme.
+    has_anchors: bool,
+    /// The first directory of the session, and the current one.
+    root: Option<String>,
+    cwd: String,
+    url: String,
+    model: Option<String>,
+    /// The last prompt of each agent, and the call that started it.
+    prompts: HashMap<Option<String>, u64>,
+    started_by: HashMap<String, u64>,
+    /// The place of each call in the rows, by `seq`.
+    calls: HashMap<u64, usize>,
+    /// The calls of the current response.
+    response: Option<String>,
+    response_calls: Vec<usize>,
+    usage: BTreeMap<Option<String>, UsageRow>,
+    /// Strings of calls that may change files, until it is known whether they did.
+    paths: HashMap<u64, Vec<String>>,
+    /// Calls that failed.
+    failed: Vec<u64>,
+}
+
+impl Builder {
+    fn line(&mut self, line: &str, offset: u64) {
+        self.number += 1;
+        match EventRecord::parse(line) {
+            Ok(record) => self.event(&record, offset),
+            Err(error) => {
+                self.fault.get_or_insert((self.number, error.to_string()));
+            }
+        }
+    }
+
+    fn event(&mut self, record: &EventRecord<'_>, offset: u64) {
+        let t = if record.t_basis == Some(engram_core::event::TimeBasis::Absent) { None } else { names::millis(record.t) };
+        let agent = record.source.agent_id.map(owned);
+        if let Some(t) = t {
+            let tape = &mut self.rows.tape;
+            (tape.t0, tape.t1) = (Some(tape.t0.map_or(t, |t0| t0.min(t))), Some(tape.t1.map_or(t, |t1| t1.max(t))));
+        }
+        if self.rows.tape.events == 0 {
+            let tape = &mut self.rows.tape;
+            (tape.harness, tape.session, tape.agent) = (record.source.harness.to_owned(), record.source.session_id.map(owned), agent.clone());
+        }
+        self.rows.tape.events += 1;
+        if let (Some(agent), Some(parent)) = (&agent, record.parent)
+            && !self.started_by.contains_key(agent)
+        {
+            self.started_by.insert(agent.clone(), parent.get());
+        }
+        let at = At { seq: record.seq.get(), t, agent, parent: record.parent.map(|seq| seq.get()), offset, replay: record.replay };
+        match &record.event {
+            Event::Meta(meta) => self.meta(meta, &at),
+            Event::MsgIn(message) => {
+                let by = message.by as i64;
+                self.rows.prompts.push(PromptRow { seq: at.seq, t, by, replay: at.replay, offset });
+                // What the harness adds begins no turn, unless there is nothing else.
+                if by < 2 || !self.prompts.contains_key(&at.agent) {
+                    self.prompts.insert(at.agent, at.seq);
+                }
+            }
+            Event::MsgOut(message) => {
+                if let Some(model) = message.model {
+                    self.model = Some(owned(model));
+                }
+            }
+            Event::ToolCall(call) => self.call(call, at),
+            Event::ToolResult(result) => self.result(result, &at),
+            Event::CodeRead(read) if !at.replay => self.read(read, &at),
+            Event::CodeEdit(edit) if !at.replay => self.edit(edit, &at),
+            Event::SpanLink(link) if !at.replay => self.link(link, &at),
+            _ => {}
+        }
+    }
+
+    fn meta(&mut self, meta: &Meta<'_>, at: &At) {
+        match meta {
+            Meta::TapeStart(start) => {
+                let tape = &mut self.rows.tape;
+                tape.adapter = format!("{} {}", start.adapter_id, start.adapter_version);
+                tape.schema = start.schema.to_owned();
+                tape.support = start.claims.support.as_str().to_owned();
+                self.has_anchors = start.anchors == SCHEME;
+            }
+            Meta::TapeStop(stop) => {
+                self.rows.tape.input_hash = digest(&stop.input.hash);
+                self.rows.tape.complete = stop.complete;
+            }
+            Meta::Session(facts) => self.session(facts),
+            Meta::Usage(usage) if !at.replay => self.usage(usage),
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, facts: &SessionFacts<'_>) {
+        if let Some(cwd) = facts.cwd {
+            self.cwd = owned(cwd);
+            self.root.get_or_insert_with(|| names::path(&self.cwd));
+        }
+        if let Some(url) = facts.repo_url {
+            self.url = names::url(&url.decode_lossy());
+        }
+        if let Some(model) = facts.model {
+            self.model = Some(owned(model));
+        }
+        let tape = &mut self.rows.tape;
+        let first = |to: &mut Option<String>, from: Option<Text<'_>>| {
+            if to.is_none() {
+                *to = from.map(owned);
+            }
+        };
+        first(&mut tape.parent_session, facts.parent_session_id);
+        first(&mut tape.parent_call, facts.parent_call_id);
+        first(&mut tape.fork_of, facts.fork_of);
+    }
+
+    fn usage(&mut self, usage: &Usage<'_>) {
+        let model = usage.model.map(owned).or_else(|| self.model.clone());
+        if let (Some(response), Some(model)) = (usage.message_id.map(owned), &model)
+            && self.response.as_ref() == Some(&response)
+        {
+            self.response_calls.iter().for_each(|at| self.rows.calls[*at].model = Some(model.clone()));
+        }
+        let row = self.usage.entry(model.clone()).or_insert_with(|| UsageRow { model, ..UsageRow::default() });
+        let tokens = &usage.tokens;
+        let add = |to: &mut u64, from: Option<u64>| *to = to.saturating_add(from.unwrap_or_default());
+        add(&mut row.input, tokens.input);
+        add(&mut row.cached, tokens.cache_read);
+        add(&mut row.cache_write, tokens.cache_write);
+        add(&mut row.output, tokens.output);
+        if let Some(cost) = usage.cost_usd.and_then(|cost| cost.as_str().parse::<f64>().ok()) {
+            row.cost = Some(row.cost.unwrap_or_default() + cost);
+        }
+        row.n += 1;
+    }
+
+    fn call(&mut self, call: &ToolCall<'_>, at: At) {
+        let response = call.message_id.map(owned);
+        if response.is_none() || response != self.response {
+            self.response_calls.clear();
+        }
+        self.response = response;
+        self.response_calls.push(self.rows.calls.len());
+        self.calls.insert(at.seq, self.rows.calls.len());
+        if matches!(call.kind, ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move)
+            && let Some(args) = call.args
+        {
+            self.paths.insert(at.seq, strings(args));
+        }
+        self.rows.calls.push(CallRow {
+            seq: at.seq,
+            prompt: self.prompt_of(&at.agent),
+            agent: at.agent,
+            tool: owned(call.tool),
+            kind: call.kind.as_str(),
+            model: self.model.clone(),
+            t: at.t,
+            status: None,
+            exit: None,
+            call_id: call.call_id.map(owned),
+            replay: at.replay,
+            offset: at.offset,
+        });
+    }
+
+    /// The last prompt of an agent; if it has none, that of the call that started it.
+    fn prompt_of(&self, agent: &Option<String>) -> Option<u64> {
+        let own = self.prompts.get(agent).copied();
+        own.or_else(|| self.rows.calls[*self.calls.get(self.started_by.get(agent.as_ref()?)?)?].prompt)
+    }
+
+    fn result(&mut self, result: &ToolResult<'_>, at: &At) {
+        let Some(seq) = at.parent else { return };
+        let Some(call) = self.calls.get(&seq).map(|at| &mut self.rows.calls[*at]) else { return };
+        (call.status, call.exit) = (result.status.map(|status| status as i64), result.exit);
+        let has_paths = self.paths.contains_key(&seq);
+        match result.status {
+            Some(Status::Error | Status::Denied | Status::Cancelled) if has_paths && !call.replay => self.failed.push(seq),
+            _ => drop(self.paths.remove(&seq)),
+        }
+    }
+
+    fn read(&mut self, read: &CodeRead<'_>, at: &At) {
+        let mut span = self.span(What::Read, read.file, at);
+        span.after = read.range.map(pair);
+        span.ah = read.hash.as_ref().map(digest);
+        span.lines = span.after.map(count);
+        self.rows.spans.push(span);
+    }
+
+    fn edit(&mut self, edit: &CodeEdit<'_>, at: &At) {
+        let what = match edit.op {
+            EditOp::Create => What::Create,
+            EditOp::Update => What::Update,
+            EditOp::Overwrite => What::Overwrite,
+            EditOp::Delete => What::Delete,
+            EditOp::Move => What::Move,
+        };
+        let mut span = self.span(what, edit.file, at);
+        (span.before, span.after) = (edit.before_range.map(pair), edit.after_range.map(pair));
+        let hash = |hash: &Option<engram_core::hash::Hash>| hash.as_ref().map(digest);
+        (span.bh, span.ah) = (hash(&edit.before_hash), hash(&edit.after_hash));
+        (span.fbh, span.fah) = (hash(&edit.file_before_hash), hash(&edit.file_after_hash));
+        span.lines = span.after.map(count).or(edit.after_lines.and_then(|lines| i64::try_from(lines).ok()));
+        span.flags = if edit.snippet { SNIPPET } else { 0 } | if edit.unconfirmed { UNCONFIRMED } else { 0 };
+        if self.has_anchors {
+            span.before_anchors.clone_from(&edit.before_anchor_hashes);
+            span.after_anchors.clone_from(&edit.after_anchor_hashes);
+        }
+        self.rows.spans.push(span);
+    }
+
+    fn link(&mut self, link: &SpanLink<'_>, at: &At) {
+        let mut span = self.span(What::Link, link.to_file, at);
+        span.other = Some(self.file(&link.from_file.decode_lossy()));
+        (span.before, span.after) = (link.from_range.map(pair), link.to_range.map(pair));
+        self.rows.spans.push(span);
+    }
+
+    fn span(&self, what: What, file: Text<'_>, at: &At) -> SpanRow {
+        SpanRow {
+            seq: at.seq,
+            call: at.parent.filter(|seq| self.calls.contains_key(seq)),
+            file: self.file(&file.decode_lossy()),
+            other: None,
+            what,
+            before: None,
+            after: None,
+            bh: None,
+            ah: None,
+            fbh: None,
+            fah: None,
+            lines: None,
+            flags: 0,
+            t: at.t,
+            before_anchors: Vec::new(),
+            after_anchors: Vec::new(),
+        }
+    }
+
+    fn file(&self, path: &str) -> FileRef {
+        let full = names::path(&full_path(&self.cwd, path));
+        match self.root.as_deref().and_then(|root| names::below(root, &full).map(|path| (root, path))) {
+            Some((root, path)) => FileRef { url: self.url.clone(), root: root.to_owned(), path: path.to_owned() },
+            None => FileRef { url: String::new(), root: String::new(), path: full },
+        }
+    }
+
+    /// A call that failed has no event for its file. A file of the tape that its arguments name is the one.
+    fn finish(mut self) -> TapeRows {
+        let known: HashSet<FileRef> = self.rows.spans.iter().map(|span| span.file.clone()).collect();
+        for seq in std::mem::take(&mut self.failed) {
+            let Some(call) = self.calls.get(&seq).map(|at| self.rows.calls[*at].clone()) else { continue };
+            let strings = self.paths.remove(&seq).unwrap_or_default();
+            let Some(file) = strings.iter().map(|string| self.file(string)).find(|file| known.contains(file)) else { continue };
+            let at = At { seq, t: call.t, agent: None, parent: Some(seq), offset: 0, replay: false };
+            let mut span = self.span(What::Failed, Text::Plain(""), &at);
+            span.file = file;
+            self.rows.spans.push(span);
+        }
+        self.rows.usage = self.usage.into_values().collect();
+        self.rows
+    }
+}
+
+/// The envelope of an event.
+struct At {
+    seq: u64,
+    t: Option<i64>,
+    agent: Option<String>,
+    parent: Option<u64>,
+    offset: u64,
+    replay: bool,
+}
+
+fn owned(text: Text<'_>) -> String {
+    text.decode_lossy().into_owned()
+}
+
+fn pair(range: Range) -> (i64, i64) {
+    let number = |line| i64::try_from(line).unwrap_or(i64::MAX);
+    (number(range.first), number(range.last))
+}
+
+fn count((first, last): (i64, i64)) -> i64 {
+    (last - first + 1).max(0)
+}
+
+/// The short strings on one line in a JSON value.
+fn strings(json: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str(json) {
+        names::strings(&value, &mut |_, text| {
+            if text.len() <= MAX_PATH_BYTES && !text.contains('\n') && !text.is_empty() && found.len() < MAX_PATHS {
+                found.push(text.to_owned());
+            }
+        });
+    }
+    found
+}

@@ -1,0 +1,180 @@
+//! Windows of tapes: the prompt, the reasoning and the arguments that belong to a call, read from their bytes.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use engram_core::event::{Channel, Event, EventRecord};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+
+use crate::answer::{CallInfo, Quote};
+use crate::{names, tape_file};
+
+/// Longest quotation of a prompt, of reasoning, and of arguments, in characters.
+const PROMPT_CHARS: usize = 1500;
+const REASONING_CHARS: usize = 600;
+const CHANGE_CHARS: usize = 1500;
+/// Most quotations of reasoning.
+const MAX_REASONING: usize = 3;
+/// Most bytes between a prompt and its call that are read.
+const MAX_WINDOW: u64 = 4 << 20;
+/// Longest line that is read.
+const MAX_LINE: u64 = 64 << 20;
+/// How many sessions above a sub-agent are named.
+const MAX_DEPTH: usize = 10;
+const STATUS: [&str; 4] = ["ok", "error", "denied", "cancelled"];
+
+/// A call, with what is needed to read around it.
+pub struct Call {
+    pub info: CallInfo,
+    pub tape: i64,
+    pub prompt: Option<i64>,
+    pub offset: Option<u64>,
+    path: Option<PathBuf>,
+}
+
+/// A call of a tape, or its event where the tape names no call.
+pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
+    let (path, absent) = place(db, tape)?;
+    let sql = "SELECT h.text, s.text, a.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session
+        LEFT JOIN name a ON a.id = agent WHERE tape.id = ?1";
+    let (harness, session, agent) = db.prepare_cached(sql)?.query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text FROM call JOIN name tool ON tool.id = tool
+        LEFT JOIN name i ON i.id = call_id LEFT JOIN name model ON model.id = model LEFT JOIN name agent ON agent.id = agent
+        WHERE tape = ?1 AND seq = ?2";
+    let mut info = CallInfo { harness, session, agent, tape: path.to_string_lossy().into_owned(), seq, absent, ..CallInfo::default() };
+    let found = db.prepare_cached(sql)?.query_row([tape, seq], |row| {
+        info.tool = row.get(2)?;
+        info.call_id = row.get(3)?;
+        info.model = row.get(4)?;
+        info.status = row.get::<_, Option<usize>>(5)?.and_then(|status| STATUS.get(status).copied());
+        info.t = row.get::<_, Option<i64>>(6)?.map(names::time);
+        if let Some(agent) = row.get(7)? {
+            info.agent = Some(agent);
+        }
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    let (prompt, offset) = found.optional()?.unzip();
+    Ok(Call { info, tape, prompt: prompt.flatten(), offset, path: Some(path).filter(|_| !absent) })
+}
+
+/// Where a tape lies; and true if it is not there any more.
+pub fn place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, bool)> {
+    let mut find = db.prepare_cached("SELECT path FROM place WHERE tape = ?1 ORDER BY path")?;
+    let paths: Vec<String> = find.query_map([tape], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    if let Some(there) = paths.iter().find(|path| Path::new(path).is_file()) {
+        return Ok((there.into(), false));
+    }
+    match paths.into_iter().next() {
+        Some(path) => Ok((path.into(), true)),
+        None => {
+            let sql = "SELECT ifnull(text, '?') FROM tape LEFT JOIN name ON name.id = session WHERE tape.id = ?1";
+            let session: String = db.prepare_cached(sql)?.query_row([tape], |row| row.get(0))?;
+            Ok((session.into(), true))
+        }
+    }
+}
+
+impl Call {
+    /// The prompt of the turn of the call.
+    pub fn prompt(&self, db: &Connection) -> rusqlite::Result<Option<Quote>> {
+        let Some(seq) = self.prompt else { return Ok(None) };
+        let sql = "SELECT offset FROM prompt WHERE tape = ?1 AND seq = ?2";
+        let offset: Option<u64> = db.prepare_cached(sql)?.query_row([self.tape, seq], |row| row.get(0)).optional()?;
+        Ok(offset.zip(self.path.as_ref()).and_then(|(offset, path)| {
+            let line = line_at(path, offset)?;
+            let record = EventRecord::parse(&line).ok().filter(|record| record.seq.get() as i64 == seq)?;
+            let Event::MsgIn(message) = record.event else { return None };
+            let attached = message.attachments.len();
+            let text = message.text.map(|text| text.decode_lossy().into_owned()).unwrap_or_else(|| format!("({attached} attachments)"));
+            Some(quote(path, seq, &text, PROMPT_CHARS))
+        }))
+    }
+
+    /// The prompts of the sessions that started this one, the nearest first.
+    pub fn started_by(&self, db: &Connection) -> rusqlite::Result<Vec<Quote>> {
+        let mut quotes = Vec::new();
+        let (mut tape, mut seen) = (self.tape, vec![self.tape]);
+        while quotes.len() < MAX_DEPTH {
+            let sql = "SELECT c.tape, c.seq FROM tape t JOIN call c ON c.call_id = t.parent_call JOIN tape p ON p.id = c.tape
+                WHERE t.id = ?1 AND p.session = ifnull(t.parent_session, t.session) AND p.harness = t.harness AND p.superseded_by IS NULL
+                AND c.replay = 0 ORDER BY c.t, p.tape_hash LIMIT 1";
+            let parent: Option<(i64, i64)> = db.prepare_cached(sql)?.query_row([tape], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let Some((parent, seq)) = parent.filter(|(parent, _)| !seen.contains(parent)) else { break };
+            seen.push(parent);
+            tape = parent;
+            quotes.extend(call(db, parent, seq)?.prompt(db)?);
+        }
+        Ok(quotes)
+    }
+
+    /// What the agent said between the prompt and the call: the last of it.
+    pub fn reasoning(&self, db: &Connection) -> rusqlite::Result<Vec<Quote>> {
+        let (Some(end), Some(path)) = (self.offset, &self.path) else { return Ok(Vec::new()) };
+        let sql = "SELECT offset FROM prompt WHERE tape = ?1 AND seq = ?2";
+        let prompt: Option<u64> = db.prepare_cached(sql)?.query_row(params![self.tape, self.prompt], |row| row.get(0)).optional()?;
+        let begin = prompt.unwrap_or(0).max(end.saturating_sub(MAX_WINDOW));
+        let Ok(text) = tape_file::open_at(path, begin) else { return Ok(Vec::new()) };
+        let mut window = Vec::new();
+        if end < begin || text.take(end - begin).read_to_end(&mut window).is_err() {
+            return Ok(Vec::new());
+        }
+        let window = String::from_utf8_lossy(&window);
+        let mut said = Vec::new();
+        for line in window.lines().rev() {
+            if said.len() == MAX_REASONING {
+                break;
+            }
+            if !line.contains("\"k\":\"msg.out\"") {
+                continue;
+            }
+            let Ok(record) = EventRecord::parse(line) else { continue };
+            let Event::MsgOut(message) = &record.event else { continue };
+            let agent = record.source.agent_id.map(|agent| agent.decode_lossy().into_owned());
+            if message.channel == Some(Channel::Final) || agent != self.info.agent {
+                continue;
+            }
+            if let Some(text) = message.text.filter(|text| !text.is_empty()) {
+                said.push(quote(path, record.seq.get() as i64, &text.decode_lossy(), REASONING_CHARS));
+            }
+        }
+        said.reverse();
+        Ok(said)
+    }
+
+    /// The arguments of the call, string by string.
+    pub fn change(&self) -> Option<Quote> {
+        let path = self.path.as_ref()?;
+        let args = self.args()?;
+        let mut text = String::new();
+        names::strings(&args, &mut |key, value| {
+            if text.len() < CHANGE_CHARS * 4 {
+                let sign = if value.contains('\n') { ":\n" } else { ": " };
+                text.push_str(&format!("{key}{sign}{}\n", value.trim_end_matches('\n')));
+            }
+        });
+        Some(quote(path, self.info.seq, text.trim_end(), CHANGE_CHARS)).filter(|quote| !quote.text.is_empty())
+    }
+
+    /// The arguments of the call.
+    pub fn args(&self) -> Option<Value> {
+        let line = line_at(self.path.as_ref()?, self.offset?)?;
+        let record = EventRecord::parse(&line).ok().filter(|record| record.seq.get() as i64 == self.info.seq)?;
+        let Event::ToolCall(call) = record.event else { return None };
+        serde_json::from_str(call.args?).ok()
+    }
+}
+
+/// The event at a byte of a tape; `None` if the tape is not as it was.
+fn line_at(path: &Path, offset: u64) -> Option<String> {
+    let mut line = Vec::new();
+    tape_file::open_at(path, offset).ok()?.take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
+    String::from_utf8(line).ok().map(|line| line.trim_end_matches('\n').to_owned())
+}
+
+/// A quotation with at most so many characters.
+pub fn quote(path: &Path, seq: i64, text: &str, chars: usize) -> Quote {
+    let end = text.char_indices().nth(chars).map(|(at, _)| at);
+    let text_shown = end.map_or(text, |end| &text[..end]).to_owned();
+    Quote { quoted: true, from: format!("{}#{seq}", path.to_string_lossy()), text: text_shown, cut: end.is_some() }
+}

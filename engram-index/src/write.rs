@@ -1,0 +1,293 @@
+//! Rows become the database: new tapes, tapes that grew, tapes that others supersede.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::Error;
+use crate::read_back::{self, Stored};
+use crate::rows::{CallRow, Digest, PromptRow, SpanRow, TapeRow, TapeRows};
+use crate::store::Writer;
+use crate::supersede::{Relation, relation};
+
+/// What became of a tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// It is new.
+    New,
+    /// The rows of an older state of the session became its rows.
+    Grew,
+    /// Another tape says everything that it says.
+    Superseded,
+    /// It was there under another path.
+    Known,
+}
+
+impl Writer {
+    /// Writes the rows of a tape, inside the transaction of the caller.
+    pub(crate) fn put(&mut self, rows: &TapeRows, anchors: &mut Anchors) -> Result<(i64, Put), Error> {
+        self.put_rows(rows, anchors).map_err(|error| self.failed(error))
+    }
+
+    fn put_rows(&mut self, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<(i64, Put)> {
+        if let Some(id) = self.tape_with(&rows.tape.tape_hash)? {
+            return Ok((id, Put::Known));
+        }
+        let mut absorbed: Vec<(i64, Stored)> = Vec::new();
+        for id in self.others_of(&rows.tape)? {
+            let stored = read_back::rows(&self.db, id)?;
+            match relation(&stored.rows, rows) {
+                Relation::Supersedes => {
+                    let bare = self.insert_tape(&rows.tape)?;
+                    self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1", [bare, id])?;
+                    return Ok((bare, Put::Superseded));
+                }
+                Relation::Superseded => absorbed.push((id, stored)),
+                // The file of the older tape has become this one, and its adapter is another: nothing of it will be read again.
+                Relation::Apart if !self.has_place(id)? && stored.rows.tape.adapter != rows.tape.adapter => absorbed.push((id, stored)),
+                Relation::Apart => {}
+            }
+        }
+        let mut absorbed = absorbed.into_iter();
+        let Some((id, stored)) = absorbed.next() else {
+            let id = self.insert_tape(&rows.tape)?;
+            self.insert_rows(id, rows, anchors)?;
+            return Ok((id, Put::New));
+        };
+        self.replace(id, &stored, rows, anchors)?;
+        for (other, _) in absorbed {
+            self.delete_rows(other)?;
+            self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1 OR superseded_by = ?1", [other, id])?;
+            self.drop_if_nowhere(other)?;
+        }
+        Ok((id, Put::Grew))
+    }
+
+    fn tape_with(&self, hash: &Digest) -> rusqlite::Result<Option<i64>> {
+        self.db.prepare_cached("SELECT id FROM tape WHERE tape_hash = ?1")?.query_row([hash], |row| row.get(0)).optional()
+    }
+
+    /// The current tapes with the same harness, session and agent. Where the log names no session, nobody knows.
+    fn others_of(&mut self, tape: &TapeRow) -> rusqlite::Result<Vec<i64>> {
+        if tape.session.is_none() {
+            return Ok(Vec::new());
+        }
+        let key = (self.name(&tape.harness)?, self.maybe_name(tape.session.as_deref())?, self.maybe_name(tape.agent.as_deref())?);
+        let sql = "SELECT id FROM tape WHERE harness = ?1 AND session IS ?2 AND agent IS ?3 AND superseded_by IS NULL ORDER BY id";
+        self.db.prepare_cached(sql)?.query_map(key, |row| row.get(0))?.collect()
+    }
+
+    fn has_place(&self, tape: i64) -> rusqlite::Result<bool> {
+        self.db.prepare_cached("SELECT 1 FROM place WHERE tape = ?1")?.exists([tape])
+    }
+
+    fn insert_tape(&mut self, tape: &TapeRow) -> rusqlite::Result<i64> {
+        let names = self.names_of(tape)?;
+        let sql = "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
+            parent_session, parent_call, fork_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        let [harness, session, agent, parent_session, parent_call, fork_of] = names;
+        self.db.prepare_cached(sql)?.insert(params![
+            tape.tape_hash, tape.input_hash, harness, session, agent, tape.adapter, tape.schema, tape.support, tape.complete, tape.t0,
+            tape.t1, tape.bytes, tape.events, parent_session, parent_call, fork_of
+        ])
+    }
+
+    fn names_of(&mut self, tape: &TapeRow) -> rusqlite::Result<[Option<i64>; 6]> {
+        Ok([
+            Some(self.name(&tape.harness)?),
+            self.maybe_name(tape.session.as_deref())?,
+            self.maybe_name(tape.agent.as_deref())?,
+            self.maybe_name(tape.parent_session.as_deref())?,
+            self.maybe_name(tape.parent_call.as_deref())?,
+            self.maybe_name(tape.fork_of.as_deref())?,
+        ])
+    }
+
+    fn insert_rows(&mut self, tape: i64, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<()> {
+        rows.prompts.iter().try_for_each(|prompt| self.insert_prompt(tape, prompt))?;
+        rows.calls.iter().try_for_each(|call| self.insert_call(tape, call))?;
+        for span in &rows.spans {
+            self.insert_span(tape, span, anchors)?;
+        }
+        self.insert_usage(tape, rows)
+    }
+
+    fn insert_usage(&mut self, tape: i64, rows: &TapeRows) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO usage (tape, model, input, cached, cache_write, output, cost, n) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        for row in &rows.usage {
+            let model = self.maybe_name(row.model.as_deref())?;
+            let key = params![tape, model, row.input, row.cached, row.cache_write, row.output, row.cost, row.n];
+            self.db.prepare_cached(sql)?.execute(key)?;
+        }
+        Ok(())
+    }
+
+    fn insert_prompt(&mut self, tape: i64, row: &PromptRow) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO prompt (tape, seq, t, by_whom, replay, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        self.db.prepare_cached(sql)?.execute(params![tape, row.seq, row.t, row.by, row.replay, row.offset]).map(drop)
+    }
+
+    fn insert_call(&mut self, tape: i64, row: &CallRow) -> rusqlite::Result<()> {
+        let (tool, kind) = (self.name(&row.tool)?, self.name(row.kind)?);
+        let (agent, model) = (self.maybe_name(row.agent.as_deref())?, self.maybe_name(row.model.as_deref())?);
+        let call_id = self.maybe_name(row.call_id.as_deref())?;
+        let sql = "INSERT INTO call (tape, seq, prompt, agent, tool, kind, model, t, status, exit, call_id, replay, offset)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let key = params![
+            tape, row.seq, row.prompt, agent, tool, kind, model, row.t, row.status, row.exit, call_id, row.replay, row.offset
+        ];
+        self.db.prepare_cached(sql)?.execute(key).map(drop)
+    }
+
+    fn insert_span(&mut self, tape: i64, row: &SpanRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
+        let file = self.file(&row.file)?;
+        let other = row.other.as_ref().map(|other| self.file(other)).transpose()?;
+        let (b, a) = (row.before.unzip(), row.after.unzip());
+        let sql = "INSERT INTO span (tape, seq, call, file, other, what, b0, b1, a0, a1, bh, ah, fbh, fah, lines, flags, t)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+        let id = self.db.prepare_cached(sql)?.insert(params![
+            tape, row.seq, row.call, file, other, row.what as i64, b.0, b.1, a.0, a.1, row.bh, row.ah, row.fbh, row.fah, row.lines,
+            row.flags, row.t
+        ])?;
+        anchors.add(id, row);
+        Ok(())
+    }
+
+    /// The rows of a tape become those of a newer one of the same session. Rows that are the same are not written again.
+    fn replace(&mut self, id: i64, stored: &Stored, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<()> {
+        let old_row = &stored.rows.tape;
+        let names = self.names_of(&rows.tape)?;
+        let [harness, session, agent, parent_session, parent_call, fork_of] = names;
+        let tape = &rows.tape;
+        let sql = "UPDATE tape SET tape_hash = ?2, input_hash = ?3, harness = ?4, session = ?5, agent = ?6, adapter = ?7, schema = ?8,
+            support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17
+            WHERE id = ?1";
+        self.db.prepare_cached(sql)?.execute(params![
+            id, tape.tape_hash, tape.input_hash, harness, session, agent, tape.adapter, tape.schema, tape.support, tape.complete, tape.t0,
+            tape.t1, tape.bytes, tape.events, parent_session, parent_call, fork_of
+        ])?;
+        // The older tape is still somewhere: it is known, so that it is not read again.
+        if self.has_place(id)? {
+            let bare = self.insert_tape(old_row)?;
+            self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1", [bare, id])?;
+            self.db.execute("UPDATE place SET tape = ?2 WHERE tape = ?1", [id, bare])?;
+        }
+        self.change_prompts(id, &stored.rows.prompts, &rows.prompts)?;
+        self.change_calls(id, &stored.rows.calls, &rows.calls)?;
+        self.change_spans(id, stored, &rows.spans, anchors)?;
+        if stored.rows.usage != rows.usage {
+            self.db.execute("DELETE FROM usage WHERE tape = ?1", [id])?;
+            self.insert_usage(id, rows)?;
+        }
+        Ok(())
+    }
+
+    fn change_prompts(&mut self, tape: i64, old: &[PromptRow], new: &[PromptRow]) -> rusqlite::Result<()> {
+        let kept: HashMap<u64, &PromptRow> = new.iter().map(|row| (row.seq, row)).collect();
+        let mut same = HashSet::new();
+        for row in old {
+            if kept.get(&row.seq) == Some(&row) {
+                same.insert(row.seq);
+            } else {
+                self.db.prepare_cached("DELETE FROM prompt WHERE tape = ?1 AND seq = ?2")?.execute(params![tape, row.seq])?;
+            }
+        }
+        new.iter().filter(|row| !same.contains(&row.seq)).try_for_each(|row| self.insert_prompt(tape, row))
+    }
+
+    fn change_calls(&mut self, tape: i64, old: &[CallRow], new: &[CallRow]) -> rusqlite::Result<()> {
+        let kept: HashMap<u64, &CallRow> = new.iter().map(|row| (row.seq, row)).collect();
+        let mut same = HashSet::new();
+        for row in old {
+            if kept.get(&row.seq) == Some(&row) {
+                same.insert(row.seq);
+            } else {
+                self.db.prepare_cached("DELETE FROM call WHERE tape = ?1 AND seq = ?2")?.execute(params![tape, row.seq])?;
+            }
+        }
+        new.iter().filter(|row| !same.contains(&row.seq)).try_for_each(|row| self.insert_call(tape, row))
+    }
+
+    /// Fingerprints are not stored with their span, so a span is kept if it is the same without them: they follow from its hashes.
+    fn change_spans(&mut self, tape: i64, stored: &Stored, new: &[SpanRow], anchors: &mut Anchors) -> rusqlite::Result<()> {
+        let mut old: HashMap<(u64, usize), (i64, &SpanRow)> = HashMap::new();
+        let mut nth = Nth::default();
+        for (id, row) in stored.span_ids.iter().zip(&stored.rows.spans) {
+            old.insert((row.seq, nth.of(row.seq)), (*id, row));
+        }
+        let mut nth = Nth::default();
+        for row in new {
+            let key = (row.seq, nth.of(row.seq));
+            if let Some((_, same)) = old.get(&key)
+                && read_back::is_same_span(same, row)
+            {
+                old.remove(&key);
+                continue;
+            }
+            self.insert_span(tape, row, anchors)?;
+        }
+        for (id, _) in old.into_values() {
+            anchors.forget(id);
+            self.db.prepare_cached("DELETE FROM span WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(())
+    }
+
+    /// Deletes everything that a tape says, and leaves its row.
+    pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
+        for table in ["prompt", "call", "span", "usage"] {
+            self.db.execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
+        }
+        Ok(())
+    }
+
+    /// Removes the row of a superseded tape that lies nowhere any more.
+    pub(crate) fn drop_if_nowhere(&mut self, tape: i64) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM tape WHERE id = ?1 AND superseded_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM place WHERE tape = ?1)";
+        self.db.prepare_cached(sql)?.execute([tape]).map(drop)
+    }
+}
+
+/// Counts how often a number came before.
+#[derive(Default)]
+struct Nth(HashMap<u64, usize>);
+
+impl Nth {
+    fn of(&mut self, number: u64) -> usize {
+        let nth = self.0.entry(number).or_default();
+        *nth += 1;
+        *nth - 1
+    }
+}
+
+/// The fingerprints of a transaction. They are written at its end in their order, so that each page is written once.
+#[derive(Default)]
+pub(crate) struct Anchors(Vec<(i64, i64)>);
+
+/// A span, and the side of it that fingerprints are of.
+pub(crate) const AFTER: i64 = 1;
+
+impl Anchors {
+    fn add(&mut self, span: i64, row: &SpanRow) {
+        for (side, anchors) in [(0, &row.before_anchors), (AFTER, &row.after_anchors)] {
+            self.0.extend(anchors.iter().map(|anchor| (anchor.cast_signed(), span * 2 + side)));
+        }
+    }
+
+    fn forget(&mut self, span: i64) {
+        self.0.retain(|(_, at)| at / 2 != span);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn write(&mut self, writer: &Writer) -> Result<(), Error> {
+        self.0.sort_unstable();
+        let written = (|| {
+            let mut insert = writer.db.prepare_cached("INSERT OR IGNORE INTO anchor (h, at) VALUES (?1, ?2)")?;
+            self.0.drain(..).try_for_each(|row| insert.execute(row).map(drop))
+        })();
+        written.map_err(|error| writer.failed(error))
+    }
+}

@@ -1,0 +1,11 @@
+//! The index over recordings of real sessions, compared with what really happened.
+
+mod blame;
+mod controls;
+mod faults;
+mod growth;
+mod rates;
+mod recorded;
+#[path = "../../benches/synthetic.rs"]
+mod synthetic;
+mod truth;

@@ -1,0 +1,84 @@
+//! Recordings, their tapes and an index over them, in a directory of their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engram_adapters::sessions::{SessionOptions, sessions};
+use engram_conformance::{Recording, Recordings};
+use engram_core::tape::JsonLines;
+use engram_index::{Index, Writer};
+use tempfile::TempDir;
+
+/// The recordings of the repository, and those beside it if they are there.
+pub fn all() -> Vec<Recording> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut trees = vec![root.join("fixtures")];
+    for name in ["recordings", "recordings-2", "recordings-3"] {
+        let tree = root.join("../shared").join(name);
+        if tree.is_dir() {
+            trees.push(tree);
+        } else {
+            eprintln!("skipped: {} is not there", tree.display());
+        }
+    }
+    let all: Vec<Recording> = trees.iter().flat_map(|tree| Recordings::undeclared(tree).unwrap().all).collect();
+    assert!(!all.is_empty(), "no recordings");
+    // `ENGRAM_ONLY=codex/0.98` runs a part.
+    let only = std::env::var("ENGRAM_ONLY").unwrap_or_default();
+    all.into_iter().filter(|recording| recording.directory.to_string_lossy().contains(&only)).collect()
+}
+
+/// The recordings of the repository alone.
+pub fn fixtures(name: &str) -> Vec<Recording> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fixtures");
+    let all: Vec<Recording> =
+        Recordings::undeclared(&root).unwrap().all.into_iter().filter(|recording| recording.name().contains(name)).collect();
+    assert!(!all.is_empty(), "no fixture is called {name}");
+    all
+}
+
+/// Tapes and an index.
+pub struct Made {
+    pub directory: TempDir,
+    pub index: PathBuf,
+    pub tapes: PathBuf,
+}
+
+impl Made {
+    pub fn open(&self) -> Index {
+        Index::open(&self.index).unwrap()
+    }
+
+    pub fn add(&self) -> engram_index::Added {
+        Writer::open(&self.index, || ()).unwrap().add(std::slice::from_ref(&self.tapes), &mut |_| ()).unwrap()
+    }
+}
+
+/// Converts a recording and indexes its tapes.
+pub fn made(recordings: &[&Recording]) -> Made {
+    let directory = tempfile::tempdir().unwrap();
+    let (index, tapes) = (directory.path().join("index"), directory.path().join("tapes"));
+    fs::create_dir(&tapes).unwrap();
+    for (n, recording) in recordings.iter().enumerate() {
+        for (name, tape) in tapes_of(&recording.directory.join("session")) {
+            fs::write(tapes.join(format!("{n}-{name}.tape.jsonl")), tape).unwrap();
+        }
+    }
+    let made = Made { directory, index, tapes };
+    let added = made.add();
+    assert!(added.failed.is_empty(), "{:?}", added.failed);
+    made
+}
+
+/// The tapes of all sessions in a directory, by number.
+pub fn tapes_of(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut tapes = BTreeMap::new();
+    for session in sessions(directory, &SessionOptions::default()).flatten() {
+        let mut tape = Vec::new();
+        if session.convert(&mut JsonLines::new(&mut tape)).is_ok() {
+            tapes.insert(format!("{:03}", tapes.len()), tape);
+        }
+    }
+    tapes
+}
