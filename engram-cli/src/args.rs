@@ -11,6 +11,7 @@ use crate::filter::Filter;
 use crate::report::ErrorFormat;
 use crate::stats::By;
 use crate::table::Output;
+use crate::unicode::Unicode;
 use crate::write::Form;
 
 const EXAMPLES: &str = "\
@@ -161,8 +162,11 @@ pub struct Ingest {
     #[arg(long)]
     pub redact: bool,
     /// Write whole tapes to a directory of redacted ones
-    #[arg(long, requires = "out", conflicts_with = "redact")]
+    #[arg(long, conflicts_with = "redact")]
     pub no_redact: bool,
+    /// Half a surrogate pair, which programs in JavaScript leave when they cut a text
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub unicode: Unicode,
     #[command(flatten)]
     pub filter: Filter,
     /// End with exit code 1 if a session is not fully understood
@@ -222,7 +226,7 @@ pub struct Files {
 impl Ingest {
     /// The form of the tapes.
     pub fn form(&self) -> Form {
-        Form { compress: self.zstd, redact: self.redact }
+        Form { compress: self.zstd, redact: self.redact, unicode: self.unicode }
     }
 }
 

@@ -60,6 +60,7 @@ mod summary;
 mod table;
 mod tape_dir;
 mod tapes;
+mod unicode;
 mod when;
 mod write;
 

@@ -12,6 +12,8 @@ use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
 use engram_core::tape::{JsonLines, Storage};
 
+use crate::unicode::{Lines, Unicode};
+
 /// The form of a tape.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
@@ -19,6 +21,8 @@ pub struct Form {
     pub compress: bool,
     /// Without keys and tokens.
     pub redact: bool,
+    /// What becomes of half a surrogate pair.
+    pub unicode: Unicode,
 }
 
 /// A tape that was written.
@@ -43,10 +47,11 @@ pub fn write_tape(source: SessionSource, form: Form, file: &mut dyn Write, place
     let at_place = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     let converted = if form.compress {
         let mut encoder = zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
-        let converted = convert(source, form.redact, &mut (JsonLines::with_overflow(&mut encoder, temporary), &mut overview));
+        let converted =
+            convert(source, form.redact, &mut (JsonLines::with_overflow(Lines::new(&mut encoder, form.unicode), temporary), &mut overview));
         converted.and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
     } else {
-        convert(source, form.redact, &mut (JsonLines::with_overflow(&mut sink, temporary), &mut overview))
+        convert(source, form.redact, &mut (JsonLines::with_overflow(Lines::new(&mut sink, form.unicode), temporary), &mut overview))
     };
     let summary = converted.map_err(|error| if sink.failed { error.path(place.to_string_lossy()) } else { error })?;
     let (hash, bytes) = sink.hasher.finish();

@@ -13,7 +13,7 @@ mod verdict;
 mod watch;
 
 use std::io::{self, IsTerminal, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, store_at_root};
@@ -25,6 +25,7 @@ use crate::inputs::{find, session_options};
 use crate::output;
 use crate::places;
 use crate::report::Reporter;
+use crate::tape_dir::Index;
 
 /// Runs the command.
 ///
@@ -46,10 +47,24 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
     match &args.out.clone().or_else(|| default_out(args)) {
         None => to_stdout(args, &options, report),
         Some(out) => {
+            if let Some(fault) = mixed(args, out) {
+                return Ok(report.usage(&fault));
+            }
             let paths = homes::paths(&args.paths, registry, report);
             if args.watch { watch::run(args, out, &paths, &options, report) } else { Ok(run::run(args, out, &paths, &options, report)) }
         }
     }
+}
+
+/// What is wrong with the form of the tapes, if the directory has tapes of another form: every session would be there twice.
+fn mixed(args: &Ingest, out: &Path) -> Option<String> {
+    let forms = Index::load(out).ok()?.tape_forms();
+    let place = out.display();
+    let (has_other, advice) = match args.zstd {
+        true => (forms.has_plain, "has tapes that are not compressed; go on without `--zstd`"),
+        false => (forms.has_zstd, "has compressed tapes; go on with `--zstd`"),
+    };
+    has_other.then(|| format!("{place} {advice}, or use another directory, so that no session counts twice"))
 }
 
 /// The default directory, for a run over all homes whose tapes nobody waits for at a pipe.

@@ -24,6 +24,7 @@ use crate::output;
 use crate::pool::in_order;
 use crate::report::Reporter;
 use crate::tape_dir::{Index, Key, Known, OutDir, Setup, State, container, source_of};
+use crate::unicode::Unicode;
 
 /// The word of the options for tapes without keys and tokens.
 const REDACTED: &str = "redacted";
@@ -160,7 +161,8 @@ fn options_of(args: &Ingest) -> String {
     let form = if args.zstd { "zstd" } else { "plain" };
     let words = if args.redact { REDACTED } else { "whole" };
     let forms = if conversion.every_form { " every-form" } else { "" };
-    format!("{} {} {adapter} {form} {words}{forms}", conversion.policy.as_str(), conversion.max_record_bytes)
+    let unicode = if args.unicode == Unicode::Replace { " unicode-replaced" } else { "" };
+    format!("{} {} {adapter} {form} {words}{forms}{unicode}", conversion.policy.as_str(), conversion.max_record_bytes)
 }
 
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;

@@ -32,6 +32,7 @@ pub struct Failed {
 #[derive(Debug, Default)]
 pub struct Totals {
     sessions: BTreeMap<String, u64>,
+    sub_agents: u64,
     errors: Vec<Failed>,
     details: Details,
     /// Tapes that are new.
@@ -92,12 +93,17 @@ impl Totals {
     /// Counts a tape that is as it was.
     pub fn unchanged(&mut self, overview: &Overview) {
         self.unchanged += 1;
-        *self.sessions.entry(overview.harness.clone()).or_default() += 1;
+        self.count(overview);
         self.verdict.add(Verdict::of(overview));
     }
 
-    fn count_read(&mut self, overview: &Overview) {
+    fn count(&mut self, overview: &Overview) {
         *self.sessions.entry(overview.harness.clone()).or_default() += 1;
+        self.sub_agents += u64::from(overview.agent_id.is_some());
+    }
+
+    fn count_read(&mut self, overview: &Overview) {
+        self.count(overview);
         self.events += overview.events;
         self.records += overview.records;
         self.bytes += overview.input_bytes;
@@ -142,14 +148,21 @@ impl Totals {
         let all: u64 = self.sessions.values().sum();
         let mut lines = Vec::new();
         if all > 0 {
-            lines.push(line("sessions", format!("{all} ({})", by_harness.join(", "))));
+            let agents = match self.sub_agents {
+                0 => String::new(),
+                agents => format!(", {agents} of them sub-agents"),
+            };
+            lines.push(line("sessions", format!("{all} ({}){agents}", by_harness.join(", "))));
+        } else if self.filtered > 0 {
+            lines.push(line("sessions", format!("none of {} fits the filters", count(self.filtered, "session"))));
         }
         lines.push(line("tapes", self.converted_line()));
         if self.has_news() {
             lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
         }
         if self.stopped > 0 {
-            lines.push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
+            lines
+                .push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
         }
         if self.gone > 0 {
             let tapes = count(self.gone, "tape");

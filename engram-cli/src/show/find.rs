@@ -75,11 +75,14 @@ pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> 
     }
 }
 
+/// Sessions with the names of their pages, and the directory for the pages.
+pub type Pages<'a> = (Vec<(String, Family)>, &'a Path);
+
 /// All sessions of a directory with the names of their pages, and the directory for the pages; `None` if one session is asked for.
 ///
 /// # Errors
 /// If there is no session.
-pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<(Vec<(String, Family)>, &'a Path)>, Refusal> {
+pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<Pages<'a>>, Refusal> {
     let (target, Some(pages)) = (&args.target, args.html.as_deref()) else { return Ok(None) };
     let is_page = pages.as_os_str() == "-" || pages.is_file() || pages.extension().is_some_and(|ending| ending == "html");
     if is_page || !target.is_dir() || args.session.is_some() {

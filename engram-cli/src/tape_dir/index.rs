@@ -26,6 +26,13 @@ const OTHERS: &str = ".engram-others.jsonl";
 const LINE_BYTES: u64 = 16 << 20;
 const INDEX_BYTES: u64 = 4 << 30;
 
+/// Which forms the tapes of a directory have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TapeForms {
+    pub has_zstd: bool,
+    pub has_plain: bool,
+}
+
 /// All entries, by source.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -120,6 +127,17 @@ impl Index {
     pub fn made_otherwise(&self, options: &str) -> usize {
         let others = self.entries.values().filter(|entry| entry.tape.is_some() && entry.setup.options != options).count();
         others + self.superseded().count()
+    }
+
+    /// The forms of the tapes.
+    pub fn tape_forms(&self) -> TapeForms {
+        let mut forms = TapeForms::default();
+        for entry in self.entries.values() {
+            let Some(tape) = &entry.tape else { continue };
+            forms.has_zstd |= tape.ends_with(".zst");
+            forms.has_plain |= !tape.ends_with(".zst");
+        }
+        forms
     }
 
     /// All entries.

@@ -27,6 +27,7 @@ impl Emitter<'_> {
             policy: self.policy,
             anchors: anchor::SCHEME,
             redaction: None,
+            unicode: None,
             claims: support.claims(),
         };
         self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)

@@ -43,6 +43,9 @@ impl From<&Coverage> for [ClaimGrade; Kind::ALL.len()] {
     }
 }
 
+/// The value of [`TapeStart::unicode`] on a tape without halves of surrogate pairs.
+pub const UNICODE_REPLACED: &str = "replace";
+
 /// The first event of a tape.
 #[derive(Debug, Clone)]
 pub struct TapeStart<'a> {
@@ -60,6 +63,8 @@ pub struct TapeStart<'a> {
     pub anchors: &'a str,
     /// The rules by which secrets were replaced, if any were searched for.
     pub redaction: Option<&'a str>,
+    /// `replace` if U+FFFD stands for each half of a surrogate pair, [`UNICODE_REPLACED`].
+    pub unicode: Option<&'a str>,
     /// The claims for the artifact.
     pub claims: Claims<'a>,
 }

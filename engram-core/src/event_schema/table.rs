@@ -2,7 +2,7 @@
 
 use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
-use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, Status, TimeBasis};
+use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, Status, TimeBasis, UNICODE_REPLACED};
 use crate::policy::Policy;
 use crate::redact::RULES;
 use crate::tape::TAPE_SCHEMA;
@@ -156,6 +156,7 @@ pub const EVENTS: &[EventSchema] = &[
             always("policy", words!(Policy: Strict, Permissive)),
             always("anchors", FieldType::Word(&[SCHEME])),
             stated("redaction", FieldType::Word(&[RULES])),
+            stated("unicode", FieldType::Word(&[UNICODE_REPLACED])),
             always("support", SUPPORT),
             always("coverage", COVERAGE),
             always("degraded", DEGRADED),

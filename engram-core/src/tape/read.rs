@@ -225,6 +225,7 @@ fn tape_start<'t>(fields: &Reader<'t>) -> Result<TapeStart<'t>, InvalidEvent> {
         policy: fields.one_of("policy", &Policy::ALL, Policy::as_str)?,
         anchors: fields.word("anchors")?,
         redaction: fields.maybe_word("redaction")?,
+        unicode: fields.maybe_word("unicode")?,
         claims: claims(fields)?,
     })
 }

@@ -24,7 +24,7 @@ const UNFOLDED_BYTES: usize = 16 << 10;
 /// An argument up to this size, on one line, is listed beside its name.
 const LINE_BYTES: usize = 120;
 /// Of a longer output, the beginning and the end are on the page.
-const OUTPUT_BYTES: (usize, usize) = (12 << 10, 4 << 10);
+const OUTPUT_BYTES: (usize, usize) = (6 << 10, 2 << 10);
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy)]

@@ -21,6 +21,9 @@ pub(super) fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
     if let Some(rules) = start.redaction {
         out.ascii_str(key!("redaction"), rules);
     }
+    if let Some(unicode) = start.unicode {
+        out.ascii_str(key!("unicode"), unicode);
+    }
     push_claims(out, &start.claims);
 }
 
