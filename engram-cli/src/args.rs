@@ -164,7 +164,7 @@ pub struct Ingest {
     #[arg(long)]
     pub redact: bool,
     /// Write whole tapes to a directory of redacted ones
-    #[arg(long, requires = "out", conflicts_with = "redact")]
+    #[arg(long, conflicts_with = "redact")]
     pub no_redact: bool,
     #[command(flatten)]
     pub filter: Filter,

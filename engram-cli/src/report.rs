@@ -52,7 +52,15 @@ impl Reporter {
     /// A reporter without a progress bar. With `quiet`, and in JSON format, it prints only errors; with `verbose`, details too.
     pub fn new(format: ErrorFormat, quiet: bool, verbose: bool) -> Self {
         let quiet = quiet || format == ErrorFormat::Json;
-        Reporter { format, quiet, verbose: verbose && !quiet, redacts: false, #[cfg(test)] muted: false, bar: ProgressBar::hidden() }
+        Reporter {
+            format,
+            quiet,
+            verbose: verbose && !quiet,
+            redacts: false,
+            #[cfg(test)]
+            muted: false,
+            bar: ProgressBar::hidden(),
+        }
     }
 
     /// A reporter that prints nothing.

@@ -147,7 +147,9 @@ fn each_operation_of_a_run_that_replaces_tapes_fails() {
     write_sessions(input.path(), 5, 20);
     each_operation_fails(input.path(), |out| {
         fs::create_dir_all(out.join("claude-code")).unwrap();
-        for name in [INDEX, "claude-code/s0.tape.jsonl", "claude-code/s1.tape.jsonl", "claude-code/s2.tape.jsonl", "claude-code/s3.tape.jsonl"] {
+        for name in
+            [INDEX, "claude-code/s0.tape.jsonl", "claude-code/s1.tape.jsonl", "claude-code/s2.tape.jsonl", "claude-code/s3.tape.jsonl"]
+        {
             fs::copy(tapes_of_old.join(name), out.join(name)).unwrap();
         }
     });

@@ -23,7 +23,8 @@ use crate::message::{is_full, sentence};
 use crate::report::{Reporter, shown};
 use crate::summary::{count, link_line, lost_line, other_form_line, session, skipped_line, warnings};
 use crate::tape_dir::{
-    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, files, is_missing, tape_stem,
+    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, files, is_missing,
+    tape_stem,
 };
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.

@@ -149,7 +149,8 @@ impl Totals {
             lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
         }
         if self.stopped > 0 {
-            lines.push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
+            lines
+                .push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
         }
         if self.gone > 0 {
             let tapes = count(self.gone, "tape");

@@ -159,7 +159,10 @@ fn is_plain(line: &str) -> bool {
         let hex = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && word.bytes().any(|byte| byte.is_ascii_digit());
         !hex && word.len() <= LONGEST_WORD
     };
-    let has_colon = line.split(':').skip(1).any(|after| !after.starts_with(' ') && !after.starts_with(|c: char| c.is_ascii_digit()) && !after.is_empty());
+    let has_colon = line
+        .split(':')
+        .skip(1)
+        .any(|after| !after.starts_with(' ') && !after.starts_with(|c: char| c.is_ascii_digit()) && !after.is_empty());
     line.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | ',' | ':' | '\'' | '"' | '?'))
         && line.starts_with(char::is_alphanumeric)
         && line.split(|c: char| !c.is_alphanumeric()).all(is_word)

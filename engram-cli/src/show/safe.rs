@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn other_text_stays() {
-        for text in ["", "plain\n\ttext", "❤\u{fe0f} 1\u{fe0f}\u{20e3}", "é 日本語 👩‍👩‍👧 हिन्दी", "<script>"] {
+        for text in ["", "plain\n\ttext", "❤\u{fe0f} 1\u{fe0f}\u{20e3}", "é 日本語 👩‍👩‍👧 हिन्दी", "<script>"]
+        {
             assert_eq!(visible(text), text);
         }
     }

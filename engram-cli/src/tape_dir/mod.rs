@@ -17,8 +17,8 @@ mod place;
 mod verify;
 
 pub use directory::OutDir;
-pub use files::temporary_in;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
+pub use files::temporary_in;
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
 pub use names::tape_stem;

@@ -10,9 +10,9 @@ use tempfile::TempPath;
 
 use super::contains::{has_events_of, why_poorer};
 use super::directory::OutDir;
-use super::files;
 use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
+use super::files;
 use super::index::{Index, is_missing};
 use super::names::{ENDINGS, numbered};
 use crate::interrupt;

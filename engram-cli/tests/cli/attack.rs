@@ -101,9 +101,8 @@ fn a_second_signal_ends_a_process_that_stands_still() {
 }
 
 fn tapes_of(out: &Path) -> usize {
-    fs::read_dir(out.join("claude-code")).map_or(0, |entries| {
-        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".tape.jsonl")).count()
-    })
+    fs::read_dir(out.join("claude-code"))
+        .map_or(0, |entries| entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".tape.jsonl")).count())
 }
 
 #[test]
@@ -203,7 +202,12 @@ fn with_redaction_no_key_leaves_the_process() {
                 all.extend(written.map(|file| (text(&file).to_owned(), String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned())));
                 for (place, content) in all {
                     let leak = content.find(&KEY[..20]);
-                    assert_eq!(leak, None, "{name}, {policy}, {format}: {place}: {}", leak.map_or("", |at| &content[at.saturating_sub(90)..at]));
+                    assert_eq!(
+                        leak,
+                        None,
+                        "{name}, {policy}, {format}: {place}: {}",
+                        leak.map_or("", |at| &content[at.saturating_sub(90)..at])
+                    );
                 }
             }
         }
@@ -296,7 +300,9 @@ fn a_directory_is_compared_with_its_index_and_the_index_is_made_again() {
     let found = check(&[]);
     let printed = String::from_utf8(found.stdout.clone()).unwrap();
     assert_eq!(code(&found), 1);
-    for line in ["s0.tape.jsonl: the index has it, and it is missing", "s1.tape.jsonl: it is not as it was written", "s9.tape.jsonl: it is foreign"] {
+    for line in
+        ["s0.tape.jsonl: the index has it, and it is missing", "s1.tape.jsonl: it is not as it was written", "s9.tape.jsonl: it is foreign"]
+    {
         assert!(printed.contains(line), "{line}: {printed}");
     }
     assert!(printed.contains("index.jsonl, line 5: it is no line of an index"), "{printed}");
