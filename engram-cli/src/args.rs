@@ -102,7 +102,10 @@ pub enum Command {
     Grep(crate::index::args::Grep),
     /// Ask the index in SQL
     Query(crate::index::args::Query),
-    /// Check that tapes follow the format
+    /// Check that tapes follow the format, and that a directory is as its index states
+    ///
+    /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
+    /// compared with its index: what is missing, changed or foreign is named.
     Check(Check),
     /// Check that a conversion lost nothing
     ///
@@ -302,6 +305,9 @@ pub struct Check {
     /// Tapes, plain or compressed, or directories of tapes; `-` reads standard input
     #[arg(required = true, value_name = "TAPE")]
     pub tapes: Vec<PathBuf>,
+    /// Make the index of a directory of tapes again: lines that are true stay, each other tape gets one
+    #[arg(long)]
+    pub repair: bool,
 }
 
 /// Arguments of `engram conform`.

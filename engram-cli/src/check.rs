@@ -10,6 +10,7 @@ use crate::args::Check;
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, one_line, shown};
 use crate::summary::count;
+use crate::tape_dir::{OutDir, Repaired, has_index, repair, verify};
 use crate::tapes::{begins_as_tape, open_tape, tapes_at};
 
 /// The message for a file that is not a tape: each of its lines would break a rule.
@@ -22,6 +23,15 @@ const NOT_A_TAPE: &str = "not a tape: it does not begin with `{\"seq\":0`; if it
 pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let (mut tapes, mut violations) = (0, 0);
+    for root in args.tapes.iter().filter(|path| path.is_dir()) {
+        let before = violations;
+        let checked = if args.repair { repaired(root, report) } else { Ok(()) };
+        match checked.and_then(|()| check_index(root, &mut violations)) {
+            Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(root.to_string_lossy()))),
+            Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
+            Ok(()) => {}
+        }
+    }
     for path in args.tapes.iter().flat_map(|path| tapes_at(path)) {
         let before = violations;
         let path = match path {
@@ -41,6 +51,31 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     }
     report.note(&format!("{} checked, {}", count(tapes, "tape"), count(violations, "violation")));
     Ok(tally.exit())
+}
+
+/// Makes the index of a directory again.
+fn repaired(root: &Path, report: &Reporter) -> io::Result<()> {
+    let wait = || report.note("another engram is writing to this directory; waiting for it");
+    let Repaired { kept, made, dropped } = repair(&OutDir::open(root, wait)?)?;
+    let (kept, made, dropped) = (count(kept as u64, "line"), count(made as u64, "line"), count(dropped as u64, "line"));
+    report.note(&format!("{}: the index is made again: {kept} stay, {made} are new, {dropped} were not true", shown(root)));
+    Ok(())
+}
+
+/// Compares a directory with its index, if it has one, and prints what differs.
+fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
+    if !has_index(root) {
+        return Ok(());
+    }
+    let mut out = stdout().lock();
+    let mut printed = Ok(());
+    verify(root, &mut |what, why| {
+        *violations += 1;
+        if printed.is_ok() {
+            printed = writeln!(out, "{}", one_line(&format!("{}: {why}", shown(&root.join(what)))));
+        }
+    })?;
+    printed.and_then(|()| out.flush())
 }
 
 /// Checks one tape and prints its violations. The outer error is that of standard output, the inner one that of the tape.

@@ -69,12 +69,12 @@ pub struct TokenCounts {
     /// Cost in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// The sums that lack counts, because some of the responses do not state them.
+    /// The sums that are too small: some of the responses do not state a count, or a sum is larger than a number can be.
     #[serde(skip_serializing_if = "Partial::is_empty")]
     pub partial: Partial,
 }
 
-/// Which sums of [`TokenCounts`] lack the counts of some responses.
+/// Which sums of [`TokenCounts`] are at least so much, and may be more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -312,8 +312,10 @@ impl TokenCounts {
     /// The counts of one response.
     pub fn of(usage: &Usage<'_>) -> TokenCounts {
         let Tokens { input, cache_read, cache_write, cache_write_1h: _, output, reasoning } = usage.tokens;
-        let cost_usd = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok());
-        TokenCounts { responses: 1, input, output, cache_read, cache_write, reasoning, cost_usd, partial: Partial::default() }
+        let stated: Option<f64> = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok());
+        let cost_usd = stated.map(|cost| cost.clamp(-MAX_COST, MAX_COST));
+        let partial = Partial { cost_usd: stated != cost_usd, ..Partial::default() };
+        TokenCounts { responses: 1, input, output, cache_read, cache_write, reasoning, cost_usd, partial }
     }
 
     /// Adds other counts.
@@ -322,8 +324,6 @@ impl TokenCounts {
             *self = if self.responses == 0 { more } else { *self };
             return;
         }
-        // A log can contain any number.
-        let count = |one: Option<u64>, other| sum(one, other, u64::saturating_add);
         let (one, other, known, others) = (self.partial, more.partial, self.known(), more.known());
         let of = |field: fn(&Partial) -> bool| field(&one) || field(&other) || field(&known) != field(&others);
         self.partial = Partial {
@@ -335,12 +335,15 @@ impl TokenCounts {
             cost_usd: of(|of| of.cost_usd),
         };
         self.responses = self.responses.saturating_add(more.responses);
-        self.input = count(self.input, more.input);
-        self.output = count(self.output, more.output);
-        self.cache_read = count(self.cache_read, more.cache_read);
-        self.cache_write = count(self.cache_write, more.cache_write);
-        self.reasoning = count(self.reasoning, more.reasoning);
-        self.cost_usd = sum(self.cost_usd, more.cost_usd, |one, other| one + other);
+        let partial = &mut self.partial;
+        self.input = count(self.input, more.input, &mut partial.input);
+        self.output = count(self.output, more.output, &mut partial.output);
+        self.cache_read = count(self.cache_read, more.cache_read, &mut partial.cache_read);
+        self.cache_write = count(self.cache_write, more.cache_write, &mut partial.cache_write);
+        self.reasoning = count(self.reasoning, more.reasoning, &mut partial.reasoning);
+        let cost = sum(self.cost_usd, more.cost_usd, |one, other| one + other);
+        self.cost_usd = cost.map(|cost| cost.clamp(-MAX_COST, MAX_COST));
+        partial.cost_usd |= cost != self.cost_usd;
     }
 
     /// The sums that some response states.
@@ -358,14 +361,27 @@ impl TokenCounts {
     /// All tokens together, and whether counts of input or output are unknown. `None` if no count is known.
     pub fn all(&self) -> Option<(u64, bool)> {
         let counts = [self.input, self.output, self.cache_read, self.cache_write];
-        let all = counts.into_iter().flatten().reduce(u64::saturating_add)?;
-        let is_partial = self.partial.input || self.partial.output || self.input.is_none() || self.output.is_none();
+        let mut is_partial = self.partial.input || self.partial.output || self.input.is_none() || self.output.is_none();
+        let all = counts.into_iter().fold(None, |all, more| count(all, more, &mut is_partial))?;
         Some((all, is_partial))
     }
 }
 
+/// The largest cost in US dollars that is added up. A log can contain any number, and infinity is none.
+const MAX_COST: f64 = 1e12;
+
+/// The sum of what is known. If it is larger than a number can be, it is the largest one, and `is_partial`.
+fn count(one: Option<u64>, other: Option<u64>, is_partial: &mut bool) -> Option<u64> {
+    sum(one, other, |one, other| {
+        one.checked_add(other).unwrap_or_else(|| {
+            *is_partial = true;
+            u64::MAX
+        })
+    })
+}
+
 /// The sum of what is known.
-fn sum<T: Copy>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+fn sum<T: Copy>(one: Option<T>, other: Option<T>, mut add: impl FnMut(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
         (one, other) => one.or(other),
@@ -465,5 +481,15 @@ mod tests {
         stats.event(&record.as_event_ref()).unwrap();
         stats.commit().unwrap();
         assert_eq!(stats.counts().prompts, 1);
+    }
+
+    #[test]
+    fn a_sum_that_no_number_can_be_says_so() {
+        let one = TokenCounts { responses: 1, input: Some(u64::MAX), output: Some(1), cost_usd: Some(MAX_COST), ..TokenCounts::default() };
+        let mut sum = one;
+        sum.add(one);
+        assert_eq!((sum.input, sum.output, sum.cost_usd), (Some(u64::MAX), Some(2), Some(MAX_COST)));
+        assert_eq!(sum.partial, Partial { input: true, cost_usd: true, ..Partial::default() });
+        assert_eq!((one.all(), one.partial), (Some((u64::MAX, true)), Partial::default()));
     }
 }

@@ -211,7 +211,8 @@ mod tests {
         let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
         let size = usize::from(u16::from_be_bytes([database[16], database[17]]));
         let (nonce, page) = (12345_u32, &database[..size]);
-        let sum = (1..).map(|n| size.checked_sub(200 * n).filter(|at| *at > 0)).map_while(|at| at).map(|at| u32::from(page[at])).sum::<u32>();
+        let sum =
+            (1..).map(|n| size.checked_sub(200 * n).filter(|at| *at > 0)).map_while(|at| at).map(|at| u32::from(page[at])).sum::<u32>();
         let numbers = [1, nonce, (database.len() / size) as u32, 512, size as u32];
         let mut journal = [&magic[..], &numbers.map(u32::to_be_bytes).concat()].concat();
         journal.resize(512, 0);

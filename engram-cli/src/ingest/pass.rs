@@ -320,6 +320,15 @@ impl Pass {
         }
         if let Some(key) = key {
             self.index.settle(key);
+            match self.placer.remove_other_form(&self.out, placement) {
+                Ok(None) => {}
+                Ok(Some(removed)) => self.index.forget_superseded(key, removed),
+                // It stays, and the index says why.
+                Err(error) => {
+                    let error = self.at_directory(summary.harness, error);
+                    self.report_failure(path, &error);
+                }
+            }
         }
         self.tally.success();
         self.totals.converted(overview, summary, placement.placed);
@@ -417,7 +426,8 @@ impl Pass {
     fn settle_gone(&mut self) {
         let searched = &self.setting.searched;
         let is_searched = |source: &str| searched.iter().any(|searched| Path::new(source).starts_with(searched));
-        let with_tapes = self.index.sources_with_tapes().filter(|(source, _)| is_searched(source));
+        let is_read = |source: &str| self.setting.unread.why(source).is_none();
+        let with_tapes = self.index.sources_with_tapes().filter(|(source, _)| is_searched(source) && is_read(source));
         let gone: Vec<Key> = with_tapes
             .filter(|(source, _)| is_missing(Path::new(source)))
             .flat_map(|(source, _)| self.index.of_source(source).filter(|entry| entry.tape.is_some()).map(Entry::key))
@@ -480,6 +490,7 @@ impl Pass {
     pub fn end(&mut self, skipped: &[SkippedSession], forms: &[OtherForm], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
         self.name_pending();
         self.report_unread();
+        self.settle_gone();
         self.totals.skipped_sessions = skipped.len() as u64;
         self.totals.links_out = links_out.len() as u64;
         let report = self.setting.report.clone();

@@ -50,15 +50,23 @@ impl Index {
     /// # Errors
     /// As the file system gives them.
     pub fn load(root: &Path) -> io::Result<Index> {
+        Index::load_with(root, &mut |_, _| ())
+    }
+
+    /// As [`Index::load`], and calls `other` with the file and number of each line that is no entry.
+    ///
+    /// # Errors
+    /// As [`Index::load`].
+    pub fn load_with(root: &Path, other: &mut dyn FnMut(&str, usize)) -> io::Result<Index> {
         let mut index = Index::default();
         for name in [OTHERS, INDEX] {
-            index.load_file(&root.join(name))?;
+            index.load_file(&root.join(name), &mut |line| other(name, line))?;
         }
         index.has_changed = false;
         Ok(index)
     }
 
-    fn load_file(&mut self, path: &Path) -> io::Result<()> {
+    fn load_file(&mut self, path: &Path, other: &mut dyn FnMut(usize)) -> io::Result<()> {
         match path.symlink_metadata() {
             Ok(found) if found.is_file() && found.len() <= INDEX_BYTES => {}
             Ok(found) if found.is_file() => {
@@ -69,13 +77,16 @@ impl Index {
             Err(error) => return Err(error),
         }
         let mut lines = BufReader::new(File::open(path)?);
-        let mut line = Vec::new();
+        let (mut line, mut number) = (Vec::new(), 0);
         while read_line(&mut lines, &mut line)? {
+            number += 1;
             if let Ok(entry) = serde_json::from_slice::<Entry>(&line)
                 && entry.tape.as_deref().is_none_or(is_tape_path)
                 && entry.supersedes.iter().all(|old| is_tape_path(&old.tape))
             {
                 self.insert(entry);
+            } else {
+                other(number);
             }
         }
         Ok(())
@@ -231,6 +242,14 @@ impl Index {
         }
     }
 
+    /// An older tape of a source is not there any more.
+    pub fn forget_superseded(&mut self, key: &Key, tape: &str) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.supersedes.retain(|old| old.tape != tape);
+            self.has_changed = true;
+        }
+    }
+
     /// Changes the state of a source's entry.
     pub fn set_state(&mut self, key: &Key, state: State) {
         if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state != state) {
@@ -260,13 +279,14 @@ fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(!line.is_empty())
 }
 
-/// True if nothing is at this path. What cannot be looked at may be there.
+/// True if nothing is at this path. What cannot be looked at may be there. A source that is no whole path is not known.
 pub fn is_missing(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+    !path.is_absolute()
+        || path.symlink_metadata().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
 }
 
 /// What a tape is about; `None` if it cannot be read.
-fn overview_of(tape: &Path) -> Option<Overview> {
+pub(super) fn overview_of(tape: &Path) -> Option<Overview> {
     let mut sink = OverviewSink::default();
     open_tape(tape).and_then(|tape| replay(tape, &mut sink)).ok()?;
     Some(sink.overview())

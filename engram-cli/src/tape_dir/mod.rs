@@ -14,6 +14,7 @@ mod index;
 mod known;
 mod names;
 mod place;
+mod verify;
 
 pub use directory::OutDir;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
@@ -22,3 +23,4 @@ pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
 pub use names::tape_stem;
 pub use place::{Finished, Placed, Placement, Placer, Target};
+pub use verify::{Repaired, has_index, repair, verify};

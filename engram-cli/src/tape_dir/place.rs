@@ -14,7 +14,7 @@ use super::entry::{Entry, Key, Setup, Superseded};
 use super::file_hash::hash_of;
 use super::files;
 use super::index::{Index, is_missing};
-use super::names::numbered;
+use super::names::{ENDINGS, numbered};
 use crate::interrupt;
 
 /// A tape that is written and has no name yet.
@@ -77,6 +77,9 @@ pub struct Placement {
     pub replaces_hash: Option<String>,
     /// Older tapes of the same source that stay.
     pub supersedes: Vec<Superseded>,
+    /// The older tape in another form (plain or compressed), which is removed when this one has its name. Until then it is among those that
+    /// stay.
+    pub removes: Option<String>,
 }
 
 /// The names that are used, by directory: in lower case (some file systems treat `A` as `a`), with the name of the file.
@@ -106,17 +109,28 @@ impl Placer {
     pub fn decide(&mut self, out: &OutDir, index: &Index, tape: &Finished, target: &Target<'_>) -> io::Result<Placement> {
         let old = target.key.and_then(|key| index.get(key));
         let mut supersedes = old.map(|old| old.supersedes.clone()).unwrap_or_default();
-        let mut kept = None;
+        supersedes.retain(|old| is_file(&out.path(&old.tape)));
+        let (mut kept, mut removes) = (None, None);
         let old = old.and_then(|old| Some((old, old.tape.clone()?))).filter(|(_, name)| is_file(&out.path(name)));
-        if let Some((_, name)) = old.as_ref().filter(|(_, name)| !has_name(name, target)) {
-            supersedes.push(Superseded { tape: name.clone(), why: "it has another session id, or another form".to_owned() });
+        if let Some((old, name)) = old.as_ref().filter(|(_, name)| !has_name(name, target, target.ending)) {
+            let mut why = "it has another session id";
+            if ENDINGS.iter().any(|ending| has_name(name, target, ending)) {
+                let (hash, _) = hash_of(&out.path(name))?;
+                let stays = why_not(out, index, old, (name, &hash), tape, target)?;
+                removes = stays.is_none().then(|| name.clone());
+                why = stays.unwrap_or("it has another form, and the run ended before it was removed");
+            }
+            supersedes.push(Superseded { tape: name.clone(), why: why.to_owned() });
         } else if let Some((old, name)) = old {
             let (hash, _) = hash_of(&out.path(&name))?;
             if hash == tape.hash {
-                return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes });
+                return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes, removes: None });
             }
             match why_not(out, index, old, (&name, &hash), tape, target)? {
-                None => return Ok(Placement { placed: Placed::Replaced, tape: name, replaces_hash: Some(hash), supersedes }),
+                None => {
+                    let replaces_hash = Some(hash);
+                    return Ok(Placement { placed: Placed::Replaced, tape: name, replaces_hash, supersedes, removes: None });
+                }
                 Some(why) => {
                     kept = Some(name.clone());
                     supersedes.push(Superseded { tape: name, why: why.to_owned() });
@@ -125,7 +139,7 @@ impl Placer {
         }
         let (placed, tape, replaces_hash) = self.free_name(out, index, tape, target, kept.as_deref())?;
         supersedes.retain(|old| old.tape != tape);
-        Ok(Placement { placed, tape, replaces_hash, supersedes })
+        Ok(Placement { placed, tape, replaces_hash, supersedes, removes })
     }
 
     /// Gives a tape the name that was decided on. False if another program has taken that name meanwhile.
@@ -149,6 +163,15 @@ impl Placer {
         };
         interrupt::forget(&temporary);
         named.map(|()| true)
+    }
+
+    /// Removes the older tape that this one replaces in another form, and returns its path.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn remove_other_form<'p>(&self, out: &OutDir, placement: &'p Placement) -> io::Result<Option<&'p str>> {
+        let Some(name) = placement.removes.as_deref() else { return Ok(None) };
+        files::remove(&out.path(name)).map(|()| Some(name))
     }
 
     /// A tape that was decided on does not get its name.
@@ -248,11 +271,11 @@ fn is_same(path: &Path, tape: &Finished) -> io::Result<bool> {
     Ok(has_size && hash_of(path)?.0 == tape.hash)
 }
 
-/// True if a tape with this path may be that of the target: the name, with or without a number.
-fn has_name(path: &str, target: &Target<'_>) -> bool {
+/// True if a tape with this path may be that of the target, in the form with this ending: the name, with or without a number.
+fn has_name(path: &str, target: &Target<'_>, ending: &str) -> bool {
     let number = || {
         let name = path.strip_prefix(&OutDir::directory_name(target.harness))?.strip_prefix('/')?;
-        name.strip_prefix(target.stem)?.strip_suffix(target.ending)
+        name.strip_prefix(target.stem)?.strip_suffix(ending)
     };
     let is_number = |rest: &str| rest.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
     number().is_some_and(|rest| rest.is_empty() || is_number(rest))

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod answers;
+mod attack;
 mod broken_input;
 mod ci;
 mod conform;
@@ -88,6 +89,32 @@ fn json_errors(output: &Output) -> Vec<Value> {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// The files below a directory that were opened meanwhile, as the system reports it, by name.
+#[cfg(target_os = "linux")]
+fn opened_while(directory: &Path, work: impl FnOnce()) -> std::collections::BTreeSet<String> {
+    use notify::event::AccessKind;
+    use notify::{Event, EventKind, RecursiveMode, Watcher};
+    let (sender, events) = std::sync::mpsc::channel();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| drop(sender.send(event.unwrap()))).unwrap();
+    watcher.watch(directory, RecursiveMode::Recursive).unwrap();
+    work();
+    // The reader of this file shows that all events before it have arrived.
+    fs::write(directory.join("the-last-one"), "").unwrap();
+    let mut opened = std::collections::BTreeSet::new();
+    while let Ok(event) = events.recv_timeout(std::time::Duration::from_secs(20)) {
+        let names = event.paths.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+        let names: Vec<String> = names.collect();
+        if names.iter().any(|name| name == "the-last-one") {
+            fs::remove_file(directory.join("the-last-one")).unwrap();
+            return opened;
+        }
+        if matches!(event.kind, EventKind::Access(AccessKind::Open(_))) {
+            opened.extend(names);
+        }
+    }
+    panic!("the system reports nothing");
 }
 
 /// The directory of a fixture: `<harness>/<version>/<scenario>`.

@@ -48,11 +48,7 @@ macro_rules! token {
         token!($name, $pattern, Needs::Nothing)
     };
     ($name:literal, $pattern:literal, $needs:expr) => {
-        Rule {
-            name: $name,
-            pattern: Cow::Borrowed(concat!(before!(), "(", $pattern, ")")),
-            needs: $needs,
-        }
+        Rule { name: $name, pattern: Cow::Borrowed(concat!(before!(), "(", $pattern, ")")), needs: $needs }
     };
 }
 
@@ -136,7 +132,11 @@ const OWN: &[Rule] = &[
     token!("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
     token!("maxmind-key", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", Needs::End),
     token!("mailgun-key", r"key-[0-9a-f]{32}", Needs::End),
-    after!("teams-webhook", r"webhook\.office\.com/webhookb2/([0-9a-z@-]{36,110}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36})", Needs::Nothing),
+    after!(
+        "teams-webhook",
+        r"webhook\.office\.com/webhookb2/([0-9a-z@-]{36,110}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36})",
+        Needs::Nothing
+    ),
     after!(
         "cookie",
         r#"(?i-u:\b(?:set-)?cookie)[\\"']{0,4}[ \t]*:[ \t]*[\\"']{0,4}([A-Za-z0-9_.-]+=[^\r\n"'\\]{8,})"#,

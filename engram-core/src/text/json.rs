@@ -40,7 +40,7 @@ pub fn push_json(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(),
 /// True if a JSON value nests deeper than `max_depth`.
 pub(crate) fn nests_deeper(raw: &str, max_depth: usize) -> bool {
     // Each level takes two bytes, so short values cannot nest that deep.
-    raw.len() > 2 * max_depth && push_json(&mut Discard, raw, max_depth).is_err()
+    raw.len() > max_depth.saturating_mul(2) && push_json(&mut Discard, raw, max_depth).is_err()
 }
 
 /// Discards all text.
