@@ -42,7 +42,19 @@ impl Repository {
 
     /// The lines that a commit adds, by file.
     pub fn added_lines(&self, revision: &str) -> Result<Vec<(String, Vec<[usize; 2]>)>, Error> {
-        let arguments = ["diff-tree", "--root", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-commit-id", "-r", "-m", "--first-parent"];
+        let arguments = [
+            "diff-tree",
+            "--root",
+            "-p",
+            "-U0",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-renames",
+            "--no-commit-id",
+            "-r",
+            "-m",
+            "--first-parent",
+        ];
         let commit = self.commit(revision)?;
         let diff = self.git(&[arguments.as_slice(), &[commit.as_str()]].concat())?;
         Ok(added_lines(&String::from_utf8_lossy(&diff)))
@@ -57,7 +69,14 @@ impl Repository {
 
     fn git(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = Command::new("git");
-        command.arg("--no-pager").arg("--no-optional-locks").args(["-c", "core.hooksPath=", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"]);
+        command.arg("--no-pager").arg("--no-optional-locks").args([
+            "-c",
+            "core.hooksPath=",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.quotePath=false",
+        ]);
         command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" });
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
@@ -82,7 +101,9 @@ fn added_lines(diff: &str) -> Vec<(String, Vec<[usize; 2]>)> {
             if let Some(name) = name.strip_prefix("b/") {
                 files.push((name.to_owned(), Vec::new()));
             }
-        } else if let Some((old, new)) = line.strip_prefix("@@ -").and_then(|rest| rest.split_once(" @@")).and_then(|(both, _)| both.split_once(" +")) {
+        } else if let Some((old, new)) =
+            line.strip_prefix("@@ -").and_then(|rest| rest.split_once(" @@")).and_then(|(both, _)| both.split_once(" +"))
+        {
             let pair = |part: &str| {
                 let (first, count) = part.split_once(',').unwrap_or((part, "1"));
                 Some((first.parse::<usize>().ok()?, count.parse::<usize>().ok()?))

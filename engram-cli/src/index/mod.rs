@@ -33,7 +33,8 @@ pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
     let wait = || report.note("another engram is writing the index; waiting for it");
     let done = match &args.what {
         What::Add { paths } => tapes(paths).and_then(|paths| {
-            let added = Writer::open(&directory, wait)?.add(&paths, &mut |tape| report.detail(&format!("reading     {}", tape.display())))?;
+            let added =
+                Writer::open(&directory, wait)?.add(&paths, &mut |tape| report.detail(&format!("reading     {}", tape.display())))?;
             Ok(tell(&added, &directory, report))
         }),
         What::Rebuild { paths } => rebuild(&directory, paths, wait).map(|added| tell(&added, &directory, report)),
@@ -102,7 +103,11 @@ fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
     let share = if status.tape_bytes > 0 { status.bytes as f64 * 100.0 / status.tape_bytes as f64 } else { 0.0 };
     writeln!(out, "index       {} (schema {})", status.index.display(), status.schema)?;
     writeln!(out, "size        {} bytes, {share:.1} % of the tapes", status.bytes)?;
-    writeln!(out, "tapes       {} ({} bytes), {} superseded, {} absent", status.tapes, status.tape_bytes, status.superseded, status.absent)?;
+    writeln!(
+        out,
+        "tapes       {} ({} bytes), {} superseded, {} absent",
+        status.tapes, status.tape_bytes, status.superseded, status.absent
+    )?;
     writeln!(out, "invalid     {} files", status.invalid)?;
     writeln!(out, "calls       {}", status.calls)?;
     writeln!(out, "spans       {}", status.spans)?;

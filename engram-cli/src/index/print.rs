@@ -25,7 +25,8 @@ impl<'b> Page<'b> {
 
     /// Adds a result, in the form that was asked for. What does not fit is left for the next question.
     pub fn add(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) {
-        let part = if self.bounds.json { format!("{}\n", printable_json(&serde_json::to_string(value).unwrap_or_default())) } else { text() };
+        let part =
+            if self.bounds.json { format!("{}\n", printable_json(&serde_json::to_string(value).unwrap_or_default())) } else { text() };
         // One result is always shown: texts in it have bounds of their own.
         let fits = self.text.len() + part.len() <= usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX) || self.returned == 0;
         if self.is_full || !fits {
@@ -65,7 +66,8 @@ impl<'b> Page<'b> {
 
 /// Lines with their cause, in words.
 pub fn item(item: &Item) -> String {
-    let lines: Vec<String> = item.lines.iter().map(|[first, last]| if first == last { first.to_string() } else { format!("{first}-{last}") }).collect();
+    let lines: Vec<String> =
+        item.lines.iter().map(|[first, last]| if first == last { first.to_string() } else { format!("{first}-{last}") }).collect();
     let share = item.share.map(|share| format!(" {share:.2}")).unwrap_or_default();
     let mut text = format!("lines {}  {}{share}", lines.join(","), words_of(item.tier));
     if let Some(call) = &item.call {
@@ -83,7 +85,8 @@ pub fn item(item: &Item) -> String {
     text.push('\n');
     let tape = item.call.as_ref().map_or("", |call| call.tape.as_str());
     let quoted = |title: &str, quote: &Quote| quoted(title, quote, tape);
-    for (title, quote) in item.prompt.iter().map(|quote| ("prompt", quote)).chain(item.started_by.iter().map(|quote| ("started by", quote))) {
+    for (title, quote) in item.prompt.iter().map(|quote| ("prompt", quote)).chain(item.started_by.iter().map(|quote| ("started by", quote)))
+    {
         text.push_str(&quoted(title, quote));
     }
     item.reasoning.iter().for_each(|quote| text.push_str(&quoted("said before the call", quote)));

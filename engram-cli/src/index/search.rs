@@ -67,7 +67,9 @@ pub fn query(args: &Query, report: &Reporter) -> io::Result<Exit> {
     let asked = index.query(&args.sql, &mut |names, row| {
         written = match (row, args.json) {
             (None, true) => Ok(()),
-            (None, false) => writeln!(out, "{}", names.iter().map(|name| cell(name, args.csv)).collect::<Vec<_>>().join(separator(args.csv))),
+            (None, false) => {
+                writeln!(out, "{}", names.iter().map(|name| cell(name, args.csv)).collect::<Vec<_>>().join(separator(args.csv)))
+            }
             (Some(row), true) => {
                 let object: serde_json::Map<String, serde_json::Value> = names.iter().cloned().zip(row.iter().map(json_of)).collect();
                 writeln!(out, "{}", printable_json(&serde_json::Value::Object(object).to_string()))

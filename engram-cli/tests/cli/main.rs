@@ -17,6 +17,7 @@ mod drift;
 mod faults;
 mod forms;
 mod homes;
+mod index;
 mod killed;
 mod large_records;
 mod library;
