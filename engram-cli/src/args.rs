@@ -156,7 +156,7 @@ pub struct Ingest {
     #[arg(long)]
     pub again: bool,
     /// Take the tapes into the index too, which `engram explain` asks. Only what is new is read
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub index: bool,
     /// Compress the tapes
     #[arg(long)]

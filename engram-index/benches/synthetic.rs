@@ -48,7 +48,8 @@ impl Tape {
         let (seq, id) = (self.seq, &self.id);
         let is_frame = fields.starts_with(r#""label":"tape."#);
         let end = if is_frame { r#""t_basis":"inherited""#.to_owned() } else { format!(r#""origin":{{"line":{seq}}}"#) };
-        writeln!(self.text, r#"{{"seq":{seq},"t":"{t}","k":"{kind}","source":{{"harness":"toy","session_id":"{id}"}},{fields},{end}}}"#).unwrap();
+        writeln!(self.text, r#"{{"seq":{seq},"t":"{t}","k":"{kind}","source":{{"harness":"toy","session_id":"{id}"}},{fields},{end}}}"#)
+            .unwrap();
         self.seq += 1;
         seq
     }
@@ -85,7 +86,8 @@ impl Tape {
         let args = format!(r#"{{"path":{},"old":{},"new":{}}}"#, json!(format!("{ROOT}/{path}")), json!(gone), json!(come));
         let call = self.call("Edit", "edit", &args);
         self.result(call, "done");
-        let mut fields = format!(r#""call_id":"c{call}","op":"{}","file":"{ROOT}/{path}""#, if before.is_some() { "update" } else { "create" });
+        let mut fields =
+            format!(r#""call_id":"c{call}","op":"{}","file":"{ROOT}/{path}""#, if before.is_some() { "update" } else { "create" });
         if let Some(before) = before {
             let (first, last) = (start + 1, old.len() - end);
             write!(fields, r#","before_range":[{first},{last}],"after_range":[{first},{}]"#, new.len() - end).unwrap();

@@ -94,9 +94,7 @@ impl Writer {
             }
         }
         let places = self.places().map_err(|error| self.failed(error))?;
-        let is_known = |found: &Found| {
-            places.get(&found.name).filter(|place| (place.size, place.modified) == (found.size, found.modified))
-        };
+        let is_known = |found: &Found| places.get(&found.name).filter(|place| (place.size, place.modified) == (found.size, found.modified));
         let mut changed = Vec::new();
         for found in found {
             match is_known(&found).map(|place| &place.fault) {
@@ -115,7 +113,13 @@ impl Writer {
         taken.map(|()| added)
     }
 
-    fn take(&mut self, changed: &[Found], places: &HashMap<String, Place>, added: &mut Added, each: &mut dyn FnMut(&Path)) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        changed: &[Found],
+        places: &HashMap<String, Place>,
+        added: &mut Added,
+        each: &mut dyn FnMut(&Path),
+    ) -> Result<(), Error> {
         let mut batch = Batch::default();
         for found in changed {
             each(&found.path);

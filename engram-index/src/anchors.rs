@@ -49,8 +49,7 @@ pub fn find(db: &Connection, text: &str, side: Side, least: f64, at: Option<i64>
     let mut entries = db.prepare_cached("SELECT at FROM anchor WHERE h = ?1 LIMIT ?2")?;
     let mut tape_of = db.prepare_cached("SELECT tape FROM span WHERE id = ?1 AND flags & 2 = 0")?;
     for anchor in own {
-        let found: Vec<i64> =
-            entries.query_map((anchor.cast_signed(), MAX_ENTRIES as i64), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let found: Vec<i64> = entries.query_map((anchor.cast_signed(), MAX_ENTRIES as i64), |row| row.get(0))?.collect::<Result<_, _>>()?;
         let mut in_tapes = HashSet::new();
         let mut spans = Vec::new();
         for entry in &found {

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-
 /// What an answer rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

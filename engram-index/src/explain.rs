@@ -214,8 +214,13 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
             _ => lines.push([at + 1, at + 1]),
         }
     }
-    let mut answer =
-        Answer { total: order.len(), lines: counts, state_known: attributed.state_known, notes: attributed.notes.clone(), ..Answer::default() };
+    let mut answer = Answer {
+        total: order.len(),
+        lines: counts,
+        state_known: attributed.state_known,
+        notes: attributed.notes.clone(),
+        ..Answer::default()
+    };
     for key in order.iter().skip(query.skip).take(query.limit) {
         let (lines, made) = &runs[key];
         answer.items.push(item(db, query, &attributed, lines.clone(), made)?);
@@ -303,7 +308,8 @@ fn fill(db: &Connection, item: &mut Item, hit: &Hit, words: Words) -> rusqlite::
 
 /// The same edit on several tapes of one session (another form, a copy before an undo) is one answer: the tape with the least hash has it.
 fn first_of_twins(db: &Connection, hit: &Hit) -> rusqlite::Result<(Hit, Vec<String>)> {
-    let condition = "file = ?1 AND t IS ?2 AND what = ?3 AND ah IS ?4 AND fah IS ?5 AND a0 IS ?6 AND tape IN (SELECT o.id FROM tape o JOIN tape m
+    let condition =
+        "file = ?1 AND t IS ?2 AND what = ?3 AND ah IS ?4 AND fah IS ?5 AND a0 IS ?6 AND tape IN (SELECT o.id FROM tape o JOIN tape m
         ON m.harness = o.harness AND m.session = o.session AND m.agent IS o.agent WHERE m.id = ?7)
         ORDER BY (SELECT tape_hash FROM tape WHERE id = tape), seq LIMIT 20";
     let key = (hit.file, hit.t, hit.what as i64, hit.ah, hit.fah, hit.after.map(|after| after.0), hit.tape);
@@ -325,7 +331,8 @@ fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
 }
 
 pub(crate) fn path_of(db: &Connection, file: i64) -> rusqlite::Result<String> {
-    let sql = "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
+    let sql =
+        "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
     db.prepare_cached(sql)?.query_row([file], |row| row.get(0))
 }
 

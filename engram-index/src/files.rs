@@ -24,8 +24,10 @@ pub type Files = BTreeMap<i64, String>;
 /// The files that these paths mean (one file may have several, through links of the file system), or that are this file in a clone.
 pub fn find(db: &Connection, paths: &[String], repo: Option<&InRepo>) -> rusqlite::Result<Files> {
     let mut files = Files::new();
-    let repos: Vec<(i64, String, String)> =
-        db.prepare_cached("SELECT id, url, root FROM repo")?.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
+    let repos: Vec<(i64, String, String)> = db
+        .prepare_cached("SELECT id, url, root FROM repo")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
     let mut find = |id: i64, root: &str, path: &str| -> rusqlite::Result<()> {
         let sql = "SELECT id FROM file WHERE repo = ?1 AND path = ?2";
         if let Some(file) = db.prepare_cached(sql)?.query_row((id, path), |row| row.get(0)).optional()? {

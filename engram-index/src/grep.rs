@@ -45,7 +45,10 @@ impl Pattern {
         let regex = builder.unicode(false).multi_line(true).case_insensitive(ignore_case).build();
         let regex = regex.map_err(|error| Error::BadQuery(format!("`{pattern}` is no regular expression: {error}")))?;
         // Text that JSON writes as it is, without characters that mean something in a pattern.
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '/' | ':' | ',' | ';' | '=' | '<' | '>' | '@' | '#' | '%' | '&' | '!' | '\'' | '~' | '`');
+        let is_plain = |c: char| {
+            c.is_alphanumeric()
+                || matches!(c, ' ' | '_' | '-' | '/' | ':' | ',' | ';' | '=' | '<' | '>' | '@' | '#' | '%' | '&' | '!' | '\'' | '~' | '`')
+        };
         let literal = (!ignore_case && !pattern.is_empty() && pattern.chars().all(is_plain)).then(|| Finder::new(pattern).into_owned());
         Ok(Pattern { regex, literal, kinds: kinds.to_vec() })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use crate::anchors::{self, Side};
@@ -100,6 +100,45 @@ fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> 
     }
     found.sort_by_key(|(hit, _)| std::cmp::Reverse(hit.when()));
     events(db, query, found, true)
+}
+
+/// Most calls and sub-agents of one prompt that are followed.
+const MAX_CALLS: usize = 10_000;
+
+/// What one prompt changed, over sub-agents: `seq` is the prompt, or any call of its turn. `None` if the tape has no such event.
+pub fn changes(db: &Connection, tape: &str, seq: i64, query: &Query<'_>) -> rusqlite::Result<Option<Events>> {
+    let sql = "SELECT tape, (SELECT seq FROM prompt WHERE tape = p.tape AND seq = ?2 UNION
+            SELECT prompt FROM call WHERE tape = p.tape AND seq = ?2) FROM place p WHERE path = ?1 AND tape IS NOT NULL";
+    let found: Option<(i64, Option<i64>)> =
+        db.prepare_cached(sql)?.query_row((tape, seq), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((tape, Some(prompt))) = found else { return Ok(None) };
+    let mut open = calls(db, "tape = ?1 AND prompt = ?2", (tape, prompt))?;
+    let (mut hits, mut at, mut seen) = (Vec::new(), 0, HashSet::from([tape]));
+    while let Some((tape, call)) = open.get(at).copied().filter(|_| at < MAX_CALLS) {
+        at += 1;
+        hits.extend(Hit::find(db, "tape = ?1 AND call = ?2 AND what BETWEEN 1 AND 6", (tape, call))?);
+        for agent in started_by(db, tape, call)? {
+            if seen.insert(agent) {
+                open.extend(calls(db, "tape = ?1 AND ?2 = ?2", (agent, 0))?);
+            }
+        }
+    }
+    hits.sort_by_key(Hit::when);
+    let mut steps = HashSet::new();
+    hits.retain(|hit| steps.insert((hit.step(), hit.what as i64, hit.file)));
+    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), false).map(Some)
+}
+
+fn calls(db: &Connection, condition: &str, key: (i64, i64)) -> rusqlite::Result<Vec<(i64, i64)>> {
+    let sql = format!("SELECT tape, seq FROM call WHERE {condition} AND replay = 0 ORDER BY seq");
+    db.prepare_cached(&sql)?.query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// The tapes of the sub-agents that a call started.
+fn started_by(db: &Connection, tape: i64, call: i64) -> rusqlite::Result<Vec<i64>> {
+    let sql = "SELECT a.id FROM call c JOIN tape t ON t.id = c.tape JOIN tape a ON a.parent_call = c.call_id AND a.harness = t.harness
+        WHERE c.tape = ?1 AND c.seq = ?2 AND ifnull(a.parent_session, a.session) = t.session AND a.superseded_by IS NULL AND a.id != t.id";
+    db.prepare_cached(sql)?.query_map((tape, call), |row| row.get(0))?.collect()
 }
 
 fn events(db: &Connection, query: &Query<'_>, hits: Vec<(Hit, Option<f64>)>, with_change: bool) -> rusqlite::Result<Events> {

@@ -109,6 +109,15 @@ impl Index {
         self.read(|db| history::removed(db, query))
     }
 
+    /// What one prompt changed, over sub-agents, in the order of time: `seq` is the prompt on the tape, or any call of its turn.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or as SQLite gives them.
+    pub fn changes(&self, tape: &Path, seq: i64, query: &Query<'_>) -> Result<Events, Error> {
+        let found = self.read(|db| history::changes(db, &tape.to_string_lossy(), seq, query))?;
+        found.ok_or_else(|| Error::NotFound(format!("{}#{seq}: the index has no such prompt or call", tape.display())))
+    }
+
     /// Answers one SQL statement that only reads. The views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens` keep
     /// their names and columns.
     ///

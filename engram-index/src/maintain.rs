@@ -149,7 +149,9 @@ impl Writer {
             Ok(tapes.len())
         })();
         match forgotten {
-            Ok(0) => Err(Error::NotFound(format!("the index has no tape and no session `{name}`; `engram index status` says what it holds"))),
+            Ok(0) => {
+                Err(Error::NotFound(format!("the index has no tape and no session `{name}`; `engram index status` says what it holds")))
+            }
             Ok(count) => Ok(count),
             Err(error) => {
                 let _ = self.db.execute_batch("ROLLBACK");

@@ -60,8 +60,12 @@ mod tests {
 
     #[test]
     fn forms_of_an_address_are_equal() {
-        for form in ["git@host.org:team/app.git", "https://host.org/team/app", "ssh://git@host.org/team/app.git", "https://me:x@host.org/team/App.git/"]
-        {
+        for form in [
+            "git@host.org:team/app.git",
+            "https://host.org/team/app",
+            "ssh://git@host.org/team/app.git",
+            "https://me:x@host.org/team/App.git/",
+        ] {
             assert_eq!(url(form), "host.org/team/app", "{form}");
         }
     }

@@ -1,5 +1,6 @@
 //! A changed span may have lines that stood there before. Which of its lines are new, the arguments of its call tell.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
@@ -15,11 +16,14 @@ pub fn keep(db: &Connection, lines: &Lines<'_>, made: &mut [Option<Hit>]) -> rus
     let mut written: HashMap<(i64, i64), Written> = HashMap::new();
     for (at, slot) in made.iter_mut().enumerate() {
         let Some(hit) = slot.as_ref().filter(|hit| may_have_old_lines(hit)) else { continue };
-        if !written.contains_key(&hit.step()) {
-            let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
-            written.insert(hit.step(), call.args().map(|args| Written::of(&args)).unwrap_or_default());
-        }
-        if !written[&hit.step()].has(lines.run(at, 1)) {
+        let of_call = match written.entry(hit.step()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
+                new.insert(call.args().map(|args| Written::of(&args)).unwrap_or_default())
+            }
+        };
+        if !of_call.has(lines.run(at, 1)) {
             *slot = None;
         }
     }

@@ -25,7 +25,8 @@ pub fn is_same_span(one: &SpanRow, other: &SpanRow) -> bool {
 }
 
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
-    let sql = "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
+    let sql =
+        "SELECT tape_hash, input_hash, h.text, s.text, a.text, adapter, schema, support, complete, t0, t1, bytes, events, ps.text, pc.text,
         f.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session LEFT JOIN name a ON a.id = agent
         LEFT JOIN name ps ON ps.id = parent_session LEFT JOIN name pc ON pc.id = parent_call LEFT JOIN name f ON f.id = fork_of
         WHERE tape.id = ?1";
@@ -53,9 +54,8 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
 
 fn prompts(db: &Connection, tape: i64) -> rusqlite::Result<Vec<PromptRow>> {
     let sql = "SELECT seq, t, by_whom, replay, offset FROM prompt WHERE tape = ?1 ORDER BY seq";
-    let prompt = |row: &Row<'_>| {
-        Ok(PromptRow { seq: row.get(0)?, t: row.get(1)?, by: row.get(2)?, replay: row.get(3)?, offset: row.get(4)? })
-    };
+    let prompt =
+        |row: &Row<'_>| Ok(PromptRow { seq: row.get(0)?, t: row.get(1)?, by: row.get(2)?, replay: row.get(3)?, offset: row.get(4)? });
     db.prepare_cached(sql)?.query_map([tape], prompt)?.collect()
 }
 

@@ -35,9 +35,10 @@ CREATE TABLE usage (
 CREATE INDEX tape_identity ON tape (harness, session, agent);
 CREATE INDEX tape_session ON tape (session);
 CREATE INDEX tape_superseded ON tape (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX tape_parent ON tape (parent_call) WHERE parent_call IS NOT NULL;
 CREATE INDEX place_tape ON place (tape);
 CREATE INDEX call_by_id ON call (call_id) WHERE call_id IS NOT NULL;
-CREATE INDEX span_tape ON span (tape, seq);
+CREATE INDEX span_tape ON span (tape, call);
 CREATE INDEX span_file ON span (file, t);
 CREATE INDEX span_ah ON span (ah) WHERE ah IS NOT NULL;
 CREATE INDEX span_fah ON span (fah) WHERE fah IS NOT NULL;

@@ -65,8 +65,8 @@ fn place(lines: &Lines<'_>, all: Vec<Hit>, taken: &[bool], spans: &mut Spans) {
     lengths.sort_by_key(|(count, _)| *count);
     for (count, hashes) in lengths {
         let mut free = 0;
-        for line in 0..lines.len() {
-            free = if taken[line] { 0 } else { free + 1 };
+        for (line, taken) in taken.iter().enumerate() {
+            free = if *taken { 0 } else { free + 1 };
             if free < count {
                 continue;
             }
@@ -91,7 +91,8 @@ fn place(lines: &Lines<'_>, all: Vec<Hit>, taken: &[bool], spans: &mut Spans) {
 
 /// Newest first, each text gets its runs, unless there are more of them than the edit left: then nobody knows which.
 fn give(lines: &Lines<'_>, texts: &[Text], spans: &mut Spans) {
-    let (long, short): (Vec<&Text>, Vec<&Text>) = texts.iter().partition(|text| letters(lines.run(text.runs[0], text.count)) >= MIN_LETTERS);
+    let (long, short): (Vec<&Text>, Vec<&Text>) =
+        texts.iter().partition(|text| letters(lines.run(text.runs[0], text.count)) >= MIN_LETTERS);
     for text in long {
         let free: Vec<usize> = text.runs.iter().copied().filter(|run| is_free(&spans.made, *run, text.count)).collect();
         let newest = text.hits.iter().filter(|hit| hit.step() == text.hits[0].step()).count();

@@ -32,7 +32,7 @@ pub fn query(db: &mut Connection, sql: &str, take: TakeRow<'_>) -> Result<(), Er
 
 fn answer(db: &Connection, sql: &str, take: TakeRow<'_>) -> rusqlite::Result<()> {
     let mut statement = db.prepare(sql)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut goes_on = take(&names, None);
     let mut rows = statement.query([])?;
     while let Some(found) = rows.next()?.filter(|_| goes_on) {

@@ -66,7 +66,8 @@ fn newest(
     bound: (i64, i64, i64),
     tape: Option<i64>,
 ) -> rusqlite::Result<Option<(Step, Vec<Hit>)>> {
-    let condition = format!("fah = ?1 AND file IN ({}) AND what BETWEEN 1 AND 3 ORDER BY t DESC, tape DESC, seq DESC LIMIT ?2", list(files));
+    let condition =
+        format!("fah = ?1 AND file IN ({}) AND what BETWEEN 1 AND 3 ORDER BY t DESC, tape DESC, seq DESC LIMIT ?2", list(files));
     let found = Hit::find(db, &condition, rusqlite::params![hash, MAX_SPANS])?;
     let is_before = |hit: &Hit| match tape {
         // On one tape the order is certain, whatever the times are.
@@ -113,10 +114,8 @@ fn apply(step: &Step, live: &Live, count: i64, lines: &Lines<'_>, made: &mut [Op
         live.iter().for_each(|(line, _)| made[*line] = Some(only.clone()));
         return Some((Vec::new(), 0));
     }
-    let mut spans: Vec<(&Hit, (i64, i64), (i64, i64))> = Vec::new();
-    for hit in &step.spans {
-        spans.push((hit, hit.before?, hit.after?));
-    }
+    let ranged = step.spans.iter().map(|hit| Some((hit, hit.before?, hit.after?)));
+    let mut spans = ranged.collect::<Option<Vec<_>>>()?;
     spans.sort_by_key(|(_, before, after)| (after.0, before.0));
     let (mut shift, mut next) = (0, 1);
     for (_, before, after) in &spans {

@@ -139,7 +139,8 @@ impl Writer {
             intern(&self.db, "SELECT id FROM repo WHERE url = ?1 AND root = ?2", "INSERT INTO repo (url, root) VALUES (?1, ?2)", key)?
         };
         let key = rusqlite::params![repo, file.path];
-        let id = intern(&self.db, "SELECT id FROM file WHERE repo = ?1 AND path = ?2", "INSERT INTO file (repo, path) VALUES (?1, ?2)", key)?;
+        let id =
+            intern(&self.db, "SELECT id FROM file WHERE repo = ?1 AND path = ?2", "INSERT INTO file (repo, path) VALUES (?1, ?2)", key)?;
         self.interned.files.insert(file.clone(), id);
         Ok(id)
     }
@@ -162,7 +163,9 @@ pub fn open_to_read(directory: &Path) -> Result<(PathBuf, Connection), Error> {
         return Err(Error::NoIndex(directory.to_owned()));
     }
     let failed = |error| Error::sqlite(&path, error);
-    let db = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+    // What a killed process left in the log is settled by the next one that opens the database, so that one must be able to write.
+    let open = |access| Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    let db = open(OpenFlags::SQLITE_OPEN_READ_WRITE).or_else(|_| open(OpenFlags::SQLITE_OPEN_READ_ONLY)).map_err(failed)?;
     db.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
     db.pragma_update(None, "query_only", true).map_err(failed)?;
     db.pragma_update(None, "mmap_size", 1_i64 << 30).map_err(failed)?;

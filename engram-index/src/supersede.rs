@@ -43,9 +43,8 @@ fn facts(rows: &TapeRows) -> HashSet<Fact<'_>> {
     let prompts = rows.prompts.iter().map(|prompt| Fact::Prompt(prompt.t, prompt.by));
     let calls = rows.calls.iter().map(|call| Fact::Call(call.t, &call.tool, call.call_id.as_deref()));
     let certain = rows.spans.iter().filter(|span| span.flags & UNCONFIRMED == 0 && span.what != What::Failed);
-    let spans = certain.map(|span| {
-        Fact::Span(span.what, &span.file, [span.before, span.after], [span.bh, span.ah, span.fbh, span.fah], span.t)
-    });
+    let spans =
+        certain.map(|span| Fact::Span(span.what, &span.file, [span.before, span.after], [span.bh, span.ah, span.fbh, span.fah], span.t));
     prompts.chain(calls).chain(spans).collect()
 }
 

@@ -143,7 +143,8 @@ impl Builder {
         }
         if self.rows.tape.events == 0 {
             let tape = &mut self.rows.tape;
-            (tape.harness, tape.session, tape.agent) = (record.source.harness.to_owned(), record.source.session_id.map(owned), agent.clone());
+            (tape.harness, tape.session, tape.agent) =
+                (record.source.harness.to_owned(), record.source.session_id.map(owned), agent.clone());
         }
         self.rows.tape.events += 1;
         if let (Some(agent), Some(parent)) = (&agent, record.parent)

@@ -18,7 +18,11 @@ pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
     let is_compressed = first == ZSTD;
     let whole = Cursor::new(first).chain(file);
-    Ok(if is_compressed { Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::new(whole)?)) } else { Box::new(BufReader::with_capacity(BUFFER, whole)) })
+    Ok(if is_compressed {
+        Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::new(whole)?))
+    } else {
+        Box::new(BufReader::with_capacity(BUFFER, whole))
+    })
 }
 
 /// Opens the text of a tape at a byte.

@@ -36,15 +36,17 @@ impl Writer {
         let mut absorbed: Vec<(i64, Stored)> = Vec::new();
         for id in self.others_of(&rows.tape)? {
             let stored = read_back::rows(&self.db, id)?;
+            // The file of the older tape has become this one: nothing of it will be read again.
+            let is_gone = !self.has_place(id)?;
             match relation(&stored.rows, rows) {
-                Relation::Supersedes => {
+                Relation::Supersedes if !is_gone => {
                     let bare = self.insert_tape(&rows.tape)?;
                     self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1", [bare, id])?;
                     return Ok((bare, Put::Superseded));
                 }
-                Relation::Superseded => absorbed.push((id, stored)),
-                // The file of the older tape has become this one, and its adapter is another: nothing of it will be read again.
-                Relation::Apart if !self.has_place(id)? && stored.rows.tape.adapter != rows.tape.adapter => absorbed.push((id, stored)),
+                Relation::Superseded | Relation::Supersedes => absorbed.push((id, stored)),
+                Relation::Apart if is_gone && stored.rows.tape.adapter != rows.tape.adapter => absorbed.push((id, stored)),
+                // A copy before an undo says what the new one does not.
                 Relation::Apart => {}
             }
         }
@@ -83,12 +85,27 @@ impl Writer {
 
     fn insert_tape(&mut self, tape: &TapeRow) -> rusqlite::Result<i64> {
         let names = self.names_of(tape)?;
-        let sql = "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
+        let sql =
+            "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
             parent_session, parent_call, fork_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
         let [harness, session, agent, parent_session, parent_call, fork_of] = names;
         self.db.prepare_cached(sql)?.insert(params![
-            tape.tape_hash, tape.input_hash, harness, session, agent, tape.adapter, tape.schema, tape.support, tape.complete, tape.t0,
-            tape.t1, tape.bytes, tape.events, parent_session, parent_call, fork_of
+            tape.tape_hash,
+            tape.input_hash,
+            harness,
+            session,
+            agent,
+            tape.adapter,
+            tape.schema,
+            tape.support,
+            tape.complete,
+            tape.t0,
+            tape.t1,
+            tape.bytes,
+            tape.events,
+            parent_session,
+            parent_call,
+            fork_of
         ])
     }
 
@@ -133,9 +150,8 @@ impl Writer {
         let call_id = self.maybe_name(row.call_id.as_deref())?;
         let sql = "INSERT INTO call (tape, seq, prompt, agent, tool, kind, model, t, status, exit, call_id, replay, offset)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        let key = params![
-            tape, row.seq, row.prompt, agent, tool, kind, model, row.t, row.status, row.exit, call_id, row.replay, row.offset
-        ];
+        let key =
+            params![tape, row.seq, row.prompt, agent, tool, kind, model, row.t, row.status, row.exit, call_id, row.replay, row.offset];
         self.db.prepare_cached(sql)?.execute(key).map(drop)
     }
 
@@ -146,8 +162,23 @@ impl Writer {
         let sql = "INSERT INTO span (tape, seq, call, file, other, what, b0, b1, a0, a1, bh, ah, fbh, fah, lines, flags, t)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
         let id = self.db.prepare_cached(sql)?.insert(params![
-            tape, row.seq, row.call, file, other, row.what as i64, b.0, b.1, a.0, a.1, row.bh, row.ah, row.fbh, row.fah, row.lines,
-            row.flags, row.t
+            tape,
+            row.seq,
+            row.call,
+            file,
+            other,
+            row.what as i64,
+            b.0,
+            b.1,
+            a.0,
+            a.1,
+            row.bh,
+            row.ah,
+            row.fbh,
+            row.fah,
+            row.lines,
+            row.flags,
+            row.t
         ])?;
         anchors.add(id, row);
         Ok(())
@@ -163,8 +194,23 @@ impl Writer {
             support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17
             WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute(params![
-            id, tape.tape_hash, tape.input_hash, harness, session, agent, tape.adapter, tape.schema, tape.support, tape.complete, tape.t0,
-            tape.t1, tape.bytes, tape.events, parent_session, parent_call, fork_of
+            id,
+            tape.tape_hash,
+            tape.input_hash,
+            harness,
+            session,
+            agent,
+            tape.adapter,
+            tape.schema,
+            tape.support,
+            tape.complete,
+            tape.t0,
+            tape.t1,
+            tape.bytes,
+            tape.events,
+            parent_session,
+            parent_call,
+            fork_of
         ])?;
         // The older tape is still somewhere: it is known, so that it is not read again.
         if self.has_place(id)? {

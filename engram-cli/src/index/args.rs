@@ -80,7 +80,7 @@ pub enum What {
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The file, with lines: `src/a.rs:12`, `src/a.rs:10-40`
-    #[arg(value_name = "FILE[:LINES]", required_unless_present_any = ["text", "commit"])]
+    #[arg(value_name = "FILE[:LINES]", required_unless_present_any = ["text", "commit", "prompt"])]
     pub file: Option<String>,
     /// Print what happened to the file: edits, reads, moves and failed changes
     #[arg(long, conflicts_with_all = ["removed", "commit", "text"])]
@@ -94,6 +94,9 @@ pub struct Explain {
     /// Print which sessions went into a commit, and what of it no session explains
     #[arg(long, value_name = "REV", conflicts_with = "file")]
     pub commit: Option<String>,
+    /// Print what one prompt changed, over sub-agents: the `TAPE#SEQ` of the prompt, or of any call of its turn
+    #[arg(long, value_name = "TAPE#SEQ", conflicts_with_all = ["file", "text", "commit"])]
+    pub prompt: Option<String>,
     /// Ask about the file as it was in this commit
     #[arg(long, value_name = "REV", conflicts_with_all = ["text", "commit"])]
     pub rev: Option<String>,

@@ -13,6 +13,8 @@ use super::print::{self, Page};
 use crate::exit::Exit;
 use crate::report::Reporter;
 
+/// Most runs of lines of one edit that are shown.
+const MAX_RUNS: usize = 100;
 /// Longest text that is read from standard input.
 const MAX_TEXT: u64 = 64 << 20;
 
@@ -31,6 +33,16 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     let index = ask::open(&args.place, report)?;
     if let Some(revision) = &args.commit {
         return commit(args, &index, revision);
+    }
+    if let Some(prompt) = &args.prompt {
+        let (tape, seq) = prompt
+            .rsplit_once('#')
+            .and_then(|(tape, seq)| Some((tape, seq.parse().ok()?)))
+            .ok_or_else(|| Error::BadQuery(format!("`{prompt}` is no event of a tape; write `TAPE#SEQ`, as answers have it")))?;
+        let tape = std::path::absolute(tape).map_err(|source| Error::Io { path: tape.into(), source })?;
+        let mut query = Query::new("");
+        (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, Words::None);
+        return Ok(print_events(args, &index, &index.changes(&tape, seq, &query)?));
     }
     let stdin;
     let (asked, text, at) = match (&args.text, &args.file) {
@@ -54,11 +66,21 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     }
     (query.limit, query.skip, query.all, query.at) = (args.bounds.limit, args.bounds.skip, args.all, at);
     query.moved |= args.moved;
+    if let Some((first, _)) = query.range.filter(|(first, _)| *first > text.lines().count() && !args.history && !args.removed) {
+        return Err(Error::BadQuery(format!("the file has {} lines, so there is no line {first}", text.lines().count())));
+    }
     if args.history || args.removed {
         let events = if args.history { index.history(&query)? } else { index.removed(&query)? };
         return Ok(print_events(args, &index, &events));
     }
-    let answer = index.explain(&query)?;
+    let mut answer = index.explain(&query)?;
+    for item in &mut answer.items {
+        // The bound of the answer must hold for a file of any length.
+        if item.lines.len() > MAX_RUNS {
+            answer.notes.push(format!("an edit made {} runs of lines; {MAX_RUNS} of them are shown", item.lines.len()));
+            item.lines.truncate(MAX_RUNS);
+        }
+    }
     let mut page = Page::new(&args.bounds);
     answer.items.iter().for_each(|item| page.add(item, || print::item(item)));
     Ok(page.end(answer.total, index.path(), json!({"lines": answer.lines, "state_known": answer.state_known}), &answer.notes))

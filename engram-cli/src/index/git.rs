@@ -40,8 +40,9 @@ impl Repository {
         seconds.map(|seconds| seconds * 1000 + 999).ok_or_else(|| Error::NotFound(format!("{revision} has no time")))
     }
 
-    /// The lines that a commit adds, by file.
+    /// The lines that a commit adds to its first parent, by file.
     pub fn added_lines(&self, revision: &str) -> Result<Vec<(String, Vec<[usize; 2]>)>, Error> {
+<<<<<<< HEAD
         let arguments = [
             "diff-tree",
             "--root",
@@ -55,9 +56,16 @@ impl Repository {
             "-m",
             "--first-parent",
         ];
+=======
+>>>>>>> index
         let commit = self.commit(revision)?;
-        let diff = self.git(&[arguments.as_slice(), &[commit.as_str()]].concat())?;
-        Ok(added_lines(&String::from_utf8_lossy(&diff)))
+        let options = ["diff-tree", "-r", "--root", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-commit-id"];
+        let trees = match self.commit(&format!("{commit}^1")) {
+            Ok(parent) => vec![parent, commit],
+            Err(_) => vec![commit],
+        };
+        let arguments: Vec<&str> = options.into_iter().chain(trees.iter().map(String::as_str)).collect();
+        Ok(added_lines(&String::from_utf8_lossy(&self.git(&arguments)?)))
     }
 
     /// The number of a commit. So a revision is never read as an option.

@@ -67,10 +67,10 @@ fn mixed(args: &Ingest, out: &Path) -> Option<String> {
     has_other.then(|| format!("{place} {advice}, or use another directory, so that no session counts twice"))
 }
 
-/// The default directory, for a run over all homes whose tapes nobody waits for at a pipe.
+/// The default directory, for a run over all homes whose tapes nobody waits for at a pipe, and for tapes that the index is to have.
 fn default_out(args: &Ingest) -> Option<PathBuf> {
     let is_named = std::env::var_os(places::TAPES).is_some_and(|path| !path.is_empty());
-    let is_wanted = args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
+    let is_wanted = args.index || args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
     is_wanted.then(places::tapes_dir).flatten()
 }
 

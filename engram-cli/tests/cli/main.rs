@@ -18,6 +18,7 @@ mod drift;
 mod faults;
 mod forms;
 mod homes;
+mod index;
 mod killed;
 mod large_records;
 mod library;

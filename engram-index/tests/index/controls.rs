@@ -15,7 +15,8 @@ const SPAN: usize = 20;
 fn untouched() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut roots = vec![root.join("engram-core/src"), root.join("engram-adapters/src"), root.join("engram-cli/src")];
-    let registry = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let registry =
+        std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     roots.extend(registry.map(|home| home.join("registry/src")));
     let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name()).flatten();
     let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ["rs", "md", "toml", "py"].iter().any(|known| ending == *known));

@@ -176,11 +176,12 @@ fn sql_can_only_read() {
     let mut index = made.open();
     let mut rows = 0;
     for view in ["sessions", "prompts", "calls", "edits", "reads", "tombstones", "tokens"] {
-        index.query(&format!("SELECT * FROM {view}"), &mut |_, row| {
-            rows += usize::from(row.is_some());
-            true
-        })
-        .unwrap();
+        index
+            .query(&format!("SELECT * FROM {view}"), &mut |_, row| {
+                rows += usize::from(row.is_some());
+                true
+            })
+            .unwrap();
     }
     assert!(rows > 20);
     let attach = format!("ATTACH '{}' AS other", made.directory.path().join("other").display());

@@ -29,11 +29,10 @@ fn answers(index: &Index, recording: &engram_conformance::Recording) -> Vec<Stri
 /// The name of a tape is where it happens to lie.
 fn without_places(text: &str) -> String {
     let mut clean = String::new();
-    for (at, part) in text.split(".tape.jsonl").enumerate() {
-        let part = if at > 0 { part.to_owned() } else { part.to_owned() };
+    for part in text.split(".tape.jsonl") {
         match part.rfind('"') {
             Some(quote) => clean.push_str(&part[..=quote]),
-            None => clean.push_str(&part),
+            None => clean.push_str(part),
         }
     }
     clean

@@ -16,7 +16,10 @@ struct Change {
 
 const CHANGES: [Change; 7] = [
     Change { name: "as it was", make: |lines, _| lines.join("\n") },
-    Change { name: "moved among other lines", make: |lines, random| format!("{}{}\n{}", noise(4, random), lines.join("\n"), noise(4, random)) },
+    Change {
+        name: "moved among other lines",
+        make: |lines, random| format!("{}{}\n{}", noise(4, random), lines.join("\n"), noise(4, random)),
+    },
     Change { name: "indented anew", make: |lines, _| lines.iter().map(|line| format!("\t\t{}\n", line.trim_start())).collect() },
     Change { name: "rewritten in 1 of 10 lines", make: |lines, random| rewritten(lines, 10, random) },
     Change { name: "rewritten in 1 of 4 lines", make: |lines, random| rewritten(lines, 4, random) },
@@ -78,7 +81,13 @@ fn changed_spans_are_found_at_these_rates() {
         let changed: Vec<String> = spans.iter().map(|text| make(&text.lines().collect::<Vec<_>>(), &mut random)).collect();
         let rate = |all: bool, wanted: bool| changed.iter().enumerate().filter(|(n, text)| ask(*n, text, all) == Some(wanted)).count();
         let [right, weak, other, weak_other] = [rate(false, true), rate(true, true), rate(false, false), rate(true, false)];
-        println!("| {name} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |", right as f64 / 2.0, weak as f64 / 2.0, other as f64 / 2.0, weak_other as f64 / 2.0);
+        println!(
+            "| {name} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
+            right as f64 / 2.0,
+            weak as f64 / 2.0,
+            other as f64 / 2.0,
+            weak_other as f64 / 2.0
+        );
         assert!(!["as it was", "indented anew"].contains(&name) || right >= 198, "{name}: {right}");
     }
 }

@@ -186,7 +186,18 @@ fn no_line_is_given_to_a_call_that_did_not_make_it() {
     for (harness, t) in &tallies {
         println!(
             "{harness:12} {:5} {:5} {:4} {:7} | {:11} {:4} {:6} {:7} | {:8} {:5} {:5} | {}",
-            t.files, t.by_state, t.by_span, t.unknown, t.lines[0], t.lines[1], t.lines[2], t.lines[3], t.strict, t.again, t.wrong, t.anchor_right
+            t.files,
+            t.by_state,
+            t.by_span,
+            t.unknown,
+            t.lines[0],
+            t.lines[1],
+            t.lines[2],
+            t.lines[3],
+            t.strict,
+            t.again,
+            t.wrong,
+            t.anchor_right
         );
     }
     wrong.iter().take(40).for_each(|wrong| println!("{wrong}"));

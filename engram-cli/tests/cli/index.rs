@@ -1,0 +1,154 @@
+//! The commands that ask an index, over a recorded session.
+
+use super::*;
+
+/// A home with the tapes of a recorded session, and the project as the session left it.
+struct Home {
+    directory: TempDir,
+}
+
+/// What the recorded session left of `src/a.py`.
+const FILE: &str = "src/b.py";
+const TEXT: &str = "# whole rewrite\nb = 1\n";
+
+impl Home {
+    fn new() -> Home {
+        let home = Home { directory: tempfile::tempdir().unwrap() };
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/claude-code/2.1.329/b_edit");
+        let out = home.run(&["ingest", "--out", &home.path("tapes"), fixture.join("session").to_str().unwrap(), "--index"]);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        home
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = engram();
+        command.env("ENGRAM_TAPES", self.path("tapes")).env("ENGRAM_INDEX", self.path("index"));
+        command.args(args).current_dir(self.directory.path()).output().unwrap()
+    }
+
+    /// The lines of an answer in JSON.
+    fn json(&self, args: &[&str]) -> Vec<Value> {
+        let out = self.run(args);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        String::from_utf8(out.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+fn text_of(out: &Output) -> String {
+    String::from_utf8(out.stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_line_is_explained_with_its_prompt_and_words_are_quoted() {
+    let home = Home::new();
+    let answer =
+        home.json(&["explain", "--text", "# whole rewrite\nb = 1\n# and twenty letters more, so that it can be found\n", "--json"]);
+    assert_eq!(answer.last().unwrap()["k"], "end");
+    // The whole text of a file that the session wrote: proven by its bytes, in any directory.
+    let out = home.run(&["explain", "--history", "--json", "--limit", "100", "/home/dev/proj/src/b.py"]);
+    let lines = text_of(&out);
+    assert!(lines.contains("\"what\":\"overwrite\"") && lines.contains("\"what\":\"read\""), "{lines}");
+    let prompt: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(prompt["prompt"]["quoted"], true);
+    assert_eq!(prompt["prompt"]["text"], "LAB please do many edits");
+}
+
+/// The recorded project cannot be put at `/home/dev/proj`, so the project is a clone of the same repository path.
+#[test]
+fn a_file_in_its_place_is_explained_line_by_line() {
+    let home = Home::new();
+    // The session ran in /home/dev/proj. Its tape says so, and this copy says that it ran here.
+    let project = home.directory.path().join("proj");
+    fs::create_dir_all(project.join("src")).unwrap();
+    fs::write(project.join(FILE), TEXT).unwrap();
+    for entry in walkdir::WalkDir::new(home.path("tapes"))
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl"))
+    {
+        let tape = fs::read_to_string(entry.path()).unwrap();
+        if entry.path().to_string_lossy().ends_with(".tape.jsonl") {
+            fs::write(entry.path(), tape.replace("/home/dev/proj", project.to_str().unwrap())).unwrap();
+        }
+    }
+    assert_eq!(code(&home.run(&["index", "add"])), 0);
+    let out = home.run(&["explain", "proj/src/b.py:1-2"]);
+    let text = text_of(&out);
+    assert!(text.starts_with("lines 1-2  state:") && text.contains("| LAB please do many edits") && text.contains("by Write"), "{text}");
+    let blamed = text_of(&home.run(&["blame", "proj/src/b.py"]));
+    assert!(
+        blamed.lines().count() == 2 && blamed.lines().all(|line| line.starts_with("state ") && line.contains("claude-code")),
+        "{blamed}"
+    );
+    let answer = home.json(&["explain", "proj/src/b.py:2", "--json"]);
+    assert_eq!((&answer[0]["tier"], &answer[0]["lines"], &answer[1]["total"]), (&"state".into(), &serde_json::json!([[2, 2]]), &1.into()));
+    // What the prompt of that call changed.
+    let call = format!("{}#{}", answer[0]["call"]["tape"].as_str().unwrap(), answer[0]["call"]["seq"]);
+    let changes = home.json(&["explain", "--prompt", &call, "--json", "--limit", "100"]);
+    assert!(changes.len() > 5, "{changes:?}");
+}
+
+#[test]
+fn bounds_and_exit_codes_are_as_documented() {
+    let home = Home::new();
+    let page = home.json(&["explain", "/home/dev/proj/src/b.py", "--history", "--json", "--limit", "2"]);
+    assert_eq!((page.len(), &page[2]["returned"], &page[2]["next"]), (3, &2.into(), &2.into()));
+    let small = home.json(&["explain", "/home/dev/proj/src/b.py", "--history", "--json", "--max-bytes", "10"]);
+    assert_eq!(small.last().unwrap()["returned"], 1);
+    let other = home.path("nowhere");
+    for (args, exit, name) in [
+        (vec!["explain", "missing.rs:3"], 3, "not_found"),
+        (vec!["explain", "missing.rs:0"], 2, "bad_query"),
+        (vec!["query", "DELETE FROM tape"], 2, "bad_query"),
+        (vec!["grep", "("], 2, "bad_query"),
+        (vec!["index", "forget", "nothing"], 3, "not_found"),
+        (vec!["blame", "missing.rs", "--index", &other], 3, "no_index"),
+    ] {
+        let out = home.run(&[args.as_slice(), &["--error-format", "json"]].concat());
+        let error: Value = serde_json::from_str(stderr(&out).lines().last().unwrap()).unwrap();
+        assert_eq!((code(&out), &error["code"]), (exit, &name.into()), "{args:?}");
+    }
+    assert!(!Path::new(&other).exists(), "a question makes no index");
+}
+
+#[test]
+fn a_question_takes_in_what_is_new() {
+    let home = Home::new();
+    let rows = |home: &Home| home.json(&["query", "SELECT harness FROM sessions ORDER BY 1", "--json"]).len();
+    let before = rows(&home);
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/codex/0.169.0/main/session");
+    let out = home.run(&["ingest", "--out", &home.path("tapes"), fixture.to_str().unwrap()]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert!(rows(&home) > before);
+    let csv = text_of(&home.run(&["query", "SELECT harness, count(*) AS n FROM sessions GROUP BY 1 ORDER BY 1", "--csv"]));
+    assert!(csv.starts_with("harness,n\nclaude-code,"), "{csv}");
+    assert!(text_of(&home.run(&["grep", "LAB please", "--kind", "msg.in"])).contains("msg.in text\n  | LAB please"));
+    assert_eq!(code(&home.run(&["index", "verify"])), 0);
+    assert!(text_of(&home.run(&["index", "status"])).contains("tapes       "));
+}
+
+#[test]
+fn the_sessions_of_a_commit_are_named() {
+    if Command::new("git").arg("--version").output().is_err() {
+        return eprintln!("skipped: git is not installed");
+    }
+    let home = Home::new();
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        let out = Command::new("git").args(identity).args(args).current_dir(home.directory.path()).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    };
+    git(&["init", "--quiet"]);
+    fs::write(home.directory.path().join("own.py"), "nobody = 'wrote this with an agent'\n").unwrap();
+    git(&["add", "own.py"]);
+    git(&["commit", "--quiet", "-m", "one"]);
+    let answer = home.json(&["explain", "--commit", "HEAD", "--json"]);
+    let end = answer.last().unwrap();
+    assert_eq!((&end["lines"]["unknown"], &end["files"]), (&1.into(), &1.into()));
+    let out = home.run(&["explain", "--commit", "--output=x", "--error-format", "json"]);
+    assert!(code(&out) == 2 || code(&out) == 3, "a revision is no option of git");
+}
