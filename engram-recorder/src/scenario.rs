@@ -255,13 +255,17 @@ impl Scenario {
         idle.map(|key| format!("no text names the conversation `{key}`"))
     }
 
-    /// The conversations that a person leads: those that prompts name.
+    /// The conversations that a person leads: those that prompts name, or commands in files that a prompt calls. The others are those of
+    /// agents, which texts of the model name.
     pub fn main_threads(&self) -> BTreeSet<String> {
         let said = |run: &Run| {
             run.keys.iter().filter_map(|key| if let Key::Say(text) = key { Some(text.clone()) } else { None }).collect::<Vec<_>>()
         };
         let prompts = self.runs.iter().flat_map(|run| run.says.iter().chain([&run.prompt]).cloned().chain(said(run)));
-        prompts.filter_map(|prompt| marker(&prompt).map(str::to_owned)).collect()
+        let prompted: BTreeSet<String> = prompts.filter_map(|prompt| marker(&prompt).map(str::to_owned)).collect();
+        let model = serde_json::to_string(&self.threads).unwrap_or_default();
+        let is_main = |key: &&String| prompted.contains(*key) || !model.contains(&format!("[[{key}]]"));
+        self.threads.keys().filter(is_main).cloned().collect()
     }
 
     /// True if this harness can run it.
@@ -287,6 +291,16 @@ mod tests {
         assert_eq!((op.name.as_str(), op.text("text"), op.is_call()), ("say", "hi", false));
         assert!(serde_json::from_str::<Op>(r#"{"say": "hi", "read": {}}"#).is_err());
         assert!(serde_json::from_str::<Op>("{}").is_err());
+    }
+
+    #[test]
+    fn conversations_that_only_the_model_names_are_those_of_agents() {
+        let scenario: Scenario = serde_json::from_str(
+            r#"{"id":"a","about":"x","shows":["y"],"files":{"c.md":"count [[command]]"},"runs":[{"prompt":"hi [[one]]"},{"prompt":"/c"}],
+                "threads":{"one":[[{"delegate":{"prompt":"do [[agent]]"}}]],"agent":[],"command":[]}}"#,
+        )
+        .unwrap();
+        assert_eq!(Vec::from_iter(scenario.main_threads()), ["command", "one"]);
     }
 
     #[test]
