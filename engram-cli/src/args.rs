@@ -128,6 +128,21 @@ pub enum Command {
     /// Runs every check of docs/conformance.md over every recording. A check that has nothing to examine is reported as skipped, with
     /// the reason.
     Conform(Conform),
+    /// Record a harness against a scripted model on loopback
+    ///
+    /// Runs an installed harness in a sandbox without network, keeps its log beside what really happened, and judges the recording with
+    /// the checks of `engram conform`. docs/recorder.md says how.
+    #[cfg(all(unix, feature = "record"))]
+    Record(crate::record::Record),
+    /// Show the structure of recorded logs
+    ///
+    /// Prints one fact a line: the type of a record, a pointer below it, and a JSON type. With `--against`, only what is new; the exit code
+    /// is then 1 if anything is.
+    #[cfg(all(unix, feature = "record"))]
+    Shape(crate::record::shape::Shape),
+    /// Show what came of all published versions, or propose what recordings earn
+    #[cfg(all(unix, feature = "record"))]
+    Matrix(crate::record::matrix::Matrix),
     /// Generate shell completions
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.

@@ -22,6 +22,9 @@ pub enum Exit {
     BadInput = 5,
     /// Reading or writing failed.
     Io = 6,
+    /// A harness cannot be run as asked: it is not installed, or refuses its flags or its settings.
+    #[cfg(all(unix, feature = "record"))]
+    Misconfigured = 7,
     /// The index was made by another version of the program.
     OtherIndex = 9,
     /// The command was interrupted: 128 plus the number of the signal, as shells do.

@@ -50,6 +50,8 @@ mod places;
 mod pool;
 mod progress;
 mod reading;
+#[cfg(all(unix, feature = "record"))]
+mod record;
 #[cfg(test)]
 mod reference;
 mod report;
@@ -93,6 +95,12 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Show(args) => show::run(args, registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
+        #[cfg(all(unix, feature = "record"))]
+        Command::Record(args) => record::run(args, &report),
+        #[cfg(all(unix, feature = "record"))]
+        Command::Shape(args) => record::shape::run(args, &report),
+        #[cfg(all(unix, feature = "record"))]
+        Command::Matrix(args) => record::matrix::run(args, &report),
         Command::Adapters(args) => adapters::run(args, registry),
         Command::Index(args) => index::run(args, &report),
         Command::Explain(args) => index::explain(args, &report),

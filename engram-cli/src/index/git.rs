@@ -42,22 +42,6 @@ impl Repository {
 
     /// The lines that a commit adds to its first parent, by file.
     pub fn added_lines(&self, revision: &str) -> Result<Vec<(String, Vec<[usize; 2]>)>, Error> {
-<<<<<<< HEAD
-        let arguments = [
-            "diff-tree",
-            "--root",
-            "-p",
-            "-U0",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-renames",
-            "--no-commit-id",
-            "-r",
-            "-m",
-            "--first-parent",
-        ];
-=======
->>>>>>> index
         let commit = self.commit(revision)?;
         let options = ["diff-tree", "-r", "--root", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-commit-id"];
         let trees = match self.commit(&format!("{commit}^1")) {

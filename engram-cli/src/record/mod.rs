@@ -1,0 +1,175 @@
+//! `engram record`: runs an installed harness against a scripted model, and keeps its log beside what really happened.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write, stdout};
+use std::path::PathBuf;
+
+use clap::Args;
+use engram_recorder::error::{Fault, RecorderError};
+use engram_recorder::harness;
+use engram_recorder::isolation::{self, Isolation};
+use engram_recorder::record::{Job, Recorded};
+use engram_recorder::scenario::Scenario;
+use engram_recorder::{inside, judge};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::report::{Reporter, printable, write_json};
+
+pub mod matrix;
+pub mod shape;
+mod sweep;
+
+/// Arguments of `engram record`.
+#[derive(Debug, Args)]
+pub struct Record {
+    /// Which version of which harness, such as `claude-code@2.1.332`
+    #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep"])]
+    pub what: Option<String>,
+    /// Record this scenario; may be given several times [default: the core ones]
+    #[arg(long, value_name = "ID")]
+    pub scenario: Vec<String>,
+    /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
+    #[arg(long, value_name = "DIR", default_value = "harnesses")]
+    pub installed: PathBuf,
+    /// The directory of the scenarios
+    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    pub scenarios: PathBuf,
+    /// The tree of recordings that they are added to
+    #[arg(long, value_name = "DIR", default_value = "recordings")]
+    pub out: PathBuf,
+    /// Record without private mounts: paths are rewritten afterwards, and nothing keeps bytes from leaving
+    #[arg(long)]
+    pub open: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub sweep: sweep::Sweep,
+    /// Carry out the plan in this file; the command calls itself so
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub inside: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &Record, report: &Reporter) -> io::Result<Exit> {
+    if let Some(plan) = &args.inside {
+        return Ok(inside::run_file(plan).map_or_else(|error| failure(&error, report), |()| Exit::Success));
+    }
+    match record(args, report) {
+        Ok(exit) => exit,
+        Err(error) => Ok(failure(&error, report)),
+    }
+}
+
+/// Reports an error of the recorder.
+fn failure(error: &RecorderError, report: &Reporter) -> Exit {
+    report.finding(error.fault.code(), &error.what);
+    match error.fault {
+        Fault::BadScenario | Fault::UnknownScenario | Fault::UnknownHarness => Exit::Usage,
+        Fault::HarnessNotFound | Fault::Misconfigured => Exit::Misconfigured,
+        Fault::Io => Exit::Io,
+    }
+}
+
+fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
+    if let Some(which) = &args.sweep.sweep {
+        return sweep::run(args, which, &isolation(args.open, report), report);
+    }
+    let what = args.what.as_deref().unwrap_or_default();
+    let Some((family, version)) = what.split_once('@') else {
+        return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION"))));
+    };
+    let harness = harness::named(family)?;
+    let number = version.parse().map_err(|error| RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}")))?;
+    let all = Scenario::read_all(&args.scenarios)?;
+    let chosen = chosen(&all, &args.scenario, family)?;
+    let isolation = isolation(args.open, report);
+    let installed = args.installed.join(family).join(version);
+    let mut recorded = Vec::new();
+    for scenario in chosen {
+        let job = Job {
+            harness,
+            version: &number,
+            installed: &installed,
+            scenario,
+            scenarios: &args.scenarios,
+            out: &args.out,
+            isolation: &isolation,
+        };
+        let done = job.record()?;
+        report.note(&line(&scenario.id, &done));
+        recorded.push(done);
+    }
+    let judged = judge::version(&args.out, family, version)?;
+    let print = |out: &mut dyn Write| -> io::Result<()> {
+        if args.json {
+            return write_json(out, &json!({"harness": family, "version": version, "recorded": recorded, "judged": judged}));
+        }
+        for (check, examples) in &judged.failing {
+            writeln!(out, "FAIL {check}")?;
+            for (place, what) in examples {
+                writeln!(out, "  {}: {}", printable(place), printable(what))?;
+            }
+        }
+        let shows: Vec<&str> = judged.shows.keys().map(String::as_str).collect();
+        if let Some(other) = &judged.as_version {
+            writeln!(out, "{what} has no row of its own and was judged as {other}")?;
+        }
+        writeln!(
+            out,
+            "{what}: {} sessions, {} checks hold, {} fail; shows {}",
+            judged.sessions,
+            judged.held,
+            judged.failing.len(),
+            shows.join(" ")
+        )
+    };
+    let exit = if judged.failing.is_empty() { Exit::Success } else { Exit::PartialFailure };
+    Ok(print(&mut stdout().lock()).map(|()| exit))
+}
+
+/// The scenarios with these ids; the core ones if none is asked for.
+fn chosen<'s>(all: &'s BTreeMap<String, Scenario>, ids: &[String], family: &str) -> Result<Vec<&'s Scenario>, RecorderError> {
+    if ids.is_empty() {
+        return Ok(all.values().filter(|scenario| scenario.core && scenario.is_for(family)).collect());
+    }
+    let find = |id: &String| {
+        let unknown = || RecorderError::new(Fault::UnknownScenario, format!("no scenario is called `{id}`"));
+        all.get(id).ok_or_else(unknown).and_then(|scenario| {
+            let what = format!("`{id}` is not for {family}");
+            if scenario.is_for(family) { Ok(scenario) } else { Err(RecorderError::new(Fault::UnknownScenario, what)) }
+        })
+    };
+    ids.iter().map(find).collect()
+}
+
+/// Private mounts, where they can be had.
+fn isolation(open: bool, report: &Reporter) -> Isolation {
+    if open {
+        return Isolation::None;
+    }
+    if let Some(why) = isolation::refusal() {
+        report.note(&format!("warning: no private mounts here, so egress is unknown: {why}"));
+        return Isolation::None;
+    }
+    match std::env::current_exe() {
+        Ok(exe) => Isolation::Private(vec![exe.into_os_string(), OsString::from("record"), OsString::from("--inside")]),
+        Err(_) => Isolation::None,
+    }
+}
+
+fn line(id: &str, recorded: &Recorded) -> String {
+    let runs = recorded.done.runs.iter().map(|run| match (&run.skipped, &run.end) {
+        (Some(why), _) => format!("skipped ({why})"),
+        (None, Some(end)) => format!("{end:?} after {} ms", run.milliseconds),
+        (None, None) => "no end".to_owned(),
+    });
+    let skipped = recorded.done.truth.skipped_steps.len();
+    let steps = if skipped == 0 { String::new() } else { format!("; {skipped} ops without a tool") };
+    format!("{id}: {}; {} calls{steps}", runs.collect::<Vec<_>>().join(", "), recorded.done.truth.calls.len())
+}

@@ -1,0 +1,158 @@
+//! OpenCode 1.x: `opencode-ai`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{FAKE_KEY, Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in, with_settings};
+use crate::process::Invocation;
+use crate::scenario::{Permissions, Resume, Run};
+
+/// OpenCode.
+pub struct OpenCode;
+
+/// The provider and the model.
+const MODEL: &str = "scripted/scripted-model";
+
+/// The models that every provider has.
+fn models() -> Value {
+    let model = |name: &str| {
+        json!({
+            "id": name, "name": name, "tool_call": true, "reasoning": true, "attachment": true, "temperature": false,
+            "release_date": "2026-01-01", "modalities": {"input": ["text", "image"], "output": ["text"]},
+            "limit": {"context": 200_000, "output": 8192}, "cost": {"input": 1, "output": 2},
+        })
+    };
+    let names = ["scripted-model", "gpt-5-scripted", "claude-sonnet-4-5"];
+    Value::Object(names.iter().map(|name| ((*name).to_owned(), model(name))).collect())
+}
+
+/// The list of providers that the harness would fetch.
+fn providers() -> Value {
+    let provider =
+        |id: &str, package: &str| json!({"id": id, "name": id, "env": ["UNSET_KEY"], "npm": package, "api": null, "models": models()});
+    json!({
+        "scripted": provider("scripted", "@ai-sdk/openai-compatible"),
+        "anthropic": provider("anthropic", "@ai-sdk/anthropic"),
+        "openai": provider("openai", "@ai-sdk/openai"),
+        "opencode": provider("opencode", "@ai-sdk/openai-compatible"),
+    })
+}
+
+impl Harness for OpenCode {
+    fn family(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn package(&self) -> &'static str {
+        "opencode-ai"
+    }
+
+    fn program(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String> {
+        let pairs = [
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+            ("OPENCODE_MODELS_URL", format!("http://127.0.0.1:{}", setting.port)),
+            ("OPENCODE_MODELS_PATH", format!("{}/models.json", setting.home)),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
+            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".to_owned()),
+            ("OPENCODE_DISABLE_SHARE", "1".to_owned()),
+            ("OPENCODE_PURE", "1".to_owned()),
+            ("ANTHROPIC_API_KEY", FAKE_KEY.to_owned()),
+            ("OPENAI_API_KEY", FAKE_KEY.to_owned()),
+        ];
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
+        let url = format!("http://127.0.0.1:{}/v1", setting.port);
+        let model = setting.model(self.family(), MODEL);
+        let mut permission = if setting.scenario.permissions == Permissions::Full {
+            json!({"edit": "allow", "bash": "allow", "webfetch": "allow"})
+        } else {
+            json!({"edit": "deny", "bash": {"*": "allow", "rm *": "deny"}, "webfetch": "deny"})
+        };
+        if setting.is_from(1, 0, 50) && setting.scenario.permissions == Permissions::Full {
+            permission["external_directory"] = json!("allow");
+            permission["doom_loop"] = json!("allow");
+        }
+        let provider = |package: &str| json!({"npm": package, "options": {"baseURL": url, "apiKey": FAKE_KEY}, "models": models()});
+        let config = json!({
+            "$schema": "https://opencode.ai/config.json", "model": model, "small_model": model, "share": "disabled", "autoupdate": false,
+            "permission": permission,
+            "provider": {
+                "scripted": provider("@ai-sdk/openai-compatible"),
+                "anthropic": provider("@ai-sdk/anthropic"),
+                "openai": provider("@ai-sdk/openai"),
+            },
+        });
+        let config = with_settings(config, setting, self.family());
+        let home = setting.home;
+        vec![
+            (format!("{home}/.config/opencode/opencode.json"), config.to_string()),
+            (format!("{home}/.cache/opencode/models.json"), providers().to_string()),
+            (format!("{home}/models.json"), providers().to_string()),
+        ]
+    }
+
+    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String> {
+        let mut argv = setting.exe.to_vec();
+        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+        add(&["run", "--model", setting.model(self.family(), MODEL)]);
+        if setting.is_from(0, 13, 0) {
+            add(&["--format", "json"]);
+        }
+        match run.resume {
+            None => {}
+            Some(Resume::Last) => add(&["--continue"]),
+            Some(resume) => {
+                add(&["--session", session.ok_or("there is no session to go on with")?]);
+                if resume == Resume::Fork {
+                    if !setting.is_from(1, 1, 50) {
+                        return Err("no --fork".to_owned());
+                    }
+                    add(&["--fork"]);
+                }
+            }
+        }
+        add(&[&run.prompt]);
+        for image in &run.images {
+            add(&["-f", image]);
+        }
+        Ok(Invocation { argv, stdin: Vec::new() })
+    }
+
+    fn set_aside(&self) -> &'static [(&'static str, &'static str)] {
+        &[RESULTS_WITHOUT_STATUS]
+    }
+
+    fn session(&self, _home: &Path, stdout: &str) -> Option<String> {
+        member_in(stdout, &["sessionID", "session_id"]).map(str::to_owned)
+    }
+
+    fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
+        let data = home.join(".local/share/opencode");
+        let mut found: Vec<(PathBuf, PathBuf)> =
+            ["storage", "project", "tool-output"].iter().flat_map(|name| files_below(&data.join(name), &data, "opencode")).collect();
+        for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".db") || name.ends_with(".db-wal") {
+                found.push((entry.path(), Path::new("opencode").join(name)));
+            }
+        }
+        found
+    }
+
+    fn documents(&self) -> Vec<(String, Value)> {
+        vec![("api.json".to_owned(), providers())]
+    }
+
+    fn seconds(&self) -> u64 {
+        240
+    }
+}

@@ -1,0 +1,352 @@
+//! The part of a recording that runs beside the harness: the model server, the commands, and what they left.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Fault, RecorderError};
+use crate::harness::{self, Harness, Setting};
+use crate::isolation::Places;
+use crate::process::{End, Invocation, Running};
+use crate::sandbox::write;
+use crate::scenario::{Resume, Run, Scenario};
+use crate::server::{Server, Stage};
+use crate::tools::{OpTable, Place};
+use crate::truth::Truth;
+
+/// How long `--help` may take.
+const HELP_SECONDS: u64 = 60;
+/// How long runs that start together are apart.
+const APART: Duration = Duration::from_millis(300);
+
+/// What is to be done. The parent writes it to the work folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// The family of the harness.
+    pub harness: String,
+    /// Its version.
+    pub version: String,
+    /// The program and what must stand before its arguments.
+    pub exe: Vec<String>,
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Where things are.
+    pub places: Places,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Done {
+    /// The runs, in order.
+    pub runs: Vec<Ran>,
+    /// What really happened.
+    pub truth: Truth,
+    /// Programs that were still running at the end, by name.
+    pub left_running: Vec<String>,
+    /// How many requests the model server had.
+    pub requests: u64,
+}
+
+/// One run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Ran {
+    /// The command line.
+    pub argv: Vec<String>,
+    /// How it ended; `None` if it did not run.
+    pub end: Option<End>,
+    /// How long it took.
+    pub milliseconds: u64,
+    /// The session that it began or went on with.
+    pub session: Option<String>,
+    /// Why it did not run.
+    pub skipped: Option<String>,
+}
+
+/// The file in the work folder that has [`Done`].
+pub const DONE: &str = "done.json";
+/// The file in the work folder that has the table of tools.
+pub const OPS: &str = "ops.json";
+/// The directory in the work folder for what the commands print.
+pub const PRINTED: &str = "printed";
+
+/// Carries out the plan in a file, and writes [`DONE`] beside it.
+///
+/// # Errors
+/// If the plan cannot be read, or the harness cannot be run.
+pub fn run_file(path: &Path) -> Result<(), RecorderError> {
+    let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+    let plan: Plan = serde_json::from_str(&text).map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
+    let done = run(&plan)?;
+    let text = serde_json::to_vec(&done).map_err(|error| RecorderError::new(Fault::Io, error))?;
+    write(&plan.places.work.join(DONE), &text)
+}
+
+/// Carries out a plan.
+///
+/// # Errors
+/// If the harness cannot be run.
+pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
+    let harness = harness::named(&plan.harness)?;
+    let ops = OpTable::read(&plan.places.work.join(OPS))?;
+    let (home, project) = (plan.places.home.to_string_lossy(), plan.places.project.to_string_lossy());
+    let place = Place { project: project.clone().into_owned(), home: home.clone().into_owned() };
+    let stage = Arc::new(Stage::new(&plan.scenario, ops, place, plan.places.project.clone()));
+    let server = Server::start(Arc::clone(&stage), harness.documents())?;
+    let version = plan.version.parse().map_err(|error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version)))?;
+    let mut session = Session { plan, version, harness, stage: &stage, port: server.port, help: String::new(), first: None };
+    session.help = session.help()?;
+    session.prepare()?;
+    let runs = session.runs()?;
+    let left_running = end_left(&home);
+    stage.leave();
+    Ok(Done { runs, truth: stage.truth(), left_running, requests: stage.requests() })
+}
+
+struct Session<'p> {
+    plan: &'p Plan,
+    version: semver::Version,
+    harness: &'static dyn Harness,
+    stage: &'p Arc<Stage>,
+    port: u16,
+    help: String,
+    first: Option<String>,
+}
+
+impl Session<'_> {
+    fn setting<'s>(&'s self, home: &'s str, project: &'s str) -> Setting<'s> {
+        let (version, scenario, exe) = (&self.version, &self.plan.scenario, self.plan.exe.as_slice());
+        Setting { version, help: &self.help, home, project, port: self.port, scenario, exe }
+    }
+
+    fn with_setting<T>(&self, then: impl FnOnce(&Setting<'_>) -> T) -> T {
+        let (home, project) = (self.plan.places.home.to_string_lossy(), self.plan.places.project.to_string_lossy());
+        then(&self.setting(&home, &project))
+    }
+
+    /// What every command sees: nothing of the caller's environment.
+    fn env(&self) -> BTreeMap<String, String> {
+        self.with_setting(|setting| {
+            let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.plan.places.node.display());
+            let common = [
+                ("PATH", path.as_str()),
+                ("HOME", setting.home),
+                ("USER", "dev"),
+                ("LOGNAME", "dev"),
+                ("SHELL", "/bin/bash"),
+                ("TERM", "xterm-256color"),
+                ("LANG", "C.UTF-8"),
+                ("TZ", "UTC"),
+                ("NO_PROXY", "127.0.0.1,localhost"),
+                ("GIT_CONFIG_GLOBAL", "/dev/null"),
+                ("GIT_AUTHOR_NAME", "Dev"),
+                ("GIT_AUTHOR_EMAIL", "dev@example.invalid"),
+                ("GIT_COMMITTER_NAME", "Dev"),
+                ("GIT_COMMITTER_EMAIL", "dev@example.invalid"),
+            ];
+            let mut env: BTreeMap<String, String> = common.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            env.extend(self.harness.env(setting));
+            env.extend(self.plan.scenario.env.clone());
+            env
+        })
+    }
+
+    /// What `--help` prints: it says which flags this version has.
+    fn help(&self) -> Result<String, RecorderError> {
+        let mut argv = self.plan.exe.clone();
+        argv.push("--help".to_owned());
+        let out = self.plan.places.work.join("help.txt");
+        let err = self.plan.places.work.join("help.err");
+        let text = self.command(&argv, &out, &err, HELP_SECONDS).and_then(|_| Ok(read(&out)? + &read(&err)?))?;
+        let node = text.contains("Error: ") && !text.to_lowercase().contains("usage");
+        if node || text.trim().is_empty() {
+            let first = text.lines().find(|line| line.contains("Error")).unwrap_or("it printed nothing").trim();
+            return Err(RecorderError::new(Fault::Misconfigured, format!("--help: {first}")));
+        }
+        Ok(text)
+    }
+
+    fn command(&self, argv: &[String], out: &Path, err: &Path, seconds: u64) -> Result<End, RecorderError> {
+        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+        let stdout = Stdio::from(File::create(out).map_err(io)?);
+        let mut running = Running::start(argv, &self.plan.places.project, &self.env(), stdout, err).map_err(io)?;
+        running.feed(Vec::new());
+        running.wait(Duration::from_secs(seconds), || false).map_err(io)
+    }
+
+    /// Writes the settings of the harness and the files of the scenario.
+    fn prepare(&self) -> Result<(), RecorderError> {
+        let (home, project) = (&self.plan.places.home, &self.plan.places.project);
+        for (path, text) in self.with_setting(|setting| self.harness.files(setting)) {
+            write(Path::new(&path), text.as_bytes())?;
+        }
+        for (name, text) in &self.plan.scenario.files {
+            let path = name.strip_prefix("~/").map_or_else(|| project.join(name), |name| home.join(name));
+            let text = text.replace("{project}", &project.to_string_lossy()).replace("{home}", &home.to_string_lossy());
+            write(&path, text.as_bytes())?;
+            if text.starts_with("#!") {
+                use std::os::unix::fs::PermissionsExt;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|error| RecorderError::io(&path, &error))?;
+            }
+        }
+        self.stage.settle();
+        Ok(())
+    }
+
+    fn runs(&mut self) -> Result<Vec<Ran>, RecorderError> {
+        let all = &self.plan.scenario.runs;
+        let mut done: Vec<Ran> = Vec::new();
+        while done.len() < all.len() {
+            let first = done.len();
+            let group = 1 + all[first + 1..].iter().take_while(|run| run.together).count();
+            let session = &*self;
+            let ran: Vec<Result<Ran, RecorderError>> = thread::scope(|scope| {
+                let start = |at: usize| {
+                    thread::sleep(if at == first { Duration::ZERO } else { APART });
+                    scope.spawn(move || session.run(at, &all[at]))
+                };
+                let threads: Vec<_> = (first..first + group).map(start).collect();
+                let failed = || Err(RecorderError::new(Fault::Io, "a run ended by a panic"));
+                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed())).collect()
+            });
+            for ran in ran {
+                done.push(ran?);
+            }
+            self.stage.leave();
+            if self.first.is_none() {
+                self.first = done.iter().find_map(|ran| ran.session.clone());
+            }
+        }
+        Ok(done)
+    }
+
+    fn run(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
+        if !run.only.is_empty() && !run.only.contains(&self.plan.harness) {
+            return Ok(Ran { skipped: Some(format!("not for {}", self.plan.harness)), ..Ran::default() });
+        }
+        if !run.keys.is_empty() {
+            return self.terminal(at, run);
+        }
+        let session = run.resume.filter(|resume| *resume != Resume::Last).and_then(|_| self.first.clone());
+        let Invocation { argv, stdin } = match self.with_setting(|setting| self.harness.invocation(setting, run, session.as_deref())) {
+            Ok(invocation) => self.with_arguments(invocation, run),
+            Err(why) => return Ok(Ran { skipped: Some(why), ..Ran::default() }),
+        };
+        if let Some(flag) =
+            run.args.iter().find(|word| word.starts_with("--") && !self.help.contains(word.split('=').next().unwrap_or_default()))
+        {
+            return Ok(Ran { skipped: Some(format!("--help does not name {flag}")), ..Ran::default() });
+        }
+        let printed = self.plan.places.work.join(PRINTED);
+        let (out, err) = (printed.join(format!("run{at}.out")), printed.join(format!("run{at}.err")));
+        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+        fs::create_dir_all(&printed).map_err(io)?;
+        let begun = Instant::now();
+        let limit = Duration::from_secs(if run.timeout > 0 { run.timeout } else { self.harness.seconds() });
+        let end = if run.says.is_empty() {
+            self.stage.enter(&run.prompt);
+            let stdout = Stdio::from(File::create(&out).map_err(io)?);
+            let mut running = Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)?;
+            running.feed(stdin);
+            let mut alarm = Alarm::default();
+            running
+                .wait(limit, || {
+                    run.kill.as_ref().is_some_and(|kill| alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms))
+                })
+                .map_err(io)?
+        } else {
+            let stdout = Stdio::piped();
+            let running = Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)?;
+            crate::dialog::hold(running, run, self.stage, &out, limit).map_err(io)?
+        };
+        let session = self.harness.session(&self.plan.places.home, &read(&out)?);
+        let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Ran { argv, end: Some(end), milliseconds, session, skipped: None })
+    }
+
+    /// A run in a terminal.
+    #[cfg(feature = "pty")]
+    fn terminal(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
+        let Some(argv) = self.with_setting(|setting| self.harness.terminal(setting)) else {
+            return Ok(Ran { skipped: Some("nobody knows its terminal".to_owned()), ..Ran::default() });
+        };
+        let printed = self.plan.places.work.join(PRINTED);
+        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+        fs::create_dir_all(&printed).map_err(io)?;
+        let begun = Instant::now();
+        let limit = Duration::from_secs(if run.timeout > 0 { run.timeout } else { self.harness.seconds() });
+        let (env, out) = (self.env(), printed.join(format!("run{at}.screen")));
+        let command = crate::terminal::Command { argv: &argv, directory: &self.plan.places.project, env: &env, out: &out, limit };
+        let end = crate::terminal::run(&command, &run.keys, self.stage).map_err(io)?;
+        let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let session = self.harness.session(&self.plan.places.home, "");
+        Ok(Ran { argv, end: Some(end), milliseconds, session, skipped: None })
+    }
+
+    /// This build has no terminal.
+    #[cfg(not(feature = "pty"))]
+    fn terminal(&self, _at: usize, _run: &Run) -> Result<Ran, RecorderError> {
+        Ok(Ran { skipped: Some("it needs a terminal: build with the feature `pty`".to_owned()), ..Ran::default() })
+    }
+
+    /// Adds the arguments of the run: behind the subcommand, if there is one, and before everything else.
+    fn with_arguments(&self, mut invocation: Invocation, run: &Run) -> Invocation {
+        let (home, project) = (self.plan.places.home.to_string_lossy(), self.plan.places.project.to_string_lossy());
+        let words = run.args.iter().map(|word| word.replace("{project}", &project).replace("{home}", &home));
+        let first = invocation.argv.get(self.plan.exe.len());
+        let at = self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
+        invocation.argv.splice(at..at, words);
+        invocation
+    }
+}
+
+/// Rings some time after something has become true.
+#[derive(Default)]
+struct Alarm(Option<Instant>);
+
+impl Alarm {
+    fn rings(&mut self, is_true: bool, wait_ms: u64) -> bool {
+        if is_true && self.0.is_none() {
+            self.0 = Some(Instant::now());
+        }
+        self.0.is_some_and(|since| since.elapsed() >= Duration::from_millis(wait_ms))
+    }
+}
+
+fn read(path: &PathBuf) -> Result<String, RecorderError> {
+    let bytes = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Ends every process that has this home, by its id: a harness may leave some outside of its group. Returns their names.
+fn end_left(home: &str) -> Vec<String> {
+    let mark = format!("HOME={home}\0");
+    let own = std::process::id().to_string();
+    let mut names = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = entry.file_name().to_string_lossy().into_owned();
+        let Some(pid) = id.parse().ok().and_then(Pid::from_raw).filter(|_| id != own) else { continue };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if !String::from_utf8_lossy(&environment).contains(&mark) {
+            continue;
+        }
+        names.push(fs::read_to_string(entry.path().join("comm")).unwrap_or_default().trim().to_owned());
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+    names.sort();
+    names
+}
+
+/// The version that a harness says it has, for a message.
+pub fn version_of(exe: &[String]) -> Option<String> {
+    let (program, arguments) = exe.split_first()?;
+    let output = Command::new(program).args(arguments).arg("--version").stdin(Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
+}

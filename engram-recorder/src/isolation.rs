@@ -1,0 +1,140 @@
+//! Private mounts, processes and network for one recording: every run has the same paths, and no byte can leave.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+/// The home in every recording.
+pub const HOME: &str = "/home/dev";
+/// The project in every recording.
+pub const PROJECT: &str = "/home/dev/proj";
+/// Where the work folder is inside.
+const WORK: &str = "/home/work";
+/// Where the installed harness is inside.
+const HARNESS: &str = "/home/harness";
+/// Where the directory of `node` is inside.
+const NODE: &str = "/home/node";
+/// Where the recorder's own program is inside.
+const RECORDER: &str = "/home/recorder";
+/// The user inside, and outside too if the caller is root: some harnesses refuse to work for root.
+pub const USER: u32 = 1000;
+
+/// Makes the mounts, gives up all rights and becomes the recorder. Arguments: work folder, harness, directory of node, recorder, the
+/// caller's home, and the rest of the command line.
+const SCRIPT: &str = "\
+set -e
+ip link set lo up
+root=$1/root
+mount -t tmpfs none $root
+mkdir $root/dev $root/work $root/harness $root/node
+touch $root/recorder
+mount --bind $1/home $root/dev
+mount --bind $1 $root/work
+mount --bind $2 $root/harness
+mount --bind $3 $root/node
+mount --bind $4 $root/recorder
+mount --bind $1/passwd /etc/passwd
+caller=$5
+shift 5
+mount --rbind $root /home
+mount -t tmpfs -o mode=1777 none /tmp
+case $caller in /home*|/|'') ;; *) mount -t tmpfs none $caller ;; esac
+mount -t proc proc /proc
+cd /home/dev/proj
+exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"
+";
+
+/// The users that programs inside can look up.
+pub const PASSWD: &str =
+    "root:x:0:0:root:/root:/bin/sh\ndev:x:1000:1000:dev:/home/dev:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n";
+
+/// How a recording is kept apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Isolation {
+    /// Private mounts, processes and network. The command makes the recorder go on inside; the path of the plan is added to it.
+    Private(Vec<OsString>),
+    /// Nothing but a home of its own: paths are rewritten afterwards.
+    None,
+}
+
+/// Where things are, as the harness sees them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Places {
+    /// The home.
+    pub home: PathBuf,
+    /// The project.
+    pub project: PathBuf,
+    /// The work folder.
+    pub work: PathBuf,
+    /// The installed harness.
+    pub harness: PathBuf,
+    /// The directory of `node`.
+    pub node: PathBuf,
+}
+
+impl Places {
+    /// The places inside.
+    pub fn private() -> Places {
+        let [home, project, work, harness, node] = [HOME, PROJECT, WORK, HARNESS, NODE].map(PathBuf::from);
+        Places { home, project, work, harness, node }
+    }
+
+    /// The places of a work folder without private mounts.
+    pub fn open(work: &Path, harness: &Path, node: &Path) -> Places {
+        let home = work.join("home");
+        Places { project: home.join("proj"), home, work: work.to_owned(), harness: harness.to_owned(), node: node.to_owned() }
+    }
+}
+
+/// The command that runs the recorder inside.
+pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) -> Command {
+    let mut words: Vec<OsString> = user_words();
+    words.extend(unshare_words());
+    words.extend(["sh", "-c", SCRIPT, "sh"].map(OsString::from));
+    words.extend([work, harness, node].map(|path| path.as_os_str().to_owned()));
+    let (recorder, arguments) = inside.split_first().map_or((OsString::new(), &[][..]), |(recorder, rest)| (recorder.clone(), rest));
+    words.extend([recorder, std::env::var_os("HOME").unwrap_or_default(), OsString::from(RECORDER)]);
+    words.extend(arguments.iter().cloned());
+    words.push(Path::new(WORK).join("plan.json").into_os_string());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// Root becomes an ordinary user first, here and for all that follows.
+fn user_words() -> Vec<OsString> {
+    if !rustix::process::getuid().is_root() {
+        return Vec::new();
+    }
+    let user = USER.to_string();
+    ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"].map(OsString::from).to_vec()
+}
+
+fn unshare_words() -> Vec<OsString> {
+    let words =
+        ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--keep-caps", "--net", "--mount", "--pid", "--fork", "--kill-child"];
+    words.map(OsString::from).to_vec()
+}
+
+/// Why private mounts cannot be had here; `None` if they can. Asked once.
+pub fn refusal() -> Option<&'static str> {
+    static REFUSAL: OnceLock<Option<String>> = OnceLock::new();
+    let ask = || {
+        let mut words = user_words();
+        words.extend(unshare_words());
+        words.extend(
+            ["sh", "-c", "ip link set lo up && mount -t tmpfs none /tmp && mount -t proc proc /proc && setpriv --version"]
+                .map(OsString::from),
+        );
+        let output = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+        match output {
+            Err(error) => Some(format!("{}: {error}", words[0].to_string_lossy())),
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        }
+    };
+    REFUSAL.get_or_init(ask).as_deref()
+}

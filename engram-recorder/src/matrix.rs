@@ -1,0 +1,214 @@
+//! `matrix/<harness>.tsv`: one line for every published version, with what its recording has shown.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use engram_adapters::sessions::{SessionOptions, sessions};
+use engram_core::tape::JsonLines;
+use regex::Regex;
+use semver::Version;
+use serde_json::Value;
+
+use crate::error::{Fault, RecorderError};
+use crate::sandbox::write;
+
+/// The first line of a file.
+const HEAD: &str = "version\tpublished\toutcome\twhy\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds";
+
+/// What has come of a version.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Every check holds, and nothing in its logs is new.
+    Earned,
+    /// Every check holds, and its logs have members or records that no fixture has.
+    Additive,
+    /// A check fails.
+    Broken,
+    /// It cannot be installed, started, or brought to leave a log.
+    Unrecordable,
+    /// It was not run yet.
+    #[default]
+    Unrun,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Outcome; 5] = [Outcome::Earned, Outcome::Additive, Outcome::Broken, Outcome::Unrecordable, Outcome::Unrun];
+
+    /// The word in the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Earned => "earned",
+            Outcome::Additive => "additive",
+            Outcome::Broken => "broken",
+            Outcome::Unrecordable => "unrecordable",
+            Outcome::Unrun => "unrun",
+        }
+    }
+}
+
+/// One line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// When it was published.
+    pub published: String,
+    /// What has come of it.
+    pub outcome: Outcome,
+    /// Why: the checks that fail, what is new, or why nothing was recorded.
+    pub why: String,
+    /// The version as which it was judged, if no adapter has a row for it.
+    pub as_version: String,
+    /// The hash of the shape of its logs.
+    pub shape: String,
+    /// The hash of its tapes, without ids, times and texts of the vendor.
+    pub digest: String,
+    /// The scenarios that were recorded.
+    pub scenarios: String,
+    /// What the recordings show, in words of the kit.
+    pub features: String,
+    /// Checks that hold and checks that fail.
+    pub checks: String,
+    /// How long it took, with its installation.
+    pub seconds: String,
+}
+
+/// The lines of a file, by version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matrix(pub BTreeMap<Version, Row>);
+
+impl Matrix {
+    /// Reads a file; no file is an empty matrix.
+    ///
+    /// # Errors
+    /// If a line is wrong.
+    pub fn read(path: &Path) -> Result<Matrix, RecorderError> {
+        if !path.exists() {
+            return Ok(Matrix::default());
+        }
+        let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        Matrix::parse(&text).map_err(|what| RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display())))
+    }
+
+    fn parse(text: &str) -> Result<Matrix, String> {
+        let mut lines = text.lines();
+        if lines.next() != Some(HEAD) {
+            return Err("its first line does not name the columns of this version".to_owned());
+        }
+        let mut rows = BTreeMap::new();
+        for (at, line) in lines.enumerate() {
+            let wrong = |what: &str| format!("line {}: {what}", at + 2);
+            let cells: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            let [version, published, outcome, why, as_version, shape, digest, scenarios, features, checks, seconds] =
+                <[String; 11]>::try_from(cells).map_err(|_| wrong("11 cells are expected"))?;
+            let version = Version::parse(&version).map_err(|_| wrong("the version is no number"))?;
+            let outcome = Outcome::ALL.into_iter().find(|known| known.as_str() == outcome).ok_or_else(|| wrong("unknown outcome"))?;
+            let row = Row { published, outcome, why, as_version, shape, digest, scenarios, features, checks, seconds };
+            if rows.insert(version, row).is_some() {
+                return Err(wrong("the version is listed twice"));
+            }
+        }
+        Ok(Matrix(rows))
+    }
+
+    /// Writes a file, newest version first.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(&self, path: &Path) -> Result<(), RecorderError> {
+        let staged = path.with_extension("tsv.new");
+        write(&staged, self.to_string().as_bytes())?;
+        fs::rename(&staged, path).map_err(|error| RecorderError::io(path, &error))
+    }
+
+    /// How many lines have each outcome.
+    pub fn counts(&self) -> BTreeMap<Outcome, usize> {
+        let mut counts = BTreeMap::new();
+        self.0.values().for_each(|row| *counts.entry(row.outcome).or_default() += 1);
+        counts
+    }
+}
+
+impl std::fmt::Display for Matrix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{HEAD}")?;
+        for (version, row) in self.0.iter().rev() {
+            let cells = [
+                &row.published,
+                row.outcome.as_str(),
+                &row.why,
+                &row.as_version,
+                &row.shape,
+                &row.digest,
+                &row.scenarios,
+                &row.features,
+                &row.checks,
+                &row.seconds,
+            ];
+            let cells = cells.map(|cell| cell.replace(['\t', '\n', '\r'], " "));
+            writeln!(f, "{version}\t{}", cells.join("\t"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A hash of the tapes of the recordings of one version: what happened, in order, without ids, times, sizes and texts of the vendor.
+pub fn digest(version: &Path) -> String {
+    let ids = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{4,}|[0-9a-f]{12,}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?|[0-9]{9,}").ok();
+    let mut lines = Vec::new();
+    let mut recordings: Vec<_> = fs::read_dir(version).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    recordings.sort();
+    for recording in recordings {
+        let mut tapes: Vec<String> = sessions(recording.join("session"), &SessionOptions::default())
+            .flatten()
+            .map(|session| {
+                let mut tape = Vec::new();
+                // What does not convert is seen by the kit.
+                let _ = session.convert(&mut JsonLines::new(&mut tape));
+                String::from_utf8_lossy(&tape).lines().filter_map(|line| essence(line, ids.as_ref())).collect()
+            })
+            .collect();
+        // Names of files have ids.
+        tapes.sort();
+        lines.push(recording.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        lines.extend(tapes);
+    }
+    blake3::hash(lines.join("\n").as_bytes()).to_hex().as_str()[..16].to_owned()
+}
+
+/// What one event says, without what differs from run to run.
+fn essence(line: &str, ids: Option<&Regex>) -> Option<String> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let word = |member: &str| event.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut words: Vec<String> =
+        ["k", "label", "by", "channel", "tool", "kind", "status", "decision", "file"].iter().map(|member| word(member)).collect();
+    if words[0].starts_with("msg.") {
+        let text = word("text");
+        words.push(ids.map_or_else(|| text.clone(), |ids| ids.replace_all(&text, "_").into_owned()));
+    }
+    Some(words.join("\t") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_is_read_as_it_was_written() {
+        let row = Row { published: "2026-01-01".to_owned(), outcome: Outcome::Broken, why: "a\tb\nc".to_owned(), ..Row::default() };
+        let matrix = Matrix(BTreeMap::from([(Version::new(1, 9, 0), Row::default()), (Version::new(1, 10, 0), row)]));
+        let text = matrix.to_string();
+        assert!(text.lines().nth(1).unwrap().starts_with("1.10.0\t2026-01-01\tbroken\ta b c\t"), "{text}");
+        let again = Matrix::parse(&text).unwrap();
+        assert_eq!(again.to_string(), text);
+        assert_eq!(again.counts(), BTreeMap::from([(Outcome::Broken, 1), (Outcome::Unrun, 1)]));
+    }
+
+    #[test]
+    fn wrong_file_is_refused() {
+        let text = Matrix(BTreeMap::from([(Version::new(1, 0, 0), Row::default())])).to_string();
+        assert!(Matrix::parse(&text.replace("unrun", "maybe")).unwrap_err().contains("line 2"));
+        assert!(Matrix::parse(&format!("{text}1.0.0{}", text.split_once("1.0.0").unwrap().1)).unwrap_err().contains("twice"));
+        assert!(Matrix::parse("version\n").is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Runs a command in a group of its own, and ends the group.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+/// How often a running command is looked at.
+const LOOK: Duration = Duration::from_millis(25);
+/// How long a group has between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// What it reads from standard input.
+    pub stdin: Vec<u8>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// By itself, with this code.
+    Exit(i32),
+    /// By a signal that was not ours.
+    Signal(i32),
+    /// Killed because the scenario says so.
+    Killed,
+    /// Killed because it took too long.
+    Timeout,
+}
+
+/// A command that runs. Its group is ended when it is dropped.
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Starts a command with exactly this environment.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or the files for its output cannot be made.
+    pub fn start(argv: &[String], directory: &Path, env: &BTreeMap<String, String>, stdout: Stdio, stderr: &Path) -> io::Result<Running> {
+        let [program, arguments @ ..] = argv else { return Err(io::Error::from(io::ErrorKind::InvalidInput)) };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(directory).env_clear().envs(env).process_group(0);
+        command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(stderr)?);
+        Ok(Running { child: command.spawn()? })
+    }
+
+    /// The running process.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Gives it its standard input, in the background: the command may never read it.
+    pub fn feed(&mut self, bytes: Vec<u8>) {
+        if let Some(mut stdin) = self.child.stdin.take() {
+            thread::spawn(move || {
+                // A command that ends without reading closes the pipe.
+                let _ = stdin.write_all(&bytes);
+            });
+        }
+    }
+
+    /// Waits until it ends, is to be killed, or has taken too long. The group is ended in any case.
+    ///
+    /// # Errors
+    /// If the process cannot be waited for.
+    pub fn wait(mut self, limit: Duration, mut is_killed: impl FnMut() -> bool) -> io::Result<End> {
+        let begun = Instant::now();
+        let end = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break end_of(status);
+            }
+            if is_killed() {
+                self.end_group(Signal::KILL);
+                break End::Killed;
+            }
+            if begun.elapsed() > limit {
+                break End::Timeout;
+            }
+            thread::sleep(LOOK);
+        };
+        Ok(end)
+    }
+
+    fn end_group(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // The group may be gone already.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn is_group_gone(&self) -> bool {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        group.is_none_or(|group| rustix::process::test_kill_process_group(group).is_err())
+    }
+}
+
+impl Drop for Running {
+    /// TERM, a little time, KILL: also for what the command left behind in its group.
+    fn drop(&mut self) {
+        self.end_group(Signal::TERM);
+        let begun = Instant::now();
+        while begun.elapsed() < GRACE {
+            // Reaps the process, so that its group can vanish.
+            let _ = self.child.try_wait();
+            if self.is_group_gone() {
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+        self.end_group(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    status.code().map_or_else(|| End::Signal(status.signal().unwrap_or_default()), End::Exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limit: Duration, killed: bool) -> (End, Duration, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("out");
+        let argv = ["/bin/sh", "-c", script].map(str::to_owned);
+        let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("OWN".to_owned(), "1".to_owned())]);
+        let begun = Instant::now();
+        let stdout = Stdio::from(File::create(&out).unwrap());
+        let mut running = Running::start(&argv, directory.path(), &env, stdout, &directory.path().join("err")).unwrap();
+        running.feed(b"input\n".to_vec());
+        let end = running.wait(limit, || killed && out.metadata().is_ok_and(|meta| meta.len() > 0)).unwrap();
+        (end, begun.elapsed(), std::fs::read_to_string(&out).unwrap())
+    }
+
+    #[test]
+    fn command_sees_its_own_environment_only() {
+        let (end, _, out) = run("cat; env | cut -d= -f1 | sort | tr '\\n' ' '", Duration::from_secs(20), false);
+        assert_eq!(end, End::Exit(0));
+        let names: Vec<&str> = out
+            .strip_prefix("input\n")
+            .unwrap()
+            .split_whitespace()
+            .filter(|name| !matches!(*name, "_" | "SHLVL" | "PWD" | "OLDPWD"))
+            .collect();
+        assert_eq!(names, ["OWN", "PATH"]);
+    }
+
+    #[test]
+    fn group_ends_with_the_command_or_at_the_limit() {
+        let (end, _, out) = run("sleep 100 & echo $!; exit 3", Duration::from_secs(20), false);
+        assert_eq!(end, End::Exit(3));
+        assert!(!is_alive(&out), "{out}");
+        let (end, took, _) = run("sleep 100", Duration::from_millis(100), false);
+        assert!(end == End::Timeout && took < Duration::from_secs(20));
+        let (end, _, out) = run("echo $$; sleep 100", Duration::from_secs(20), true);
+        assert_eq!(end, End::Killed);
+        assert!(!is_alive(&out), "{out}");
+    }
+
+    /// A process that was ended may wait as a zombie for a parent that never asks.
+    fn is_alive(pid: &str) -> bool {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        !state.is_empty() && !state.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    }
+}

@@ -1,0 +1,318 @@
+//! Scenarios as data: what a recording shows, which commands are run, and what the scripted model answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{Fault, RecorderError};
+
+/// Ops that say how the model answers. Every other op is a call of a tool.
+pub const ANSWER_OPS: &[&str] = &["say", "think", "redacted", "usage", "stop", "error", "cut", "fail", "stall", "sleep", "pace", "item"];
+/// The most runs of one scenario.
+const MAX_RUNS: usize = 32;
+
+/// One scenario: a file of `scenarios/`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The name of the file without `.json`.
+    pub id: String,
+    /// What it is about, for people.
+    pub about: String,
+    /// Names of `scenarios/features.tsv`.
+    pub shows: Vec<String>,
+    /// True if a sweep over all versions records it.
+    #[serde(default)]
+    pub core: bool,
+    /// The harnesses that can run it; empty: all.
+    #[serde(default)]
+    pub only: BTreeSet<String>,
+    /// Whether the harness may act without asking.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// The model that the harness is asked to use, by harness; absent: the one that its recorder names.
+    #[serde(default)]
+    pub model: BTreeMap<String, String>,
+    /// What is added to the settings file of a harness, by harness.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+    /// Files that are written before the first run. A path with `~/` is below the home, any other one below the project.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Further variables of the environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The commands, in order.
+    pub runs: Vec<Run>,
+    /// What the model answers, by conversation. A conversation is told by the last `[[key]]` in the text of a user.
+    pub threads: BTreeMap<String, Vec<Step>>,
+}
+
+/// What the harness may do without asking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permissions {
+    /// Everything.
+    #[default]
+    Full,
+    /// What it may by default, with nobody there to ask.
+    Default,
+}
+
+/// One command.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// What the person says.
+    pub prompt: String,
+    /// Which session it goes on with.
+    pub resume: Option<Resume>,
+    /// Images of the project that are attached to the prompt.
+    pub images: Vec<String>,
+    /// Further arguments. A flag that `--help` does not name skips the run.
+    pub args: Vec<String>,
+    /// Only these harnesses run it; empty: all.
+    pub only: BTreeSet<String>,
+    /// When the process group is killed.
+    pub kill: Option<Kill>,
+    /// The longest time that it may take, in seconds; 0: the default.
+    pub timeout: u64,
+    /// True if it starts together with the run before.
+    pub together: bool,
+    /// Whether the harness may act without asking, if this run differs from the scenario.
+    pub permissions: Option<Permissions>,
+    /// The messages of a person over standard input, where the harness has such a mode. `prompt` is then empty.
+    pub says: Vec<String>,
+    /// What is pressed in a terminal; then the run needs one. `prompt` is empty.
+    pub keys: Vec<Key>,
+    /// Answers to questions for permission in that mode, by tool; `*` for any.
+    pub answers: BTreeMap<String, Vec<Value>>,
+}
+
+/// What a person does at a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Key {
+    /// Waits so many milliseconds.
+    Wait(u64),
+    /// Types a prompt and presses enter.
+    Say(String),
+    /// Types a text.
+    Type(String),
+    /// Presses `enter`, `escape`, `tab`, `up`, `down`, `ctrl-c` or `ctrl-d`.
+    Press(String),
+    /// Waits until so many answers of a conversation were begun.
+    Answer {
+        /// The conversation.
+        thread: String,
+        /// How many.
+        answers: usize,
+    },
+}
+
+/// Which session a run goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resume {
+    /// The last one.
+    Last,
+    /// The first one of the scenario, by its id.
+    First,
+    /// A copy of the first one.
+    Fork,
+}
+
+/// When a run is killed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kill {
+    /// The conversation.
+    pub thread: String,
+    /// After this many of its answers were begun.
+    pub answers: usize,
+    /// And after so many milliseconds more.
+    pub wait_ms: u64,
+}
+
+/// One answer of the model.
+pub type Step = Vec<Op>;
+
+/// One part of an answer: `{"name": fields}`; a string stands for `{"text": …}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
+pub struct Op {
+    /// What it is.
+    pub name: String,
+    /// Its fields.
+    pub fields: Map<String, Value>,
+}
+
+impl TryFrom<Map<String, Value>> for Op {
+    type Error = String;
+
+    fn try_from(map: Map<String, Value>) -> Result<Op, String> {
+        let mut members = map.into_iter();
+        let (Some((name, value)), None) = (members.next(), members.next()) else {
+            return Err("an op is an object with one member: its name".to_owned());
+        };
+        let fields = match value {
+            Value::Object(fields) => fields,
+            Value::Null | Value::Bool(true) => Map::new(),
+            other => Map::from_iter([("text".to_owned(), other)]),
+        };
+        Ok(Op { name, fields })
+    }
+}
+
+impl From<Op> for Map<String, Value> {
+    fn from(op: Op) -> Self {
+        Map::from_iter([(op.name, Value::Object(op.fields))])
+    }
+}
+
+impl Op {
+    /// True if it is a call of a tool.
+    pub fn is_call(&self) -> bool {
+        !ANSWER_OPS.contains(&self.name.as_str())
+    }
+
+    /// A field that is text.
+    pub fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field that is a number, 0 if it is absent.
+    pub fn number(&self, field: &str) -> u64 {
+        self.fields.get(field).and_then(Value::as_u64).unwrap_or_default()
+    }
+}
+
+/// The conversation that a text names: its last `[[key]]`.
+pub fn marker(text: &str) -> Option<&str> {
+    let start = text.rmatch_indices("[[").find_map(|(at, _)| {
+        let (key, _) = text[at + 2..].split_once("]]")?;
+        let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        is_key.then_some(key)
+    });
+    start
+}
+
+impl Scenario {
+    /// Reads one file.
+    ///
+    /// # Errors
+    /// `bad_scenario` if it is not a scenario.
+    pub fn read(path: &Path) -> Result<Scenario, RecorderError> {
+        let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()));
+        let scenario: Scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if scenario.id != name {
+            return Err(bad(format!("its id is {}, its file {name}", scenario.id)));
+        }
+        scenario.fault().map_or(Ok(scenario), |what| Err(bad(what)))
+    }
+
+    /// Every scenario of a directory, by id.
+    ///
+    /// # Errors
+    /// `bad_scenario` if one of them is wrong, or if there is none.
+    pub fn read_all(directory: &Path) -> Result<BTreeMap<String, Scenario>, RecorderError> {
+        let listing = fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
+        let mut all = BTreeMap::new();
+        for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.ends_with(".json") && !name.starts_with('_') {
+                let scenario = Scenario::read(&path)?;
+                all.insert(scenario.id.clone(), scenario);
+            }
+        }
+        if all.is_empty() {
+            return Err(RecorderError::new(Fault::BadScenario, format!("{} has no scenarios", directory.display())));
+        }
+        Ok(all)
+    }
+
+    /// What is wrong with it, if anything is.
+    fn fault(&self) -> Option<String> {
+        if self.runs.is_empty() || self.runs.len() > MAX_RUNS {
+            return Some(format!("a scenario has 1 to {MAX_RUNS} runs"));
+        }
+        if self.shows.is_empty() {
+            return Some("it shows nothing".to_owned());
+        }
+        let markers = Regex::new(r"\[\[([A-Za-z0-9_]+)\]\]").ok()?;
+        let text = serde_json::to_string(self).ok()?;
+        let named: BTreeSet<&str> = markers.captures_iter(&text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+        if let Some(key) = named.iter().find(|key| !self.threads.contains_key(**key)) {
+            return Some(format!("a text names the conversation `{key}`, which is not there"));
+        }
+        let idle = self.threads.keys().find(|key| !named.contains(key.as_str()));
+        idle.map(|key| format!("no text names the conversation `{key}`"))
+    }
+
+    /// The conversations that a person leads: those that prompts name, or commands in files that a prompt calls. The others are those of
+    /// agents, which texts of the model name.
+    pub fn main_threads(&self) -> BTreeSet<String> {
+        let said = |run: &Run| {
+            run.keys.iter().filter_map(|key| if let Key::Say(text) = key { Some(text.clone()) } else { None }).collect::<Vec<_>>()
+        };
+        let prompts = self.runs.iter().flat_map(|run| run.says.iter().chain([&run.prompt]).cloned().chain(said(run)));
+        let prompted: BTreeSet<String> = prompts.filter_map(|prompt| marker(&prompt).map(str::to_owned)).collect();
+        let model = serde_json::to_string(&self.threads).unwrap_or_default();
+        let is_main = |key: &&String| prompted.contains(*key) || !model.contains(&format!("[[{key}]]"));
+        self.threads.keys().filter(is_main).cloned().collect()
+    }
+
+    /// True if this harness can run it.
+    pub fn is_for(&self, harness: &str) -> bool {
+        self.only.is_empty() || self.only.contains(harness)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_marker_names_the_conversation() {
+        assert_eq!(marker("do it [[one]] and [[two_2]]"), Some("two_2"));
+        assert_eq!(marker("a [[ no ]] list[[0]] [[x y]]"), Some("0"));
+        assert_eq!(marker("[[]] [[a"), None);
+    }
+
+    #[test]
+    fn op_has_one_name() {
+        let op: Op = serde_json::from_str(r#"{"say": "hi"}"#).unwrap();
+        assert_eq!((op.name.as_str(), op.text("text"), op.is_call()), ("say", "hi", false));
+        assert!(serde_json::from_str::<Op>(r#"{"say": "hi", "read": {}}"#).is_err());
+        assert!(serde_json::from_str::<Op>("{}").is_err());
+    }
+
+    #[test]
+    fn conversations_that_only_the_model_names_are_those_of_agents() {
+        let scenario: Scenario = serde_json::from_str(
+            r#"{"id":"a","about":"x","shows":["y"],"files":{"c.md":"count [[command]]"},"runs":[{"prompt":"hi [[one]]"},{"prompt":"/c"}],
+                "threads":{"one":[[{"delegate":{"prompt":"do [[agent]]"}}]],"agent":[],"command":[]}}"#,
+        )
+        .unwrap();
+        assert_eq!(Vec::from_iter(scenario.main_threads()), ["command", "one"]);
+    }
+
+    #[test]
+    fn unknown_conversation_is_an_error() {
+        let scenario = |prompt: &str| {
+            let text = format!(
+                r#"{{"id":"a","about":"x","shows":["text_response"],"runs":[{{"prompt":"{prompt}"}}],"threads":{{"one":[[{{"say":"x"}}]]}}}}"#
+            );
+            serde_json::from_str::<Scenario>(&text).unwrap()
+        };
+        assert_eq!(scenario("hi [[one]]").fault(), None);
+        assert!(scenario("hi [[two]]").fault().unwrap().contains("`two`"));
+        assert!(scenario("hi").fault().unwrap().contains("`one`"));
+    }
+}

@@ -1,0 +1,475 @@
+//! Plays a scenario: chooses the answer to each request, and keeps what really happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::message::{Block, Dialect, Ending, Reply, Request, Usage, text_at};
+use crate::sandbox::{Snapshot, differences, snapshot};
+use crate::scenario::{Op, Scenario, Step, marker};
+use crate::tools::{Call, Form, OpTable, Place};
+use crate::truth::{Answer, Counted, Edit, MadeCall, Returned, Truth};
+
+/// Of longer results the ground truth has only so many characters.
+const RESULT_CHARS: usize = 2000;
+/// The most requests of a recording: a harness that asks for ever is answered with an error.
+const MAX_REQUESTS: u64 = 5_000;
+/// What requests for a summary of the history say, in the last text of a user or in the system prompt; in small letters.
+const COMPACTING: &[&str] = &[
+    "detailed summary of the conversation",
+    "detailed summary of our conversation",
+    "detailed summary of this conversation",
+    "summary of the conversation so far",
+    "create a detailed summary",
+    "context checkpoint compaction",
+    "state_snapshot",
+    "detailed prompt for continuing our conversation",
+    "anchored summary",
+    "summarize the conversation history",
+];
+/// What a request for a suggestion begins with: it offers tools, yet nobody asked it.
+const SUGGESTION: &str = "SUGGESTION MODE";
+
+/// What kind of request it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// A turn of a conversation of the scenario.
+    Turn(String),
+    /// The harness wants a summary of the history.
+    Compaction,
+    /// The harness asks on its own behalf: a title, a check.
+    Aside,
+}
+
+/// Plays one scenario.
+pub struct Stage {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    threads: BTreeMap<String, Vec<Step>>,
+    at: BTreeMap<String, usize>,
+    begun: BTreeMap<String, usize>,
+    main: BTreeSet<String>,
+    current: String,
+    ops: OpTable,
+    place: Place,
+    project: PathBuf,
+    seed: String,
+    files: Snapshot,
+    in_flight: Vec<Sent>,
+    last_step: Vec<Sent>,
+    known: BTreeMap<String, Value>,
+    requests: u64,
+    calls: u64,
+    truth: Truth,
+}
+
+/// A call whose result has not come back.
+#[derive(Clone)]
+struct Sent {
+    id: Option<String>,
+    tool: String,
+}
+
+impl Stage {
+    /// A stage for a scenario. `project` is where the files are, `place` how the harness names it.
+    pub fn new(scenario: &Scenario, ops: OpTable, place: Place, project: PathBuf) -> Stage {
+        let main = scenario.main_threads();
+        let inner = Inner {
+            threads: scenario.threads.clone(),
+            at: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            current: main.iter().next().cloned().unwrap_or_default(),
+            main,
+            ops,
+            place,
+            files: snapshot(&project),
+            project,
+            seed: scenario.id.clone(),
+            in_flight: Vec::new(),
+            last_step: Vec::new(),
+            known: BTreeMap::new(),
+            requests: 0,
+            calls: 0,
+            truth: Truth::default(),
+        };
+        Stage { inner: Mutex::new(inner) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says which conversation a run leads: requests without a marker belong to it.
+    pub fn enter(&self, prompt: &str) {
+        let mut inner = self.inner();
+        if let Some(key) = marker(prompt) {
+            inner.current = key.to_owned();
+        }
+        inner.truth.prompts.push(prompt.to_owned());
+    }
+
+    /// How many answers of a conversation were begun.
+    pub fn begun(&self, thread: &str) -> usize {
+        self.inner().begun.get(thread).copied().unwrap_or_default()
+    }
+
+    /// How many requests there were.
+    pub fn requests(&self) -> u64 {
+        self.inner().requests
+    }
+
+    /// What has changed so far is how the project was set up.
+    pub fn settle(&self) {
+        let mut inner = self.inner();
+        inner.files = snapshot(&inner.project);
+    }
+
+    /// A run has ended: what has changed since belongs to its calls, and no result will come any more.
+    pub fn leave(&self) {
+        let mut inner = self.inner();
+        inner.look();
+        inner.in_flight.clear();
+        inner.last_step.clear();
+    }
+
+    /// What really happened.
+    pub fn truth(&self) -> Truth {
+        self.inner().truth.clone()
+    }
+
+    /// The answer has been sent to its end.
+    pub fn delivered(&self, id: &str) {
+        let mut inner = self.inner();
+        inner.truth.usage.iter_mut().filter(|counted| counted.message_id == id).for_each(|counted| counted.cut_off = false);
+    }
+
+    /// A request that is no turn: a list of models, telemetry, a count of tokens.
+    pub fn note(&self, line: String) {
+        self.inner().truth.other_requests.insert(line);
+    }
+
+    /// What kind of request it is.
+    pub fn asked(&self, request: &Request) -> Asked {
+        let suggests = request.last.contains(SUGGESTION);
+        if is_compaction(request) {
+            return Asked::Compaction;
+        }
+        if suggests || request.schema.is_some() || request.tools.iter().all(|tool| tool.name == "web_search") {
+            return Asked::Aside;
+        }
+        let key = request.users.iter().rev().find_map(|text| marker(text));
+        Asked::Turn(key.map_or_else(|| self.inner().current.clone(), str::to_owned))
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self, request: &Request) -> Reply {
+        let asked = self.asked(request);
+        let mut inner = self.inner();
+        inner.requests += 1;
+        inner.take_results(request);
+        inner.truth.offered(request.tools.iter().map(|tool| tool.name.as_str()));
+        let reply = match &asked {
+            _ if inner.requests > MAX_REQUESTS => inner.refused("the recording has too many requests"),
+            Asked::Turn(key) => inner.turn(key, request),
+            Asked::Compaction => {
+                let key = request.users.iter().rev().find_map(|text| marker(text)).map_or_else(|| inner.current.clone(), str::to_owned);
+                inner.reply(request, vec![summary(request, &key)])
+            }
+            Asked::Aside => inner.reply(request, vec![Block::Say(aside(request), None)]),
+        };
+        inner.keep(&asked, request.dialect, &reply);
+        reply
+    }
+}
+
+fn is_compaction(request: &Request) -> bool {
+    let says = |text: &str| {
+        let text = text.to_lowercase();
+        COMPACTING.iter().any(|phrase| text.contains(phrase))
+    };
+    // Among tools, a system prompt may describe how summaries are made.
+    let system_too = request.tools.is_empty() || request.dialect == Dialect::GeminiGenerate;
+    request.compacts || says(&request.last) || (system_too && says(&request.system))
+}
+
+/// The answer to a request for a summary. It names the conversation, so that what follows is known to go on with it.
+fn summary(request: &Request, key: &str) -> Block {
+    let text = format!("The person asked for work on the project, and some of it is done. The work goes on. [[{key}]]");
+    match request.dialect {
+        Dialect::OpenaiResponses if request.compacts => {
+            Block::Item(json!({"type": "compaction", "encrypted_content": "sealed".repeat(12)}))
+        }
+        Dialect::GeminiGenerate => Block::Say(format!("<state_snapshot><overall_goal>{text}</overall_goal></state_snapshot>"), None),
+        Dialect::AnthropicMessages => Block::Say(format!("<analysis>Looked at all of it.</analysis>\n<summary>\n{text}\n</summary>"), None),
+        _ => Block::Say(text, None),
+    }
+}
+
+/// The answer to what a harness asks on its own behalf: in its schema, if it has one.
+fn aside(request: &Request) -> String {
+    let Some(schema) = &request.schema else {
+        let wants_json = request.system.contains("JSON") || request.system.contains("isNewTopic");
+        return if wants_json { json!({"isNewTopic": true, "title": "A title"}).to_string() } else { "A title".to_owned() };
+    };
+    example(schema).to_string()
+}
+
+/// The simplest value that a schema allows.
+fn example(schema: &Value) -> Value {
+    if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
+        return first.clone();
+    }
+    match text_at(schema, "type").to_ascii_lowercase().as_str() {
+        "string" => json!(if schema["title"].is_string() { "A title" } else { "text" }),
+        "boolean" => json!(false),
+        "array" => json!([]),
+        "number" | "integer" => json!(0),
+        _ => {
+            let members = schema["properties"].as_object().into_iter().flatten();
+            Value::Object(members.map(|(name, schema)| (name.clone(), known_answer(name).unwrap_or_else(|| example(schema)))).collect())
+        }
+    }
+}
+
+/// Members whose simplest value would change what the harness does next.
+fn known_answer(name: &str) -> Option<Value> {
+    Some(match name {
+        "next_speaker" => json!("user"),
+        "model_choice" => json!("flash"),
+        "outcome" => json!("allow"),
+        _ => return None,
+    })
+}
+
+impl Inner {
+    /// The next step of a conversation. Steps are skipped whose tools are not offered.
+    fn turn(&mut self, key: &str, request: &Request) -> Reply {
+        *self.begun.entry(key.to_owned()).or_default() += 1;
+        loop {
+            let at = self.at.entry(key.to_owned()).or_default();
+            let Some(step) = self.threads.get(key).and_then(|steps| steps.get(*at)).cloned() else {
+                return self.reply(request, vec![Block::Say(format!("Nothing more is written for {key}."), None)]);
+            };
+            *at += 1;
+            let place = format!("{key}#{}", *at - 1);
+            let has_calls = step.iter().any(Op::is_call);
+            let reply = self.step(&place, &step, request);
+            if reply.calls() || !has_calls {
+                return reply;
+            }
+        }
+    }
+
+    fn step(&mut self, place: &str, step: &Step, request: &Request) -> Reply {
+        let mut reply = self.reply(request, Vec::new());
+        for op in step {
+            match op.name.as_str() {
+                "say" => reply
+                    .blocks
+                    .push(Block::Say(self.placed(op.text("text")), Some(op.text("phase").to_owned()).filter(|phase| !phase.is_empty()))),
+                "think" => reply.blocks.push(Block::Think(op.text("text").to_owned())),
+                "redacted" => reply.blocks.push(Block::Redacted(op.text("text").to_owned())),
+                "item" => reply.blocks.push(Block::Item(Value::Object(op.fields.clone()))),
+                "stop" => reply.stop = Some(op.text("text").to_owned()),
+                "sleep" => reply.delay = Duration::from_millis(op.number("ms")),
+                "pace" => reply.pace = Duration::from_millis(op.number("ms")),
+                "stall" => reply.stall = Some((reply.blocks.len().saturating_sub(1), Duration::from_millis(op.number("ms")))),
+                "cut" => reply.ending = Ending::Cut,
+                "fail" => reply.ending = Ending::Fails(op.text("text").to_owned()),
+                "usage" => reply.usage = usage(op, reply.usage),
+                "error" => reply.ending = refusal(op),
+                _ => match self.call(op, request) {
+                    Some(block) => reply.blocks.push(block),
+                    None => self.truth.skipped_steps.push(format!("{place} {}", op.name)),
+                },
+            }
+        }
+        reply
+    }
+
+    fn placed(&self, text: &str) -> String {
+        text.replace("{project}", &self.place.project).replace("{home}", &self.place.home)
+    }
+
+    fn call(&mut self, op: &Op, request: &Request) -> Option<Block> {
+        let mut call = self.ops.call(op, &request.tools, &self.place, &self.known)?;
+        // Arguments that are broken on purpose are a text; only one API could not send them.
+        if call.form == Form::Function && call.args.is_string() && request.dialect == Dialect::AnthropicMessages {
+            call.args = json!({"broken": call.args});
+        }
+        self.calls += 1;
+        let id = match request.dialect {
+            Dialect::AnthropicMessages => format!("toolu_{}", self.digest("call", self.calls)),
+            _ => format!("call_{}", self.digest("call", self.calls)),
+        };
+        Some(Block::Call(id, call))
+    }
+
+    /// An id that is the same in every recording of the scenario.
+    fn digest(&self, what: &str, number: u64) -> String {
+        blake3::hash(format!("{}\0{what}\0{number}", self.seed).as_bytes()).to_hex().as_str()[..24].to_owned()
+    }
+
+    fn reply(&self, request: &Request, blocks: Vec<Block>) -> Reply {
+        let id = self.digest("answer", self.requests);
+        let id = match request.dialect {
+            Dialect::AnthropicMessages => format!("msg_{id}"),
+            Dialect::OpenaiResponses => format!("resp_{id}"),
+            Dialect::OpenaiChat => format!("chatcmpl-{id}"),
+            Dialect::GeminiGenerate => id,
+        };
+        // Counts that tell answers apart.
+        let n = self.requests;
+        let cache_write = if request.dialect == Dialect::AnthropicMessages { 30 + n } else { 0 };
+        let reasoning = if request.dialect == Dialect::AnthropicMessages { 0 } else { 16 + n };
+        let usage = Usage { input: 2000 + 7 * n, cache_read: 500 + n, cache_write, output: 100 + 3 * n, reasoning };
+        Reply {
+            id,
+            model: request.model.clone(),
+            blocks,
+            usage,
+            stop: None,
+            ending: Ending::Whole,
+            delay: Duration::ZERO,
+            pace: Duration::ZERO,
+            stall: None,
+        }
+    }
+
+    fn refused(&self, message: &str) -> Reply {
+        let ending =
+            Ending::Refused { status: 400, kind: "invalid_request_error".to_owned(), message: message.to_owned(), headers: Vec::new() };
+        Reply {
+            id: String::new(),
+            model: String::new(),
+            blocks: Vec::new(),
+            usage: Usage::default(),
+            stop: None,
+            ending,
+            delay: Duration::ZERO,
+            pace: Duration::ZERO,
+            stall: None,
+        }
+    }
+
+    /// Looks at the project, keeps the results that came, and forgets the calls that they end.
+    fn take_results(&mut self, request: &Request) {
+        self.look();
+        for result in &request.results {
+            let is_known = result.id.is_some() && self.truth.results.iter().any(|known| known.id == result.id);
+            if is_known {
+                continue;
+            }
+            self.learn(&result.text);
+            let text = result.text.chars().take(RESULT_CHARS).collect();
+            self.truth.results.push(Returned { id: result.id.clone(), tool: result.tool.clone(), text, is_error: result.is_error });
+            let ends = |sent: &Sent| match (&sent.id, &result.id) {
+                (Some(sent), Some(id)) => sent == id,
+                _ => Some(&sent.tool) == result.tool.as_ref(),
+            };
+            if let Some(at) = self.in_flight.iter().position(ends) {
+                self.in_flight.remove(at);
+            }
+        }
+    }
+
+    /// Ids that results state and later calls need: of a shell or an agent in the background, of a session of a terminal.
+    fn learn(&mut self, text: &str) {
+        const IDS: &[(&str, &str)] = &[
+            ("background_task", r"(?:running in (?:the )?background with ID|task_id|bash_id|shell_id|agentId|ID)[: ]+.?([a-z0-9_]{6,})"),
+            ("terminal", r"session[ _]ID[^A-Za-z0-9]{0,6}([0-9]+)"),
+            ("agent", r"agent_id[^A-Za-z0-9]{1,8}([0-9a-f]{8}-[0-9a-f-]{27})"),
+        ];
+        for (name, pattern) in IDS {
+            let Some(found) = Regex::new(pattern).ok().and_then(|pattern| pattern.captures(text).map(|found| found[1].to_owned())) else {
+                continue;
+            };
+            let value = found.parse::<u64>().ok().filter(|_| *name == "terminal").map_or_else(|| json!(found), |number| json!(number));
+            self.known.insert((*name).to_owned(), value);
+        }
+    }
+
+    /// Attributes what has changed to the calls that were running.
+    fn look(&mut self) {
+        let now = snapshot(&self.project);
+        let running = if self.in_flight.is_empty() { &self.last_step } else { &self.in_flight };
+        for name in differences(&self.files, &now) {
+            let (before, after) = (self.files.get(name), now.get(name));
+            self.truth.edits.push(Edit {
+                call_ids: running.iter().map(|sent| sent.id.clone()).collect(),
+                tools: running.iter().map(|sent| sent.tool.clone()).collect(),
+                file: name.to_owned(),
+                before: before.and_then(|state| state.text.as_deref()).map(str::to_owned),
+                after: after.and_then(|state| state.text.as_deref()).map(str::to_owned),
+                before_sha256: before.map(|state| state.sha256.clone()),
+                after_sha256: after.map(|state| state.sha256.clone()),
+            });
+        }
+        self.files = now;
+    }
+
+    fn keep(&mut self, asked: &Asked, dialect: Dialect, reply: &Reply) {
+        if matches!(reply.ending, Ending::Refused { .. }) {
+            return;
+        }
+        let (kind, thread) = match asked {
+            Asked::Turn(key) if self.main.contains(key) => ("main".to_owned(), "main".to_owned()),
+            Asked::Turn(key) => (format!("sub:{key}"), format!("sub:{key}")),
+            Asked::Compaction => ("compact".to_owned(), "main".to_owned()),
+            Asked::Aside => ("aux".to_owned(), "main".to_owned()),
+        };
+        let mut step = Vec::new();
+        for block in &reply.blocks {
+            let (channel, text) = match block {
+                Block::Say(text, _) => ("text", text.as_str()),
+                Block::Think(text) => ("reasoning", text.as_str()),
+                Block::Call(id, call) => {
+                    // One API gives calls no ids.
+                    let id = (dialect != Dialect::GeminiGenerate).then(|| id.clone());
+                    self.truth.calls.push(made(id.clone(), call, &thread));
+                    step.push(Sent { id, tool: call.tool.clone() });
+                    continue;
+                }
+                Block::Redacted(_) | Block::Item(_) => continue,
+            };
+            let (message_id, kind) = (reply.id.clone(), kind.clone());
+            self.truth.answers.push(Answer { message_id, kind, channel: channel.to_owned(), text: text.to_owned() });
+        }
+        self.truth.usage.push(Counted::new(reply, kind));
+        self.in_flight.extend(step.iter().cloned());
+        if !step.is_empty() {
+            self.last_step = step;
+        }
+    }
+}
+
+fn made(id: Option<String>, call: &Call, thread: &str) -> MadeCall {
+    MadeCall { id, tool: call.tool.clone(), args: call.args.clone(), thread: thread.to_owned() }
+}
+
+fn usage(op: &Op, before: Usage) -> Usage {
+    let number = |field: &str, before: u64| op.fields.get(field).and_then(Value::as_u64).unwrap_or(before);
+    Usage {
+        input: number("input", before.input),
+        cache_read: number("cache_read", before.cache_read),
+        cache_write: number("cache_write", before.cache_write),
+        output: number("output", before.output),
+        reasoning: number("reasoning", before.reasoning),
+    }
+}
+
+fn refusal(op: &Op) -> Ending {
+    let headers = op.fields.get("headers").and_then(Value::as_object).into_iter().flatten();
+    Ending::Refused {
+        status: u16::try_from(op.number("status")).unwrap_or(500),
+        kind: op.text("kind").to_owned(),
+        message: op.text("message").to_owned(),
+        headers: headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect(),
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the recorder: the model server, the scenarios, the matrix, and a recording of a small fake harness.
+#![cfg(unix)]
+
+mod data;
+mod fake;
+mod server;
