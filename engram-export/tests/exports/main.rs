@@ -1,0 +1,5 @@
+//! Exports of all golden tapes of the repository, judged by readers of the targets.
+
+mod golden;
+mod programs;
+mod tables;
