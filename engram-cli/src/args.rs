@@ -101,6 +101,8 @@ pub enum Command {
     Grep(crate::index::args::Grep),
     /// Ask the index in SQL
     Query(crate::index::args::Query),
+    /// Write tapes in the forms that other programs read
+    Export(crate::export::Export),
     /// Check that tapes follow the format
     Check(Check),
     /// Check that a conversion lost nothing

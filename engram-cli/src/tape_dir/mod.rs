@@ -20,5 +20,5 @@ pub use files::temporary_in;
 pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
-pub use names::tape_stem;
+pub use names::{stem, tape_stem};
 pub use place::{Finished, Placed, Placement, Placer, Target};
