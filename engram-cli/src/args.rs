@@ -147,6 +147,9 @@ pub struct Ingest {
     /// Directory for the tapes [default without PATH: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write this in place of tapes, as `engram export` does
+    #[arg(long, value_name = "FORM", value_enum, requires = "out", conflicts_with_all = ["watch", "again", "zstd"])]
+    pub to: Option<crate::export::To>,
     /// Convert again whenever a log changes, until interrupted
     #[arg(long)]
     pub watch: bool,

@@ -75,6 +75,14 @@ pub struct Parquet {
     pub jobs: Option<NonZeroUsize>,
 }
 
+/// What `engram ingest --to` writes in place of tapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum To {
+    /// Tables as Parquet files.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
 /// Arguments of `engram export hf`.
 #[derive(Debug, Args)]
 pub struct Hf {

@@ -16,8 +16,9 @@ use std::path::Path;
 use engram_core::error::AdapterError;
 use engram_export::losses::Losses;
 
-pub use self::args::Export;
 use self::args::Target;
+pub use self::args::{Export, To};
+use crate::args::Ingest;
 use crate::exit::Exit;
 use crate::report::Reporter;
 
@@ -32,6 +33,17 @@ pub fn run(args: &Export, report: &Reporter) -> io::Result<Exit> {
         Target::Otlp(args) => otlp::run(args, report),
         #[cfg(feature = "parquet")]
         Target::Parquet(args) => parquet::run(args, report),
+    }
+}
+
+/// `engram ingest --to`: writes tapes with `ingest` to a directory that nobody sees, and exports them.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn ingest(to: To, args: &Ingest, out: &Path, report: &Reporter, ingest: impl FnOnce(&Path, &Reporter) -> Exit) -> io::Result<Exit> {
+    match to {
+        #[cfg(feature = "parquet")]
+        To::Parquet => parquet::ingest(args, out, report, ingest),
     }
 }
 

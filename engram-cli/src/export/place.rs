@@ -35,15 +35,8 @@ impl NewDirectory {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(at(error)),
         }
-        let parent = parent(place);
-        fs::create_dir_all(parent).map_err(at)?;
-        let directory = Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempdir_in(parent).map_err(at)?;
-        let unfinished = directory.path().to_owned();
-        interrupt::at_end(move || {
-            // Nothing can be done about what is left.
-            let _ = fs::remove_dir_all(&unfinished);
-        });
-        Ok(NewDirectory { place: place.to_owned(), directory })
+        fs::create_dir_all(parent(place)).map_err(at)?;
+        Ok(NewDirectory { place: place.to_owned(), directory: temporary_beside(place).map_err(at)? })
     }
 
     /// Where it is until it is complete.
@@ -56,13 +49,19 @@ impl NewDirectory {
     /// # Errors
     /// As the file system gives them.
     pub fn complete(self) -> Result<(), AdapterError> {
-        let renamed = fs::rename(self.directory.path(), &self.place);
-        interrupt::at_end(|| {});
-        renamed.map_err(|error| AdapterError::from(error).path(self.place.to_string_lossy()))?;
-        // It has another name, and must not be removed.
-        let _ = self.directory.keep();
+        fs::rename(self.directory.path(), &self.place).map_err(|error| AdapterError::from(error).path(self.place.to_string_lossy()))?;
+        // It has another name now, under which it is not removed.
+        interrupt::forget(&self.directory.keep());
         Ok(())
     }
+}
+
+/// A directory beside `place`, which is removed when the command ends, however it ends.
+///
+/// # Errors
+/// As the file system gives them.
+pub fn temporary_beside(place: &Path) -> io::Result<TempDir> {
+    interrupt::temporary_directory(|| Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempdir_in(parent(place)))
 }
 
 /// Writes a file that must not be there. It is complete before it gets its name.

@@ -103,7 +103,7 @@ impl OpenCalls {
                 let (tool, call_id) = (text(result.tool, decoder), text(result.call_id, decoder));
                 let is_lossy = decoder.take_lossy();
                 self.add(Row { tool, call_id, result: Some(part), is_lossy, ..Row::at(place, record) });
-                record.parent.is_none() || at.is_some()
+                record.parent.is_none()
             }
         }
     }

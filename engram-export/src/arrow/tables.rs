@@ -25,10 +25,10 @@ const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// What the tables cannot hold.
-pub const RULES: &[Rule] = &[SURROGATE, TIME_RANGE, TIME_PRECISION, UNKNOWN_LABEL, FAR_RESULT, MORE_SESSIONS];
+pub const RULES: &[Rule] = &[SURROGATE, TIME_RANGE, TIME_PRECISION, UNKNOWN_LABEL, FURTHER_RESULT, MORE_SESSIONS];
 
 /// A call waits for its result in `calls` among so many others at most.
-pub(super) const FAR_RESULT: Rule = Rule {
+pub(super) const FURTHER_RESULT: Rule = Rule {
     name: "calls.far_result",
     meaning: "a result more than 4096 calls, or 32 MiB of them, after its call: it is a row of `calls` of its own",
 };
@@ -187,7 +187,7 @@ impl<B: BatchSink> Tables<B> {
             Event::ToolCall(call) if self.wanted[Table::Calls as usize] => self.open_calls.call(&place, record, call, decoder),
             Event::ToolResult(result) if self.wanted[Table::Calls as usize] => {
                 if !self.open_calls.result(&place, record, result, decoder) {
-                    self.losses.count(&FAR_RESULT);
+                    self.losses.count(&FURTHER_RESULT);
                 }
             }
             Event::Meta(Meta::Other(_)) => self.losses.count(&UNKNOWN_LABEL),

@@ -5,8 +5,7 @@ pub const TRACES_DIRECTORY: &str = "sessions";
 /// The file of the conversations, a line for each session.
 pub const MESSAGES_FILE: &str = "messages.jsonl";
 
-const TRACE_FEATURES: &str = "\
-  - name: type
+const TRACE_FEATURES: &str = "  - name: type
     dtype: string
   - name: harness
     dtype: string
@@ -40,8 +39,7 @@ const TRACE_FEATURES: &str = "\
       dtype: string
 ";
 
-const MESSAGE_FEATURES: &str = "\
-  - name: messages
+const MESSAGE_FEATURES: &str = "  - name: messages
     list:
     - name: role
       dtype: string
@@ -108,4 +106,19 @@ pub fn card(is_messages: bool, sessions: u64, is_redacted: bool) -> String {
          # Agent sessions\n\n{sessions} {what}, written by `engram export hf`.\n\n{redaction}\n\n\
          What was rewound, and history that was copied from another session, is left out. Sub-agents are rows of their own.\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_card_names_its_files_and_keeps_its_indentation() {
+        for (is_messages, files) in [(false, "sessions/*/*.jsonl"), (true, "messages.jsonl")] {
+            let card = card(is_messages, 3, true);
+            let (head, text) = card.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a head");
+            assert!(head.contains(&format!("data_files: \"{files}\"")) && head.contains("\n  features:\n  - name: "), "{head}");
+            assert!(text.contains("Keys and tokens") && super::card(is_messages, 3, false).contains("Nothing was redacted"));
+        }
+    }
 }

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 pub struct Golden {
     /// `<harness>/<version>.<scenario>.<file>`: a name as an export gives it.
     pub name: String,
+    /// `<harness>/<version>/<scenario>`: the recording that it was made from.
+    pub recording: String,
     /// Its text.
     pub text: String,
 }
@@ -46,5 +48,6 @@ fn golden(root: &Path, path: &Path) -> Option<Golden> {
     let (harness, rest) = inside.split_once('/')?;
     let session = session.trim_end_matches(".zst").trim_end_matches(".jsonl").trim_end_matches(".snap");
     let name = format!("{harness}/{}.{session}", rest.replace('/', "."));
-    text.starts_with("{\"seq\":0,").then_some(Golden { name, text })
+    let recording = inside.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+    text.starts_with("{\"seq\":0,").then_some(Golden { name, recording, text })
 }

@@ -127,7 +127,10 @@ def expected(line):
     if of_tape.get("lossy"):
         del of_tape["lossy"]
         lossy = True
-    of_tape["t"] = None if of_tape.get("t_basis") == "absent" else nanoseconds(of_tape["t"])
+    if of_tape.get("t_basis") == "absent":
+        of_tape["t"] = None
+    elif (time := nanoseconds(of_tape["t"])) < 2**63:
+        of_tape["t"] = time  # Else it is in `rest` as it is written.
     if of_tape.get("tokens") == {}:
         del of_tape["tokens"]
     return of_tape, lossy
