@@ -14,6 +14,7 @@ mod ci;
 mod conform;
 mod documentation;
 mod drift;
+mod export;
 mod faults;
 mod forms;
 mod homes;
