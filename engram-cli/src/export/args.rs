@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::places;
+
 const EXAMPLES: &str = "\
 Examples:
   engram export parquet tapes --out tables && duckdb -c \"select * from 'tables/sessions/*.parquet'\"
@@ -50,8 +52,8 @@ pub enum Target {
 /// What all exports have in common.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Tapes, plain or compressed, or directories of tapes
-    #[arg(required = true, value_name = "TAPE")]
+    /// Tapes, plain or compressed, or directories of tapes [default: $ENGRAM_TAPES, else engram/tapes in your data directory]
+    #[arg(value_name = "TAPE")]
     pub tapes: Vec<PathBuf>,
     /// Where to write. Nothing is overwritten
     #[arg(long, value_name = "PATH")]
@@ -59,6 +61,13 @@ pub struct Common {
     /// Write what the target cannot hold to this file, as JSON: how often each rule applied
     #[arg(long, value_name = "FILE")]
     pub losses: Option<PathBuf>,
+}
+
+impl Common {
+    /// The paths of the tapes: those that are named, else the directory of tapes.
+    pub fn tapes(&self) -> Vec<PathBuf> {
+        if self.tapes.is_empty() { places::tapes_dir().into_iter().collect() } else { self.tapes.clone() }
+    }
 }
 
 /// Arguments of `engram export parquet`.

@@ -31,7 +31,7 @@ impl Documents {
     /// The tapes at these paths that follow the format; of several tapes of one session the longest. Others are reported.
     pub fn read(common: &Common, report: &Reporter, tally: &mut Tally) -> Documents {
         let (mut good, mut links) = (Vec::new(), Vec::new());
-        for tape in tapes(&common.tapes, report, tally) {
+        for tape in tapes(&common.tapes(), report, tally) {
             match check(&tape).and_then(|()| links_of(&tape)) {
                 Ok(of_tape) => {
                     good.push(tape);

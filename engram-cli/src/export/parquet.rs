@@ -43,7 +43,7 @@ pub fn run(args: &Parquet, report: &Reporter) -> io::Result<Exit> {
         Err(error) => return Ok(report.failure(&error)),
     };
     let mut tally = Tally::default();
-    let tapes = tapes(&args.common.tapes, report, &mut tally);
+    let tapes = tapes(&args.common.tapes(), report, &mut tally);
     Ok(write(tapes, directory, args, Trust::None, tally, report))
 }
 

@@ -87,7 +87,10 @@ fn tables_straight_from_logs_are_those_of_the_tapes() {
 #[test]
 fn a_tape_that_breaks_a_rule_is_refused_and_others_are_written() {
     let directory = exported_tapes();
-    let broken = directory_of(&[("b.tape.jsonl", "{\"seq\":0,\"t\":\"2026-01-02T03:04:05Z\",\"k\":\"msg.out\",\"source\":{\"harness\":\"toy\"}}\n")]);
+    let broken = directory_of(&[(
+        "b.tape.jsonl",
+        "{\"seq\":0,\"t\":\"2026-01-02T03:04:05Z\",\"k\":\"msg.out\",\"source\":{\"harness\":\"toy\"}}\n",
+    )]);
     for target in ["parquet", "hf", "atif", "otlp"] {
         let out = directory.path().join(format!("none-{target}"));
         let output = run(&["export", target, text(broken.path()), "--out", text(&out), "--error-format", "json"]);

@@ -6,9 +6,10 @@ use engram_core::event::*;
 use engram_core::text::Text;
 
 use super::column::*;
-use super::events::{Place, artifact_json, attachments_json};
+
 use super::rows::Rows;
 use super::small::CallRows;
+use super::values::{Place, artifact_json, attachments_json};
 use crate::text::Decoder;
 
 /// So many calls wait at most,

@@ -21,6 +21,7 @@
 mod calls;
 mod column;
 mod events;
+mod nested;
 mod rows;
 pub mod schema;
 mod sessions;
@@ -28,6 +29,7 @@ mod small;
 mod table;
 mod tables;
 mod tapes;
+mod values;
 
 pub use self::table::{BatchSink, Table};
 pub use self::tables::{RULES, Tables};

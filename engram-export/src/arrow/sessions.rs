@@ -6,9 +6,9 @@ use engram_core::event::*;
 use engram_core::text::Text;
 
 use super::column::*;
-use super::events::Place;
 use super::rows::Rows;
 use super::small::SessionRows;
+use super::values::Place;
 use crate::text::owned;
 
 /// Sessions of a tape with sums of their own.

@@ -3,8 +3,9 @@
 use engram_core::event::*;
 
 use super::column::*;
-use super::events::{Place, attachments_json, push, push_count, push_hash, push_json, push_range, push_str, push_word};
+use super::nested::Ranges;
 use super::rows::{Rows, rows};
+use super::values::{Place, attachments_json, push, push_count, push_hash, push_json, push_range, push_str, push_word};
 use crate::text::Decoder;
 
 rows! {

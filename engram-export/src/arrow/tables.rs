@@ -7,13 +7,14 @@ use engram_core::event::{Event, EventRef, Meta, TimeBasis};
 use engram_core::sink::EventSink;
 
 use super::calls::OpenCalls;
-use super::events::{EventRows, Place};
+use super::events::EventRows;
 use super::rows::Rows;
 use super::schema;
 use super::sessions::Sessions;
 use super::small::{CallRows, EditRows, PromptRows, SessionRows, UsageRows};
 use super::table::{BatchSink, Table};
 use super::tapes::{TapeFacts, TapeRows};
+use super::values::Place;
 use crate::losses::{Losses, Rule, SURROGATE, TIME_PRECISION, TIME_RANGE, UNKNOWN_LABEL};
 use crate::text::{Decoder, owned};
 use crate::time::{Moment, moment};

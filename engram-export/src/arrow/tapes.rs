@@ -3,6 +3,7 @@
 use engram_core::event::*;
 
 use super::column::*;
+use super::nested::Lists;
 use super::rows::{Rows, rows};
 use crate::text::owned;
 

@@ -3,6 +3,8 @@
 
 mod content;
 mod conventions;
+mod events;
+mod facts;
 mod ids;
 mod spans;
 mod wire;

@@ -9,11 +9,10 @@ use super::content::Cutter;
 use super::conventions::*;
 use super::ids::{Of, span_id};
 use super::wire::{Attributes, CLIENT, INTERNAL, Link, Span, SpanEvent, failed};
-use super::{CLAMPED, CONTEXT, FINGERPRINTS, NO_TIME_EVENT, Options, Part, REPLAY};
-use crate::losses::{Losses, SURROGATE, TIME_RANGE, UNKNOWN_LABEL};
+use super::{CLAMPED, Options, Part, events, facts};
+use crate::losses::Losses;
 use crate::session::{Response, Session, Unit};
 use crate::text::owned;
-use crate::time::moment;
 
 /// Marks spans whose times are not those of single events of the log.
 const TIME: &str = "engram.time";
@@ -67,8 +66,8 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     fn new(part: &Part<'s, 't>, trace: &'s str, parent: Option<String>, options: Options, losses: &'l mut Losses) -> Option<Self> {
         let session = part.session;
         let first = session.events.first()?;
-        let times = times(session, losses);
-        count_losses(session, losses);
+        let times = facts::times(session, losses);
+        facts::count_losses(session, losses);
         let (start, end) = (times.iter().flatten().min().copied()?, times.iter().flatten().max().copied()?);
         let input = session.events.iter().find_map(|record| match &record.event {
             Event::Meta(Meta::TapeStop(stop)) => Some(stop.input.hash.to_string()),
@@ -212,12 +211,12 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         let start = self.request_time(first).unwrap_or(end);
         let is_known = self.request_time(first).is_some();
         attributes.set(OPERATION, inference(self.harness));
-        let provider = provider_name(self.provider(first).as_deref(), self.harness);
+        let provider = provider_name(facts::provider(session, first).as_deref(), self.harness);
         self.options.semconv.provider().iter().for_each(|key| attributes.set(key, provider.as_str()));
-        let model = self.model(response);
+        let model = facts::model(session, response);
         attributes.maybe(REQUEST_MODEL, model.clone());
         attributes.maybe(RESPONSE_ID, response.message_id.clone());
-        self.usage(response, &mut attributes);
+        facts::usage(session, response, self.options.semconv, &mut attributes);
         if std::mem::take(compacted) {
             attributes.set(COMPACTED, true);
         }
@@ -238,7 +237,7 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         if !said.is_empty() {
             attributes.set(
                 OUTPUT_MESSAGES,
-                json!([{ "role": "assistant", "parts": said, "finish_reason": self.finish_reason(response) }]).to_string(),
+                json!([{ "role": "assistant", "parts": said, "finish_reason": facts::finish_reason(session, response) }]).to_string(),
             );
         }
         if self.cutter.take_cut() {
@@ -261,68 +260,6 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     fn request_time(&self, first: usize) -> Option<i64> {
         let is_input = |index: &usize| matches!(self.session.events[*index].event, Event::MsgIn(_) | Event::ToolResult(_));
         (0..first).rev().find(is_input).and_then(|index| self.times[index])
-    }
-
-    fn provider(&self, before: usize) -> Option<String> {
-        self.session.events[..before].iter().rev().find_map(|record| match &record.event {
-            Event::Meta(Meta::Session(facts)) => facts.provider.map(owned),
-            _ => None,
-        })
-    }
-
-    fn model(&self, response: &Response) -> Option<String> {
-        let stated = |index: &usize| match &self.session.events[*index].event {
-            Event::MsgOut(message) => message.model.map(owned),
-            Event::Meta(Meta::Usage(usage)) => usage.model.map(owned),
-            _ => None,
-        };
-        let of_session = || {
-            self.session.events[..response.first()].iter().rev().find_map(|record| match &record.event {
-                Event::Meta(Meta::Session(facts)) => facts.model.map(owned),
-                _ => None,
-            })
-        };
-        response.events.iter().chain(&response.usage).find_map(stated).or_else(of_session)
-    }
-
-    fn finish_reason(&self, response: &Response) -> String {
-        let reason = |index: &usize| match &self.session.events[*index].event {
-            Event::Meta(Meta::Usage(usage)) => usage.stop_reason.map(owned),
-            _ => None,
-        };
-        response.usage.iter().find_map(reason).unwrap_or_else(|| "unknown".to_owned())
-    }
-
-    fn usage(&self, response: &Response, attributes: &mut Attributes) {
-        let (mut tokens, mut cost, mut reasons) = (Tokens::default(), None::<f64>, Vec::new());
-        let add = |sum: &mut Option<u64>, count: Option<u64>| {
-            if let Some(count) = count {
-                *sum = Some(sum.unwrap_or_default().saturating_add(count));
-            }
-        };
-        for &index in &response.usage {
-            let Event::Meta(Meta::Usage(usage)) = &self.session.events[index].event else { continue };
-            add(&mut tokens.input, usage.tokens.input);
-            add(&mut tokens.input, usage.tokens.cache_read);
-            add(&mut tokens.input, usage.tokens.cache_write);
-            add(&mut tokens.cache_read, usage.tokens.cache_read);
-            add(&mut tokens.cache_write, usage.tokens.cache_write);
-            add(&mut tokens.output, usage.tokens.output);
-            add(&mut tokens.reasoning, usage.tokens.reasoning);
-            if let Some(more) = usage.cost_usd.and_then(|cost| cost.as_str().parse::<f64>().ok()) {
-                cost = Some(cost.unwrap_or_default() + more);
-            }
-            reasons.extend(usage.stop_reason.map(owned));
-        }
-        if !reasons.is_empty() {
-            attributes.set(FINISH_REASONS, reasons);
-        }
-        attributes.maybe(INPUT_TOKENS, tokens.input);
-        attributes.maybe(CACHE_READ, tokens.cache_read);
-        attributes.maybe(self.options.semconv.cache_write(), tokens.cache_write);
-        attributes.maybe(OUTPUT_TOKENS, tokens.output);
-        attributes.maybe(REASONING_TOKENS, tokens.reasoning);
-        attributes.maybe("engram.cost.usd", cost);
     }
 
     fn call(&mut self, index: usize, call: &ToolCall<'_>, time: i64, response: &str, heard: &mut Vec<serde_json::Value>) {
@@ -400,90 +337,6 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     }
 
     fn span_event(&self, index: usize) -> Option<SpanEvent> {
-        let mut attributes = Attributes::default();
-        let name = match &self.session.events[index].event {
-            Event::CodeEdit(edit) => {
-                attributes.set("engram.file", owned(edit.file));
-                attributes.set("engram.op", edit.op.as_str());
-                attributes.maybe("engram.first", edit.after_range.map(|range| range.first));
-                attributes.maybe("engram.last", edit.after_range.map(|range| range.last));
-                attributes.maybe("engram.before_hash", edit.before_hash.map(|hash| hash.to_string()));
-                attributes.maybe("engram.after_hash", edit.after_hash.map(|hash| hash.to_string()));
-                "engram.code.edit"
-            }
-            Event::CodeRead(read) => {
-                attributes.set("engram.file", owned(read.file));
-                attributes.maybe("engram.first", read.range.map(|range| range.first));
-                attributes.maybe("engram.last", read.range.map(|range| range.last));
-                attributes.maybe("engram.hash", read.hash.map(|hash| hash.to_string()));
-                "engram.code.read"
-            }
-            Event::SpanLink(link) => {
-                attributes.set("engram.from_file", owned(link.from_file));
-                attributes.set("engram.to_file", owned(link.to_file));
-                "engram.span.link"
-            }
-            Event::Meta(Meta::Error { code, text }) => {
-                attributes.set("exception.type", code.map_or_else(|| "error".to_owned(), owned));
-                if self.options.content != super::Content::None {
-                    attributes.maybe("exception.message", text.map(owned));
-                }
-                "exception"
-            }
-            Event::Meta(Meta::Compaction { trigger, .. }) => {
-                attributes.maybe("engram.trigger", trigger.map(owned));
-                "engram.compaction"
-            }
-            Event::Meta(Meta::Interrupt { .. }) => "engram.interrupt",
-            Event::Meta(Meta::Permission(permission)) => {
-                attributes.set("engram.decision", permission.decision.as_str());
-                attributes.maybe("engram.tool", permission.tool.map(owned));
-                "engram.permission"
-            }
-            Event::Meta(Meta::Rewind { to, .. }) => {
-                attributes.set("engram.to", to.get());
-                "engram.rewind"
-            }
-            _ => return None,
-        };
-        Some(SpanEvent { time_unix_nano: self.times[index]?, name, attributes: attributes.0 })
+        events::span_event(&self.session.events[index].event, self.times[index]?, self.options.content)
     }
-}
-
-/// The time of each event that is exported.
-fn times(session: &Session<'_>, losses: &mut Losses) -> Vec<Option<i64>> {
-    let time = |record: &EventRecord<'_>| {
-        if record.replay {
-            losses.count(&REPLAY);
-            return None;
-        }
-        if record.t_basis == Some(TimeBasis::Absent) {
-            losses.count(&NO_TIME_EVENT);
-            return None;
-        }
-        // A span has no time before 1970.
-        let time = moment(record.t).nanoseconds().filter(|time| *time > 0);
-        losses.count_many(&TIME_RANGE, u64::from(time.is_none()));
-        time
-    };
-    session.events.iter().map(time).collect()
-}
-
-fn count_losses(session: &Session<'_>, losses: &mut Losses) {
-    let mut is_lossy = false;
-    for record in &session.events {
-        let has_anchors = match &record.event {
-            Event::CodeRead(read) => !read.anchor_hashes.is_empty(),
-            Event::CodeEdit(edit) => !edit.before_anchor_hashes.is_empty() || !edit.after_anchor_hashes.is_empty(),
-            _ => false,
-        };
-        losses.count_many(&FINGERPRINTS, u64::from(has_anchors));
-        match &record.event {
-            Event::Meta(Meta::Context(_) | Meta::System { .. } | Meta::Revision(_) | Meta::Unrecognized(_)) => losses.count(&CONTEXT),
-            Event::Meta(Meta::Other(_)) => losses.count(&UNKNOWN_LABEL),
-            _ => {}
-        }
-        is_lossy |= matches!(engram_core::text::replace_lone_surrogates(&record.to_line()), std::borrow::Cow::Owned(_));
-    }
-    losses.count_many(&SURROGATE, u64::from(is_lossy));
 }
