@@ -102,6 +102,8 @@ pub enum Command {
     Grep(crate::index::args::Grep),
     /// Ask the index in SQL
     Query(crate::index::args::Query),
+    /// Write tapes in the forms that other programs read
+    Export(crate::export::Export),
     /// Check that tapes follow the format, and that a directory is as its index states
     ///
     /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
@@ -164,6 +166,9 @@ pub struct Ingest {
     /// Directory for the tapes [default without PATH: $ENGRAM_TAPES, else engram/tapes in your data directory]
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write this in place of tapes, as `engram export` does
+    #[arg(long, value_name = "FORM", value_enum, requires = "out", conflicts_with_all = ["watch", "again", "zstd"])]
+    pub to: Option<crate::export::To>,
     /// Convert again whenever a log changes, until interrupted
     #[arg(long)]
     pub watch: bool,

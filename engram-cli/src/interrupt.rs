@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engram_adapters::open::discard_copies;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::exit::Exit;
 
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// True after the first signal.
 static WAS_ASKED: AtomicBool = AtomicBool::new(false);
-/// Temporary files. One is created only while the list is locked, so that an interrupt misses none.
+/// Temporary files and directories. One is created only while the list is locked, so that an interrupt misses none.
 static UNNAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// What to do before the command ends.
 static AT_END: Mutex<Option<Box<dyn FnMut() + Send>>> = Mutex::new(None);
@@ -81,7 +81,7 @@ fn clean_up() {
     let unnamed = soon(&UNNAMED);
     for path in unnamed.iter().flat_map(|unnamed| unnamed.iter()) {
         // It may have been renamed just now.
-        let _ = fs::remove_file(path);
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
     discard_copies();
     std::mem::forget(unnamed);
@@ -117,7 +117,18 @@ pub fn temporary(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result
     Ok(file)
 }
 
-/// Stops tracking a temporary file, which was renamed or deleted.
+/// As [`temporary`], a directory with all that is in it.
+///
+/// # Errors
+/// Those of `make`.
+pub fn temporary_directory(make: impl FnOnce() -> io::Result<TempDir>) -> io::Result<TempDir> {
+    let mut unnamed = unnamed();
+    let directory = make()?;
+    unnamed.insert(directory.path().to_owned());
+    Ok(directory)
+}
+
+/// Stops tracking a temporary file or directory, which was renamed or deleted.
 pub fn forget(path: &Path) {
     unnamed().remove(path);
 }

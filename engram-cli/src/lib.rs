@@ -32,6 +32,7 @@ mod conversion;
 mod detect;
 mod drift;
 mod exit;
+mod export;
 mod fail_on;
 mod files;
 mod filter;
@@ -93,6 +94,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Drift(args) => drift::run(args, registry, &report),
         Command::Stats(args) => stats::run(args, registry, &report),
         Command::Show(args) => show::run(args, registry, &report),
+        Command::Export(args) => export::run(args, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
         #[cfg(all(unix, feature = "record"))]

@@ -51,6 +51,9 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
                 return Ok(report.usage(&fault));
             }
             let paths = homes::paths(&args.paths, registry, report);
+            if let Some(to) = args.to {
+                return crate::export::ingest(to, args, out, report, |tapes, report| run::run(args, tapes, &paths, &options, report));
+            }
             if args.watch { watch::run(args, out, &paths, &options, report) } else { Ok(run::run(args, out, &paths, &options, report)) }
         }
     }

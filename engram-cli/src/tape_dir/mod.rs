@@ -21,6 +21,6 @@ pub use entry::{Entry, Failure, Key, Setup, State, Superseded};
 pub use files::temporary_in;
 pub use index::{INDEX, Index, is_missing};
 pub use known::{Known, container, source_of};
-pub use names::tape_stem;
+pub use names::{stem, tape_stem};
 pub use place::{Finished, Placed, Placement, Placer, Target};
 pub use verify::{Repaired, has_index, repair, verify};

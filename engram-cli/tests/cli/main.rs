@@ -15,6 +15,7 @@ mod ci;
 mod conform;
 mod documentation;
 mod drift;
+mod export;
 mod faults;
 mod forms;
 mod homes;

@@ -51,7 +51,7 @@ impl Push for Discard {
 }
 
 /// JSON with U+FFFD in place of lone surrogates, so that every parser accepts it.
-pub(crate) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
+pub fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
     let (mut replaced, mut start, mut at) = (String::new(), 0, 0);
     while let Some(escape) = backslash(bytes, at) {

@@ -13,7 +13,7 @@ use self::canonical::{push_plain, push_token};
 pub use self::decode::DecodeBuffer;
 use self::decode::{Unit, read_escape};
 use self::escapes::backslash;
-pub use self::json::canonical_json;
+pub use self::json::{canonical_json, replace_lone_surrogates};
 
 /// The text of an event.
 ///

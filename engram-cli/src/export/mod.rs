@@ -1,0 +1,56 @@
+//! `engram export`: tapes in the forms that other programs read.
+
+mod args;
+mod atif;
+mod documents;
+mod hf;
+mod inputs;
+mod otlp;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod place;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use engram_core::error::AdapterError;
+use engram_export::losses::Losses;
+
+use self::args::Target;
+pub use self::args::{Export, To};
+use crate::args::Ingest;
+use crate::exit::Exit;
+use crate::report::Reporter;
+
+/// Runs the command.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn run(args: &Export, report: &Reporter) -> io::Result<Exit> {
+    match &args.target {
+        Target::Hf(args) => hf::run(args, report),
+        Target::Atif(args) => atif::run(args, report),
+        Target::Otlp(args) => otlp::run(args, report),
+        #[cfg(feature = "parquet")]
+        Target::Parquet(args) => parquet::run(args, report),
+    }
+}
+
+/// `engram ingest --to`: writes tapes with `ingest` to a directory that nobody sees, and exports them.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn ingest(to: To, args: &Ingest, out: &Path, report: &Reporter, ingest: impl FnOnce(&Path, &Reporter) -> Exit) -> io::Result<Exit> {
+    match to {
+        #[cfg(feature = "parquet")]
+        To::Parquet => parquet::ingest(args, out, report, ingest),
+    }
+}
+
+/// Writes the report on losses, if it is asked for.
+fn write_losses(file: Option<&Path>, losses: &Losses) -> Result<(), AdapterError> {
+    let Some(file) = file else { return Ok(()) };
+    place::new_file(file, |out| {
+        out.write_all(losses.to_json().as_bytes()).map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))
+    })
+}

@@ -1,0 +1,94 @@
+//! Where an export writes: beside its place, and under its name when it is complete. Nothing is overwritten.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use engram_core::error::{AdapterError, ErrorCode};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+use crate::interrupt;
+
+/// How names of what is not complete begin and end.
+const TEMPORARY: (&str, &str) = (".engram-", ".tmp");
+
+/// A directory that gets its name when it is complete.
+#[derive(Debug)]
+pub struct NewDirectory {
+    place: PathBuf,
+    directory: TempDir,
+}
+
+impl NewDirectory {
+    /// A directory beside `place`, which must not be there, or be empty.
+    ///
+    /// # Errors
+    /// If there is something at the place, or as the file system gives them.
+    pub fn beside(place: &Path) -> Result<NewDirectory, AdapterError> {
+        let at = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
+        match fs::read_dir(place) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(taken(place, "a directory that is not there or is empty", "files"));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(at(error)),
+        }
+        fs::create_dir_all(parent(place)).map_err(at)?;
+        Ok(NewDirectory { place: place.to_owned(), directory: temporary_beside(place).map_err(at)? })
+    }
+
+    /// Where it is until it is complete.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn complete(self) -> Result<(), AdapterError> {
+        fs::rename(self.directory.path(), &self.place).map_err(|error| AdapterError::from(error).path(self.place.to_string_lossy()))?;
+        // It has another name now, under which it is not removed.
+        interrupt::forget(&self.directory.keep());
+        Ok(())
+    }
+}
+
+/// A directory beside `place`, which is removed when the command ends, however it ends.
+///
+/// # Errors
+/// As the file system gives them.
+pub fn temporary_beside(place: &Path) -> io::Result<TempDir> {
+    interrupt::temporary_directory(|| Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempdir_in(parent(place)))
+}
+
+/// Writes a file that must not be there. It is complete before it gets its name.
+///
+/// # Errors
+/// If it is there, those of `write`, or as the file system gives them.
+pub fn new_file(place: &Path, write: impl FnOnce(&mut NamedTempFile) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
+    let at = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
+    if place.symlink_metadata().is_ok() {
+        return Err(taken(place, "a file that is not there", "a file"));
+    }
+    let parent = parent(place);
+    fs::create_dir_all(parent).map_err(at)?;
+    let mut file = interrupt::temporary(|| Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(parent)).map_err(at)?;
+    let temporary = file.path().to_owned();
+    let written = write(&mut file).and_then(|()| {
+        file.flush().and_then(|()| file.as_file().sync_all()).map_err(at)?;
+        file.persist_noclobber(place).map(drop).map_err(|error| at(error.error))
+    });
+    interrupt::forget(&temporary);
+    written
+}
+
+fn taken(place: &Path, expected: &str, found: &str) -> AdapterError {
+    AdapterError::new(ErrorCode::Io).expected(expected).found(found).path(place.to_string_lossy())
+}
+
+fn parent(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

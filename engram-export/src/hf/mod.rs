@@ -1,0 +1,184 @@
+//! Hugging Face: session traces that the Hub's viewer and `datasets` read, and conversations for training.
+//!
+//! What was rewound and what repeats another session's history is left out. Sub-agents have traces of their own.
+
+mod card;
+mod conversation;
+
+use engram_core::event::{Event, Meta};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use self::card::{MESSAGES_FILE, TRACES_DIRECTORY, card};
+use self::conversation::{Conversation, Said, Speaker};
+use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
+use crate::session::Session;
+use crate::text::owned;
+
+/// What traces and conversations cannot hold.
+pub const RULES: &[Rule] =
+    &[SURROGATE, UNKNOWN_LABEL, NOTHING, REWOUND, REPLAY, META, CODE, NO_CALL, ATTACHMENT, USAGE, REDACTED, BLOCKS, OUTPUTS, STATUS];
+
+pub(crate) const NOTHING: Rule = Rule { name: "nothing_to_export", meaning: "a tape without messages and calls: it has no trace" };
+pub(crate) const REWOUND: Rule = Rule { name: "event.rewound", meaning: "an event that a rewind took back: it is left out" };
+pub(crate) const REPLAY: Rule = Rule { name: "event.replay", meaning: "an event that repeats another session's history: it is left out" };
+pub(crate) const META: Rule =
+    Rule { name: "meta.left_out", meaning: "an error, notice, permission, context, compaction or fact about the session: it is left out" };
+pub(crate) const CODE: Rule =
+    Rule { name: "code.left_out", meaning: "a read, edit or link as the log states it: only its call and result are there" };
+pub(crate) const NO_CALL: Rule = Rule { name: "result.without_call", meaning: "a result whose call is not on the tape: it is left out" };
+pub(crate) const ATTACHMENT: Rule =
+    Rule { name: "attachment.left_out", meaning: "an image or file: the tape has only its hash, name and size" };
+pub(crate) const USAGE: Rule = Rule { name: "usage.left_out", meaning: "what a response cost" };
+pub(crate) const REDACTED: Rule = Rule { name: "message.opaque", meaning: "a message whose text the log holds only in an opaque form" };
+pub(crate) const BLOCKS: Rule =
+    Rule { name: "message.joined", meaning: "a further block of text of a response: it follows the one before after a blank line" };
+pub(crate) const OUTPUTS: Rule =
+    Rule { name: "output.joined", meaning: "a result with output and error output: the second follows the first" };
+pub(crate) const STATUS: Rule = Rule { name: "result.status", meaning: "whether a call failed, its exit code and how long it took" };
+
+/// Facts about the session of a trace.
+#[derive(Debug, Default, Serialize)]
+struct Facts {
+    harness: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    session_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
+}
+
+impl Facts {
+    fn of(name: &str, session: &Session<'_>) -> Facts {
+        let mut facts = Facts { session_id: name.to_owned(), ..Facts::default() };
+        for (index, record) in session.events.iter().enumerate() {
+            if index == 0 {
+                facts.harness = record.source.harness.to_owned();
+                facts.session_id = record.source.session_id.map_or(facts.session_id, owned);
+                facts.agent_id = record.source.agent_id.map(owned);
+            }
+            if facts.started.is_none() && record.t_basis.is_none() && !record.replay {
+                facts.started = Some(record.t.to_owned());
+            }
+            match &record.event {
+                Event::Meta(Meta::TapeStart(start)) => facts.version = start.harness.version.map(owned),
+                Event::Meta(Meta::Session(stated)) if !record.replay => {
+                    facts.model = facts.model.take().or_else(|| stated.model.map(owned));
+                    facts.title = stated.title.map(owned).or(facts.title.take());
+                    facts.parent_session_id = facts.parent_session_id.take().or_else(|| stated.parent_session_id.map(owned));
+                }
+                Event::MsgOut(message) if !record.replay => facts.model = facts.model.take().or_else(|| message.model.map(owned)),
+                _ => {}
+            }
+        }
+        facts
+    }
+}
+
+/// Writes traces and conversations, and counts what is lost.
+#[derive(Debug)]
+pub struct Traces {
+    losses: Losses,
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        Traces { losses: Losses::new("hf", &[RULES]) }
+    }
+}
+
+impl Traces {
+    /// What was lost so far.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// The trace of a session: a line with the session, and one for each message. `None` if there is no message. `name` is used where the
+    /// tape states no session id.
+    pub fn trace(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
+        let (facts, said) = self.read(name, session)?;
+        let title = facts.title.clone().unwrap_or_else(|| facts.session_id.clone());
+        let head = json!({ "type": "session", "harness": facts.harness, "id": facts.session_id, "name": title });
+        let mut lines = format!("{head}\n");
+        for one in &said {
+            let mut message = json!({ "role": one.speaker.in_traces(), "content": one.content });
+            let mut set = |key: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    message[key] = value;
+                }
+            };
+            set("reasoningContent", one.reasoning.clone().map(Value::from));
+            let call = |call: &conversation::Call| json!({ "id": call.id, "function": { "name": call.tool, "arguments": call.arguments } });
+            set("toolCalls", (!one.calls.is_empty()).then(|| one.calls.iter().map(call).collect()));
+            set("toolCallId", one.call_id.clone().map(Value::from));
+            set("timestamp", one.milliseconds.map(Value::from));
+            set("model", one.model.clone().map(Value::from));
+            lines += &format!("{}\n", json!({ "type": "message", "message": message }));
+        }
+        Some(lines)
+    }
+
+    /// The conversation of a session as one line, for training. `None` if there is no message.
+    pub fn messages(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
+        let (facts, said) = self.read(name, session)?;
+        let messages: Vec<Value> = said.iter().map(message_for_training).collect();
+        let tools: Vec<Value> =
+            session.tools().into_iter().map(|name| json!({ "type": "function", "function": { "name": name } })).collect();
+        Some(format!("{}\n", json!({ "messages": messages, "tools": tools, "metadata": facts })))
+    }
+
+    fn read(&mut self, name: &str, session: &Session<'_>) -> Option<(Facts, Vec<Said>)> {
+        self.losses.tape();
+        let said = Conversation::new(session, &mut self.losses).run();
+        if said.is_empty() {
+            self.losses.count(&NOTHING);
+            return None;
+        }
+        Some((Facts::of(name, session), said))
+    }
+}
+
+fn message_for_training(said: &Said) -> Value {
+    let mut message = json!({ "role": said.speaker.in_training(), "content": said.content });
+    if let Some(reasoning) = &said.reasoning {
+        message["reasoning_content"] = reasoning.as_str().into();
+    }
+    if let Some(id) = &said.call_id {
+        message["tool_call_id"] = id.as_str().into();
+    }
+    if !said.calls.is_empty() {
+        let call = |call: &conversation::Call| json!({ "id": call.id, "type": "function", "function": { "name": call.tool, "arguments": call.arguments } });
+        message["tool_calls"] = said.calls.iter().map(call).collect();
+    }
+    message
+}
+
+impl Speaker {
+    /// What the harness wrote is no `user`: a reader begins a turn with each of those.
+    fn in_traces(self) -> &'static str {
+        match self {
+            Speaker::Person => "user",
+            Speaker::Harness | Speaker::System => "system",
+            Speaker::Model => "assistant",
+            Speaker::Tool => "tool",
+        }
+    }
+
+    /// The role in which the model saw it.
+    fn in_training(self) -> &'static str {
+        match self {
+            Speaker::Person | Speaker::Harness => "user",
+            Speaker::System => "system",
+            Speaker::Model => "assistant",
+            Speaker::Tool => "tool",
+        }
+    }
+}

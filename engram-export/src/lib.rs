@@ -1,0 +1,26 @@
+//! Tapes in the forms that other programs read: Arrow record batches and Parquet files, ATIF trajectories, OpenTelemetry traces, and
+//! Hugging Face session traces.
+//!
+//! Every export is a function of tapes alone. What a target cannot hold is counted by rule, see [`losses`].
+
+#[cfg(feature = "arrow")]
+pub mod arrow;
+pub mod atif;
+mod fields;
+pub mod hf;
+pub mod links;
+pub mod losses;
+pub mod otlp;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod session;
+pub mod settled;
+pub mod text;
+pub mod time;
+pub mod turn;
+
+#[cfg(feature = "arrow")]
+pub use self::arrow::schema;
+
+/// Views of the Parquet files, for DuckDB. They are written beside the files.
+pub const SCHEMA_SQL: &str = include_str!("schema.sql");

@@ -1,0 +1,145 @@
+//! Parquet files of the tables: `<directory>/<table>/part-<chunk>-<number>.parquet`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use crate::arrow::{BatchSink, Table, schema};
+
+/// A row group has at most this many rows, as readers expect them,
+const GROUP_ROWS: usize = 122_880;
+/// or this many bytes, so that writing needs no more memory.
+const GROUP_BYTES: usize = 64 << 20;
+/// A file has at most this many rows, unless the caller says otherwise.
+pub const FILE_ROWS: u64 = 1_000_000;
+/// Columns of long texts that hardly repeat. A dictionary of them would cost time and save nothing, and nobody asks for the smallest one.
+const LONG_TEXTS: [&str; 6] = ["text", "stdout", "stderr", "args", "raw", "rest"];
+/// The version of the tables, in each file.
+const VERSION: (&str, &str) = ("engram.tables", "1");
+
+/// Writes batches to files, one directory for each table. Files are complete when [`finish`](ParquetFiles::finish) has returned.
+#[derive(Debug)]
+pub struct ParquetFiles {
+    directory: PathBuf,
+    chunk: usize,
+    rows_per_file: u64,
+    open: [Option<OpenFile>; Table::ALL.len()],
+    files: [u64; Table::ALL.len()],
+    rows: [u64; Table::ALL.len()],
+}
+
+/// A file that is being written.
+struct OpenFile {
+    writer: ArrowWriter<BufWriter<File>>,
+    rows: u64,
+}
+
+impl std::fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenFile").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl ParquetFiles {
+    /// Files below `directory`. Several may write there at once, each with a number of its own.
+    pub fn new(directory: &Path, chunk: usize, rows_per_file: u64) -> ParquetFiles {
+        let none = [const { None }; Table::ALL.len()];
+        ParquetFiles {
+            directory: directory.to_owned(),
+            chunk,
+            rows_per_file,
+            open: none,
+            files: [0; Table::ALL.len()],
+            rows: [0; Table::ALL.len()],
+        }
+    }
+
+    /// Completes the files, and gives the rows of each table.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn finish(mut self) -> io::Result<[u64; Table::ALL.len()]> {
+        Table::ALL.into_iter().try_for_each(|table| self.close(table))?;
+        Ok(self.rows)
+    }
+
+    /// Makes a file without rows for each of these tables that has none: a reader then finds its columns.
+    ///
+    /// # Errors
+    /// As the file system gives them.
+    pub fn add_empty(directory: &Path, tables: &[Table]) -> io::Result<()> {
+        for table in tables {
+            if !directory.join(table.as_str()).is_dir() {
+                let mut files = ParquetFiles::new(directory, 0, FILE_ROWS);
+                files.open(*table)?;
+                files.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, table: Table) -> io::Result<&mut OpenFile> {
+        let index = table as usize;
+        if self.open[index].as_ref().is_some_and(|file| file.rows >= self.rows_per_file) {
+            self.close(table)?;
+        }
+        let slot = &mut self.open[index];
+        if slot.is_none() {
+            let directory = self.directory.join(table.as_str());
+            fs::create_dir_all(&directory)?;
+            let path = directory.join(format!("part-{:05}-{:03}.parquet", self.chunk, self.files[index]));
+            let file = BufWriter::new(File::create_new(path)?);
+            let writer = ArrowWriter::try_new(file, schema::of(table), Some(properties(table)?)).map_err(io::Error::other)?;
+            self.files[index] += 1;
+            *slot = Some(OpenFile { writer, rows: 0 });
+        }
+        slot.as_mut().ok_or_else(|| io::Error::other("no open file"))
+    }
+
+    fn close(&mut self, table: Table) -> io::Result<()> {
+        let Some(file) = self.open[table as usize].take() else { return Ok(()) };
+        let buffered = file.writer.into_inner().map_err(io::Error::other)?;
+        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+}
+
+impl BatchSink for ParquetFiles {
+    fn batch(&mut self, table: Table, batch: RecordBatch) -> io::Result<()> {
+        let file = self.open(table)?;
+        file.writer.write(&batch).map_err(io::Error::other)?;
+        file.rows += batch.num_rows() as u64;
+        self.rows[table as usize] += batch.num_rows() as u64;
+        Ok(())
+    }
+}
+
+fn properties(table: Table) -> io::Result<WriterProperties> {
+    let schema = schema::of(table);
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(io::Error::other)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_max_row_group_bytes(Some(GROUP_BYTES))
+        .set_key_value_metadata(Some(vec![KeyValue::new(VERSION.0.to_owned(), VERSION.1.to_owned())]));
+    for name in LONG_TEXTS {
+        if schema.index_of(name).is_ok() {
+            let path = ColumnPath::from(name);
+            properties =
+                properties.set_column_dictionary_enabled(path.clone(), false).set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+    }
+    // The columns before these have one leaf each, so their places in the schema are those in the file.
+    let sorted = ["tape", "seq"].into_iter().filter_map(|name| schema.index_of(name).ok().filter(|at| !schema.field(*at).is_nullable()));
+    let sorted = sorted.filter_map(|at| i32::try_from(at).ok()).map(|column_idx| SortingColumn {
+        column_idx,
+        descending: false,
+        nulls_first: false,
+    });
+    Ok(properties.set_sorting_columns(Some(sorted.collect())).build())
+}

@@ -1,0 +1,6 @@
+//! Exports of all golden tapes of the repository, judged by readers of the targets.
+
+mod documents;
+mod golden;
+mod programs;
+mod tables;
