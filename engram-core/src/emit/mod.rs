@@ -368,6 +368,11 @@ impl<'s> Emitter<'s> {
         }
     }
 
+    /// True if a JSON value nests deeper than the limit.
+    pub(crate) fn nests_too_deep(&self, json: &str) -> bool {
+        nests_deeper(json, self.limits.nesting)
+    }
+
     #[cold]
     fn refused(&self, violation: Violation, pointer: Pointer<'_>) -> Fault {
         match violation {

@@ -88,6 +88,11 @@ impl<'s> Emitter<'s> {
         self.out.seq_of_open_call(call_id)
     }
 
+    /// True if a JSON value nests too deep to be the arguments of a call. That of a record does not; one inside a string may.
+    pub fn nests_too_deep(&self, json: &str) -> bool {
+        self.out.nests_too_deep(json)
+    }
+
     /// The number of the last event so far, for a later event that refers to it.
     pub fn last_seq(&self) -> Option<Seq> {
         self.out.last_seq()

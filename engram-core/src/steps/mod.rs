@@ -138,6 +138,13 @@ pub trait Conversion {
         None
     }
 
+    /// A document as it should be, for a text that is no JSON because of the way in which the harness writes it: for example with the rest of a
+    /// longer document behind it. `None` if the text is simply damaged.
+    fn mended(&self, text: &str) -> Option<String> {
+        let _ = text;
+        None
+    }
+
     /// The records of a document, in the order of the source. Only for artifacts that are one document. Compare the outer part of the document
     /// with the member table here ([`Check::document`]).
     ///

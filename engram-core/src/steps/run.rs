@@ -107,7 +107,13 @@ fn document<S: ByteSource>(
     let broken = match text {
         Ok(text) => match parse(text, &mut index) {
             Ok(document) => return items(start, conversion, sink, document, &[], true, truncation.as_deref(), digest),
-            Err(Fault::Json(error)) => Broken::json(text, &error),
+            Err(Fault::Json(error)) => match conversion.mended(text) {
+                None => Broken::json(text, &error),
+                Some(mended) => {
+                    let document = parse(&mended, &mut index_of_prefix).map_err(|fault| error_of(fault, 0))?;
+                    return items(start, conversion, sink, document, &[], true, truncation.as_deref(), digest);
+                }
+            },
             Err(fault) => return Err(error_of(fault, 0)),
         },
         Err(error) => Broken::utf8(bytes, error),
