@@ -58,7 +58,7 @@ fn two_messages_with_their_twins_behind_both_are_two_prompts() {
 }
 
 #[test]
-fn a_message_without_a_twin_is_decided_after_a_bounded_number_of_records() {
+fn a_message_without_a_twin_is_of_the_harness() {
     let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
     let mut lines = vec![message("user", "injected")];
     lines.extend(std::iter::repeat_n(notice, 40));
@@ -443,7 +443,7 @@ fn going_back_names_the_last_event_that_holds() {
 }
 
 #[test]
-fn a_repeated_record_of_a_copy_and_a_repeated_cut_record_are_duplicates() {
+fn a_repeated_record_of_a_copy_is_a_duplicate() {
     let record =
         |kind: &str, payload: Value| format!("{{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n");
     let header = |id: &str, fork_of: Option<&str>| {
@@ -455,11 +455,10 @@ fn a_repeated_record_of_a_copy_and_a_repeated_cut_record_are_duplicates() {
     };
     let (_, said) = message("user", "hello");
     let said = record("response_item", said);
-    let cut = "{\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"type\":\"respo";
     let own = "01a1fda2-a14b-7e01-b89f-6f9f4c327587";
     let copied = "01a1fda2-91ca-71a0-a417-d9f717746c13";
-    let once = format!("{}{}{said}{cut}{said}", header(own, Some(copied)), header(copied, None));
-    let twice = format!("{once}{said}{cut}{said}");
+    let once = format!("{}{}{said}", header(own, Some(copied)), header(copied, None));
+    let twice = format!("{once}{said}{said}");
     let count = |log: &str| events_of(log).len();
     assert_eq!(count(&twice), count(&once));
     assert_eq!(events_of(&twice).iter().filter(|event| event["k"] == "msg.in").count(), 1);
@@ -491,18 +490,15 @@ fn hunks_at_lines_that_cannot_be_make_the_record_malformed() {
 }
 
 #[test]
-fn a_message_that_is_too_large_to_wait_is_on_the_tape_once() {
+fn a_large_message_is_on_the_tape_once() {
     let large = "a large text\n".repeat(700_000);
-    for lines in [vec![message("user", &large), sent(&large)], vec![message("user", &large)]] {
-        let before = [message("user", "first"), sent("first")];
-        let events = events(&[&before[..], &lines].concat());
-        let messages = by_and_text(&events);
-        assert!(messages == [("person", "first"), ("person", large.as_str())], "{} messages", messages.len());
-    }
+    let events = events(&[message("user", "first"), sent("first"), message("user", &large), sent(&large)]);
+    let messages = by_and_text(&events);
+    assert!(messages == [("person", "first"), ("person", large.as_str())], "{} messages", messages.len());
 }
 
 #[test]
-fn an_end_that_is_too_large_to_wait_gives_no_second_result() {
+fn a_large_end_gives_no_second_result() {
     let printed = "x".repeat(MAX_KEPT_BYTES);
     let end = event(json!({"type": "exec_command_end", "call_id": "c1", "exit_code": 3, "stdout": printed, "aggregated_output": printed}));
     let events = events(&[call("c1", "exec_command", r#"{"cmd":"a"}"#), end, output("c1", "short")]);
@@ -510,4 +506,85 @@ fn an_end_that_is_too_large_to_wait_gives_no_second_result() {
     assert_eq!(results.len(), 1);
     assert_eq!((&results[0]["exit"], &results[0]["stdout"]), (&json!(3), &json!("short")));
     assert!(system_events(&events).iter().any(|(name, text)| *name == "exec_command_end" && text.len() == MAX_KEPT_BYTES));
+}
+
+#[test]
+fn a_call_that_a_hook_blocks_is_denied_and_a_command_that_it_rewrites_is_on_the_tape() {
+    let ran = json!({"type": "CommandExecution", "id": "c2", "command": ["/bin/bash", "-lc", "echo rewritten > rw.txt"], "cwd": "/p",
+        "source": "unified_exec_startup", "status": "completed", "aggregated_output": "", "exit_code": 0});
+    let kept = json!({"type": "CommandExecution", "id": "c3", "command": ["/bin/bash", "-lc", "ls \"a\""], "cwd": "/p", "status": "completed", "exit_code": 0});
+    let blocked = "Command blocked by PreToolUse hook: HOOK no rm. Command: rm -rf docs";
+    let done = "Chunk ID: b\nWall time: 0.0000 seconds\nProcess exited with code 0\nOutput:\n";
+    let events = events(&[
+        call("c1", "exec_command", r#"{"cmd": "rm -rf docs"}"#),
+        output("c1", blocked),
+        call("c2", "exec_command", r#"{"cmd": "echo REWRITE"}"#),
+        item(ran),
+        output("c2", done),
+        call("c3", "exec_command", r#"{"cmd": "ls \"a\""}"#),
+        item(kept),
+        output("c3", done),
+    ]);
+    let permission = events.iter().find(|event| event["label"] == "permission").expect("a permission");
+    assert_eq!((&permission["decision"], &permission["call_id"], &permission["text"]), (&json!("deny"), &json!("c1"), &json!(blocked)));
+    assert_eq!(of_kind(&events, "tool.result")[0]["status"], "denied");
+    assert_eq!(system_events(&events), [("command", "echo rewritten > rw.txt")]);
+}
+
+/// A turn of a thread: its id, a prompt, an answer, and what it cost.
+fn turn(id: &str, text: &str, input: u64, total: u64) -> Vec<(&'static str, Value)> {
+    let counts = |input: u64| json!({"input_tokens": input, "cached_input_tokens": 0, "output_tokens": 1, "reasoning_output_tokens": 0, "total_tokens": input + 1});
+    vec![
+        event(json!({"type": "task_started", "turn_id": id, "collaboration_mode_kind": "default"})),
+        message("user", text),
+        sent(text),
+        message("assistant", &format!("{text} is done")),
+        event(json!({"type": "token_count", "info": {"last_token_usage": counts(input), "total_token_usage": counts(total)}})),
+        event(json!({"type": "task_complete", "turn_id": id, "last_agent_message": null})),
+    ]
+}
+
+/// The replay marks of prompts and usages.
+fn replays(events: &[Value]) -> Vec<bool> {
+    let facts = events.iter().filter(|event| event["k"] == "msg.in" || event["label"] == "usage");
+    facts.map(|event| event["replay"] == true).collect()
+}
+
+#[test]
+fn a_fork_that_copies_no_header_begins_with_turns_that_are_older_than_it() {
+    // From findings/cases/codex-fork-noembed: the thread began between the second and the third turn.
+    let own = "01a1fda5-274f-75a1-901c-86e305a064c3";
+    let turns = [
+        turn("01a1fda1-0000-7f32-8610-8497a7a0196a", "one", 20_000, 20_000),
+        turn("01a1fda2-0000-7f32-8610-8497a7a0196a", "two", 20_001, 40_001),
+        turn("01a1fda6-0000-7f32-8610-8497a7a0196a", "own", 5_000, 45_001),
+    ];
+    let fork = json!({"id": own, "forked_from_id": "01a1fda0-0000-7130-904a-9e7c17f8fecb"});
+    let spawned = json!({"id": own, "source": {"subagent": {"thread_spawn": {"parent_thread_id": "01a1fda0-0000-7130-904a-9e7c17f8fecb", "depth": 1}}}});
+    for facts in [fork, spawned] {
+        assert_eq!(replays(&events_of(&session_with(facts, &turns.concat()))), [true, true, true, true, false, false]);
+    }
+    assert_eq!(replays(&events_of(&session_with(json!({"id": own}), &turns.concat()))), [false; 6]);
+}
+
+#[test]
+fn an_imported_session_is_a_replay_up_to_its_first_own_turn() {
+    // From findings/cases/codex-import.
+    let own = "01a1fda5-274f-75a1-901c-86e305a064c0";
+    let turns = [turn("external-import-turn-1", "one", 10, 10), turn("01a1fda5-2792-7f32-8610-8497a7a0196a", "own", 20, 30)];
+    assert_eq!(replays(&events_of(&session_with(json!({"id": own}), &turns.concat()))), [true, true, false, false]);
+}
+
+#[test]
+fn totals_without_the_counts_of_a_response_give_their_differences() {
+    // From findings/cases/ccusage-totals-only.
+    let counts = |input: u64, output: u64| {
+        let total = json!({"input_tokens": input, "cached_input_tokens": 0, "output_tokens": output, "reasoning_output_tokens": 0, "total_tokens": input + output});
+        event(json!({"type": "token_count", "info": {"total_token_usage": total}}))
+    };
+    let log = session_with(json!({}), &[counts(1000, 50), counts(2000, 90), counts(2000, 90), counts(3000, 120)]);
+    let tape = convert_str(&Codex, &log, &Options { policy: Policy::Permissive, ..Options::default() }).unwrap();
+    let events: Vec<Value> = tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let usage = events.iter().filter(|event| event["label"] == "usage").map(|usage| usage["tokens"]["input"].as_u64().unwrap());
+    assert_eq!(usage.collect::<Vec<_>>(), [1000, 1000, 1000]);
 }

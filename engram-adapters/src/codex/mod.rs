@@ -1,8 +1,9 @@
 //! Codex CLI: rollout files in every container form (TypeScript document, bare lines, envelope lines).
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
+use engram_core::steps::Conversion;
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
@@ -11,24 +12,27 @@ use crate::session_file::SessionFile;
 mod blocks;
 #[cfg(feature = "conformance")]
 mod certification;
+mod check;
+mod conversion;
 mod descriptor;
 #[cfg(test)]
 mod edit_tests;
+mod emit;
 #[cfg(test)]
 mod fact_tests;
 #[cfg(test)]
 mod member_tests;
 mod members;
+mod notes;
 mod omissions;
+mod plan;
 #[cfg(test)]
 mod printed_tests;
 mod record;
 mod records;
-mod results;
 mod revisions;
 mod schema;
 mod source;
-mod state;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -76,7 +80,7 @@ impl StreamAdapter for Codex {
         source::detect::identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(records::session::CodexSession::new(init))
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        Some(Box::new(conversion::CodexConversion::new(init)))
     }
 }

@@ -1,10 +1,8 @@
-//! One record as its handler gets it, the same in every container form.
-
-use std::borrow::Cow;
+//! One record as its handlers get it, the same in every container form.
 
 use engram_core::descriptor::{Omission, OmissionRule};
-use engram_core::emit::Pointer;
 use engram_core::ledger::Outcome;
+use engram_core::steps::Lookup;
 
 use crate::shared::value::Value;
 
@@ -13,10 +11,8 @@ use crate::shared::value::Value;
 pub(super) enum Container {
     /// A `{timestamp, type, payload}` line.
     Envelope,
-    /// A line that is itself the item.
+    /// A line that is itself the item, or an element of `items` in a document.
     Bare,
-    /// An element of `items` in one document.
-    Document,
     /// A line that `exec --json` printed.
     Stream,
 }
@@ -26,25 +22,26 @@ pub(super) enum Container {
 pub(super) struct Record<'a> {
     /// Its type in the envelope form, which is the name of its row in the record table.
     pub name: &'static str,
+    /// The whole line.
+    pub line: Value<'a>,
     /// The payload, the completed item, or the bare item.
     pub value: Value<'a>,
-    /// JSON Pointer of `value`.
-    pub at: &'a str,
-    /// When it was written, as a tape time.
-    pub t: Option<&'a str>,
-    /// It repeats a record of another thread: it is part of a copied history, or foreign.
-    pub replay: bool,
-    /// It is an item of another thread, mirrored into this one.
-    pub is_foreign: bool,
+    /// JSON Pointer of `value` in the line.
+    pub at: &'static str,
     pub container: Container,
+    /// It is an item of a document.
+    pub is_item: bool,
+    /// Its number among all records of the file.
+    pub number: u32,
+    pub others: Lookup<'a>,
 }
 
-impl<'a> Record<'a> {
+impl Record<'_> {
     /// The type as the ledger counts it: without `response_item/` where there is no envelope.
     pub fn type_name(&self) -> &'static str {
         match self.container {
             Container::Envelope | Container::Stream => self.name,
-            Container::Bare | Container::Document => self.name.strip_prefix("response_item/").unwrap_or(self.name),
+            Container::Bare => self.name.strip_prefix("response_item/").unwrap_or(self.name),
         }
     }
 
@@ -54,18 +51,11 @@ impl<'a> Record<'a> {
     }
 
     /// The pointer to a field, given as it is in the envelope form.
-    pub fn pointer_to(&self, path: &'static str) -> Cow<'static, str> {
-        let inner = path.strip_prefix("/payload").unwrap_or(path);
+    pub fn pointer_to(&self, path: &'static str) -> &'static str {
         match self.container {
-            Container::Envelope | Container::Stream => Cow::Borrowed(path),
-            Container::Bare => Cow::Borrowed(inner),
-            Container::Document => Cow::Owned(format!("{}{inner}", self.at)),
+            Container::Envelope | Container::Stream => path,
+            Container::Bare => path.strip_prefix("/payload").unwrap_or(path),
         }
-    }
-
-    /// The pointer to the record itself.
-    pub fn pointer(&self) -> Pointer<'a> {
-        if self.container == Container::Document { Pointer::At(self.at) } else { Pointer::Root }
     }
 
     /// The outcome of a record that `rule` omits.

@@ -80,13 +80,18 @@ impl<const ROWS: usize> RouteIndex<ROWS> {
     /// The first of `rows` whose record type is `prefix`, which is empty or ends with `/`, followed by `name`, which has no `/` and is not
     /// empty.
     pub fn find<'t, H: Copy>(&self, rows: &'t [Route<H>], prefix: &str, name: &str) -> Option<&'t Route<H>> {
+        rows.get(self.place(rows, prefix, name)?)
+    }
+
+    /// The place of the row that [`RouteIndex::find`] finds.
+    pub fn place<H: Copy>(&self, rows: &[Route<H>], prefix: &str, name: &str) -> Option<usize> {
         let len = prefix.len() + name.len();
         let mut row = self.first[bucket(len, *name.as_bytes().last()?)];
         while let Some(at) = usize::from(row).checked_sub(1) {
             let found = rows.get(at)?;
             let has_lengths = found.record.len() == len && usize::from(*self.names.get(at)?) == prefix.len();
             if has_lengths && found.record.ends_with(name) && found.record.starts_with(prefix) {
-                return Some(found);
+                return Some(at);
             }
             row = *self.next.get(at)?;
         }

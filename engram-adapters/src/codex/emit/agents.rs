@@ -1,0 +1,149 @@
+//! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Author, Decision, Meta, MsgIn, MsgOut, Permission, Role};
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use crate::shared::value::{Field, raw_str, text};
+use crate::shared::view::view;
+
+use super::State;
+use crate::codex::check::shapes::typed_instructions;
+use crate::codex::omissions;
+use crate::codex::record::Record;
+use crate::codex::schema::{AgentActivity, Message, Part, elements};
+
+view! {
+    /// The beginning of a review.
+    pub Review {
+        target: "target" Object,
+        prompt: "prompt" String,
+        user_facing_hint: "user_facing_hint" String,
+    }
+}
+
+view! {
+    /// The review of a call that needs approval.
+    pub ApprovalReview {
+        status: "status" String,
+        rationale: "rationale" String,
+        target_item_id: "target_item_id" String,
+        action: "action" Object,
+    }
+}
+
+/// A message between agents (0.169).
+pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let message = Message::lenient(record.value);
+    let own_path = state.thread.agent_path();
+    let is_own = text(message.author()).is_some_and(|author| author.eq_str(own_path));
+    let list = record.pointer_to("/payload/content");
+    let mut is_mapped = false;
+    for (index, value) in elements(message.content()).enumerate() {
+        let part = Part::lenient(value);
+        let pointer = Pointer::Field(list, index, "/text");
+        match (raw_str(part.kind()), text(part.text())) {
+            ("input_text" | "output_text" | "text", body @ Some(_)) if is_own => {
+                out.emit(MsgOut { text: body, model: state.last.model(), message_id: text(message.id()), ..MsgOut::default() }, pointer);
+            }
+            ("input_text" | "output_text" | "text", body @ Some(_)) => {
+                out.emit(MsgIn { role: Role::User, by: Author::Agent, text: body, attachments: Vec::new() }, pointer);
+            }
+            ("encrypted_content", _) => continue,
+            (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index)),
+        }
+        is_mapped = true;
+    }
+    if !is_mapped {
+        out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author()) }, Pointer::Root);
+    }
+    Outcome::Mapped
+}
+
+/// An action of a sub-agent as an event (up to 0.146).
+pub fn sub_agent_activity(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let event = AgentActivity::lenient(record.value);
+    emit_event_activity(&event, &format!("sub_agent_activity.{}", raw_str(event.kind())), out)
+}
+
+/// The end of a call that spawns, asks, awaits or closes an agent (up to 0.146).
+pub fn collab_event(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    emit_event_activity(&AgentActivity::lenient(record.value), record.short_name(), out)
+}
+
+fn emit_event_activity(event: &AgentActivity<'_>, name: &str, out: &mut Emitter<'_>) -> Outcome {
+    let thread = event.agent_thread_id().or(event.new_thread_id()).or(event.receiver_thread_id());
+    emit_activity(event.event_id().or(event.call_id()), name, text(thread), "/payload", out)
+}
+
+/// An action of a sub-agent as an item.
+pub fn sub_agent_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let item = AgentActivity::lenient(record.value);
+    let name = format!("SubAgentActivity.{}", raw_str(item.kind()));
+    emit_activity(item.id(), &name, text(item.agent_thread_id()), record.at, out)
+}
+
+/// The end of a call that spawns, asks, awaits or closes agents, as an item.
+pub fn collab_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let item = AgentActivity::lenient(record.value);
+    let name = format!("CollabAgentToolCall.{}", raw_str(item.tool()));
+    emit_activity(item.id(), &name, text(elements(item.receiver_thread_ids()).next()), record.at, out)
+}
+
+/// Emits an action of another agent as a child of the call that caused it.
+fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &str, out: &mut Emitter<'_>) -> Outcome {
+    let parent = text(call_id).and_then(|id| out.seq_of_call(id));
+    out.emit_child(parent, Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at));
+    Outcome::Mapped
+}
+
+/// A review begins, as an event or an item. A person may write its instructions; the harness writes those of other targets.
+pub fn entered_review_mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let review = Review::lenient(record.value);
+    let hint = review.user_facing_hint();
+    let typed = typed_instructions(&review);
+    // Older versions have a prompt alone, of a person or of the harness.
+    for notice in [hint.or(review.prompt()), review.prompt().filter(|_| hint.is_some())].into_iter().flatten() {
+        if typed.is_none_or(|typed| typed.raw() != notice.raw()) {
+            out.emit(Meta::System { name: Text::Plain("entered_review_mode"), text: text(Some(notice)) }, Pointer::At(record.at));
+        }
+    }
+    if let Some(typed) = typed {
+        let (by, at) = (state.thread.sender(state.is_replay()), format!("{}/target/instructions", record.at));
+        out.emit(MsgIn { role: Role::User, by, text: text(Some(typed)), attachments: Vec::new() }, Pointer::At(&at));
+    }
+    Outcome::Mapped
+}
+
+/// A review ends. The next answer contains it.
+pub fn exited_review_mode(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At(record.at));
+    Outcome::Mapped
+}
+
+/// The harness's own reviewer allows or denies a call that needs approval. A first record announces the review.
+pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let review = ApprovalReview::lenient(record.value);
+    let rationale = text(review.rationale());
+    let decision = match raw_str(review.status()) {
+        "in_progress" => return record.omitted_by(&omissions::REVIEW_BEGUN),
+        "approved" => Decision::Allow,
+        "denied" => Decision::Deny,
+        other => {
+            let name = format!("guardian_assessment.{other}");
+            out.emit(Meta::System { name: Text::Plain(&name), text: rationale }, Pointer::At(record.at));
+            return Outcome::Mapped;
+        }
+    };
+    let call_id = text(review.target_item_id());
+    let tool = state.tool_of(state.call().1).map(Text::Plain);
+    let parent = call_id.and_then(|id| out.seq_of_call(id));
+    out.emit_child(parent, Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at));
+    if let Some(action) = review.action().filter(|_| parent.is_none()) {
+        let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(action.json()) };
+        out.emit(event, Pointer::At("/payload/action"));
+    }
+    Outcome::Mapped
+}

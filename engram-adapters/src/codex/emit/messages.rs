@@ -1,0 +1,200 @@
+//! Messages and reasonings of the model's side: response items.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Attachment, Author, Channel, Meta, MsgIn, MsgOut, Role};
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+
+use crate::shared::media;
+use crate::shared::value::{Field, Value, raw_str, text};
+
+use super::State;
+use crate::codex::check::messages::{is_image, is_text};
+use crate::codex::omissions;
+use crate::codex::plan::prompts::PartFate;
+use crate::codex::record::Record;
+use crate::codex::schema::{Message, Part, Reasoning, elements};
+
+/// What a record says of an answer besides its text.
+#[derive(Clone, Copy, Default)]
+pub struct AnswerFacts<'a> {
+    pub id: Field<'a>,
+    pub phase: Field<'a>,
+}
+
+/// The texts of the agent in the current record, with the decision about each.
+pub struct Texts {
+    next: usize,
+}
+
+impl Texts {
+    /// Those of the current record.
+    pub fn of(state: &State) -> Texts {
+        Texts { next: state.note().at as usize }
+    }
+
+    /// True if the next text stands in this record alone, or here first.
+    pub fn is_new(&mut self, state: &State) -> bool {
+        self.next += 1;
+        state.plan.twins.is_new.get(self.next - 1) == Some(&true)
+    }
+}
+
+/// Emits a message of the agent.
+pub fn emit_answer(state: &State, answer: Value<'_>, facts: AnswerFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let channel = match raw_str(facts.phase) {
+        "commentary" => Some(Channel::Commentary),
+        "final_answer" => Some(Channel::Final),
+        _ => None,
+    };
+    let model = state.last.model();
+    out.emit(MsgOut { text: answer.text(), channel, model, message_id: text(facts.id), ..MsgOut::default() }, pointer);
+}
+
+/// Emits a reasoning or one part of its summary.
+pub fn emit_reasoning(state: &State, reasoning: Value<'_>, id: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let (channel, model) = (Some(Channel::Reasoning), state.last.model());
+    out.emit(MsgOut { text: reasoning.text(), channel, model, message_id: text(id), ..MsgOut::default() }, pointer);
+}
+
+/// A message of any role.
+pub fn message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let message = Message::lenient(record.value);
+    if elements(message.content()).next().is_none() {
+        // The record has a meaning even without text.
+        out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role()) }, Pointer::Root);
+        return Outcome::Mapped;
+    }
+    match raw_str(message.role()) {
+        "assistant" => answer(state, &message, record, out),
+        "user" => prompt(state, &message, record, out),
+        role => instructions(&message, if role == "system" { Role::System } else { Role::Developer }, record, out),
+    }
+    record.mapped_or(out.has_events(), &omissions::MESSAGE_MIRROR)
+}
+
+fn answer(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let (list, mut texts) = (record.pointer_to("/payload/content"), Texts::of(state));
+    for (index, value) in elements(message.content()).enumerate() {
+        let part = Part::lenient(value);
+        match part.text().filter(|_| is_text(&part)) {
+            Some(answer) if texts.is_new(state) => {
+                let facts = AnswerFacts { id: message.id(), phase: message.phase() };
+                emit_answer(state, answer, facts, Pointer::Field(list, index, "/text"), out);
+            }
+            Some(_) => {}
+            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+        }
+    }
+}
+
+/// A message of the harness itself to the model.
+fn instructions(message: &Message<'_>, role: Role, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let (list, by) = (record.pointer_to("/payload/content"), Author::Harness);
+    for (index, value) in elements(message.content()).enumerate() {
+        let part = Part::lenient(value);
+        match part.text().filter(|_| is_text(&part)) {
+            Some(text) => {
+                out.emit(MsgIn { role, by, text: text.text(), attachments: Vec::new() }, Pointer::Field(list, index, "/text"));
+            }
+            None if is_image(&part) => {}
+            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+        }
+    }
+    let attachments: Vec<Attachment<'_>> =
+        elements(message.content()).filter_map(|part| part.first_member("image_url")).filter_map(media::data_url).collect();
+    if !attachments.is_empty() {
+        out.emit(MsgIn { role, by, text: None, attachments }, Pointer::At(list));
+    }
+}
+
+/// A message in the user's place: each part with its author. Images are added to the first text of who sent them.
+fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let (list, sender, first) = (record.pointer_to("/payload/content"), state.thread.sender(state.is_replay()), state.note().at as usize);
+    let fate = |index: usize| state.plan.prompts.parts.get(first + index).copied().unwrap_or_default();
+    let mut attachments: Vec<Attachment<'_>> = Vec::new();
+    let mut images_by = sender;
+    for (index, value) in elements(message.content()).enumerate() {
+        let image = value.first_member("image_url").filter(|_| fate(index) != PartFate::Dropped).and_then(media::data_url);
+        if let Some(image) = image {
+            attachments.push(image);
+            images_by = author(fate(index), sender);
+        }
+    }
+    for (index, value) in elements(message.content()).enumerate() {
+        let part = Part::lenient(value);
+        match part.text().filter(|_| is_text(&part)) {
+            Some(_) if fate(index) == PartFate::Dropped => {}
+            Some(prompt) => {
+                let is_users = fate(index) == PartFate::Users;
+                let attachments = if is_users { std::mem::take(&mut attachments) } else { Vec::new() };
+                let message = MsgIn { role: Role::User, by: author(fate(index), sender), text: prompt.text(), attachments };
+                out.emit(message, Pointer::Field(list, index, "/text"));
+            }
+            None if is_image(&part) => {}
+            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+        }
+    }
+    if !attachments.is_empty() {
+        out.emit(MsgIn { role: Role::User, by: images_by, text: None, attachments }, Pointer::At(list));
+    }
+}
+
+/// Who wrote a part in the user's place.
+pub fn author(fate: PartFate, sender: Author) -> Author {
+    if fate == PartFate::Harness { Author::Harness } else { sender }
+}
+
+/// A message in the user's place. A turn begins if someone sent it.
+pub fn message_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let before = out.last_seq();
+    if state.plan.prompts.sent.contains(&(state.here as u32)) {
+        state.turns.push(before);
+    }
+    message(state, record, out)
+}
+
+/// A reasoning: a summary, its full text, or encrypted text alone.
+pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let item = Reasoning::lenient(record.value);
+    let (mut texts, mut has_text) = (Texts::of(state), false);
+    for (path, parts) in [("/payload/summary", item.summary()), ("/payload/content", item.content())] {
+        let list = record.pointer_to(path);
+        for (index, value) in elements(parts).enumerate() {
+            let part = Part::lenient(value);
+            match part.text() {
+                Some(text) => {
+                    has_text = true;
+                    if texts.is_new(state) {
+                        emit_reasoning(state, text, item.id(), Pointer::Field(list, index, "/text"), out);
+                    }
+                }
+                None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+            }
+        }
+    }
+    if !has_text && !out.has_events() {
+        // The model reasoned, and the log does not have the text.
+        let (channel, model) = (Some(Channel::Reasoning), state.last.model());
+        let hidden = MsgOut { channel, model, message_id: text(item.id()), redacted: true, ..MsgOut::default() };
+        out.emit(hidden, Pointer::At(record.pointer_to("/payload/encrypted_content")));
+    }
+    record.mapped_or(out.has_events(), &omissions::REASONING_MIRROR)
+}
+
+/// An answer to a question of the agent that outlives a compaction. The output of the call that asked has it too.
+pub fn verified_answer(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let call_id = text(record.value.first_member("call_id"));
+    let parent = call_id.and_then(|id| out.seq_of_call(id));
+    for (index, question) in elements(record.value.first_member("questions")).enumerate() {
+        for (member, at) in [("question", "/question"), ("answer", "/answer")] {
+            let event = Meta::System { name: Text::Plain("verified_answer"), text: text(question.member(member)) };
+            out.emit_child(parent, event, Pointer::Field("/payload/questions", index, at));
+        }
+    }
+    if !out.has_events() {
+        out.emit(Meta::System { name: Text::Plain("verified_answer"), text: None }, Pointer::At(record.at));
+    }
+    Outcome::Mapped
+}

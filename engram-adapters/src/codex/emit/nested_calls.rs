@@ -1,0 +1,82 @@
+//! Calls that only the record of their end or request says: scripts of code mode (0.169) and clients make them.
+
+use std::borrow::Cow;
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Status, ToolCall, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
+use engram_core::text::Text;
+use engram_core::tool_kind::ToolKind;
+
+use crate::shared::value::{Field, Value, raw_str, text};
+
+use super::State;
+use crate::codex::omissions;
+use crate::codex::plan::calls::Is;
+use crate::codex::record::Record;
+use crate::codex::schema::{ClientCall, ImageView, Sleep};
+use crate::codex::tools;
+
+/// The tool of a call, and its MCP server.
+pub struct NestedTool<'a> {
+    pub tool: Cow<'a, str>,
+    pub server: Option<Text<'a>>,
+}
+
+impl<'a> NestedTool<'a> {
+    /// A tool of no server.
+    pub fn plain(tool: &'a str) -> Self {
+        NestedTool { tool: Cow::Borrowed(tool), server: None }
+    }
+}
+
+/// Emits a call that no response item says. The script that runs is its parent; none if several do: no record says which of them makes it.
+pub fn emit_nested_call(
+    state: &State,
+    NestedTool { tool, server }: &NestedTool<'_>,
+    call_id: Text<'_>,
+    args: Field<'_>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) {
+    let parent = if let [(_, script)] = state.scripts.as_slice() { Some(*script) } else { None };
+    let kind = if server.is_some() { ToolKind::Mcp } else { tools::kind(tool, "") };
+    let call = ToolCall { call_id: Some(call_id), server: *server, args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), kind) };
+    out.emit_child(parent, call, Pointer::At(at));
+}
+
+/// The request for a call of a tool that the client offers. A response item nearly always says the same call.
+pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    if state.call().1.is == Is::Told {
+        return record.omitted_by(&omissions::CLIENT_CALL);
+    }
+    let call = ClientCall::lenient(record.value);
+    let id = text(call.call_id()).unwrap_or_default();
+    emit_nested_call(state, &NestedTool::plain(raw_str(call.tool())), id, call.arguments(), record.at, out);
+    Outcome::Mapped
+}
+
+/// A viewed image. The `view_image` call has the same path, unless a script made the call.
+pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let view = ImageView::lenient(record.value);
+    if state.call().1.is == Is::Told {
+        return record.omitted_by(if view.call_id().is_some() { &omissions::IMAGE_VIEW_EVENT } else { &omissions::IMAGE_VIEW });
+    }
+    let id = text(view.call_id().or(view.id())).unwrap_or_default();
+    emit_nested_call(state, &NestedTool::plain("view_image"), id, view.path(), record.at, out);
+    let result = ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
+    out.emit(result, Pointer::At(record.at));
+    Outcome::Mapped
+}
+
+/// A sleep of the agent. Its call has the same length, unless a script made the call.
+pub fn sleep(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    if state.call().1.is == Is::Told {
+        return record.omitted_by(&omissions::SLEEP);
+    }
+    let sleep = Sleep::lenient(record.value);
+    let id = text(sleep.id()).unwrap_or_default();
+    emit_nested_call(state, &NestedTool::plain("sleep"), id, sleep.duration_ms(), record.at, out);
+    Outcome::Mapped
+}

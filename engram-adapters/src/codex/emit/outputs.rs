@@ -1,0 +1,178 @@
+//! Outputs of calls for the model: a text or a list of parts, completed by the end that an item or event said before.
+
+use std::borrow::Cow;
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Decision, Meta, Permission, Status, ToolResult};
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Lookup};
+use engram_core::text::Text;
+
+use crate::shared::media;
+use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
+
+use super::State;
+use super::ends::{Place, ScreenEnd};
+use super::output_text::{BLOCKED, may_be_wrapped, wrapped_of};
+use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
+use super::tool_calls::object_or_list;
+use crate::codex::blocks::unquote;
+use crate::codex::check::calls::is_told;
+use crate::codex::omissions;
+use crate::codex::plan::calls::CallFate;
+use crate::codex::record::Record;
+use crate::codex::schema::{Call, Output, Part};
+
+/// `function_call_output` and `custom_tool_call_output`.
+pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let item = Output::lenient(record.value);
+    let at = Pointer::At(record.pointer_to("/payload/output"));
+    if is_told(&item) {
+        // The harness gives it to the model in the place of an output.
+        out.emit(Meta::System { name: text(item.name()).unwrap_or_default(), text: text(item.output()) }, at);
+        return Outcome::Mapped;
+    }
+    let (note, fate) = state.call();
+    if let Some(note) = note.filter(|_| !state.scripts.is_empty()) {
+        state.scripts.retain(|(script, _)| *script != note.id);
+    }
+    let is_cut = state.cut_outputs.remove(&(state.here as u32));
+    if !is_cut {
+        emit_result(state, &item, fate, record, out);
+    }
+    emit_patch(state, &item, fate, record, out);
+    record.mapped_or(!is_cut, &omissions::OUTPUT_CUT)
+}
+
+/// Emits the one result of a call, and what its end says beside it.
+fn emit_result(state: &State, item: &Output<'_>, fate: CallFate, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let at = record.pointer_to("/payload/output");
+    let (Some(output), Some(note)) = (item.output(), state.call().0) else { return };
+    let facts = state.notes.exits.get(note.exit as usize).copied().unwrap_or_default();
+    let list = output.elements().map(Part::lenient);
+    let attachments = list.filter_map(|part| part.image_url()).filter_map(media::data_url).collect();
+    let printed = if note.has_more || output.is_array() { printed_by(record.value) } else { Some(Cow::Borrowed(output.raw())) };
+    let printed = printed.filter(|_| output.is_array() || output.text().is_some());
+    let tool = state.tool_of(fate).map(Text::Plain);
+    let mut result =
+        ToolResult { tool, call_id: text(item.call_id()), stdout: printed.as_deref().map(Text::Token), attachments, ..facts.to_result() };
+    if !output.is_array() && !note.has_more {
+        result.stdout = output.text();
+    }
+    let end = fate.other.and_then(|end| state.notes.call_of(state.notes.notes.get(end as usize)?));
+    if let Some(numbers) = end.and_then(|end| state.notes.exits.get(end.exit as usize)) {
+        result.exit = numbers.exit.or(result.exit);
+        result.status = numbers.status.or(result.status);
+        result.duration_ms = numbers.duration_ms.or(result.duration_ms);
+    }
+    if result.status == Some(Status::Denied) && printed.as_deref().is_some_and(|printed| unquote(printed).starts_with(BLOCKED)) {
+        let (tool, call_id) = (result.tool, result.call_id);
+        out.emit(Meta::Permission(Permission { decision: Decision::Deny, tool, call_id, text: result.stdout }), Pointer::At(at));
+    }
+    // An end with the same text and no other says nothing more.
+    let has_more = end.filter(|end| end.has_more || (end.text != 0 && end.text != note.text));
+    let mut again = has_more.and_then(|end| record.others.get(end.number as usize));
+    let end_line = again.as_mut().and_then(|again| again.value());
+    let Some((name, end_at, value)) = end_line.and_then(end_in) else {
+        out.emit(result, Pointer::At(at));
+        emit_unknown_parts(output, at, out);
+        return;
+    };
+    let end = ScreenEnd::in_value(name, value).facts();
+    end.complete(&mut result);
+    out.emit(result, Pointer::At(at));
+    if let Some(call_id) = text(item.call_id()) {
+        let (place, printed) = (Place { name, at: end_at, call_id }, printed.as_deref().unwrap_or_default());
+        if !end.is_in_output(printed) {
+            end.emit_text(&place, out);
+        }
+        end.emit_plain_text(printed, &place, out);
+    }
+    emit_unknown_parts(output, at, out);
+}
+
+/// The end of a call in its line: the last part of its type, where it is, and its value.
+fn end_in(line: Value<'_>) -> Option<(&str, &'static str, Value<'_>)> {
+    let payload = line.first_member("payload")?;
+    match payload.first_member("item").filter(|_| raw_str(payload.first_member("type")) == "item_completed") {
+        Some(item) => Some((raw_str(item.first_member("type")), "/payload/item", item)),
+        None => Some((raw_str(payload.first_member("type")), "/payload", payload)),
+    }
+}
+
+fn emit_unknown_parts(list: Value<'_>, at: &'static str, out: &mut Emitter<'_>) {
+    for (index, value) in list.elements().enumerate() {
+        let part = Part::lenient(value);
+        if part.text().is_none() && part.image_url().is_none() {
+            out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(at, index));
+        }
+    }
+}
+
+/// What an output has printed, as a JSON token: its text, without the JSON that wraps it, or the texts of its list.
+pub fn printed_by(item: Value<'_>) -> Option<Cow<'_, str>> {
+    let output = item.first_member("output")?;
+    if output.is_array() {
+        return joined_lines(output);
+    }
+    if may_be_wrapped(output.raw())
+        && let Some(Ok(decoded)) = output.text().map(|text| text.decode())
+        && let Ok(value) = parse(&decoded, &mut StructuralIndex::default())
+        && let Some(inner) = wrapped_of(&decoded, value).and_then(|wrapped| wrapped.output())
+    {
+        return Some(Cow::Owned(inner.raw().to_owned()));
+    }
+    Some(Cow::Borrowed(output.raw()))
+}
+
+/// The texts of a list as one JSON token, each on lines of its own.
+pub fn joined_lines(list: Value<'_>) -> Option<Cow<'_, str>> {
+    let mut texts = list.elements().map(Part::lenient).filter_map(|part| part.text()).filter(|text| text.text().is_some());
+    if let (Some(only), None) = (texts.next(), texts.next()) {
+        return Some(Cow::Borrowed(only.raw()));
+    }
+    let mut joined = String::from("\"");
+    let mut has_text = false;
+    for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
+        if has_text && !joined.ends_with("\\n") && !text.is_empty() {
+            joined.push_str("\\n");
+        }
+        joined.push_str(text);
+        has_text = true;
+    }
+    joined.push('"');
+    has_text.then_some(Cow::Owned(joined))
+}
+
+/// Emits the edits of an applied patch whose changes no record lists.
+fn emit_patch(state: &mut State, item: &Output<'_>, fate: CallFate, record: &Record<'_>, out: &mut Emitter<'_>) {
+    let is_patched = state.call().0.and_then(|note| state.notes.exits.get(note.exit as usize)).is_some_and(|facts| facts.patched);
+    let (Some(call_id), true, false) = (text(item.call_id()), is_patched, fate.is_listed) else { return };
+    let Some(patch) = state.patch_of(fate, record.others) else { return };
+    if let Some(call) = fate.call {
+        state.directories.remove(&u64::from(call));
+    }
+    let at = Pointer::At(record.pointer_to("/payload/output"));
+    let joined = item.output().filter(|output| output.is_array()).and_then(joined_lines);
+    let printed = joined.as_deref().map(Text::Token).or(text(item.output())).map(|output| output.comparable()).unwrap_or_default();
+    emit_patch_text(&mut state.files, &patch, &printed, (call_id, at), out);
+}
+
+impl State {
+    /// The patch that a call asks for, until its output is read.
+    pub fn patch_of(&self, fate: CallFate, others: Lookup<'_>) -> Option<Patch> {
+        let call = fate.call?;
+        let directory = self.directories.get(&u64::from(call))?.clone();
+        let note = self.notes.calls.get(call as usize).filter(|call| call.is_patch)?;
+        let mut again = others.get(note.number as usize)?;
+        let line = again.value()?;
+        let call = Call::lenient(line.first_member("payload").filter(|payload| payload.is_object()).unwrap_or(line));
+        if let Some(input) = patch_of_input(text(call.input())) {
+            return Some(Patch { token: input.to_owned(), directory });
+        }
+        let arguments = text(call.arguments())?.decode().ok()?;
+        let mut index = StructuralIndex::default();
+        let token = patch_of_command(object_or_list(&arguments, &mut index)?)?.to_owned();
+        Some(Patch { token, directory })
+    }
+}
