@@ -6,7 +6,7 @@ use super::verdicts::{Entry, Rejected};
 use crate::emit::member_check::Kinds;
 use crate::emit::{self, Fault, RecordHeader};
 use crate::error::{AdapterError, ErrorCode, error_of};
-use crate::event::{Event, Pointer, RecordLocation, Seq};
+use crate::event::{Event, Meta, Pointer, RecordLocation, Seq};
 use crate::ledger::Outcome;
 use crate::policy::Policy;
 use crate::text::Text;
@@ -241,6 +241,11 @@ impl<'s> Emitter<'s> {
         let settled = match why {
             Rejected::Fault(fault) => self.out.settle_unrecognized(fault, std::str::from_utf8(bytes).unwrap_or_default()),
             Rejected::Unreadable => self.out.malformed_bytes(bytes),
+            Rejected::Cut(code) => {
+                let text = std::str::from_utf8(bytes).ok().map(Text::Plain);
+                let emitted = self.out.emit(Meta::Error { code: Some(Text::Plain(code)), text }, Pointer::Root);
+                emitted.map(|_| self.out.settle(Outcome::Mapped))
+            }
             Rejected::Oversize { bytes, hash } => self.out.oversize(bytes, hash),
         };
         if let Err(fault) = settled {

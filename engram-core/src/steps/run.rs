@@ -310,7 +310,14 @@ impl<'r> FirstRead<'r> {
                         return self.end_inside_record(number);
                     }
                     let end = whole.unwrap_or(rest.len());
-                    self.damaged(&rest.as_bytes()[..end], offset + at as u64, location, "JSON")?;
+                    let (text, offset) = (&rest[..end], offset + at as u64);
+                    match self.conversion.cut_record(text) {
+                        Some(code) => {
+                            let (bytes, verdict) = (text.len() as u64, Verdict::Rejected);
+                            self.verdicts.reject(Entry { offset, bytes, location, verdict, nodes: (0, 0) }, Rejected::Cut(code));
+                        }
+                        None => self.damaged(text.as_bytes(), offset, location, "JSON")?,
+                    }
                     end
                 }
             };

@@ -38,6 +38,8 @@ pub(crate) enum Rejected {
     Fault(Fault),
     /// It is not JSON, or not UTF-8.
     Unreadable,
+    /// It is the beginning of a record that a kill cut, which is kept as an error with this code.
+    Cut(&'static str),
     /// It is longer than the limit. Its text is not read again.
     Oversize { bytes: u64, hash: Hash },
 }
