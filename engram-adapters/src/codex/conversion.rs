@@ -14,6 +14,7 @@ use super::descriptor::DESCRIPTOR;
 use super::emit::State;
 use super::plan::Plan;
 use super::revisions::EXEC_JSON;
+use super::source::cut_line::is_cut_record;
 
 /// One file under conversion.
 pub(super) struct CodexConversion {
@@ -46,6 +47,11 @@ impl Conversion for CodexConversion {
         let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_id = id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain);
         is_id.then(|| DESCRIPTOR.ignored_record("state")).flatten()
+    }
+
+    /// A resume appends to the line that a kill cut (up to 0.142), or to the next line.
+    fn cut_record(&self, text: &str) -> Option<&'static str> {
+        is_cut_record(text).then_some("cut_record")
     }
 
     /// The TypeScript document is rewritten in place and not truncated to its new length. Behind a shorter version remain the items that it
