@@ -193,12 +193,11 @@ impl Op {
 
 /// The conversation that a text names: its last `[[key]]`.
 pub fn marker(text: &str) -> Option<&str> {
-    let start = text.rmatch_indices("[[").find_map(|(at, _)| {
+    text.rmatch_indices("[[").find_map(|(at, _)| {
         let (key, _) = text[at + 2..].split_once("]]")?;
         let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         is_key.then_some(key)
-    });
-    start
+    })
 }
 
 impl Scenario {

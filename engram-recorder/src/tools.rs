@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn first_offered_candidate_is_called_with_what_its_schema_has() {
         let read = offer("Read", json!({"file_path": {}, "offset": {}}));
-        assert_eq!(call(json!({"read": {"file": "a.py"}}), &[read.clone()]).unwrap().args, json!({"file_path": "/p/a.py"}));
+        assert_eq!(call(json!({"read": {"file": "a.py"}}), std::slice::from_ref(&read)).unwrap().args, json!({"file_path": "/p/a.py"}));
         let ranged = call(json!({"read": {"file": "a.py", "from": 3, "count": 2}}), &[read]).unwrap();
         assert_eq!(ranged.args, json!({"file_path": "/p/a.py", "offset": 3}));
         let other = call(json!({"read": {"file": "a.py"}}), &[offer("exec", json!({}))]).unwrap();

@@ -55,7 +55,7 @@ fn written(call: &Call) -> String {
 /// The whole answer.
 pub fn plain(reply: &Reply) -> Value {
     let mut message = json!({"role": "assistant", "content": reply.text()});
-    let calls: Vec<Value> = reply.blocks.iter().filter_map(|block| call(block)).collect();
+    let calls: Vec<Value> = reply.blocks.iter().filter_map(call).collect();
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
     }
