@@ -215,7 +215,10 @@ impl Totals {
 
 /// What logs call tokens, and the tokens of their tapes, by adapter.
 #[derive(Default)]
-struct TokenTotals(BTreeMap<&'static str, (BTreeMap<(String, String), (u64, u64)>, BTreeMap<String, u64>)>);
+struct TokenTotals(BTreeMap<&'static str, (LogTokens, BTreeMap<String, u64>)>);
+
+/// By member and what becomes of it: how many numbers, and their sum.
+type LogTokens = BTreeMap<(String, String), (u64, u64)>;
 
 impl TokenTotals {
     fn add(&mut self, adapter: &'static str, tokens: &Tokens) {

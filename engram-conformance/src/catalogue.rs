@@ -6,8 +6,8 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    apart, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance, reads, repeated,
-    repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
+    apart, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance, reads,
+    repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 

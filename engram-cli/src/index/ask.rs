@@ -10,6 +10,9 @@ use crate::exit::Exit;
 use crate::places;
 use crate::report::Reporter;
 
+/// The first and the last line that are asked for.
+type Lines = (usize, usize);
+
 /// Largest file that is explained.
 const MAX_FILE: u64 = 64 << 20;
 
@@ -128,7 +131,7 @@ fn lexical(path: &Path) -> String {
     clean.to_string_lossy().into_owned()
 }
 
-fn split(argument: &str) -> Result<(&str, Option<(usize, usize)>), Error> {
+fn split(argument: &str) -> Result<(&str, Option<Lines>), Error> {
     let Some((file, lines)) = argument.rsplit_once(':').filter(|(file, lines)| !file.is_empty() && is_range(lines)) else {
         return Ok((argument, None));
     };

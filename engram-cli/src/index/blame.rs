@@ -39,7 +39,9 @@ pub fn run(args: &Blame, report: &Reporter) -> io::Result<Exit> {
 fn print(args: &Blame, text: &str, answer: &Answer) -> io::Result<()> {
     let mut of_line: HashMap<usize, &Item> = HashMap::new();
     for item in &answer.items {
-        item.lines.iter().flat_map(|[first, last]| *first..=*last).for_each(|line| drop(of_line.insert(line, item)));
+        item.lines.iter().flat_map(|[first, last]| *first..=*last).for_each(|line| {
+            of_line.insert(line, item);
+        });
     }
     let mut out = BufWriter::new(io::stdout().lock());
     for (at, line) in text.lines().enumerate() {

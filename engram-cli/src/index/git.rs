@@ -7,6 +7,9 @@ use engram_index::Error;
 
 use super::ask::Asked;
 
+/// Files, each with the runs of lines that a commit adds to it.
+type AddedLines = Vec<(String, Vec<[usize; 2]>)>;
+
 /// A repository.
 pub struct Repository {
     /// Its root.
@@ -41,7 +44,7 @@ impl Repository {
     }
 
     /// The lines that a commit adds to its first parent, by file.
-    pub fn added_lines(&self, revision: &str) -> Result<Vec<(String, Vec<[usize; 2]>)>, Error> {
+    pub fn added_lines(&self, revision: &str) -> Result<AddedLines, Error> {
         let commit = self.commit(revision)?;
         let options = ["diff-tree", "-r", "--root", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-commit-id"];
         let trees = match self.commit(&format!("{commit}^1")) {
@@ -82,8 +85,8 @@ impl Repository {
 }
 
 /// Reads the files and new lines of a diff without context.
-fn added_lines(diff: &str) -> Vec<(String, Vec<[usize; 2]>)> {
-    let mut files: Vec<(String, Vec<[usize; 2]>)> = Vec::new();
+fn added_lines(diff: &str) -> AddedLines {
+    let mut files: AddedLines = Vec::new();
     let mut rest = 0;
     for line in diff.lines() {
         if rest > 0 && line.starts_with(['+', '-', '\\']) && !line.starts_with("\\ ") {

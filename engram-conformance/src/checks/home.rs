@@ -26,7 +26,10 @@ pub fn once(case: &Case<'_>, findings: &mut Findings) {
         } else if is_export(session) && is_export(other) && session.session_id() == other.session_id() {
             findings.note("facts in two exports of one session");
         } else {
-            findings.fail(case.place_of(session, event), format!("the {what} is on the tape of {}, too, and not marked as replay", other.name()));
+            findings.fail(
+                case.place_of(session, event),
+                format!("the {what} is on the tape of {}, too, and not marked as replay", other.name()),
+            );
         }
     }
 }

@@ -31,8 +31,8 @@ use crate::text::canonical::with_canonical_escapes;
 use record::{Fates, Known, Record};
 pub use report::{Amount, AuditReport, Leaves, LeftOver};
 pub use rules::record_type;
-pub use tokens::{TokenMember, Tokens};
 use tape_index::{RecordKey, TapeIndex, document_record};
+pub use tokens::{TokenMember, Tokens};
 use walk::Walk;
 
 /// The name in the report for records that exceed a limit.

@@ -103,7 +103,13 @@ mod tests {
 
     #[test]
     fn numbers_under_a_name_with_tokens_are_summed_by_place() {
-        let sums = tokens(&[("/usage/input_tokens", "3", "x"), ("/usage/input_tokens", "4", "x"), ("/list/7/tokens/in", "5", "x"), ("/bytes", "9", "x"), ("/first_token_ms", "9", "x")]);
+        let sums = tokens(&[
+            ("/usage/input_tokens", "3", "x"),
+            ("/usage/input_tokens", "4", "x"),
+            ("/list/7/tokens/in", "5", "x"),
+            ("/bytes", "9", "x"),
+            ("/first_token_ms", "9", "x"),
+        ]);
         let rows: Vec<(&str, u64)> = sums.log.iter().map(|(name, member)| (name.as_str(), member.sum)).collect();
         assert_eq!(rows, [("r /list/*/tokens/in", 5), ("r /usage/input_tokens", 7)]);
     }

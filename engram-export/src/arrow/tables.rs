@@ -186,10 +186,8 @@ impl<B: BatchSink> Tables<B> {
                 self.usage.push(&place, record, usage, self.sessions.model(&place), decoder);
             }
             Event::ToolCall(call) if self.wanted[Table::Calls as usize] => self.open_calls.call(&place, record, call, decoder),
-            Event::ToolResult(result) if self.wanted[Table::Calls as usize] => {
-                if !self.open_calls.result(&place, record, result, decoder) {
-                    self.losses.count(&FURTHER_RESULT);
-                }
+            Event::ToolResult(result) if self.wanted[Table::Calls as usize] && !self.open_calls.result(&place, record, result, decoder) => {
+                self.losses.count(&FURTHER_RESULT);
             }
             Event::Meta(Meta::Other(_)) => self.losses.count(&UNKNOWN_LABEL),
             _ => {}

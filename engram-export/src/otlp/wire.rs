@@ -105,6 +105,7 @@ pub(super) struct KeyValue {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::enum_variant_names, reason = "the names of the protocol")]
 pub(super) enum Value {
     StringValue(String),
     BoolValue(bool),

@@ -45,7 +45,7 @@ pub fn message(checker: &mut Checker, record: &Record<'_>, check: &mut Check<'_>
     check.gives(if is_answer { EventKind::MsgOut } else { EventKind::MsgIn }, Pointer::At(list))?;
     for (index, value) in elements(message.content()).enumerate() {
         let part = part(value, list, index)?;
-        if !is_text(&part) && !(is_image(&part) && !is_answer) {
+        if !is_text(&part) && (is_answer || !is_image(&part)) {
             check.unknown_block(raw_str(part.kind()))?;
         }
     }

@@ -278,7 +278,7 @@ fn emit_without_lines(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Poin
 
 /// Emits the move of an updated file, if it is moved. Returns its new path.
 fn emit_listed_move(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
-    let Some(new_path) = text(listed.change.move_path()) else { return None };
+    let new_path = text(listed.change.move_path())?;
     let new_path = full_path_of(listed.applied.directory, new_path).into_owned();
     files.rename(listed.path, &new_path);
     emit_move(listed.file, Text::Plain(&new_path), listed.applied.call_id, at, out);

@@ -42,7 +42,8 @@ pub fn replay(notes: &Notes) -> Replay {
             is_copying = !is_own;
             if is_own && begins_with_a_copy(header, &notes.notes[at + 1..]) {
                 is_copying = true;
-                (replay.is_copied.push(false), replay.is_foreign.push(false));
+                replay.is_copied.push(false);
+                replay.is_foreign.push(false);
                 continue;
             }
         }

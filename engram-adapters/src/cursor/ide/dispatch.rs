@@ -3,8 +3,8 @@
 use engram_core::emit::{Emitter, Fault};
 use engram_core::ledger::Outcome;
 
-use super::{Facts, messages};
 use super::schema::Line;
+use super::{Facts, messages};
 use crate::cursor::descriptor::omitted;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};

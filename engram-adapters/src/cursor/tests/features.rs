@@ -26,13 +26,31 @@ fn a_patch_requests_an_edit_for_each_change() {
                  *** Delete File: src/gone.ts\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch";
     let hunk = json!({"patch":"@@ -1,1 +1,1 @@\n-old\n+new","path":"src/app.ts"});
     for input in [json!({"patch":patch}), json!(patch)] {
-        let events = events(&[json!({"role":"user","message":{"content":[{"type":"text","text":"go"}]}}), call("ApplyPatch", &input), call("ApplyPatch", &hunk)]);
+        let events = events(&[
+            json!({"role":"user","message":{"content":[{"type":"text","text":"go"}]}}),
+            call("ApplyPatch", &input),
+            call("ApplyPatch", &hunk),
+        ]);
         let edits: Vec<String> = of_kind(&events, "code.edit")
             .iter()
-            .map(|edit| format!("{} {} {} {}", edit["op"].as_str().unwrap(), edit["file"].as_str().unwrap(), edit["before_lines"], edit["after_lines"]))
+            .map(|edit| {
+                format!(
+                    "{} {} {} {}",
+                    edit["op"].as_str().unwrap(),
+                    edit["file"].as_str().unwrap(),
+                    edit["before_lines"],
+                    edit["after_lines"]
+                )
+            })
             .collect();
-        let expected =
-            ["update src/app.ts 1 1", "create src/new.ts null 1", "delete src/gone.ts null null", "move a null null", "update b 1 1", "update src/app.ts 1 1"];
+        let expected = [
+            "update src/app.ts 1 1",
+            "create src/new.ts null 1",
+            "delete src/gone.ts null null",
+            "move a null null",
+            "update b 1 1",
+            "update src/app.ts 1 1",
+        ];
         assert_eq!(edits, expected);
         assert!(of_kind(&events, "code.edit").iter().all(|edit| edit["confirmed"] == false && edit["parent"].is_u64()));
     }
@@ -45,9 +63,13 @@ fn content_may_be_text_and_an_answer_may_have_reasoning() {
         json!({"role":"assistant","message":{"content":[{"type":"thinking","thinking":"it is in line 3"},{"type":"text","text":"It is."}]}}),
         json!({"role":"assistant","message":{"content":"Fixed."}}),
     ]);
-    let said: Vec<(&Value, &Value)> = events.iter().filter(|event| event["k"] != "meta").map(|event| (&event["text"], &event["channel"])).collect();
+    let said: Vec<(&Value, &Value)> =
+        events.iter().filter(|event| event["k"] != "meta").map(|event| (&event["text"], &event["channel"])).collect();
     assert_eq!(said[0].0, "fix it");
-    assert_eq!(said[1..], [(&json!("it is in line 3"), &json!("reasoning")), (&json!("It is."), &Value::Null), (&json!("Fixed."), &Value::Null)]);
+    assert_eq!(
+        said[1..],
+        [(&json!("it is in line 3"), &json!("reasoning")), (&json!("It is."), &Value::Null), (&json!("Fixed."), &Value::Null)]
+    );
 }
 
 fn composer(more: &Value) -> Value {

@@ -101,7 +101,11 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result
     if content.text().is_some() {
         let (text, pointer) = (content.text(), Pointer::At(CONTENT));
         let is_prompt = role == "user";
-        return message_outcome(if is_prompt { emit_prompt(text, prompts_by, None, pointer, out)? } else { emit_answer(text, pointer, out)? });
+        return message_outcome(if is_prompt {
+            emit_prompt(text, prompts_by, None, pointer, out)?
+        } else {
+            emit_answer(text, pointer, out)?
+        });
     }
     if !content.is_array() {
         return Err(Fault::malformed(CONTENT, "a text or a list of parts", content.raw()));
