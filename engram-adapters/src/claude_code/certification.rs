@@ -25,6 +25,10 @@ const UNMARKED_CAPTURES: &[&str] = &["0.2.109"];
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("attachment.base64", "attached_document_is_hashed"),
+    ("state.fork_context", "the_response_that_launched_a_fork_is_a_replay_in_the_file_of_the_fork"),
+    ("ui.artifacts", "lines_of_session_state_are_known"),
+    ("ui.color", "lines_of_session_state_are_known"),
+    ("ui.frame", "lines_of_session_state_are_known"),
     ("attachment.instructions", "rare_attachments_are_emitted_as_context"),
     ("attachment.on_disk", "rare_attachments_are_emitted_as_context"),
     ("attachment.path", "rare_attachments_are_emitted_as_context"),

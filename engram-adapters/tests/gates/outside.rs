@@ -12,6 +12,7 @@ use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::pipeline::{Input, Options};
+use engram_core::steps::Conversion;
 use engram_core::tape::JsonLines;
 use engram_core::version::{Revision, VersionMatrix};
 
@@ -166,6 +167,10 @@ impl StreamAdapter for Newer {
 
     fn identify(&self, head: &Head<'_>) -> Identity {
         self.real().identify(head)
+    }
+
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        self.real().conversion(init)
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {

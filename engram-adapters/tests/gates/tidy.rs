@@ -8,7 +8,7 @@ use crate::report::{self, Tally};
 use crate::tree::{Case, fixture_cases, fixtures, is_printed, registered, root};
 
 /// The most lines of code in a source file; blank lines and comments are free.
-const SOURCE_LINES: usize = 400;
+const SOURCE_LINES: usize = 600;
 /// The most in a test file.
 const TEST_LINES: usize = 600;
 /// File names without meaning.
@@ -79,8 +79,10 @@ fn violations_of(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSe
     }
     let is_shared =
         ["engram-core/src/", "engram-adapters/src/shared/", "engram-conformance/src/"].iter().any(|start| path.starts_with(start));
+    // The standard library's reader over memory is no harness.
+    let prose = text.replace("Cursor<", "<").replace("Cursor::", "::").replace(" Cursor,", ",").replace("{Cursor,", "{,").to_lowercase();
     let names_no_harness = is_shared && !path.starts_with("engram-conformance/src/registry/");
-    if names_no_harness && let Some(name) = harnesses.iter().find(|name| text.to_lowercase().contains(*name)) {
+    if names_no_harness && let Some(name) = harnesses.iter().find(|name| prose.contains(*name)) {
         broken.push(format!("names the harness {name}"));
     }
     if let Some(own) = adapters.iter().find(|adapter| path.starts_with(&format!("engram-adapters/src/{adapter}/"))) {

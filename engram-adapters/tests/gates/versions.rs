@@ -10,6 +10,7 @@ use engram_core::head::Head;
 use engram_core::limits::Limits;
 use engram_core::pipeline::Input;
 use engram_core::policy::Policy;
+use engram_core::steps::Conversion;
 use engram_core::version::{KnownBad, Revision, Support, VersionMatrix};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -211,6 +212,10 @@ impl StreamAdapter for WithKnownBad {
 
     fn identify(&self, head: &Head<'_>) -> Identity {
         self.inner.identify(head)
+    }
+
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        self.inner.conversion(init)
     }
 
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {

@@ -12,6 +12,7 @@ use engram_core::emit::{Emitter, Fault};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
 use engram_core::policy::Policy;
+use engram_core::steps::Conversion;
 use rayon::prelude::*;
 
 use crate::adapter::{Changed, Real, all_fixtures, certify, fixtures};
@@ -27,12 +28,12 @@ const OVERLAPPING: &[&str] = &[
     "scenario.declared",
     AUDIT,
     "sessions.apart",
+    "home.once",
     "parent.record",
     "call.parallel",
     "result.all",
     "edit.files",
     "replay.marked",
-    "home.once",
 ];
 /// The check that finds every lost value, and so also what other checks exist for.
 const AUDIT: &str = "leaf.audited";
@@ -230,6 +231,10 @@ impl StreamAdapter for Blind {
         self.0.identify(head)
     }
 
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        self.0.conversion(init)
+    }
+
     fn session(&self, init: &SessionInit<'_>) -> Box<dyn engram_core::adapter::Session> {
         self.0.session(init)
     }
@@ -276,7 +281,7 @@ struct Mixed {
 impl adapter::Session for Mixed {
     fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
         let record: serde_json::Value = serde_json::from_str(text)?;
-        let id = record["session_id"].as_str().unwrap_or_default();
+        let id = record["sessionID"].as_str().unwrap_or_default();
         let first = self.first.get_or_insert_with(|| id.to_owned());
         self.inner.record(&text.replace(id, first), out)
     }
@@ -292,12 +297,12 @@ impl adapter::Session for Mixed {
 
 #[test]
 fn adapter_that_mixes_sessions_is_found() {
-    let real = Changed::unchanged("claude-code", Policy::Permissive);
+    let real = Changed::unchanged("opencode", Policy::Permissive);
     let mixing = Mixing(real.real.adapter());
     conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
         for (stream, failing) in [(&mixing as &dyn StreamAdapter, true), (real.real.adapter(), false)] {
             let capabilities = Capabilities { stream: Some(stream), ..capabilities };
-            let captures = fixtures(&["claude-code/2.1.90/n_stream_agents"]);
+            let captures = fixtures(&["opencode/1.18.34/resume"]);
             let report = run(&real, &captures, &Options { check: Some("sessions.apart"), capabilities, ..Options::default() });
             assert_eq!(!report.passes(), failing, "{report}");
         }

@@ -1,8 +1,7 @@
 //! What a log calls tokens, by member, beside the tokens of the tape's usage events.
 //!
 //! The sums of both sides are not equal in general: a log may repeat a count, or have a running total. They show a person where tokens
-//! are that no event has. What holds always is checked: a count that the member table says becomes a field of a usage is on none only if
-//! all its records are omitted.
+//! are that no event has.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,6 @@ use crate::members::{Fate, FateKind};
 const MAX_MEMBERS: usize = 256;
 /// The name in the report for members beyond [`MAX_MEMBERS`].
 const OTHERS: &str = "(other members)";
-/// The beginning of the fate of a count that becomes part of a usage.
-const USAGE: &str = "meta.usage.tokens.";
 
 /// Numbers of a log that are called tokens, and what became of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -57,15 +54,6 @@ impl Tokens {
         }
         member.count += 1;
         member.sum = member.sum.saturating_add(number);
-    }
-
-    /// The counts that should be on usage events, and of which the tape has none.
-    pub(super) fn missing(&self) -> impl Iterator<Item = String> {
-        self.log.iter().filter_map(|(name, member)| {
-            let count = member.becomes.strip_prefix(USAGE)?;
-            let is_there = [&self.tape, &self.replayed].iter().any(|side| side.contains_key(count));
-            (!is_there).then(|| format!("{name}: {} tokens in {} numbers, and no usage has `{count}`", member.sum, member.count))
-        })
     }
 }
 
@@ -112,14 +100,6 @@ mod tests {
         ]);
         let rows: Vec<(&str, u64)> = sums.log.iter().map(|(name, member)| (name.as_str(), member.sum)).collect();
         assert_eq!(rows, [("r /list/*/tokens/in", 5), ("r /usage/input_tokens", 7)]);
-    }
-
-    #[test]
-    fn a_count_that_no_usage_has_is_missing() {
-        let mut sums = tokens(&[("/tokens/in", "5", "meta.usage.tokens.input"), ("/tokens/out", "6", "omit rule")]);
-        assert_eq!(sums.missing().count(), 1);
-        sums.tape.insert("input".into(), 5);
-        assert_eq!(sums.missing().count(), 0);
     }
 
     #[test]

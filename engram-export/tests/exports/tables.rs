@@ -5,7 +5,7 @@ use std::path::Path;
 
 use engram_core::tape::replay;
 use engram_export::arrow::{BatchSink, Table, Tables, schema};
-use engram_export::parquet::{FILE_ROWS, ParquetFiles};
+use engram_export::parquet::ParquetFiles;
 
 use crate::golden::{GOLDEN, Golden};
 use crate::programs::{fails, python};
