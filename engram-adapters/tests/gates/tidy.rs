@@ -169,10 +169,10 @@ fn each_rule_detects_its_violation() {
     let found =
         |path: &str, text: &str| violations_of(&Source { path: path.to_owned(), text: text.to_owned() }, &adapters, &harnesses).join("; ");
     assert_eq!(found("engram-core/src/good.rs", "//! Good.\n"), "");
-    let long = format!("//! Long.\n{}", "fn f() {}\n".repeat(401));
+    let long = format!("//! Long.\n{}", "fn f() {}\n".repeat(601));
     let cases = [
         ("engram-core/src/bare.rs", "fn f() {}\n", "does not begin"),
-        ("engram-core/src/long.rs", long.as_str(), "401 lines"),
+        ("engram-core/src/long.rs", long.as_str(), "601 lines"),
         ("engram-core/src/utils.rs", "//! Things.\n", "without meaning"),
         ("engram-core/src/half.rs", "//! Half.\nfn f() { todo!() }\n", "unfinished"),
         ("engram-adapters/src/shared/x.rs", "//! For Claude.\n", "names the harness"),
@@ -182,7 +182,8 @@ fn each_rule_detects_its_violation() {
     for (path, text, what) in cases {
         assert!(found(path, text).contains(what), "{path}: {}", found(path, text));
     }
-    assert_eq!(found("engram-core/tests/core/long.rs", &long), "");
+    let shorter = format!("//! Long.\n{}", "fn f() {}\n".repeat(600));
+    assert_eq!(found("engram-core/src/long.rs", &shorter), "");
 }
 
 #[test]
