@@ -177,7 +177,7 @@ const NAMED: &[Rule] = &[
     // A variable as in a file `.env`: `DB_PASS=..`.
     after!(
         "env-secret",
-        r#"(?-u:\b)(?:[A-Z][A-Z0-9]*_)+(?:PASS|PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET)=[\\"']{0,4}([^ \t\r\n"'\\;&|)]{6,})"#,
+        r#"(?:[A-Z][A-Z0-9]*_)+(?:PASS|PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET)=[\\"']{0,4}([^ \t\r\n"'\\;&|)]{6,})"#,
         Needs::Password
     ),
 ];

@@ -176,7 +176,12 @@ fn every_event_and_field_of_the_schema_is_written() {
         let matching = || written.iter().filter(|written| written.kind == event.kind && written.label() == event.label);
         assert!(matching().next().is_some(), "{} {:?} is not written", event.kind.as_str(), event.label);
         let is_written = |field: &Field| matching().any(|written| written.fields.get(field.key).is_some());
-        let is_rare = |field: &Field| event.label == Some("unrecognized") && rare.contains(&field.key);
+        // The command replaces halves of surrogate pairs behind the sink.
+        let is_rare = |field: &Field| match event.label {
+            Some("unrecognized") => rare.contains(&field.key),
+            Some("tape.start") => field.key == "unicode",
+            _ => false,
+        };
         let missing: Vec<&str> = event.fields.iter().filter(|field| !is_written(field) && !is_rare(field)).map(|field| field.key).collect();
         assert!(missing.is_empty(), "{} {:?}: {missing:?} not written", event.kind.as_str(), event.label);
     }
