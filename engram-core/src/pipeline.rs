@@ -25,9 +25,9 @@ use crate::version::Support;
 
 /// Converts one artifact, and sends its events to `sink`.
 ///
-/// Takes one pass over the input, in linear time. Memory is bounded by the largest record ([`Limits::record_bytes`]), not by the size of
-/// the artifact, except for a few bytes per tool call. A document is one record, so it is completely in memory. The same input always gives
-/// the same events.
+/// Takes linear time: an adapter on the three steps reads the input twice ([`crate::steps`]). Memory is bounded by the largest record
+/// ([`Limits::record_bytes`](crate::limits::Limits::record_bytes)), not by the size of the artifact, except for a few bytes per record. A
+/// document is one record, so it is completely in memory. The same input always gives the same events.
 ///
 /// If this fails, the sink may have received part of a tape, without [`EventSink::finish`]. Discard it.
 ///

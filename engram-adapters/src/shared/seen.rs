@@ -10,7 +10,7 @@ pub use super::record_facts::{Repetition, fact_of, fact_of_members};
 ///
 /// A record whose id was seen before is compared by its facts. If it shares none with the earlier records, its id does not identify it: from
 /// then on, only a fact with the time of an earlier one repeats it. A harness gives the keys of ids, times and facts
-/// ([`hash64`](engram_core::keys::hash64), [`fact_of`]).
+/// ([`hash64`], [`fact_of`]).
 ///
 /// ```
 /// use engram_adapters::shared::seen::{Repetition, Seen};

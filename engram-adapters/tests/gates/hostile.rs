@@ -189,7 +189,8 @@ fn deep_nesting_in_an_unknown_member_is_an_error_or_counted() {
         serde_json::json!({"complete": true, "unrecognized": 1, "malformed": 0}),
     );
     for (name, valid) in valid_inputs() {
-        let (strict, permissive) = if name.starts_with("claude-code") || name.starts_with("codex") { limited.clone() } else { counted.clone() };
+        let (strict, permissive) =
+            if name.starts_with("claude-code") || name.starts_with("codex") { limited.clone() } else { counted.clone() };
         let expect = expect(WHAT, strict, permissive);
         let second = valid.lines().nth(1).expect("three lines");
         let deep = with_field(second, &format!("\"unknownField\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));
