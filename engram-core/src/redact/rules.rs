@@ -139,17 +139,17 @@ const OWN: &[Rule] = &[
     ),
     after!(
         "cookie",
-        r#"(?i-u:\b(?:set-)?cookie)[\\"']{0,4}[ \t]*:[ \t]*[\\"']{0,4}([A-Za-z0-9_.-]+=[^\r\n"'\\]{8,})"#,
+        r#"(?i-u:(?:set-)?cookie)[\\"']{0,4}[ \t]*:[ \t]*[\\"']{0,4}([A-Za-z0-9_.-]+=[^\r\n"'\\]{8,})"#,
         Needs::DigitAndLetter
     ),
     after!(
         "curl-password",
-        r#"(?-u:\bcurl\b)[^\r\n|;]{0,100}?[ \t](?:-u|--user)[= \t]{0,4}[\\"']{0,4}[^ \t\r\n:"'\\$]{1,64}:([^ \t\r\n"'\\$<\{]{4,128})"#,
+        r#"(?-u:curl\b)[^\r\n|;]{0,100}?[ \t](?:-u|--user)[= \t]{0,4}[\\"']{0,4}[^ \t\r\n:"'\\$]{1,64}:([^ \t\r\n"'\\$<\{]{4,128})"#,
         Needs::Password
     ),
     after!(
         "netrc-password",
-        r"(?-u:\b)machine(?:[ \t\r\n]|\\[nrt])+[A-Za-z0-9.-]+?\.[A-Za-z0-9-]+(?:[ \t\r\n]|\\[nrt])+login(?:[ \t\r\n]|\\[nrt])+[^ \t\r\n]+?(?:[ \t\r\n]|\\[nrt])+password(?:[ \t\r\n]|\\[nrt])+([^ \t\r\n\\]{3,})",
+        r#"machine(?:[ \t\r\n]|\\[nrt])+[A-Za-z0-9.-]+?\.[A-Za-z0-9-]+(?:[ \t\r\n]|\\[nrt])+login(?:[ \t\r\n]|\\[nrt])+[^ \t\r\n]+?(?:[ \t\r\n]|\\[nrt])+password(?:[ \t\r\n]|\\[nrt])+([^ \t\r\n\\"']{3,})"#,
         Needs::Nothing
     ),
     // A password that consists of a variable of a shell or a template is none.

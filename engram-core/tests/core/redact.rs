@@ -246,7 +246,9 @@ fn every_rule_finds_its_secret_and_nothing_around_it() {
         assert_eq!(redact(&text), (expected, vec![(rule.to_owned(), 1)]));
         for (before, after) in [("token=", "\n"), ("\"", "\","), ("(", ")"), ("\\n", "\\n"), ("a ", " b")] {
             let (shown, _) = redact(&format!("{before}{text}{after}"));
-            assert!(!shown.contains(&secret) && shown.starts_with(before) && shown.ends_with(after), "{rule}: {shown}");
+            // A header has its line to its end.
+            let is_whole = ["cookie", "netrc-password"].contains(&rule) || shown.ends_with(after);
+            assert!(!shown.contains(&secret) && shown.starts_with(before) && is_whole, "{rule}: {shown}");
         }
     }
     let shown: BTreeSet<&str> = secrets().iter().map(|(rule, ..)| *rule).collect();
