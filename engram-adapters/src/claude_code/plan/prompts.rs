@@ -12,17 +12,17 @@ use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note, Notes};
 /// Commands that the harness logs under another name.
 pub(in crate::claude_code) const ALIASES: &[(&str, &str)] = &[("/cost", "/usage"), ("/stats", "/usage")];
 
-/// The most prompts in the queue. An older one is told where it was typed.
+/// The most prompts that the queue keeps. Beyond that the oldest is emitted where it was typed.
 const MAX_QUEUED: usize = 4096;
 
 /// What becomes of the prompts in the queue.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::claude_code) struct Prompts {
-    /// Prompts that no line of the conversation has, and are told in their own place.
+    /// Prompts that no line of the conversation repeats. Each is emitted at its own line of the queue.
     pub here: HashSet<usize>,
     /// The same, told before a line: the line, and its prompts.
     pub before: BTreeMap<usize, Vec<usize>>,
-    /// The prompts that are told before a line.
+    /// The prompts that are emitted before a line of the conversation.
     delivered: HashSet<usize>,
     /// Commands that were typed under another name: the line of the command, and the name.
     pub typed_as: BTreeMap<usize, &'static str>,
