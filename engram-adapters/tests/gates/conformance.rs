@@ -26,16 +26,6 @@ pub fn fixture_report() -> &'static Report {
     REPORT.get_or_init(|| conformance::run(registered(), &fixtures(), &Options::default(), |_| true))
 }
 
-/// Checks that fail since the adapters of Claude Code and Codex decide over notes, and that are to be mended. A check that fails and is not
-/// here fails the gate, and so does one that is here and passes.
-const OPEN: &[(&str, &str)] = &[("codex", "call.id_repeated")];
-
-/// Fails with all counter-examples.
-fn assert_passes_but_for(open: &[(&str, &str)], over: &str, report: &Report) {
-    let failing: Vec<(&str, &str)> = report.failing();
-    assert!(failing.iter().all(|check| open.contains(check)) && open.iter().all(|check| failing.contains(check)), "{over}:\n{report}");
-}
-
 /// Fails with all counter-examples.
 fn assert_passes(over: &str, report: &Report) {
     for column in &report.adapters {
@@ -44,7 +34,7 @@ fn assert_passes(over: &str, report: &Report) {
             format!("{}: {} recordings of {over}, {} sessions", column.adapter, column.recordings, column.sessions),
         );
     }
-    assert_passes_but_for(if over == "fixtures" { OPEN } else { &[] }, over, report);
+    assert!(report.failing().is_empty(), "{over}:\n{report}");
 }
 
 #[test]
