@@ -329,10 +329,6 @@ const OPEN: &[&str] = &[
     "engram-adapters: claude_code::plan -> ",
     "engram-adapters: codex::check -> ",
     "engram-adapters: gemini::emit::calls -> ",
-    "engram-cli: args -> ",
-    "engram-cli: export -> ",
-    "engram-cli: record -> ",
-    "engram-cli: show::build -> ",
 ];
 
 /// The circles of a made-up crate.
