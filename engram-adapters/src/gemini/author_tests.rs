@@ -39,16 +39,14 @@ fn a_prompt_that_a_call_asks_for_is_the_models() {
 
 #[test]
 fn a_document_says_behind_its_messages_that_it_is_a_sub_agents() {
-    let mut document: Value = serde_json::from_str(HEADER).unwrap();
-    document["messages"] = json!([serde_json::from_str::<Value>(&user("a", "find it")).unwrap()]);
-    let agent = |document: &Value| {
-        let source = document.to_string();
+    let header = HEADER.strip_suffix(r#","kind":"main"}"#).expect("the kind is last");
+    let agent = |kind: &str| {
+        let source = format!(r#"{header},"messages":[{}]{kind}}}"#, user("a", "find it"));
         let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect("it converts");
-        let prompt = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).find(|event| event["k"] == "msg.in");
-        let prompt = prompt.expect("a prompt");
+        let mut events = tape.lines().map(|line| serde_json::from_str::<Value>(line).expect("a tape is JSON"));
+        let prompt = events.find(|event| event["k"] == "msg.in").expect("a prompt");
         (prompt["source"]["agent_id"].clone(), prompt["by"].clone())
     };
-    assert_eq!(agent(&document), (Value::Null, json!("person")));
-    document["kind"] = json!("subagent");
-    assert_eq!(agent(&document), (json!("s"), json!("agent")));
+    assert_eq!(agent(""), (Value::Null, json!("person")));
+    assert_eq!(agent(r#","kind":"subagent""#), (json!("s"), json!("agent")));
 }
