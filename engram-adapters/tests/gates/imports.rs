@@ -325,8 +325,6 @@ fn no_file_is_in_an_import_circle() {
 
 /// Import circles that came with the three steps and the new commands.
 const OPEN: &[&str] = &[
-    "engram-adapters: claude_code::emit::dispatch -> ",
-    "engram-adapters: claude_code::plan -> ",
     "engram-adapters: codex::check -> ",
     "engram-adapters: cursor::ide -> ",
     "engram-adapters: gemini::emit::calls -> ",

@@ -1,7 +1,7 @@
 //! Copies of another session's history, with which resumed and forked sessions begin, and what shows them.
 
-use super::Blocks;
 use super::copies::COPY_STEP_MS;
+use super::skip::Blocks;
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NO_TIME, NONE, Note, Notes};
 
 /// Which lines are copies.
@@ -176,7 +176,8 @@ fn kept<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = (usize, 
 
 /// The last answer that another session requested, before the first one that its own session requested (2.1.329).
 fn last_foreign_request(notes: &Notes, skip: &[bool]) -> Option<usize> {
-    let foreign = kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
+    let foreign =
+        kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
     foreign.last().map(|(at, _)| at)
 }
 
