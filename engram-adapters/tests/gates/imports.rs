@@ -324,11 +324,8 @@ fn no_file_is_in_an_import_circle() {
 }
 
 /// Import circles that came with the three steps and the new commands.
-const OPEN: &[&str] = &[
-    "engram-adapters: codex::check -> ",
-    "engram-adapters: cursor::ide -> ",
-    "engram-adapters: gemini::emit::calls -> ",
-];
+const OPEN: &[&str] =
+    &["engram-adapters: codex::check -> ", "engram-adapters: cursor::ide -> ", "engram-adapters: gemini::emit::calls -> "];
 
 /// The circles of a made-up crate.
 #[cfg(test)]
