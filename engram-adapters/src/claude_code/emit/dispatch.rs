@@ -4,6 +4,7 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record as Source};
 
+use super::agent_lines::{unwrapped, wrapped_lines};
 use super::attachments::{self, AttachmentLine, Conversion};
 use super::session_meta::{begin_record, fill_in};
 use super::state::State;
@@ -16,9 +17,9 @@ use crate::claude_code::notes::Kind;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::plan::Fate;
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::Line;
+use crate::claude_code::schema::{Line, Progress};
 use crate::shared::route::{Action, Route};
-use crate::shared::value::raw_str;
+use crate::shared::value::{raw_str, text};
 
 type Handler = fn(&mut State, &Record<'_>, &mut Emitter<'_>) -> Outcome;
 
@@ -79,7 +80,7 @@ static SYSTEM: &[Route<Handler>] = &[
 static PROGRESS: &[Route<Handler>] = &[
     Route::convert("progress/hook_progress", progress::hook_progress),
     Route::convert("progress/bash_progress", progress::bash_progress),
-    Route::convert("progress/agent_progress", progress::agent_progress),
+    Route::convert("progress/agent_progress", agent_progress),
     Route::omit("progress/mcp_progress"),
     Route::omit("progress/query_update"),
     Route::omit("progress/search_results_received"),
@@ -237,7 +238,7 @@ fn duplicate(state: &mut State, record: &Record<'_>, rule: &'static str) -> Outc
 }
 
 /// Converts a line of the transcript, or a line that another one wraps.
-pub(super) fn convert(state: &mut State, record: &mut Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn convert(state: &mut State, record: &mut Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     // Of `progress` lines only some state facts of the session: their handlers begin the record.
     let facts_changed = raw_str(record.line.kind()) != "progress" && begin_record(state, record, out);
     let outcome = match row_of(&record.line) {
@@ -250,6 +251,27 @@ pub(super) fn convert(state: &mut State, record: &mut Record<'_>, out: &mut Emit
     };
     // A line that changes a session fact is no duplicate.
     if facts_changed { Outcome::Mapped } else { outcome }
+}
+
+/// `progress/agent_progress`: lines of a sub-agent. They are converted here only if the sub-agent has no file of its own.
+fn agent_progress(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let omitted = Outcome::Duplicate { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS };
+    let data = Progress::lenient_opt(record.line.data());
+    let agent = text(data.agent_id()).map(|agent| agent.decode_lossy()).unwrap_or_default();
+    if state.side_info.side_files.as_ref().is_some_and(|files| files.has_agent(&agent)) {
+        return omitted;
+    }
+    let mut is_mapped = false;
+    let lines = wrapped_lines(&data).filter_map(|(place, value)| Some((place, unwrapped(&record.line, value, place).ok()?)));
+    // The sub-agent's own `progress` lines are left out: their results follow.
+    let lines = lines.filter(|(_, line)| raw_str(line.kind()) != "progress");
+    for (at, (place, line)) in (record.at + 1..).zip(lines) {
+        if state.plan.fate(at) != Fate::Repeated {
+            let mut inner = Record { at, line, prefix: place, agent: Some(agent.clone()), ..Record::default() };
+            is_mapped |= convert(state, &mut inner, out) == Outcome::Mapped;
+        }
+    }
+    if is_mapped { Outcome::Mapped } else { omitted }
 }
 
 #[cfg(test)]
@@ -299,6 +321,49 @@ mod tests {
         let of_lines = table.records().iter().map(|shape| &*shape.name).filter(|name| !name.starts_with(members::ARGUMENTS));
         let without_row: Vec<&str> = of_lines.filter(|name| !rows.contains(name)).collect();
         assert_eq!(without_row, [] as [&str; 0]);
+    }
+
+    /// Types of lines that the harness's own reader knows, and that no recording and no public log has.
+    const UNSEEN: &[&str] = &[
+        "api-request-resumed",
+        "attribution-snapshot",
+        "data-flow-incomplete",
+        "data-flow-records",
+        "derived-from",
+        "dev-mods",
+        "ended-by-model",
+        "history-suppression",
+        "isolation-latch",
+        "memory-mode",
+        "observer-ref",
+        "resume-head-vouch",
+        "session-owner",
+    ];
+
+    /// The types of a list that have no row, although some log has them. Types with subtypes have a table of their own.
+    fn without_row<'l>(list: &'l str) -> Vec<&'l str> {
+        const WITH_SUBTYPES: [&str; 4] = ["system", "progress", "queue-operation", "attachment"];
+        let types = list.lines().filter_map(|line| line.strip_prefix("line_types\t")).filter_map(|entry| entry.split('\t').next());
+        let is_known = |kind: &str| WITH_SUBTYPES.contains(&kind) || RECORDS.iter().any(|row| row.record == kind);
+        types.filter(|kind| !is_known(kind) && !UNSEEN.contains(kind)).collect()
+    }
+
+    #[test]
+    fn every_type_of_line_that_the_harness_reads_has_a_row_or_was_never_seen() {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../matrix/lists/claude-code");
+        let lists: Vec<String> =
+            std::fs::read_dir(directory).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+        assert!(lists.iter().any(|list| list.contains("line_types\tuser\t")), "a list has the type of prompts");
+        assert_eq!(lists.iter().flat_map(|list| without_row(list)).collect::<Vec<_>>(), [""; 0]);
+        let known: Vec<&&str> = UNSEEN.iter().filter(|kind| RECORDS.iter().any(|row| row.record == **kind)).collect();
+        assert_eq!(known, [] as [&&str; 0], "types with a row");
+        let gone: Vec<&&str> = UNSEEN.iter().filter(|kind| !lists.iter().any(|list| list.contains(&format!("\t{kind}\t")))).collect();
+        assert_eq!(gone, [] as [&&str; 0], "types that no list has");
+    }
+
+    #[test]
+    fn a_new_type_of_line_is_found() {
+        assert_eq!(without_row("list\tentry\tvalue\nline_types\tuser\ttranscript\nline_types\tnew-thing\tlast-wins\n"), ["new-thing"]);
     }
 
     #[test]

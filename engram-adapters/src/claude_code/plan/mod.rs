@@ -1,7 +1,5 @@
 //! What becomes of each line, decided over the notes of all lines: one question a file, and no JSON.
 
-use std::collections::BTreeSet;
-
 pub(super) mod agents;
 pub(super) mod copies;
 pub(super) mod prompts;
@@ -9,6 +7,7 @@ pub(super) mod repeats;
 pub(super) mod replay;
 pub(super) mod responses;
 pub(super) mod rewinds;
+pub(super) mod skip;
 pub(super) mod twins;
 
 use super::notes::{Flags, Kind, NONE, Notes};
@@ -17,34 +16,8 @@ use prompts::Prompts;
 use replay::Replay;
 use responses::UsageHere;
 use rewinds::{Rewind, Target};
+use skip::{Blocks, Skip};
 use std::collections::{BTreeMap, HashSet};
-
-/// Blocks, each by the place of its note and its number in the line.
-pub(super) type Blocks = BTreeSet<(usize, usize)>;
-
-/// Lines and blocks that count as not there.
-pub(super) struct Skip<'a> {
-    lines: &'a [bool],
-    blocks: &'a Blocks,
-}
-
-impl Skip<'_> {
-    fn has(&self, at: usize) -> bool {
-        self.lines.get(at) == Some(&true)
-    }
-
-    fn has_block(&self, at: usize, block: usize) -> bool {
-        self.blocks.contains(&(at, block))
-    }
-}
-
-#[cfg(test)]
-impl Skip<'static> {
-    fn nothing() -> Self {
-        static NO_BLOCKS: Blocks = Blocks::new();
-        Skip { lines: &[], blocks: &NO_BLOCKS }
-    }
-}
 
 /// Whether a line is converted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

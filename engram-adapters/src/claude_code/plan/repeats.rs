@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use engram_core::keys::{KeyMap, key_map};
 
-use super::Blocks;
+use super::skip::Blocks;
 use crate::claude_code::notes::{Flags, NONE, Notes};
 
 /// The lines that the log has again, and the blocks of other lines that an earlier line with their id has stated.

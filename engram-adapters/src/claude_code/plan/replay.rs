@@ -1,7 +1,7 @@
 //! Copies of another session's history, with which resumed and forked sessions begin, and what shows them.
 
-use super::Blocks;
 use super::copies::COPY_STEP_MS;
+use super::skip::Blocks;
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NO_TIME, NONE, Note, Notes};
 
 /// Which lines are copies.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use engram_core::keys::hash64;
 
 use super::agents::Agents;
-use super::{Blocks, Skip};
+use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{Flags, Kind, NONE, Note, Notes};
 
 /// What comes after the line of a response.

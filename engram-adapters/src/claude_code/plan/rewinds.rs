@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Skip;
 use super::agents::Agents;
+use super::skip::Skip;
 use crate::claude_code::notes::{Flags, Kind, NONE, Note, Notes};
 
 /// A person went back.

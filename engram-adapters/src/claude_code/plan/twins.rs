@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, hash64};
 
-use super::{Blocks, Skip};
+use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NONE, Note, Notes};
 use crate::claude_code::revisions::Dialect;
 
