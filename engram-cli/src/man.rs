@@ -57,7 +57,9 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    man.render_version_section(&mut page)?;
+    if command.get_version().is_some() {
+        man.render_version_section(&mut page)?;
+    }
     if let Some(examples) = command.get_after_help() {
         // Its lines are arranged in columns: they must not be filled.
         let examples = examples.to_string();

@@ -84,8 +84,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: "envelope-changes",
-            versions: Some(">=0.129.0, <=0.169.0"),
-            tested: &["0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0"],
+            versions: Some(">=0.129.0, <=0.171.0"),
+            tested: &["0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0", "0.171.0"],
             coverage: CHANGES,
         },
     ],

@@ -1,5 +1,6 @@
 //! The Cursor adapter. Each kind of artifact has a directory, with a table from record type to handler (`dispatch.rs`); `source` detects
-//! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share.
+//! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share. `steps` runs the same
+//! handlers in step 1, where they only check, and in step 3.
 
 #[cfg(feature = "conformance")]
 mod certification;

@@ -31,6 +31,8 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
+    GapRow::new("edit.hook", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, real| lacks_file_after(edit) && real.after.is_some()))
+        .without_hash(lacks_file_after),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| has_saved(case, |event| is_ok_result(event) && !event.has("duration_ms"))),
     GapRow::new("result.display_only", Kind::ToolResult, |case| {
         has_printed(case, |event| is_ok_result(event) && event.text("stdout") == Some(""))
@@ -39,12 +41,12 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
         has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))
     }),
-    GapRow::new("prompt.delegated", Kind::MsgIn, |case| {
-        let is_prompt = |message: &Event| case.truth.prompts.iter().any(|prompt| message.text("text") == Some(prompt));
-        has_event(case, Kind::MsgIn, |message| message.text("by") == Some("person") && is_delegated(message) && !is_prompt(message))
-    })
-    .with_mistaken_author(is_delegated),
 ];
+
+/// True for an edit with the file before it alone.
+fn lacks_file_after(edit: &Event) -> bool {
+    edit.range("after_range").is_some() && edit.has("file_before_hash") && !edit.has("file_after_hash")
+}
 
 /// True if a run prints such an event.
 fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
@@ -70,11 +72,6 @@ fn is_ok_result(event: &Event) -> bool {
 fn is_of_arguments(edit: &Event) -> bool {
     let has_hash = ["before_hash", "after_hash", "file_after_hash"].iter().any(|hash| edit.has(hash));
     !edit.has("confirmed") && edit.range("after_range").is_none() && (is_snippet(edit) || !has_hash)
-}
-
-/// True for the prompt that the harness gives its investigator.
-fn is_delegated(message: &Event) -> bool {
-    message.text("text").is_some_and(|text| text.starts_with("Your task is to "))
 }
 
 fn is_unconfirmed(edit: &Event) -> bool {

@@ -33,6 +33,8 @@ mod plan {
     pub mod repeats;
     pub mod responses;
 }
+#[cfg(test)]
+mod author_tests;
 mod revisions;
 mod schema;
 mod source;
@@ -53,6 +55,7 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("chats", 1), "session-", ".jsonl"),
     SessionFile::new(("chats", 1), "session-", ".json"),
     SessionFile::new(("chats", 2), "", ".jsonl"),
+    SessionFile::new(("chats", 2), "", ".json"),
 ];
 
 /// The typed prompts of a project, and its saved conversations.
@@ -147,7 +150,7 @@ impl Conversion for Session {
     }
 
     fn decide(&mut self) {
-        self.events.decide(std::mem::take(&mut self.notes.list));
+        self.events.decide(std::mem::take(&mut self.notes.list), std::mem::take(&mut self.notes.objectives));
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

@@ -1,5 +1,7 @@
 //! Step 1: looks at each record, and notes what it says, in the order in which step 3 emits it.
 
+use std::collections::HashSet;
+
 use engram_core::emit::{Fault, Pointer};
 use engram_core::event::Kind;
 use engram_core::keys::{KeyMap, hash64};
@@ -7,7 +9,7 @@ use engram_core::steps::{Check, Record};
 use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use super::schema::{
-    Call, Form, FunctionCall, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
+    Call, Form, FunctionCall, FunctionResponse, Line, OBJECTIVE, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
     count_responses, displayed_responses, joined_thought, parts, raw,
 };
 use crate::shared::record_facts::fact_of;
@@ -90,11 +92,13 @@ pub enum CallList {
 pub struct Notes {
     form: Form,
     pub list: Vec<Note>,
+    /// What calls ask of a sub-agent, by the key of the text.
+    pub objectives: HashSet<u64>,
 }
 
 impl Notes {
     pub fn new(form: Form) -> Self {
-        Notes { form, list: Vec::new() }
+        Notes { form, list: Vec::new(), objectives: HashSet::new() }
     }
 
     /// Checks a record, and adds its notes.
@@ -300,6 +304,8 @@ impl Notes {
         for call in &calls {
             let id = call.id().map_or(0, |id| hash64(id.raw()));
             self.list.push(Note::Call { id, args: key(call.args()), list: CallList::Calls });
+            let objective = call.args().and_then(|args| args.first_member(OBJECTIVE)).filter(|objective| objective.text().is_some());
+            self.objectives.extend(objective.map(|objective| hash64(objective.raw())));
         }
         for (n, call) in calls.iter().enumerate() {
             check.gives(Kind::ToolCall, Pointer::Item(PATH, n))?;

@@ -22,7 +22,7 @@ const SHELL: &str = "edit.shell";
 const SNIPPET: &str = "edit.snippet";
 const LOST: &str = "edit.parallel_lost";
 const EDIT_NOT_UTF8: &str = "edit.not_utf8";
-const DELEGATED: &str = "prompt.delegated";
+const EDIT_HOOK: &str = "edit.hook";
 const NO_TOTAL: &str = "read.no_total";
 const NO_LINES: &str = "read.no_lines";
 const SHELL_READ: &str = "read.shell";
@@ -50,8 +50,7 @@ const PROMPTS: Coverage = Coverage {
 };
 
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage =
-    Coverage { meta: Grade::Partial(&["usage.run_total"]), msg_in: Grade::Partial(&[DELEGATED]), ..PROMPTS };
+pub(super) const WEAKEST: Coverage = Coverage { meta: Grade::Partial(&["usage.run_total"]), ..PROMPTS };
 
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -79,7 +78,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             versions: None,
             tested: &["0.10.0", "0.11.3", "0.16.0", "0.24.5", "0.26.0", "0.31.0"],
             coverage: conversation(
-                Grade::Partial(&[DELEGATED]),
+                Grade::Full,
                 Grade::Full,
                 RESULTS,
                 Grade::Partial(&[NO_TOTAL, NO_LINES, NOT_UTF8, SHELL_READ]),
@@ -117,7 +116,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Full,
                 RESULTS,
                 Grade::Partial(&[NO_TOTAL]),
-                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
+                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, EDIT_HOOK]),
             ),
         },
     ],

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use engram_core::text::Text;
+use engram_core::text::{Text, push_text};
 
 use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 use crate::shared::view::view;
@@ -15,6 +15,45 @@ pub(super) const UNTAGGED_CONTEXT: &str = "This is the Gemini CLI. We are settin
 
 /// The prefix of the summary that the harness puts in place of the history.
 pub(super) const STATE_SNAPSHOT: &str = "<state_snapshot>";
+
+/// The begin of the section with the words of a hook. The harness writes `<` and `>` in them as entities.
+pub(super) const HOOK_BEGIN: &str = "<hook_context>";
+/// The end of such a section.
+const HOOK_END: &str = "</hook_context>";
+/// What stands between such a section and the text that it was added to.
+const BEHIND_HOOK: &str = "\n\n";
+
+/// The section of a hook that a text begins with (`SessionStart`, `BeforeAgent`), and the words behind it. None if it has no such section.
+pub(super) fn hook_before(text: &str) -> Option<(&str, &str)> {
+    let end = text.strip_prefix(HOOK_BEGIN).and_then(|inside| inside.find(['<', '>']))? + HOOK_BEGIN.len();
+    let end = end + text[end..].starts_with(HOOK_END).then_some(HOOK_END.len())?;
+    let (section, rest) = text.split_at(end);
+    let words = if rest.is_empty() { rest } else { rest.strip_prefix(BEHIND_HOOK)? };
+    Some((section, words))
+}
+
+/// True if a text is the section of a hook, and nothing else.
+fn is_hook_section(text: Text<'_>) -> bool {
+    text.starts_with(HOOK_BEGIN) && text.decode().is_ok_and(|text| hook_before(&text).is_some_and(|(_, words)| words.is_empty()))
+}
+
+/// A result without the section of a hook behind it (`AfterTool`), and without the note that a hook has changed the arguments.
+pub(super) fn without_hook(output: &str) -> &str {
+    let output = output.strip_suffix("\n\n[System] Tool input parameters were modified by a hook before execution.").unwrap_or(output);
+    let Some((before, inside)) = output.strip_suffix(HOOK_END).and_then(|rest| rest.rsplit_once(HOOK_BEGIN)) else { return output };
+    if inside.contains(['<', '>']) { output } else { before.strip_suffix(BEHIND_HOOK).unwrap_or(output) }
+}
+
+/// The argument with the task of a sub-agent, and the name of the section with it in the sub-agent's prompt.
+pub(super) const OBJECTIVE: &str = "objective";
+
+/// The task in the prompt that the harness makes for a sub-agent (0.12.0 to 0.38.2), as the argument of the call has it.
+pub(super) fn objective(prompt: &str) -> Option<String> {
+    let inside = prompt.strip_suffix("\n</objective>")?.split_once("\n<objective>\n")?.1;
+    let mut token = String::new();
+    push_text(&mut token, Text::Plain(inside));
+    Some(token)
+}
 
 /// What the harness writes in the model's place after a context or a summary, so that the history alternates.
 pub(super) const FILLERS: [&str; 2] = ["Got it. Thanks for the additional context!", "Got it. Thanks for the context!"];
@@ -308,6 +347,12 @@ impl<'a> Call<'a> {
         Response::lenient(FunctionResponse::lenient(response).response()?).output()
     }
 
+    /// True if a hook ran behind the call, and told the model something.
+    pub fn has_hook(&self) -> bool {
+        let output = text(self.output()).and_then(|output| output.decode().ok());
+        output.is_some_and(|output| without_hook(&output).len() < output.len())
+    }
+
     /// The index of the response among the parts of the result; 0 if there is none.
     pub fn response_at(&self) -> usize {
         let is_response = |part: Value<'_>| part.first_member("functionResponse").is_some();
@@ -333,6 +378,8 @@ pub(super) struct TypedTexts<'a> {
     pub are_missing: bool,
     /// Their tokens. Equal texts of a record have equal tokens.
     tokens: HashSet<&'a str>,
+    /// The message is what an `AfterAgent` hook gave as the reason to go on, with the section of a `BeforeAgent` hook behind it.
+    is_of_hook: bool,
 }
 
 impl<'a> TypedTexts<'a> {
@@ -341,12 +388,16 @@ impl<'a> TypedTexts<'a> {
         let tokens: HashSet<&str> = texts.iter().map(Text::raw).collect();
         let is_typed = |part: Part<'_>| text(part.plain_text()).is_some_and(|text| tokens.contains(text.raw()));
         let are_missing = !texts.is_empty() && !parts(message.content()).any(is_typed);
-        TypedTexts { texts, are_missing, tokens }
+        // Where a hook adds to what a person typed, the message has what was typed, too. One without it goes on because a hook said so.
+        let is_section = |part: Value<'_>| part.first_member("text").and_then(Value::text).is_some_and(is_hook_section);
+        let is_of_hook =
+            texts.is_empty() && message.content().is_some_and(|content| content.is_array() && content.elements().skip(1).any(is_section));
+        TypedTexts { texts, are_missing, tokens, is_of_hook }
     }
 
-    /// False for a text that the harness expanded.
+    /// False for a text that the harness expanded or wrote.
     pub fn is_typed(&self, text: Text<'_>) -> bool {
-        self.texts.is_empty() || self.tokens.contains(text.raw())
+        if self.texts.is_empty() { !self.is_of_hook } else { self.tokens.contains(text.raw()) }
     }
 }
 
@@ -365,5 +416,23 @@ pub(super) fn joined_thought(thought: &Thought<'_>) -> String {
         (true, _) => ["\"", description, "\""].concat(),
         (false, true) => ["\"**", subject, "**\""].concat(),
         (false, false) => ["\"**", subject, "** ", description, "\""].concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_section_of_a_hook_is_apart_from_what_it_was_added_to() {
+        assert_eq!(hook_before("<hook_context>a &lt;b</hook_context>\n\nfix it"), Some(("<hook_context>a &lt;b</hook_context>", "fix it")));
+        assert_eq!(hook_before("<hook_context>a</hook_context>"), Some(("<hook_context>a</hook_context>", "")));
+        for other in ["fix it", "<hook_context>a<b></hook_context>\n\nc", "<hook_context>a</hook_context> is a tag", "<hook_context>"] {
+            assert_eq!(hook_before(other), None, "{other}");
+        }
+        assert_eq!(without_hook("b = 1\n\n\n<hook_context>a</hook_context>"), "b = 1\n");
+        for other in ["b = 1\n", "<hook_context>a</hook_context>", "b\n\n<hook_context><a></hook_context>"] {
+            assert_eq!(without_hook(other), other);
+        }
     }
 }

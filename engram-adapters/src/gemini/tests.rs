@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Gemini;
 
-const HEADER: &str = r#"{"sessionId":"s","projectHash":"bb97ae4cdb5b0dd7e32b198a7ebcb35332fca3343779f0895ffb11258627aa8f","startTime":"2026-11-21T09:58:15.922Z","lastUpdated":"2026-11-21T09:58:15.922Z","kind":"main"}"#;
+pub(super) const HEADER: &str = r#"{"sessionId":"s","projectHash":"bb97ae4cdb5b0dd7e32b198a7ebcb35332fca3343779f0895ffb11258627aa8f","startTime":"2026-11-21T09:58:15.922Z","lastUpdated":"2026-11-21T09:58:15.922Z","kind":"main"}"#;
 
 fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let source = format!("{HEADER}\n{}\n", lines.join("\n"));
@@ -18,7 +18,7 @@ fn convert(lines: &[&str], policy: Policy) -> Result<Vec<Value>, AdapterError> {
 }
 
 /// The events of the lines, without those of the header and of the tape itself.
-fn events(lines: &[&str]) -> Vec<Value> {
+pub(super) fn events(lines: &[&str]) -> Vec<Value> {
     let mut tape = convert(lines, Policy::Strict).expect("the lines convert");
     tape.retain(|event| event["origin"]["line"].as_u64().is_some_and(|line| line > 1));
     tape
@@ -28,9 +28,9 @@ fn texts(events: &[Value]) -> Vec<&str> {
     events.iter().filter_map(|event| event["text"].as_str()).collect()
 }
 
-const TIME: &str = r#""timestamp":"2026-11-21T09:58:16.010Z""#;
+pub(super) const TIME: &str = r#""timestamp":"2026-11-21T09:58:16.010Z""#;
 
-fn user(id: &str, text: &str) -> String {
+pub(super) fn user(id: &str, text: &str) -> String {
     format!(r#"{{"id":"{id}",{TIME},"type":"user","content":[{{"text":"{text}"}}]}}"#)
 }
 

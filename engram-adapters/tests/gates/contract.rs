@@ -56,6 +56,7 @@ fn generated(name: &str) -> Option<String> {
     match name.split_once(' ') {
         None if name == "support" => Some(tables::support(registered()).markdown()),
         None if name == "outside-versions" => Some(tables::outside_versions(registered()).markdown()),
+        None if name == "features" => Some(crate::features::recorded()),
         None if name == "checks" => Some(engram_conformance::tables::checks()),
         None if name == "scenarios" => Some(engram_conformance::tables::scenarios(fixture_report())),
         None if name == "contract-tests" => Some(engram_conformance::tables::seed_matrix()),
@@ -127,7 +128,7 @@ fn contract_equals_its_snapshots() {
 
 #[test]
 fn generated_documents_equal_the_registry() {
-    let mut findings = document(&root().join("docs/support.md"), &["support", "outside-versions"].map(str::to_owned));
+    let mut findings = document(&root().join("docs/support.md"), &["support", "outside-versions", "features"].map(str::to_owned));
     let parts = ["conformance", "checks", "scenarios", "contract-tests"].map(str::to_owned);
     findings.extend(document(&root().join("docs/conformance.md"), &parts));
     let parts = ["lib", "tools", "dispatch"].map(|name| format!("file src/{name}.rs"));

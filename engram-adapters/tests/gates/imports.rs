@@ -328,7 +328,6 @@ const OPEN: &[&str] = &[
     "engram-adapters: claude_code::emit::dispatch -> ",
     "engram-adapters: claude_code::plan -> ",
     "engram-adapters: codex::check -> ",
-    "engram-adapters: cursor::ide -> ",
     "engram-adapters: gemini::emit::calls -> ",
 ];
 

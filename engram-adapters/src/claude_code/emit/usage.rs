@@ -63,7 +63,8 @@ fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
 /// Adds counts, each to the one of its name.
 fn add(sum: &mut Tokens, more: Tokens) {
     let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = more;
-    let of = |sum: &mut Option<u64>, count: Option<u64>| *sum = sum.map_or(count, |sum| Some(sum.saturating_add(count.unwrap_or_default())));
+    let of =
+        |sum: &mut Option<u64>, count: Option<u64>| *sum = sum.map_or(count, |sum| Some(sum.saturating_add(count.unwrap_or_default())));
     of(&mut sum.input, input);
     of(&mut sum.cache_read, cache_read);
     of(&mut sum.cache_write, cache_write);

@@ -176,7 +176,8 @@ fn kept<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = (usize, 
 
 /// The last answer that another session requested, before the first one that its own session requested (2.1.329).
 fn last_foreign_request(notes: &Notes, skip: &[bool]) -> Option<usize> {
-    let foreign = kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
+    let foreign =
+        kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
     foreign.last().map(|(at, _)| at)
 }
 

@@ -104,11 +104,16 @@ fn an_advisor_has_a_usage_of_its_own_and_no_other_iteration_has() {
     fallback["message"]["usage"] = json!({"input_tokens": 5, "output_tokens": 1, "iterations": [counts("fallback_message", "other", 5)]});
     let lines = [lines.to_vec(), vec![prompt(4, json!({})), fallback]].concat();
     let usages = events(&lines, "meta").into_iter().filter(|event| event["label"] == "usage").collect::<Vec<_>>();
-    let facts: Vec<_> = usages.iter().map(|usage| (&usage["message_id"], &usage["model"], &usage["part"], &usage["tokens"]["input"])).collect();
+    let facts: Vec<_> =
+        usages.iter().map(|usage| (&usage["message_id"], &usage["model"], &usage["part"], &usage["tokens"]["input"])).collect();
     let (none, m1) = (&Value::Null, &json!("m1"));
     assert_eq!(
         facts,
-        [(m1, &json!("m"), none, &json!(2)), (m1, &json!("big"), &json!("advisor"), &json!(42)), (&json!("m2"), &json!("m"), none, &json!(5))]
+        [
+            (m1, &json!("m"), none, &json!(2)),
+            (m1, &json!("big"), &json!("advisor"), &json!(42)),
+            (&json!("m2"), &json!("m"), none, &json!(5))
+        ]
     );
     assert_eq!(usages[1]["tokens"]["output"], 2);
     complete(&lines);

@@ -6,7 +6,8 @@ use engram_core::ledger::Outcome;
 
 use super::plan::{Note, Plan, What};
 use super::schema::{Payload, Step};
-use super::{HookState, files, lifecycle, messages, tool_steps};
+use super::state::HookState;
+use super::{files, lifecycle, messages, tool_steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::cursor::members;

@@ -7,11 +7,11 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Lookup;
 use engram_core::text::Text;
 
-use super::HookState;
 use super::events::emit_notice;
 use super::open_writes::OpenWrite;
 use super::plan::Before;
 use super::schema::Step;
+use super::state::HookState;
 use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::faults::absent;

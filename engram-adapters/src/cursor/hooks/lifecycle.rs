@@ -5,9 +5,9 @@ use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::HookState;
 use super::events::{emit_notice, emit_usage};
 use super::schema::{Payload, Step};
+use super::state::HookState;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};

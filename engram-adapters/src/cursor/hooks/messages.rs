@@ -4,9 +4,9 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 
-use super::HookState;
 use super::events::emit_usage;
 use super::schema::Step;
+use super::state::HookState;
 use crate::cursor::fields::required_text;
 use crate::cursor::steps::Out;
 use crate::shared::value::{Value, non_empty_text};

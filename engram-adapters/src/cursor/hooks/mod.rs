@@ -10,21 +10,19 @@ mod open_writes;
 mod plan;
 mod schema;
 mod session_facts;
+mod state;
 mod tool_steps;
 
 use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
-use call_inputs::CallInputs;
 #[cfg(test)]
 pub(super) use dispatch::rows;
-use open_writes::OpenWrites;
 use plan::{Note, Plan};
 use schema::{Payload, Step};
-use session_facts::LastFacts;
+use state::HookState;
 
-use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::decoded;
 use crate::cursor::steps::{Out, Reader};
 use crate::shared::by_session::BySession;
@@ -34,17 +32,6 @@ pub(super) struct HookLog {
     conversations: BySession<HookState>,
     notes: Vec<Note>,
     plan: Plan,
-}
-
-/// What a hook log has shown so far of one conversation.
-#[derive(Default)]
-struct HookState {
-    facts: LastFacts,
-    inputs: CallInputs,
-    writes: OpenWrites,
-    files: WrittenFiles,
-    /// True if the answers of the turn have token counts. Those of its end are their sum.
-    has_usage: bool,
 }
 
 impl Default for HookLog {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engram_core::keys::KeyMap;
+use engram_core::keys::{KeyMap, hash64};
 
 /// What step 1 notes of a payload about a call or a file. Ids, files and turns are keys with their conversation; 0 stands for what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,47 +54,41 @@ pub(super) struct Plan {
 /// A read, with its payloads.
 #[derive(Debug)]
 struct Read {
-    file: u64,
-    has_ended: bool,
     before: Before,
     payloads: Vec<usize>,
 }
 
-/// Finds the reads that are a part of another call: a later call has their id.
+/// Finds the reads that are a part of another call: a later call has their id, and their file.
 pub(super) fn decide(notes: &[Note]) -> Plan {
     let mut plan = Plan::default();
+    // By call and file: ids may repeat.
     let mut reads: KeyMap<Read> = KeyMap::default();
     // The call of the latest open read of a file.
     let mut open: KeyMap<u64> = KeyMap::default();
     for note in notes {
+        let key = hash64((note.call, note.file));
         match note.what {
             What::ReadBegins => {
-                let payloads = vec![note.number];
-                reads.insert(note.call, Read { file: note.file, has_ended: false, before: Before::Unknown, payloads });
-                open.insert(note.file, note.call);
+                reads.insert(key, Read { before: Before::Unknown, payloads: vec![note.number] });
+                open.insert(note.file, key);
             }
             What::Content => {
-                let of_file = || open.get(&note.file).copied();
-                let call = Some(note.call).filter(|call| reads.contains_key(call)).or_else(of_file);
-                if let Some(read) = call.and_then(|call| reads.get_mut(&call)) {
+                let key = if note.call == 0 { open.get(&note.file).copied() } else { Some(key) };
+                if let Some(read) = key.and_then(|key| reads.get_mut(&key)) {
                     read.before = Before::Text(note.number);
                     read.payloads.push(note.number);
                 }
             }
             What::ReadEnds { is_missing } => {
-                let Some(read) = reads.get_mut(&note.call) else { continue };
-                read.has_ended = true;
-                open.remove(&read.file);
+                let Some(read) = reads.get_mut(&key) else { continue };
+                open.remove(&note.file);
                 read.payloads.push(note.number);
                 if is_missing && read.before == Before::Unknown {
                     read.before = Before::Missing;
                 }
             }
             What::OtherBegins => {
-                let Some(read) = reads.remove(&note.call) else { continue };
-                if !read.has_ended {
-                    open.remove(&read.file);
-                }
+                let Some(read) = reads.remove(&key) else { continue };
                 plan.inner.extend(read.payloads);
                 plan.before.insert(note.number, read.before);
             }
@@ -117,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_read_with_the_id_of_a_later_call_is_a_part_of_it() {
-        let found = plan(&[(1, 9, What::ReadBegins), (0, 9, What::Content), (1, 9, ENDS), (1, 0, What::OtherBegins)]);
+        let found = plan(&[(1, 9, What::ReadBegins), (0, 9, What::Content), (1, 9, ENDS), (1, 9, What::OtherBegins)]);
         assert_eq!((found.inner, found.before), (BTreeSet::from([0, 1, 2]), BTreeMap::from([(3, Before::Text(1))])));
         let missing = What::ReadEnds { is_missing: true };
-        let found = plan(&[(1, 9, What::ReadBegins), (1, 9, missing), (1, 0, What::OtherBegins)]);
+        let found = plan(&[(1, 9, What::ReadBegins), (1, 9, missing), (1, 9, What::OtherBegins)]);
         assert_eq!(found.before, BTreeMap::from([(2, Before::Missing)]));
     }
 
@@ -134,9 +128,17 @@ mod tests {
             (2, 8, ENDS),
             (1, 9, ENDS),
             (3, 0, What::OtherBegins),
-            (2, 0, What::OtherBegins),
+            (2, 8, What::OtherBegins),
         ];
         let found = plan(&notes);
         assert_eq!((found.inner, found.before), (BTreeSet::from([1, 2, 4]), BTreeMap::from([(7, Before::Text(2))])));
+    }
+
+    #[test]
+    fn a_repeated_id_is_told_apart_by_its_file() {
+        let other = What::OtherBegins;
+        let found = plan(&[(1, 9, What::ReadBegins), (1, 8, What::ReadBegins), (1, 9, ENDS), (1, 8, ENDS), (1, 8, other), (1, 9, other)]);
+        assert_eq!(found.inner, BTreeSet::from([0, 1, 2, 3]));
+        assert_eq!(plan(&[(1, 9, What::ReadBegins), (1, 9, ENDS), (1, 8, other)]), Plan::default());
     }
 }

@@ -7,11 +7,11 @@ use engram_core::event::{CodeEdit, CodeRead, EditOp, Status, ToolCall, ToolResul
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::HookState;
 use super::events::emit_notice;
 use super::files::emit_whole_file;
 use super::open_writes::OpenWrite;
 use super::schema::{Payload, Step};
+use super::state::HookState;
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::fields::{required_name, text_or_json};
 use crate::cursor::steps::Out;

@@ -3,8 +3,8 @@
 use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 
+use super::messages::{self, Facts};
 use super::schema::Line;
-use super::{Facts, messages};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};

@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Bubble, Composer, Line, Selection, SubagentInfo, ToolFormerData};
-use super::{Facts, tool_data};
+use super::tool_data;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
 use crate::cursor::members;
@@ -14,6 +14,20 @@ use crate::cursor::messages::emit_reasoning;
 use crate::cursor::steps::Out;
 use crate::shared::time;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
+
+/// What the record of the conversation says of its messages.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// Another agent started it.
+    is_of_agent: bool,
+}
+
+impl Facts {
+    /// Who writes its prompts.
+    fn prompts_by(&self) -> Author {
+        if self.is_of_agent { Author::Agent } else { Author::Person }
+    }
+}
 
 /// The conversation: its name, model and directory.
 pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {

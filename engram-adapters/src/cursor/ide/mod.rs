@@ -8,12 +8,12 @@ mod schema;
 mod tool_data;
 
 use engram_core::emit::Fault;
-use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
+use messages::Facts;
 
 use crate::cursor::steps::{Out, Reader};
 
@@ -21,20 +21,6 @@ use crate::cursor::steps::{Out, Reader};
 #[derive(Default)]
 pub(super) struct EditorConversation {
     facts: Facts,
-}
-
-/// What the record of the conversation says of its messages.
-#[derive(Default)]
-struct Facts {
-    /// Another agent started it.
-    is_of_agent: bool,
-}
-
-impl Facts {
-    /// Who writes its prompts.
-    fn prompts_by(&self) -> Author {
-        if self.is_of_agent { Author::Agent } else { Author::Person }
-    }
 }
 
 impl Reader for EditorConversation {

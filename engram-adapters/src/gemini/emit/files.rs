@@ -15,7 +15,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use super::calls::CallRecord;
-use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts};
+use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts, without_hook};
 use crate::shared::spans::{
     ChangedSpan, Rewrite, full_range, has_crlf, hash_and_anchors, line_count, with_unix_line_ends, without_final_line_end,
     without_half_line_end,
@@ -72,13 +72,14 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
         out.emit(event, pointer);
         return;
     };
+    let output = without_hook(&output);
     let has_context = DISCOVERED_CONTEXT.find(output.as_bytes()).is_some();
     let lines = if !shown.is_empty() {
-        partial(&output)
+        partial(output)
     } else if has_context || output.starts_with(MASKED_OUTPUT) {
         None
     } else {
-        whole_file(&output, args)
+        whole_file(output, args)
     };
     if let Some(lines) = lines {
         event.range = Some(lines.range);
@@ -232,7 +233,8 @@ fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileCh
         return;
     }
     edit.file_before_hash = if creates { None } else { Hash::of_lossless_text(&before) };
-    edit.file_after_hash = Hash::of_lossless_text(&after);
+    // A hook that ran behind the call may have changed the file again.
+    edit.file_after_hash = Hash::of_lossless_text(&after).filter(|_| !record.call.has_hook());
     if op != EditOp::Update {
         ChangedSpan::of_files(&before, &after).set_in(&mut edit);
         out.emit(edit, place);

@@ -1,5 +1,8 @@
 //! The events of each record: headers, changes, messages and notices.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{self, Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, Seq, SessionFacts};
@@ -15,8 +18,8 @@ use crate::gemini::notes::Note;
 use crate::gemini::plan::repeats::{Decision, repeats};
 use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
 use crate::gemini::schema::{
-    Blob, FILLERS, Form, FunctionResponse, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt,
-    TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, joined_thought, parts,
+    Blob, FILLERS, Form, FunctionResponse, HOOK_BEGIN, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens,
+    TypedPrompt, TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective, parts,
 };
 use crate::shared::media::base64_hash;
 use crate::shared::time::tape_time;
@@ -53,6 +56,8 @@ pub struct Events {
     follows_context: bool,
     /// The last turn of a saved conversation is in a log beside it.
     is_saved_copy: bool,
+    /// What calls ask of a sub-agent, by the key of the text.
+    objectives: HashSet<u64>,
     /// How often a file that repeats prompts has stated each.
     typed: KeyMap<u32>,
     /// The last event before each message that a person goes back to.
@@ -132,6 +137,7 @@ impl Events {
             number: 0,
             follows_context: false,
             is_saved_copy: false,
+            objectives: HashSet::new(),
             typed: KeyMap::default(),
             rewind_points: KeyMap::default(),
             usage: None,
@@ -140,7 +146,8 @@ impl Events {
     }
 
     /// Step 2.
-    pub fn decide(&mut self, notes: Vec<Note>) {
+    pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
+        self.objectives = objectives;
         let decisions = repeats(self.form, &notes);
         let usages = if self.form == Form::Lines { usages(&notes, &decisions) } else { Vec::new() };
         let pieces = if self.form == Form::Stream { pieces(&notes) } else { Vec::new() };
@@ -466,10 +473,33 @@ impl Events {
         } else if in_history && is_summary {
             out.emit(Meta::Compaction { text: Some(text), trigger: None }, place);
         } else {
+            let decoded = if text.starts_with(HOOK_BEGIN) { text.decode().unwrap_or_default() } else { Cow::Borrowed("") };
+            let text = match hook_before(&decoded) {
+                Some((section, words)) => {
+                    let text = Some(Text::Plain(section));
+                    let input = ImplicitInput { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text };
+                    out.emit(Meta::Context(input), place);
+                    Text::Plain(words)
+                }
+                None => text,
+            };
+            if text.is_empty() {
+                return;
+            }
             let is_harness_text = !is_typed || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
-            let by = if is_harness_text { Author::Harness } else { self.prompt_author() };
+            let by = match text {
+                _ if is_harness_text => Author::Harness,
+                _ if self.is_task(text) => Author::Agent,
+                _ => self.prompt_author(),
+            };
             out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, place);
         }
+    }
+
+    /// True for the prompt of a sub-agent whose messages are in the log of its parent: a call asks the same.
+    fn is_task(&self, text: Text<'_>) -> bool {
+        !self.objectives.is_empty()
+            && text.decode().ok().and_then(|text| objective(&text)).is_some_and(|task| self.objectives.contains(&hash64(&*task)))
     }
 
     /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives.

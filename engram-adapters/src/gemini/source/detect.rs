@@ -196,10 +196,21 @@ pub fn identify(head: &Head<'_>) -> Identity {
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
     let record = Line::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
-    identity.agent_id = identity.session_id.clone().filter(|_| raw_str(record.role()) == "subagent");
+    let is_agent = raw_str(record.role()) == SUBAGENT || (found.form == Form::Document && is_agents_document(head));
+    identity.agent_id = identity.session_id.clone().filter(|_| is_agent);
     identity.start = tape_time(record.start_time()).map(|time| time.into_owned());
     identity.schema = schema(&found, header);
     identity
+}
+
+/// The kind of a sub-agent's log.
+const SUBAGENT: &str = "subagent";
+
+/// True for a document that says behind its messages that it is a sub-agent's. One that does not fit into the head is not read for it.
+fn is_agents_document(head: &Head<'_>) -> bool {
+    let mut index = StructuralIndex::default();
+    let document = whole_document(head).filter(|document| memmem::find(document.as_bytes(), b"\"subagent\"").is_some());
+    document.and_then(|document| parse(document, &mut index).ok()).is_some_and(|document| raw_str(document.member("kind")) == SUBAGENT)
 }
 
 /// The schema that the structure proves. Members and types that it does not have are faults of their records, not another schema.

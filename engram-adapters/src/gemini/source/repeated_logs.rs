@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::keys::hash64;
-use engram_core::text::canonical_json;
+use engram_core::text::{Text, canonical_json, push_text};
 use memchr::memchr2;
 
+use crate::gemini::schema::hook_before;
 use crate::shared::neighbours::Neighbours;
 
 /// The directory of a project's sessions.
@@ -96,6 +97,8 @@ impl LoggedTexts {
             "content" | "text" => {
                 let (text, (id, is_prompt)) = (text(), self.message);
                 self.all.insert(text);
+                // A person typed what stands behind the words of a hook.
+                let text = if is_prompt { behind_hook(string).unwrap_or(text) } else { text };
                 if is_prompt && self.counted.insert((id, text)) {
                     *self.prompts.entry(text).or_default() += 1;
                 }
@@ -103,6 +106,15 @@ impl LoggedTexts {
             _ => {}
         }
     }
+}
+
+/// The key of the words behind the section of a hook that a text begins with.
+fn behind_hook(string: &str) -> Option<u64> {
+    let decoded = Text::Token(string).decode().ok()?;
+    let (_, words) = hook_before(&decoded).filter(|(_, words)| !words.is_empty())?;
+    let mut token = String::new();
+    push_text(&mut token, Text::Plain(words));
+    Some(hash64(&*token))
 }
 
 /// The length of the JSON string at the beginning of a text, with its quotes. None if it does not end.
@@ -135,8 +147,6 @@ impl SideFiles for RepeatedLogs {
 mod tests {
     use std::fs;
 
-    use engram_core::text::Text;
-
     use super::*;
 
     #[test]
@@ -168,12 +178,13 @@ mod tests {
         let mut texts = LoggedTexts::default();
         for line in [
             r#"{"id":"1","type":"user","content":[{"text":"thanks"}]}"#,
+            r#"{"id":"4","type":"user","content":[{"text":"<hook_context>h</hook_context>\n\nsay \"hi\""}]}"#,
             r#"{"id":"2","type":"gemini","content":"yes","toolCalls":[{"id":"c","args":{"content":"continue"}}]}"#,
             r#"{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"thanks"}]},{"id":"3","type":"user","content":"thanks"}]}}"#,
         ] {
             texts.add_line(line);
         }
         let count = |raw: &str| texts.prompts.get(&hash64(raw)).copied().unwrap_or_default();
-        assert_eq!([r#""thanks""#, r#""yes""#, r#""continue""#].map(count), [2, 0, 0]);
+        assert_eq!([r#""thanks""#, r#""yes""#, r#""continue""#, r#""say \"hi\"""#].map(count), [2, 0, 0, 1]);
     }
 }

@@ -54,13 +54,40 @@ static STARTING_CALLS: LineFacts<(String, Option<String>)> = LineFacts::new(&["a
 
 /// The call in the parent's log that started the sub-agent, and the agent's name.
 fn starting_call(neighbours: &Neighbours, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
-    let logs = neighbours.names_ending(Path::new(CHATS), &format!("-{}.jsonl", parent.get(..8)?));
-    logs.iter().find_map(|name| neighbours.line_fact(&Path::new(CHATS).join(name), &STARTING_CALLS, agent_id))
+    let session = parent.get(..8)?;
+    let logs = neighbours.names_ending(Path::new(CHATS), &format!("-{session}.jsonl"));
+    let of_lines = logs.iter().find_map(|name| neighbours.line_fact(&Path::new(CHATS).join(name), &STARTING_CALLS, agent_id));
+    of_lines.or_else(|| {
+        let documents = neighbours.names_ending(Path::new(CHATS), &format!("-{session}.json"));
+        documents.iter().find_map(|name| call_of_document(&neighbours.text(&Path::new(CHATS).join(name))?, agent_id))
+    })
+}
+
+/// The call in a log that is one document.
+fn call_of_document(document: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+    let mut index = StructuralIndex::default();
+    let messages = Line::lenient(parse(document, &mut index).ok()?).messages()?;
+    let mut call = None;
+    for message in messages.elements() {
+        add_calls(message, &mut |agent, of_agent| {
+            if agent == agent_id {
+                call = Some(of_agent);
+            }
+        });
+    }
+    call
 }
 
 fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, (String, Option<String>))) {
     let mut index = StructuralIndex::default();
-    let Some(calls) = parse(line, &mut index).ok().and_then(|line| Line::lenient(line).tool_calls()) else { return };
+    if let Ok(message) = parse(line, &mut index) {
+        add_calls(message, add);
+    }
+}
+
+/// The calls of a message that started a sub-agent.
+fn add_calls(message: Value<'_>, add: &mut dyn FnMut(String, (String, Option<String>))) {
+    let Some(calls) = Line::lenient(message).tool_calls() else { return };
     for call in calls.elements() {
         let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
         let (agent, call) = (owned(call.member("agentId")), Call::lenient(call));

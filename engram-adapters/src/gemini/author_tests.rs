@@ -1,0 +1,52 @@
+//! Unit tests: whose words a text in the user's place is.
+
+use engram_core::adapter::convert_str;
+use engram_core::pipeline::Options;
+use engram_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::Gemini;
+use super::tests::{HEADER, TIME, events, user};
+
+#[test]
+fn words_of_hooks_are_apart_from_those_of_a_person() {
+    let words = r#"<hook_context>starts</hook_context>\n\nfix it"#;
+    let before_agent = r#"{"text":"<hook_context>before</hook_context>"}"#;
+    let typed = format!(
+        r#"{{"id":"a",{TIME},"type":"user","content":[{{"text":"{words}"}},{before_agent}],"displayContent":[{{"text":"{words}"}}]}}"#
+    );
+    // The reason of an `AfterAgent` hook: nothing was typed.
+    let goes_on = format!(r#"{{"id":"b",{TIME},"type":"user","content":[{{"text":"go on"}},{before_agent}]}}"#);
+    let events = events(&[&typed, &goes_on, &user("c", "and now")]);
+    let by: Vec<(&str, &str)> =
+        events.iter().map(|event| (event["by"].as_str().unwrap_or_default(), event["text"].as_str().unwrap_or_default())).collect();
+    let before = ("", "<hook_context>before</hook_context>");
+    let expected =
+        [("", "<hook_context>starts</hook_context>"), ("person", "fix it"), before, ("harness", "go on"), before, ("person", "and now")];
+    assert_eq!(by, expected);
+    assert_eq!(events[0]["name"], "hook");
+}
+
+#[test]
+fn a_prompt_that_a_call_asks_for_is_the_models() {
+    let prompt = |task: &str| user(task, &format!(r"Your task is to look.\n<objective>\n{task}\n</objective>"));
+    let call = r#"{"id":"c","name":"codebase_investigator","args":{"objective":"find it"},"result":[{"functionResponse":{"id":"c","name":"codebase_investigator","response":{"output":"found"}}}],"status":"success","timestamp":"2026-11-21T09:58:16.010Z"}"#;
+    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let events = events(&[&prompt("find it"), &turn, &prompt("something else")]);
+    let by: Vec<_> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["by"]).collect();
+    assert_eq!(by, ["agent", "person"]);
+}
+
+#[test]
+fn a_document_says_behind_its_messages_that_it_is_a_sub_agents() {
+    let header = HEADER.strip_suffix(r#","kind":"main"}"#).expect("the kind is last");
+    let agent = |kind: &str| {
+        let source = format!(r#"{header},"messages":[{}]{kind}}}"#, user("a", "find it"));
+        let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect("it converts");
+        let mut events = tape.lines().map(|line| serde_json::from_str::<Value>(line).expect("a tape is JSON"));
+        let prompt = events.find(|event| event["k"] == "msg.in").expect("a prompt");
+        (prompt["source"]["agent_id"].clone(), prompt["by"].clone())
+    };
+    assert_eq!(agent(""), (Value::Null, json!("person")));
+    assert_eq!(agent(r#","kind":"subagent""#), (json!("s"), json!("agent")));
+}
