@@ -123,7 +123,7 @@ impl Writer {
         let mut batch = Batch::default();
         for found in changed {
             each(&found.path);
-            let rows = take_in::read(&found.path);
+            let rows = take_in::read(&found.path, self.texts);
             batch.begin(self)?;
             let old = places.get(&found.name).and_then(|place| place.tape);
             self.db.execute("DELETE FROM place WHERE path = ?1", [&found.name]).map_err(|error| self.failed(error))?;

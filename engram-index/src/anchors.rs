@@ -9,7 +9,7 @@ use crate::hit::Hit;
 use crate::write::AFTER;
 
 /// A text with fewer fingerprints has no answer.
-const MIN_ANCHORS: usize = 3;
+pub const MIN_ANCHORS: usize = 3;
 /// A fingerprint in more tapes than this, and in more than one of a hundred, is common.
 const COMMON_TAPES: usize = 200;
 /// Most entries of one fingerprint that are read.
@@ -34,6 +34,12 @@ pub enum Side {
     Before,
 }
 
+/// A fingerprint in more tapes than this is common.
+pub fn common(db: &Connection) -> rusqlite::Result<usize> {
+    let tapes: i64 = db.prepare_cached("SELECT count(*) FROM tape WHERE superseded_by IS NULL")?.query_row([], |row| row.get(0))?;
+    Ok(COMMON_TAPES.max(usize::try_from(tapes).unwrap_or_default() / 100))
+}
+
 /// The spans that have at least `least` of the fingerprints of a text, the most alike first, then the newest.
 pub fn find(db: &Connection, text: &str, side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
     find_of(db, &anchors(text), side, least, at)
@@ -44,8 +50,7 @@ pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<
     if own.len() < MIN_ANCHORS {
         return Ok(Vec::new());
     }
-    let tapes: i64 = db.prepare_cached("SELECT count(*) FROM tape WHERE superseded_by IS NULL")?.query_row([], |row| row.get(0))?;
-    let common = COMMON_TAPES.max(usize::try_from(tapes).unwrap_or_default() / 100);
+    let common = common(db)?;
     let wanted = if side == Side::After { AFTER } else { 0 };
     let mut of_span: HashMap<i64, Option<i64>> = HashMap::new();
     let mut hits: HashMap<i64, usize> = HashMap::new();

@@ -125,6 +125,21 @@ pub struct Item {
     pub hint: Vec<CallInfo>,
 }
 
+/// A prompt, an answer or an output that has most of the fingerprints of the asked lines. It proves nothing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mention {
+    /// The share of fingerprints.
+    pub share: f64,
+    /// The path of the tape.
+    pub tape: String,
+    /// The kind of the event, unless the tape is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its words, unless the tape is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Quote>,
+}
+
 /// The number of lines of each tier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LineCounts {
@@ -150,6 +165,9 @@ pub struct Answer {
     pub lines: LineCounts,
     /// True if the whole file is what an edit of the index left.
     pub state_known: bool,
+    /// Texts that mention the asked lines, if the index knows what was said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mentioned: Vec<Mention>,
     /// What was left out, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

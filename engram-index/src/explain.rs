@@ -10,7 +10,7 @@ use crate::files::{self, Files, InRepo, list};
 use crate::hit::Hit;
 use crate::lines::Lines;
 use crate::new_lines::TakenBack;
-use crate::{names, new_lines, span, state, window};
+use crate::{names, new_lines, said, span, state, window};
 
 /// The share of fingerprints that an answer of tier 3 has; and with `all`.
 const SHARE: f64 = 0.50;
@@ -241,6 +241,10 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
     for key in order.iter().skip(query.skip).take(query.limit) {
         let (lines, made) = &runs[key];
         answer.items.push(item(db, query, &attributed, lines.clone(), made)?);
+    }
+    if query.words == Words::All && last > first {
+        let least = if query.all { SHARE_OF_ALL } else { SHARE };
+        answer.mentioned = said::mentions(db, Lines::new(query.text).run(first, last - first), least, query.at)?;
     }
     Ok(answer)
 }

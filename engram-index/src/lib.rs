@@ -31,6 +31,7 @@ mod names;
 mod new_lines;
 mod read_back;
 mod rows;
+mod said;
 mod span;
 mod sql;
 mod state;
@@ -46,7 +47,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use add::Added;
-pub use answer::{Answer, CallInfo, Item, LineCounts, Quote, Tier};
+pub use answer::{Answer, CallInfo, Item, LineCounts, Mention, Quote, Tier};
 pub use error::Error;
 pub use explain::{Made, Query, Words};
 pub use files::InRepo;

@@ -84,6 +84,7 @@ pub(crate) fn verify(path: &Path, db: &Connection, most: usize) -> Result<Verifi
     let current = || -> rusqlite::Result<Vec<i64>> {
         db.prepare("SELECT id FROM tape WHERE superseded_by IS NULL ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
     };
+    let texts = store::has_texts(db).map_err(failed)?;
     let ids = current().map_err(failed)?;
     let every = ids.len().div_ceil(most.max(1)).max(1);
     for id in ids.into_iter().step_by(every) {
@@ -93,7 +94,7 @@ pub(crate) fn verify(path: &Path, db: &Connection, most: usize) -> Result<Verifi
             continue;
         }
         verified.compared += 1;
-        match take_in::read(&tape) {
+        match take_in::read(&tape, texts) {
             Err(error) => verified.faults.push(error.to_string()),
             Ok(rows) => {
                 if let Some(what) = difference(db, id, rows).map_err(failed)? {
@@ -119,6 +120,14 @@ fn difference(db: &Connection, id: i64, mut rows: crate::rows::TapeRows) -> rusq
                     return Ok(Some("a fingerprint is missing; make the index again with `engram index rebuild`"));
                 }
             }
+        }
+    }
+    let said = std::mem::take(&mut rows.said);
+    let stored_said = read_back::speeches(db, id)?;
+    let is_same = said.len() == stored_said.len() && said.iter().zip(&stored_said).all(|(row, (offset, _))| row.offset == *offset);
+    for (row, (_, speech)) in said.iter().zip(&stored_said) {
+        if !is_same || !read_back::has_said(db, *speech, &row.anchors)? {
+            return Ok(Some("what was said is not that of the tape; make the index again with `engram index rebuild`"));
         }
     }
     let bare = |span: SpanRow| SpanRow { before_anchors: Vec::new(), after_anchors: Vec::new(), ..span };
@@ -161,17 +170,21 @@ impl Writer {
     }
 }
 
-/// Makes the index again from the tapes that it knows and those at `paths`, beside the old one, which stays as `index.db.old`.
+/// Makes the index again from the tapes that it knows and those at `paths`, beside the old one, which stays as `index.db.old`. With
+/// `texts`, the new one also knows what was said, and so do runs of [`Writer::add`] after it.
 ///
 /// # Errors
 /// As the file system and SQLite give them; the old index then stays as it is.
-pub fn rebuild(directory: &Path, paths: &[PathBuf], wait: impl FnOnce()) -> Result<Added, Error> {
+pub fn rebuild(directory: &Path, paths: &[PathBuf], texts: bool, wait: impl FnOnce()) -> Result<Added, Error> {
     let lock = store::lock(directory, wait)?;
     let (old, new) = (directory.join(DATABASE), directory.join("index.db.new"));
     remove(&new)?;
     let mut all: Vec<PathBuf> = known_paths(&old).into_iter().filter(|path| path.is_file()).collect();
     all.extend(paths.iter().cloned());
     let mut writer = Writer::at(&new, lock)?;
+    if texts {
+        writer.keep_texts()?;
+    }
     let added = writer.add(&all, &mut |_| ())?;
     let failed = |error| Error::sqlite(&new, error);
     let checked: String = writer.db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::rows::{CallRow, FileRef, PromptRow, SpanRow, TapeRow, TapeRows, UsageRow, What};
 
-/// Rows as they are stored. Spans have no fingerprints.
+/// Rows as they are stored. Spans have no fingerprints, and what was said is left out.
 pub struct Stored {
     pub rows: TapeRows,
     /// The numbers of the spans.
@@ -14,7 +14,14 @@ pub struct Stored {
 /// Reads the rows of a tape.
 pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
     let (span_ids, spans) = spans(db, tape)?.into_iter().unzip();
-    let rows = TapeRows { tape: tape_row(db, tape)?, prompts: prompts(db, tape)?, calls: calls(db, tape)?, spans, usage: usage(db, tape)? };
+    let rows = TapeRows {
+        tape: tape_row(db, tape)?,
+        prompts: prompts(db, tape)?,
+        calls: calls(db, tape)?,
+        spans,
+        usage: usage(db, tape)?,
+        said: Vec::new(),
+    };
     Ok(Stored { rows, span_ids })
 }
 
@@ -22,6 +29,23 @@ pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
 pub fn is_same_span(one: &SpanRow, other: &SpanRow) -> bool {
     let bare = |row: &SpanRow| SpanRow { before_anchors: Vec::new(), after_anchors: Vec::new(), ..row.clone() };
     bare(one) == bare(other)
+}
+
+/// The byte and the number of each text of a tape.
+pub fn speeches(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(u64, i64)>> {
+    let mut find = db.prepare_cached("SELECT offset, id FROM speech WHERE tape = ?1 ORDER BY offset")?;
+    find.query_map([tape], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// True if a text has all of these fingerprints.
+pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Result<bool> {
+    let mut find = db.prepare_cached("SELECT 1 FROM said WHERE h = ?1 AND at = ?2")?;
+    for anchor in anchors {
+        if !find.exists((anchor.cast_signed(), speech))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {

@@ -25,6 +25,18 @@ pub struct TapeRows {
     pub spans: Vec<SpanRow>,
     /// Tokens, by model.
     pub usage: Vec<UsageRow>,
+    /// What was said, if that is asked for.
+    pub said: Vec<SaidRow>,
+}
+
+/// A prompt, an answer or an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaidRow {
+    /// The byte of the event in the text of the tape.
+    pub offset: u64,
+    pub t: Option<i64>,
+    /// The fingerprints of its text.
+    pub anchors: Vec<u64>,
 }
 
 /// The row of a tape.

@@ -28,6 +28,10 @@ CREATE TABLE span (
 );
 -- Fingerprints of changes: `at` is twice the id of the span, plus 1 for the side after.
 CREATE TABLE anchor (h INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (h, at)) WITHOUT ROWID;
+-- Prompts, answers and outputs, and their fingerprints, if the setting `text` is 1. A number of `speech` never comes again.
+CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE speech (id INTEGER PRIMARY KEY AUTOINCREMENT, tape INTEGER NOT NULL, offset INTEGER NOT NULL, t INTEGER);
+CREATE TABLE said (h INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (h, at)) WITHOUT ROWID;
 CREATE TABLE usage (
     tape INTEGER NOT NULL, model INTEGER, input INTEGER, cached INTEGER, cache_write INTEGER, output INTEGER, cost REAL, n INTEGER NOT NULL
 );
@@ -38,6 +42,7 @@ CREATE INDEX tape_superseded ON tape (superseded_by) WHERE superseded_by IS NOT 
 CREATE INDEX tape_parent ON tape (parent_call) WHERE parent_call IS NOT NULL;
 CREATE INDEX place_tape ON place (tape);
 CREATE INDEX call_by_id ON call (call_id) WHERE call_id IS NOT NULL;
+CREATE INDEX speech_tape ON speech (tape);
 CREATE INDEX span_tape ON span (tape, call);
 CREATE INDEX span_file ON span (file, t);
 CREATE INDEX span_ah ON span (ah) WHERE ah IS NOT NULL;

@@ -14,7 +14,7 @@ use crate::rows::FileRef;
 pub const DATABASE: &str = "index.db";
 const LOCK: &str = "index.lock";
 /// Raised by every change of `schema.sql`.
-pub const SCHEMA: i64 = 1;
+pub const SCHEMA: i64 = 2;
 const SQL: &str = include_str!("schema.sql");
 /// Pages of the database that are kept in memory while it is written, in KiB.
 const WRITE_CACHE: i64 = 128 << 10;
@@ -35,6 +35,8 @@ pub struct Writer {
     pub path: PathBuf,
     pub(crate) db: Connection,
     pub(crate) interned: Interned,
+    /// True if texts have fingerprints.
+    pub(crate) texts: bool,
     _lock: File,
 }
 
@@ -92,7 +94,15 @@ impl Writer {
             found => return Err(Error::OtherSchema { path: path.to_owned(), found, expected: SCHEMA }),
         }
         db.set_prepared_statement_cache_capacity(64);
-        Ok(Writer { path: path.to_owned(), db, interned: Interned::default(), _lock: lock })
+        let texts = has_texts(&db).map_err(failed)?;
+        Ok(Writer { path: path.to_owned(), db, interned: Interned::default(), texts, _lock: lock })
+    }
+
+    /// Makes fingerprints of the texts of all tapes from now on: for a new index.
+    pub(crate) fn keep_texts(&mut self) -> Result<(), Error> {
+        let kept = self.db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES ('text', 1)", []);
+        self.texts = true;
+        kept.map(drop).map_err(|error| self.failed(error))
     }
 
     /// The lock, when the database is closed.
@@ -176,6 +186,11 @@ pub fn open_to_read(directory: &Path) -> Result<(PathBuf, Connection), Error> {
         0 => Err(Error::NoIndex(directory.to_owned())),
         found => Err(Error::OtherSchema { path, found, expected: SCHEMA }),
     }
+}
+
+/// True if the index has fingerprints of what was said.
+pub fn has_texts(db: &Connection) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM setting WHERE name = 'text' AND value = 1")?.exists([])
 }
 
 fn version(db: &Connection, path: &Path) -> Result<i64, Error> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use engram_core::anchor::SCHEME;
+use engram_core::anchor::{SCHEME, anchors};
 use engram_core::check::check_stream;
 use engram_core::event::{
     CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status, ToolCall, ToolResult, Usage,
@@ -15,21 +15,27 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::error::Error;
-use crate::rows::{CallRow, FileRef, PromptRow, SNIPPET, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What, digest};
-use crate::{names, tape_file};
+use crate::rows::{CallRow, FileRef, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What, digest};
+use crate::{names, said, tape_file};
 
 /// Longest string among arguments that may be a path.
 const MAX_PATH_BYTES: usize = 4096;
 /// Most strings of one call that may be a path.
 const MAX_PATHS: usize = 64;
 
-/// Reads a tape, checks it, and returns its rows.
+/// Reads a tape, checks it, and returns its rows; with `texts`, also the fingerprints of what was said.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read, [`Error::BadTape`] if it is no valid tape.
-pub fn read(path: &Path) -> Result<TapeRows, Error> {
+pub fn read(path: &Path, texts: bool) -> Result<TapeRows, Error> {
     let reader = tape_file::open(path).map_err(Error::io(path))?;
-    let mut tee = Tee { inner: reader, line: Vec::new(), offset: 0, builder: Builder::default(), hasher: StreamHasher::default() };
+    let mut tee = Tee {
+        inner: reader,
+        line: Vec::new(),
+        offset: 0,
+        builder: Builder { texts, ..Builder::default() },
+        hasher: StreamHasher::default(),
+    };
     let mut fault = None;
     let checked = check_stream(&mut tee, &mut |violation| {
         fault.get_or_insert_with(|| (violation.line, format!("{}: {}", violation.rule, violation.what)));
@@ -99,6 +105,8 @@ impl<R: BufRead> BufRead for Tee<R> {
 #[derive(Default)]
 struct Builder {
     rows: TapeRows,
+    /// True if the fingerprints of what was said are wanted.
+    texts: bool,
     number: u64,
     fault: Option<(u64, String)>,
     /// False if the fingerprints of the tape follow another scheme.
@@ -153,6 +161,12 @@ impl Builder {
             self.started_by.insert(agent.clone(), parent.get());
         }
         let at = At { seq: record.seq.get(), t, agent, parent: record.parent.map(|seq| seq.get()), offset, replay: record.replay };
+        if self.texts && !at.replay {
+            let anchors: Vec<u64> = said::texts(&record.event).iter().flat_map(|text| anchors(text)).collect();
+            if !anchors.is_empty() {
+                self.rows.said.push(SaidRow { offset, t, anchors });
+            }
+        }
         match &record.event {
             Event::Meta(meta) => self.meta(meta, &at),
             Event::MsgIn(message) => {

@@ -166,7 +166,7 @@ impl Call {
 }
 
 /// The event at a byte of a tape; `None` if the tape is not as it was.
-fn line_at(path: &Path, offset: u64) -> Option<String> {
+pub fn line_at(path: &Path, offset: u64) -> Option<String> {
     let mut line = Vec::new();
     tape_file::open_at(path, offset).ok()?.take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
     String::from_utf8(line).ok().map(|line| line.trim_end_matches('\n').to_owned())

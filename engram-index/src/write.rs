@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Error;
 use crate::read_back::{self, Stored};
-use crate::rows::{CallRow, Digest, PromptRow, SpanRow, TapeRow, TapeRows};
+use crate::rows::{CallRow, Digest, PromptRow, SaidRow, SpanRow, TapeRow, TapeRows};
 use crate::store::Writer;
 use crate::supersede::{Relation, relation};
 
@@ -126,7 +126,34 @@ impl Writer {
         for span in &rows.spans {
             self.insert_span(tape, span, anchors)?;
         }
+        rows.said.iter().try_for_each(|said| self.insert_said(tape, said, anchors))?;
         self.insert_usage(tape, rows)
+    }
+
+    fn insert_said(&self, tape: i64, row: &SaidRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO speech (tape, offset, t) VALUES (?1, ?2, ?3)";
+        let id = self.db.prepare_cached(sql)?.insert(params![tape, row.offset, row.t])?;
+        anchors.said.extend(row.anchors.iter().map(|anchor| (anchor.cast_signed(), id)));
+        Ok(())
+    }
+
+    /// What stands at the same byte with the same fingerprints is not written again.
+    fn change_said(&self, tape: i64, new: &[SaidRow], anchors: &mut Anchors) -> rusqlite::Result<()> {
+        let mut old: HashMap<u64, i64> = read_back::speeches(&self.db, tape)?.into_iter().collect();
+        for row in new {
+            if let Some(id) = old.get(&row.offset)
+                && read_back::has_said(&self.db, *id, &row.anchors)?
+            {
+                old.remove(&row.offset);
+                continue;
+            }
+            self.insert_said(tape, row, anchors)?;
+        }
+        for id in old.into_values() {
+            anchors.said.retain(|(_, at)| *at != id);
+            self.db.prepare_cached("DELETE FROM speech WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(())
     }
 
     fn insert_usage(&mut self, tape: i64, rows: &TapeRows) -> rusqlite::Result<()> {
@@ -221,6 +248,7 @@ impl Writer {
         self.change_prompts(id, &stored.rows.prompts, &rows.prompts)?;
         self.change_calls(id, &stored.rows.calls, &rows.calls)?;
         self.change_spans(id, stored, &rows.spans, anchors)?;
+        self.change_said(id, &rows.said, anchors)?;
         if stored.rows.usage != rows.usage {
             self.db.execute("DELETE FROM usage WHERE tape = ?1", [id])?;
             self.insert_usage(id, rows)?;
@@ -281,7 +309,7 @@ impl Writer {
 
     /// Deletes everything that a tape says, and leaves its row.
     pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
-        for table in ["prompt", "call", "span", "usage"] {
+        for table in ["prompt", "call", "span", "usage", "speech"] {
             self.db.execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
         }
         Ok(())
@@ -308,7 +336,10 @@ impl Nth {
 
 /// The fingerprints of a transaction. They are written at its end in their order, so that each page is written once.
 #[derive(Default)]
-pub(crate) struct Anchors(Vec<(i64, i64)>);
+pub(crate) struct Anchors {
+    of_spans: Vec<(i64, i64)>,
+    said: Vec<(i64, i64)>,
+}
 
 /// A span, and the side of it that fingerprints are of.
 pub(crate) const AFTER: i64 = 1;
@@ -316,24 +347,24 @@ pub(crate) const AFTER: i64 = 1;
 impl Anchors {
     fn add(&mut self, span: i64, row: &SpanRow) {
         for (side, anchors) in [(0, &row.before_anchors), (AFTER, &row.after_anchors)] {
-            self.0.extend(anchors.iter().map(|anchor| (anchor.cast_signed(), span * 2 + side)));
+            self.of_spans.extend(anchors.iter().map(|anchor| (anchor.cast_signed(), span * 2 + side)));
         }
     }
 
     fn forget(&mut self, span: i64) {
-        self.0.retain(|(_, at)| at / 2 != span);
+        self.of_spans.retain(|(_, at)| at / 2 != span);
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.of_spans.len() + self.said.len()
     }
 
     pub(crate) fn write(&mut self, writer: &Writer) -> Result<(), Error> {
-        self.0.sort_unstable();
-        let written = (|| {
-            let mut insert = writer.db.prepare_cached("INSERT OR IGNORE INTO anchor (h, at) VALUES (?1, ?2)")?;
-            self.0.drain(..).try_for_each(|row| insert.execute(row).map(drop))
-        })();
+        let written = [("anchor", &mut self.of_spans), ("said", &mut self.said)].into_iter().try_for_each(|(table, rows)| {
+            rows.sort_unstable();
+            let mut insert = writer.db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} (h, at) VALUES (?1, ?2)"))?;
+            rows.drain(..).try_for_each(|row| insert.execute(row).map(drop))
+        });
         written.map_err(|error| writer.failed(error))
     }
 }

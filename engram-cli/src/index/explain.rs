@@ -83,7 +83,12 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     }
     let mut page = Page::new(&args.bounds);
     answer.items.iter().for_each(|item| page.add(item, || print::item(item)));
-    Ok(page.end(answer.total, index.path(), json!({"lines": answer.lines, "state_known": answer.state_known}), &answer.notes))
+    page.aside(|| print::mentioned(&answer.mentioned));
+    let mut more = json!({"lines": answer.lines, "state_known": answer.state_known});
+    if !answer.mentioned.is_empty() {
+        more["mentioned"] = json!(answer.mentioned);
+    }
+    Ok(page.end(answer.total, index.path(), more, &answer.notes))
 }
 
 /// The text of a file, on disk or in a commit, and the time of the commit. A file that is gone has a history too.

@@ -37,7 +37,7 @@ pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
                 Writer::open(&directory, wait)?.add(&paths, &mut |tape| report.detail(&format!("reading     {}", tape.display())))?;
             Ok(tell(&added, &directory, report))
         }),
-        What::Rebuild { paths } => rebuild(&directory, paths, wait).map(|added| tell(&added, &directory, report)),
+        What::Rebuild { text, paths } => rebuild(&directory, paths, *text, wait).map(|added| tell(&added, &directory, report)),
         What::Forget { tape } => open(&directory).and_then(|()| Writer::open(&directory, wait)?.forget(tape)).map(|count| {
             report.note(&format!("forgotten   {count} {}", if count == 1 { "tape" } else { "tapes" }));
             Exit::Success

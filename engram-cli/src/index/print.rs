@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use engram_index::{CallInfo, Event, Item, Quote, Tier};
+use engram_index::{CallInfo, Event, Item, Mention, Quote, Tier};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -35,6 +35,13 @@ impl<'b> Page<'b> {
         }
         self.text.push_str(&part);
         self.returned += 1;
+    }
+
+    /// Adds what is no result. As JSON it stands in the last line.
+    pub fn aside(&mut self, text: impl FnOnce() -> String) {
+        if !self.bounds.json {
+            self.text.push_str(&text());
+        }
     }
 
     /// Prints the results, and how many there are.
@@ -100,6 +107,17 @@ pub fn item(item: &Item) -> String {
         item.hint.iter().for_each(|call| text.push_str(&format!("    {}\n", call_line(call, None))));
     }
     text.push('\n');
+    text
+}
+
+/// Texts that mention the lines, in words.
+pub fn mentioned(mentions: &[Mention]) -> String {
+    let mut text = String::new();
+    for mention in mentions {
+        let kind = mention.kind.as_deref().unwrap_or("its tape is gone");
+        text.push_str(&format!("mentioned {:.2}, which proves nothing  {}  {}\n", mention.share, kind, one_line(&mention.tape)));
+        mention.said.iter().for_each(|said| text.push_str(&quoted("said", said, &mention.tape)));
+    }
     text
 }
 

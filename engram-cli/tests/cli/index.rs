@@ -92,6 +92,60 @@ fn a_file_in_its_place_is_explained_line_by_line() {
     assert!(changes.len() > 5, "{changes:?}");
 }
 
+/// Each line of the examples in the guide is a line of a real answer. Where the project and the tapes lie is another matter.
+#[test]
+fn the_worked_example_of_the_guide_is_true() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/index.md")).unwrap();
+    let home = Home::new();
+    let project = home.directory.path().join("proj/src");
+    fs::create_dir_all(&project).unwrap();
+    let root = home.directory.path().join("proj");
+    let tape = walkdir::WalkDir::new(home.path("tapes")).into_iter().flatten().map(|entry| entry.into_path());
+    let tape = tape
+        .into_iter()
+        .find(|path| path.to_string_lossy().contains("08a7d153") && path.to_string_lossy().ends_with(".tape.jsonl"))
+        .unwrap();
+    let text = fs::read_to_string(&tape).unwrap();
+    fs::write(&tape, text.replace("/home/dev/proj", root.to_str().unwrap())).unwrap();
+    // The file as the recorded session left it.
+    let truth = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/claude-code/2.1.329/b_edit/truth.json")).unwrap();
+    let truth: Value = serde_json::from_slice(&truth).unwrap();
+    let edits = truth["edits"].as_array().unwrap().iter().rev();
+    let last = edits.clone().find(|edit| edit["file"] == "src/a.py").unwrap()["after"].as_str().unwrap();
+    fs::write(project.join("a.py"), last).unwrap();
+    assert_eq!(code(&home.run(&["index", "add"])), 0);
+    let run = |args: &[&str]| {
+        let out = home.run(args);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        text_of(&out).replace(root.to_str().unwrap(), "/home/dev/proj")
+    };
+    let answers = [run(&["explain", "proj/src/a.py:6-7"]), run(&["blame", "proj/src/a.py"])];
+    let examples: Vec<&str> = guide.split("```text").skip(1).take(2).map(|rest| rest.split("```").next().unwrap()).collect();
+    for (example, answer) in examples.iter().zip(&answers) {
+        let lines = example.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("$ "));
+        let mut compared = 0;
+        for line in lines {
+            let shown = line.split("~/.local").next().unwrap();
+            assert!(answer.lines().any(|real| real.starts_with(shown)), "{line}\n--- is not in\n{answer}");
+            compared += 1;
+        }
+        assert!(compared >= 4);
+    }
+}
+
+#[test]
+fn blame_stops_at_its_bounds() {
+    let home = Home::new();
+    fs::write(home.directory.path().join("own.py"), "one\n".repeat(50)).unwrap();
+    let page = text_of(&home.run(&["blame", "own.py", "--limit", "3", "--skip", "2"]));
+    assert!(page.lines().count() == 4 && page.contains("   3 | one") && page.contains("`--skip 5`"), "{page}");
+    let answer = home.json(&["blame", "own.py", "--json"]);
+    assert_eq!(
+        (&answer[0]["lines"], &answer[1]["total"], &answer[1]["lines"]["unknown"]),
+        (&serde_json::json!([1, 50]), &1.into(), &50.into())
+    );
+}
+
 #[test]
 fn bounds_and_exit_codes_are_as_documented() {
     let home = Home::new();

@@ -164,7 +164,7 @@ fn an_index_of_another_schema_is_refused_and_made_again() {
     rusqlite::Connection::open(&database).unwrap().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(Index::open(&made.index), Err(Error::OtherSchema { found: 99, .. })));
     assert!(matches!(Writer::open(&made.index, || ()), Err(Error::OtherSchema { .. })));
-    rebuild(&made.index, &[], || ()).unwrap();
+    rebuild(&made.index, &[], false, || ()).unwrap();
     let after = made.open().status().unwrap();
     assert_eq!((after.tapes, after.calls, after.spans), (before.tapes, before.calls, before.spans));
     assert!(made.index.join("index.db.old").exists() && made.open().verify(usize::MAX).unwrap().faults.is_empty());

@@ -79,3 +79,36 @@ fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
     let removed = index.removed(&query(&path, &changed, (12, 12))).unwrap();
     assert_eq!((removed.total, removed.notes.len()), (1, 1), "the text is a person's, so lines are not known");
 }
+
+#[test]
+fn an_index_that_knows_what_was_said_lists_mentions_apart() {
+    let recording = &fixtures("claude-code/2.1.329/b_edit")[0];
+    let made = made(&[recording]);
+    let prompts = made.directory.path().join("prompts");
+    fs::create_dir(&prompts).unwrap();
+    // Synthetic: no recorded prompt has so many words.
+    let text = code(20, &mut fastrand::Rng::with_seed(9));
+    let mut tape = Tape::new("asked", 1_750_000_000_000);
+    tape.prompt(&format!("Why is this here?\n{text}"));
+    fs::write(prompts.join("1.tape.jsonl"), tape.end()).unwrap();
+    let ask = |text: &str| made.open().explain(&Query::new(Box::leak(text.to_owned().into_boxed_str()))).unwrap();
+    engram_index::rebuild(&made.index, std::slice::from_ref(&prompts), false, || ()).unwrap();
+    assert!(ask(&text).mentioned.is_empty(), "the index was made without texts");
+    engram_index::rebuild(&made.index, &[], true, || ()).unwrap();
+    let answer = ask(&text);
+    assert_eq!((answer.lines.unknown, answer.mentioned.len()), (20, 1), "a mention is no proof");
+    let said = answer.mentioned[0].said.as_ref().unwrap();
+    assert!(said.quoted && said.text.starts_with("Why is this here?") && said.from.ends_with("#2"), "{said:?}");
+    assert!(ask(&code(20, &mut fastrand::Rng::with_seed(10))).mentioned.is_empty());
+    assert!(made.open().verify(10).unwrap().faults.is_empty());
+    // A session that grows keeps what it said, and says more.
+    let mut tape = Tape::new("asked", 1_750_000_000_000);
+    tape.prompt(&format!("Why is this here?\n{text}"));
+    let more = code(20, &mut fastrand::Rng::with_seed(11));
+    tape.say(&more);
+    fs::write(prompts.join("1.tape.jsonl"), tape.end()).unwrap();
+    let added = Writer::open(&made.index, || ()).unwrap().add(&[prompts], &mut |_| ()).unwrap();
+    assert_eq!(added.grew, 1);
+    assert_eq!((ask(&text).mentioned.len(), ask(&more).mentioned.len()), (1, 1));
+    assert!(made.open().verify(10).unwrap().faults.is_empty());
+}
