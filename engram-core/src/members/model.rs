@@ -124,11 +124,13 @@ pub(super) struct Shape {
     pub selector: Option<Selector>,
 }
 
-/// The places of names in a list.
-#[derive(Debug, Clone, Default)]
+/// The places of names in a list: the places of one [`bucket`] are a chain.
+#[derive(Debug, Clone)]
 pub(super) struct NameIndex {
-    /// The places by [`bucket`].
-    buckets: Vec<Vec<u16>>,
+    /// The first place of each bucket, plus one; 0 if there is none.
+    first: [u16; BUCKETS],
+    /// For each place the next one of its bucket, in the same form.
+    next: Vec<u16>,
 }
 
 /// The number of buckets of an index.
@@ -146,27 +148,44 @@ fn is_same(name: &str, other: &str) -> bool {
     name.len() == other.len() && name.bytes().zip(other.bytes()).all(|(byte, other)| byte == other)
 }
 
+impl Default for NameIndex {
+    fn default() -> Self {
+        NameIndex { first: [0; BUCKETS], next: Vec::new() }
+    }
+}
+
 impl NameIndex {
-    /// Adds a name at a place.
-    pub fn add(&mut self, name: &str, at: u16) {
-        self.buckets.resize(BUCKETS, Vec::new());
-        self.buckets[bucket(name)].push(at);
+    /// An index of these names, at places 0, 1, and so on. Of equal names the first is found first.
+    pub fn of<'n>(names: impl DoubleEndedIterator<Item = &'n str> + ExactSizeIterator) -> Self {
+        let mut index = NameIndex { first: [0; BUCKETS], next: vec![0; names.len()] };
+        for (at, name) in names.enumerate().rev() {
+            index.next[at] = std::mem::replace(&mut index.first[bucket(name)], at as u16 + 1);
+        }
+        index
+    }
+
+    /// Adds the next name of a list of different names.
+    pub fn push(&mut self, name: &str) {
+        let number = self.next.len() as u16 + 1;
+        self.next.push(std::mem::replace(&mut self.first[bucket(name)], number));
     }
 
     /// The places that this name may have.
     #[inline(always)]
     fn places(&self, name: &str) -> impl Iterator<Item = usize> {
-        self.buckets.get(bucket(name)).into_iter().flatten().map(|at| usize::from(*at))
+        let mut at = self.first[bucket(name)];
+        std::iter::from_fn(move || {
+            let place = usize::from(at).checked_sub(1)?;
+            at = *self.next.get(place)?;
+            Some(place)
+        })
     }
 }
 
 impl Shape {
     /// Prepares the search by name.
     pub fn index(&mut self) {
-        self.by_name = NameIndex::default();
-        for (at, member) in (0..).zip(&self.members) {
-            self.by_name.add(&member.name, at);
-        }
+        self.by_name = NameIndex::of(self.members.iter().map(|member| &*member.name));
     }
 
     /// The member with this name.
@@ -274,10 +293,7 @@ impl MemberTable {
 
 impl Selector {
     pub fn new(key: SelectorKey, cases: Vec<(Box<str>, Choice)>, otherwise: Choice) -> Selector {
-        let mut by_value = NameIndex::default();
-        for (at, (value, _)) in (0..).zip(&cases) {
-            by_value.add(value, at);
-        }
+        let by_value = NameIndex::of(cases.iter().map(|(value, _)| &**value));
         Selector { key, cases, by_value, otherwise }
     }
 
