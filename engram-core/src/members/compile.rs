@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableMark,
+    TableOmission, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use super::value_forms::ValueForms;
+use crate::descriptor::Omission;
 use crate::event::Kind;
 
 /// The maximum depth of shapes that include shapes.
@@ -51,6 +53,7 @@ struct Suffix<'l> {
     free: bool,
     records: bool,
     fate: Option<Fate>,
+    groups: Vec<String>,
     feeds: Vec<Kind>,
 }
 
@@ -68,11 +71,23 @@ impl<'l> Compiler<'l> {
             "shape" => Ok(()),
             "rule" => {
                 let name = line.name()?.to_owned();
-                let reason = line.words[2..].iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ");
+                let reason = text_of(&line.words[2..]);
                 if reason.is_empty() || self.table.rules.iter().any(|rule| rule.name == name) {
                     return Err(line.error("a rule has a name of its own and a reason"));
                 }
                 self.table.rules.push(TableRule { name, reason });
+                Ok(())
+            }
+            "mark" => match &line.words[1..] {
+                [name, mark, meaning @ ..] if !meaning.is_empty() => {
+                    let (name, mark) = (name.text.to_string(), mark.text.to_string());
+                    self.table.marks.push(TableMark { name, mark, meaning: text_of(meaning) });
+                    Ok(())
+                }
+                _ => Err(line.error("a mark has a name, a text and a meaning")),
+            },
+            "omission" => {
+                self.table.omissions.push(omission(line)?);
                 Ok(())
             }
             "record" => {
@@ -92,17 +107,17 @@ impl<'l> Compiler<'l> {
                 self.table.documents.push(document);
                 Ok(())
             }
-            _ => Err(line.error("expected `rule`, `shape`, `record` or `document`")),
+            _ => Err(line.error("expected `rule`, `mark`, `omission`, `shape`, `record` or `document`")),
         }
     }
 
     fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line<'l>, words: usize) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
-        let feeds = suffix.feeds.clone();
+        let (groups, feeds) = (suffix.groups.clone(), suffix.feeds.clone());
         self.forced = suffix.fate.clone();
         let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
-        Ok(RecordShape { name: name.to_owned(), feeds, row })
+        Ok(RecordShape { name: name.to_owned(), groups, feeds, row })
     }
 
     /// Compiles a member row: its names, and the row itself.
@@ -141,7 +156,13 @@ impl<'l> Compiler<'l> {
         RowId(self.table.rows.len() as u32 - 1)
     }
 
-    fn content(&mut self, line: &'l Line<'l>, types: JsonTypes, suffix: &Suffix<'l>, fate: Option<&Fate>) -> Result<Content, MemberTableError> {
+    fn content(
+        &mut self,
+        line: &'l Line<'l>,
+        types: JsonTypes,
+        suffix: &Suffix<'l>,
+        fate: Option<&Fate>,
+    ) -> Result<Content, MemberTableError> {
         let (items, members): (Vec<&Line<'_>>, Vec<&Line<'_>>) = line.children.iter().partition(|line| line.keyword() == "[]");
         let is_described = !line.children.is_empty() || suffix.shape.is_some();
         if suffix.free || suffix.records {
@@ -273,7 +294,13 @@ impl<'l> Compiler<'l> {
         Ok(Selector::new(selector_key(by)?, cases, otherwise))
     }
 
-    fn choice(&mut self, base: &Members<'l>, line: &'l Line<'l>, words: &'l [Word<'l>], fate: Option<&Fate>) -> Result<Choice, MemberTableError> {
+    fn choice(
+        &mut self,
+        base: &Members<'l>,
+        line: &'l Line<'l>,
+        words: &'l [Word<'l>],
+        fate: Option<&Fate>,
+    ) -> Result<Choice, MemberTableError> {
         if let [word] = words
             && word.text == "unrecognized"
         {
@@ -294,6 +321,30 @@ impl Line<'_> {
     fn name(&self) -> Result<&str, MemberTableError> {
         self.words.get(1).map(|word| word.text.as_ref()).ok_or_else(|| self.error("a name is missing"))
     }
+}
+
+/// Words as one text.
+fn text_of(words: &[Word<'_>]) -> String {
+    words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ")
+}
+
+/// A rule that leaves out records or members: its kind, name, record type, the pointer of members, and the reason.
+fn omission(line: &Line<'_>) -> Result<TableOmission, MemberTableError> {
+    let [_, kind, rule, record, rest @ ..] = &line.words[..] else { return Err(line.error("a rule has a kind, a name and a record type")) };
+    let (omission, has_pointer) = match kind.text.as_ref() {
+        "duplicate" => (Omission::Duplicate, false),
+        "piece" => (Omission::Piece, false),
+        "bookkeeping" => (Omission::Bookkeeping, false),
+        "field" => (Omission::Field, true),
+        "opaque" => (Omission::Opaque, true),
+        other => return Err(line.error(format!("`{other}` is no kind of omission"))),
+    };
+    let (pointer, reason) = rest.split_at(usize::from(has_pointer).min(rest.len()));
+    if reason.is_empty() || pointer.iter().any(|pointer| !pointer.text.starts_with('/')) {
+        return Err(line.error("a rule has a reason, and one about members a pointer"));
+    }
+    let pointer = pointer.first().map(|pointer| pointer.text.to_string());
+    Ok(TableOmission { rule: rule.text.to_string(), omission, record: record.text.to_string(), pointer, reason: text_of(reason) })
 }
 
 /// The names of a row, and whether one of them must be there.
@@ -331,7 +382,7 @@ fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
 
 /// True for the words that can follow the types of a row.
 fn is_suffix(word: &str) -> bool {
-    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "feeds" | "unrecognized")
+    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "in" | "feeds" | "unrecognized")
 }
 
 /// The words after the types of a row.
@@ -350,6 +401,11 @@ fn read_suffix<'l>(line: &'l Line<'l>, words: &'l [Word<'l>]) -> Result<Suffix<'
             "opaque" => suffix.fate = Some(named(FateKind::Opaque)?),
             "free" => suffix.free = true,
             "records" => suffix.records = true,
+            "in" => {
+                while let Some(group) = words.next_if(|word| !is_suffix(&word.text)) {
+                    suffix.groups.push(group.text.to_string());
+                }
+            }
             "feeds" => {
                 while let Some(kind) = words.peek().and_then(|word| Kind::from_name(&word.text)) {
                     suffix.feeds.push(kind);

@@ -7,6 +7,7 @@ use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
 use super::value_forms::ValueForms;
+use crate::descriptor::Omission;
 use crate::event::Kind;
 
 /// What becomes of a value.
@@ -37,6 +38,32 @@ pub struct TableRule {
     /// Its name.
     pub name: String,
     /// The reason.
+    pub reason: String,
+}
+
+/// A name by which an adapter recognises its logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableMark {
+    /// The name of the constant.
+    pub name: String,
+    /// The mark.
+    pub mark: String,
+    /// What has it.
+    pub meaning: String,
+}
+
+/// A rule by which records, or members that the tape has in another form, are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableOmission {
+    /// The name of the rule.
+    pub rule: String,
+    /// The kind of omission.
+    pub omission: Omission,
+    /// The record type; `*` matches any run of characters.
+    pub record: String,
+    /// For members: their JSON pointer from the root of the record.
+    pub pointer: Option<String>,
+    /// Why the tape loses nothing by it.
     pub reason: String,
 }
 
@@ -232,6 +259,8 @@ pub(super) enum Choice {
 pub struct RecordShape {
     /// The record type; empty for the document.
     pub name: String,
+    /// The groups of record types that it belongs to: each is dispatched by one `match`.
+    pub groups: Vec<String>,
     /// The kinds of events that it gives.
     pub feeds: Vec<Kind>,
     pub(super) row: RowId,
@@ -241,6 +270,8 @@ pub struct RecordShape {
 #[derive(Debug, Clone, Default)]
 pub struct MemberTable {
     pub(super) rules: Vec<TableRule>,
+    pub(super) marks: Vec<TableMark>,
+    pub(super) omissions: Vec<TableOmission>,
     pub(super) rows: Vec<Row>,
     pub(super) shapes: Vec<Shape>,
     pub(super) records: Vec<RecordShape>,
@@ -273,6 +304,16 @@ impl MemberTable {
     /// The rules that the table defines.
     pub fn rules(&self) -> &[TableRule] {
         &self.rules
+    }
+
+    /// The marks by which the logs are recognised.
+    pub fn marks(&self) -> &[TableMark] {
+        &self.marks
+    }
+
+    /// The rules that leave out whole records, or members that the tape has in another form.
+    pub fn omissions(&self) -> &[TableOmission] {
+        &self.omissions
     }
 
     /// All rows, in the order in which they were compiled.
