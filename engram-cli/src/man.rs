@@ -5,8 +5,8 @@ use std::io::{self, Write, stdout};
 use std::path::Path;
 
 use clap::builder::Resettable;
-use clap::{Command, CommandFactory};
-use clap_mangen::roff::{Roff, roman};
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use engram_core::error::AdapterError;
 
 use crate::args::{CommandLine, Man};
@@ -46,7 +46,18 @@ fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
 /// The page of one command.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone().after_help(Resettable::Reset)).render(&mut page)?;
+    let man = clap_mangen::Man::new(command.clone().after_help(Resettable::Reset));
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    synopsis(command).to_writer(&mut page)?;
+    man.render_description_section(&mut page)?;
+    if command.get_arguments().next().is_some() {
+        man.render_options_section(&mut page)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    man.render_version_section(&mut page)?;
     if let Some(examples) = command.get_after_help() {
         // Its lines are arranged in columns: they must not be filled.
         let examples = examples.to_string();
@@ -59,4 +70,43 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
         section.control("fi", []).to_writer(&mut page)?;
     }
     Ok(page)
+}
+
+/// How the command is called: its options with their values, then what it is given.
+fn synopsis(command: &Command) -> Roff {
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    let mut words = vec![bold(name)];
+    let (given, options): (Vec<&Arg>, Vec<&Arg>) =
+        command.get_arguments().filter(|argument| !argument.is_hide_set()).partition(|argument| argument.is_positional());
+    options.into_iter().for_each(|option| words.extend(option_words(option)));
+    given.into_iter().for_each(|argument| words.extend(given_words(argument)));
+    if command.has_subcommands() {
+        words.extend([roman(" "), italic("COMMAND")]);
+    }
+    let mut section = Roff::new();
+    section.control("SH", ["SYNOPSIS"]).text(words);
+    section
+}
+
+/// `[-o|--out DIR]`.
+fn option_words(option: &Arg) -> Vec<Inline> {
+    let short = option.get_short().map(|short| format!("-{short}"));
+    let long = option.get_long().map(|long| format!("--{long}"));
+    let mut words = vec![roman(" ["), bold(short.into_iter().chain(long).collect::<Vec<_>>().join("|"))];
+    if option.get_action().takes_values() {
+        words.extend([roman(" "), italic(value_name(option))]);
+    }
+    words.push(roman("]"));
+    words
+}
+
+/// `TAPE`, or `[PATH]...` for what may be missing or given more than once.
+fn given_words(argument: &Arg) -> Vec<Inline> {
+    let (before, after) = if argument.is_required_set() { (" ", "") } else { (" [", "]") };
+    let is_several = matches!(argument.get_action(), ArgAction::Append);
+    vec![roman(before), italic(value_name(argument)), roman(format!("{after}{}", if is_several { "..." } else { "" }))]
+}
+
+fn value_name(argument: &Arg) -> String {
+    argument.get_value_names().map_or_else(|| argument.get_id().to_string().to_uppercase(), |names| names.join(" "))
 }

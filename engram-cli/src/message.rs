@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::policy::Policy;
 
-/// How the excerpt of a tape begins in an error, where quotation marks are escaped.
-const TAPE_EXCERPT: &str = "{\\\"seq\\\":0,\\\"t\\\":";
+/// How the excerpt of a tape begins.
+const TAPE_EXCERPT: &str = "{\"seq\":0,\"t\":";
 
 /// The error in one sentence, without its code.
 pub fn sentence(error: &AdapterError) -> String {
@@ -28,7 +28,7 @@ fn place(error: &AdapterError) -> Option<String> {
 }
 
 fn what(error: &AdapterError) -> String {
-    let found = error.found.as_deref().unwrap_or_default();
+    let found = &*quoted(error.found.as_deref().unwrap_or_default());
     match error.code {
         ErrorCode::Io => file_system(error),
         ErrorCode::UnknownHarness => unknown_harness(error, found),
@@ -39,6 +39,11 @@ fn what(error: &AdapterError) -> String {
         }
         _ => general(error),
     }
+}
+
+/// An excerpt with its quotation marks as the log has them. A sentence is not inside quotation marks, so that they need no sign before them.
+fn quoted(excerpt: &str) -> String {
+    excerpt.replace("\\\"", "\"").replace("\\'", "'")
 }
 
 fn unknown_harness(error: &AdapterError, found: &str) -> String {
@@ -83,7 +88,7 @@ fn unknown_version(error: &AdapterError) -> String {
 fn general(error: &AdapterError) -> String {
     let is_strict = error.policy == Policy::Strict;
     let advice = if is_strict { error.code.explain_strict() } else { error.code.explain().to_owned() };
-    match (error.expected.as_deref(), error.found.as_deref()) {
+    match (error.expected.as_deref(), error.found.as_deref().map(quoted)) {
         (Some(expected), Some(found)) => format!("expected {expected}, found `{found}`: {advice}"),
         (Some(expected), None) => format!("expected {expected}: {advice}"),
         (None, Some(found)) => format!("{found}: {advice}"),
@@ -148,6 +153,7 @@ mod tests {
         };
         assert!(unknown("{\"seq\":0,\"t\":\"2026-01-01T00:00:00Z\"").contains("this is a tape already"));
         assert_eq!(unknown("nothing but white space"), "standard input: the file is empty, so it is not a log");
+        assert!(unknown("{\"x\": '1'}").contains("(it begins with `{\"x\": '1'}`)"));
         assert!(unknown("hello").contains("not the log of a supported harness (it begins with `hello`)"));
     }
 

@@ -88,5 +88,5 @@ pub fn is_tape(path: &Path) -> bool {
         let mut bytes = Vec::new();
         tape.take(FIRST_BYTES.len() as u64).read_to_end(&mut bytes).map(|_| bytes)
     };
-    path.is_file() && open_tape(path).and_then(first_bytes).is_ok_and(|bytes| bytes == FIRST_BYTES)
+    open::found(path).and_then(open::content).map(BufReader::new).and_then(first_bytes).is_ok_and(|bytes| bytes == FIRST_BYTES)
 }

@@ -72,6 +72,29 @@ impl Recordings {
         Ok(recordings)
     }
 
+    /// Every `one_in`-th recording, in the order of directories: a sample where all would take too long. It declares nothing, since it cannot
+    /// prove a claim.
+    ///
+    /// ```no_run
+    /// # use std::path::Path;
+    /// use engram_conformance::Recordings;
+    /// let sample = Recordings::load(Path::new("recordings"))?.sample(6);
+    /// # Ok::<(), engram_conformance::RecordingsError>(())
+    /// ```
+    #[must_use]
+    pub fn sample(mut self, one_in: usize) -> Recordings {
+        if one_in > 1 {
+            self.all = self.all.into_iter().step_by(one_in).collect();
+            self.undeclare();
+        }
+        self
+    }
+
+    fn undeclare(&mut self) {
+        self.is_declared = false;
+        self.all.iter_mut().for_each(|recording| recording.declared = None);
+    }
+
     /// Reads several trees as one. It declares scenarios if each of them does.
     ///
     /// # Errors
@@ -85,7 +108,7 @@ impl Recordings {
             merged.all.extend(tree.all);
         }
         if !merged.is_declared {
-            merged.all.iter_mut().for_each(|recording| recording.declared = None);
+            merged.undeclare();
         }
         Ok(merged)
     }
@@ -235,5 +258,9 @@ mod tests {
         let both = Recordings::load_all(&trees).unwrap();
         assert!(!both.is_declared && both.all.len() == 2 && both.all.iter().all(|recording| recording.declared.is_none()));
         assert!(Recordings::load_all(&[]).is_err());
+        assert_eq!(both.clone().sample(1).all.len(), 2);
+        assert_eq!(both.sample(2).all.len(), 1);
+        let sample = one.sample(2);
+        assert!(!sample.is_declared && sample.all[0].declared.is_none());
     }
 }

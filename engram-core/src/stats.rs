@@ -290,10 +290,12 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
     }
 }
 
-/// The response that usage is of, by the id that its provider gave it. A second model that took part in it has usage of its own.
+/// The response that usage is of, by the id that its provider gave it. A second model that took part in it has usage of its own, which names
+/// its part.
 fn response(record: &EventRef<'_>, usage: &Usage<'_>) -> Option<u64> {
     let id = usage.message_id?;
-    Some(hash64((record.source.harness, id.decode_lossy(), usage.model.map(|model| model.decode_lossy()))))
+    let (model, part) = (usage.model.map(|model| model.decode_lossy()), usage.part.map(|part| part.decode_lossy()));
+    Some(hash64((record.source.harness, id.decode_lossy(), model, part)))
 }
 
 fn owned(text: Text<'_>) -> String {

@@ -36,7 +36,11 @@ pub enum Side {
 
 /// The spans that have at least `least` of the fingerprints of a text, the most alike first, then the newest.
 pub fn find(db: &Connection, text: &str, side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
-    let own = anchors(text);
+    find_of(db, &anchors(text), side, least, at)
+}
+
+/// As [`find`], for a text of which only the fingerprints are known.
+pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
     if own.len() < MIN_ANCHORS {
         return Ok(Vec::new());
     }

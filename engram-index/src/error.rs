@@ -90,6 +90,10 @@ impl Error {
 
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+        // The memory that readers share lies in a file too.
+        if source.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
+            return Error::Full(path.to_owned());
+        }
         match source.sqlite_error_code() {
             Some(DiskFull) => Error::Full(path.to_owned()),
             Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path: path.to_owned(), what: source.to_string() },

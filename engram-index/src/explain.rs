@@ -9,6 +9,7 @@ use crate::answer::{Answer, Item, LineCounts, Tier};
 use crate::files::{self, Files, InRepo, list};
 use crate::hit::Hit;
 use crate::lines::Lines;
+use crate::new_lines::TakenBack;
 use crate::{names, new_lines, span, state, window};
 
 /// The share of fingerprints that an answer of tier 3 has; and with `all`.
@@ -115,12 +116,13 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     let mut made = vec![UNKNOWN; lines.len()];
     let mut notes = Vec::new();
     let mut state = state::trace(db, &lines, &files, query.at)?;
-    new_lines::keep(db, &lines, &mut state.made)?;
+    let mut taken_back = vec![None; lines.len()];
+    new_lines::keep(db, &lines, &mut state.made, &mut taken_back)?;
     give(&mut made, state.made, Tier::State);
     if query.tiers >= Tier::Span {
         let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
         let mut spans = span::find(db, &lines, &files, query.at, &taken)?;
-        new_lines::keep(db, &lines, &mut spans.made)?;
+        new_lines::keep(db, &lines, &mut spans.made, &mut taken_back)?;
         give(&mut made, spans.made, Tier::Span);
         if spans.is_cut {
             notes.push("the file has too many edits or lines; not all of them were compared".to_owned());
@@ -129,14 +131,27 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
             let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
             let likely = likely_files(db, query, &lines, &taken)?;
             let mut spans = span::find(db, &lines, &likely, query.at, &taken)?;
-            new_lines::keep(db, &lines, &mut spans.made)?;
+            new_lines::keep(db, &lines, &mut spans.made, &mut taken_back)?;
             give(&mut made, spans.made, Tier::Span);
         }
     }
     if query.tiers >= Tier::Anchor {
-        by_anchors(db, query, &lines, &mut made)?;
+        by_anchors(db, query, &lines, &taken_back, &mut made)?;
     }
     Ok(Attributed { made, others: state.others, state_known: state.is_known, files, notes })
+}
+
+/// The edits that made the asked lines, each once.
+pub fn makers(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Hit>> {
+    let made = attribute(db, query)?.made;
+    let (first, last) = bounds(query.range, made.len());
+    let mut makers: Vec<Hit> = Vec::new();
+    for hit in made[first..last.max(first)].iter().filter_map(|made| made.hit.as_ref()) {
+        if makers.iter().all(|known| known.id != hit.id) {
+            makers.push(hit.clone());
+        }
+    }
+    Ok(makers)
 }
 
 fn give(made: &mut [Made], found: Vec<Option<Hit>>, tier: Tier) {
@@ -177,12 +192,14 @@ fn bounds(range: Option<(usize, usize)>, count: usize) -> (usize, usize) {
     (first.saturating_sub(1).min(count), last.min(count))
 }
 
-fn by_anchors(db: &Connection, query: &Query<'_>, lines: &Lines<'_>, made: &mut [Made]) -> rusqlite::Result<()> {
+/// A span through which lines went, as the arguments of its call show, is no answer for them.
+fn by_anchors(db: &Connection, query: &Query<'_>, lines: &Lines<'_>, taken_back: &TakenBack, made: &mut [Made]) -> rusqlite::Result<()> {
     let least = if query.all { SHARE_OF_ALL } else { SHARE };
     let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
     for (first, count) in pieces(query, &taken).into_iter().take(MAX_PIECES) {
         let found = anchors::find(db, lines.run(first, count), Side::After, least, query.at)?;
-        if let Some(best) = found.into_iter().next() {
+        let went_through = |hit: &Hit| taken_back[first..first + count].contains(&Some(hit.step()));
+        if let Some(best) = found.into_iter().find(|found| !went_through(&found.hit)) {
             made[first..first + count].fill(Made { tier: Tier::Anchor, hit: Some(best.hit), share: Some(best.share) });
         }
     }

@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use crate::anchors::{self, Side};
 use crate::answer::{CallInfo, Quote};
-use crate::explain::{Query, Words, path_of};
+use crate::explain::{self, Query, Words, path_of};
 use crate::files::{self, list};
 use crate::hit::Hit;
 use crate::lines::{Lines, hash_of};
-use crate::window;
+use crate::state::{self, Gone};
+use crate::{lineage, window};
 
 /// The share of fingerprints that a removed text has.
 const SHARE: f64 = 0.50;
@@ -36,6 +37,9 @@ pub struct Event {
     /// The share of the fingerprints of the asked text that were removed; 1 if the text is the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// In the history of lines, how the edit is known: `made` (it made one of the lines), `chain`, `declared`, `anchor` or `again`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<&'static str>,
     /// The call.
     pub call: CallInfo,
     /// The prompt of its turn.
@@ -54,10 +58,16 @@ pub struct Events {
     pub items: Vec<Event>,
     /// How many there are.
     pub total: usize,
+    /// What was left out or could not be told, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
-/// Everything that happened to a file: edits, reads, moves, and changes that failed.
+/// Everything that happened to a file: edits, reads, moves, and changes that failed. Of lines: where they come from.
 pub fn history(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
+    if query.range.is_some() {
+        return history_of_lines(db, query);
+    }
     let files = files::find(db, &query.paths, query.repo.as_ref())?;
     let condition = format!("file IN ({}) AND ifnull(t, 0) <= ?1 ORDER BY t DESC, tape DESC, seq DESC", list(&files));
     let mut hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
@@ -67,19 +77,41 @@ pub fn history(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
     events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), false)
 }
 
-/// What was taken away: from a file, or of a text wherever it stood.
+fn history_of_lines(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
+    let (mut found, notes) = lineage::trace(db, explain::makers(db, query)?)?;
+    found.sort_by_key(|ancestor| std::cmp::Reverse(ancestor.hit.when()));
+    let page = found.iter().map(|ancestor| (ancestor.hit.clone(), ancestor.share.map(|share| (share * 100.0).round() / 100.0))).collect();
+    let mut events = events(db, query, page, false)?;
+    for (event, ancestor) in events.items.iter_mut().zip(found.iter().skip(query.skip)) {
+        event.way = Some(ancestor.way.as_str());
+    }
+    Ok(Events { notes, ..events })
+}
+
+/// What was taken away: from a file, at the asked lines if there are any, or of a text wherever it stood.
 pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
     if query.paths.is_empty() {
         return removed_text(db, query);
     }
     let files = files::find(db, &query.paths, query.repo.as_ref())?;
+    let mut notes = Vec::new();
+    if let Some((first, last)) = query.range {
+        let state = state::trace(db, &Lines::new(query.text), &files, query.at)?;
+        if state.is_known {
+            let is_there = |gone: &Gone| gone.between.0 <= last && gone.between.1 >= first;
+            let hits = state.gone.into_iter().filter(is_there).map(|gone| (gone.hit, None)).collect();
+            return events(db, query, hits, true);
+        }
+        notes.push("the file is not what an edit left, so nobody knows at which lines; this is what was removed from all of it".to_owned());
+    }
     let condition = format!(
         "file IN ({}) AND (what = 4 OR (what BETWEEN 2 AND 3 AND a1 < a0 AND b1 >= b0)) AND ifnull(t, 0) <= ?1
         ORDER BY t DESC, tape DESC, seq DESC",
         list(&files)
     );
     let hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
-    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), true)
+    let found = events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), true)?;
+    Ok(Events { notes, ..found })
 }
 
 fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
@@ -153,10 +185,11 @@ fn events(db: &Connection, query: &Query<'_>, hits: Vec<(Hit, Option<f64>)>, wit
             after_range: hit.after,
             confirmed: hit.is_confirmed(),
             share,
+            way: None,
             prompt: if query.words == Words::None { None } else { call.prompt(db)? },
             change: call.change().filter(|_| with_change && query.words == Words::All),
             call: call.info,
         });
     }
-    Ok(Events { items, total })
+    Ok(Events { items, total, notes: Vec::new() })
 }

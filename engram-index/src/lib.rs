@@ -24,6 +24,7 @@ mod files;
 mod grep;
 mod history;
 mod hit;
+mod lineage;
 mod lines;
 mod maintain;
 mod names;
@@ -93,7 +94,8 @@ impl Index {
         self.read(|db| Ok(explain::attribute(db, query)?.made))
     }
 
-    /// Everything that happened to the file of a question: edits, reads, moves and failed changes, the newest first.
+    /// Everything that happened to the file of a question: edits, reads, moves and failed changes, the newest first. Of lines: the edits that
+    /// made them and those that they come from, across files.
     ///
     /// # Errors
     /// As SQLite gives them.

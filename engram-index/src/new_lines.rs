@@ -11,8 +11,11 @@ use crate::lines::Lines;
 use crate::rows::What;
 use crate::{names, window};
 
+/// For each line, the step that it was taken back from.
+pub type TakenBack = Vec<Option<(i64, i64)>>;
+
 /// Takes back the lines of changed spans that their calls did not write. Without the tape nobody can tell, so all of them.
-pub fn keep(db: &Connection, lines: &Lines<'_>, made: &mut [Option<Hit>]) -> rusqlite::Result<()> {
+pub fn keep(db: &Connection, lines: &Lines<'_>, made: &mut [Option<Hit>], taken_back: &mut TakenBack) -> rusqlite::Result<()> {
     let mut written: HashMap<(i64, i64), Written> = HashMap::new();
     for (at, slot) in made.iter_mut().enumerate() {
         let Some(hit) = slot.as_ref().filter(|hit| may_have_old_lines(hit)) else { continue };
@@ -24,7 +27,7 @@ pub fn keep(db: &Connection, lines: &Lines<'_>, made: &mut [Option<Hit>]) -> rus
             }
         };
         if !of_call.has(lines.run(at, 1)) {
-            *slot = None;
+            taken_back[at] = slot.take().map(|hit| hit.step());
         }
     }
     Ok(())

@@ -23,6 +23,15 @@ pub struct State {
     pub is_known: bool,
     /// Other edits that left the same text as the newest one.
     pub others: Vec<Hit>,
+    /// What was removed on the way, the newest first.
+    pub gone: Vec<Gone>,
+}
+
+/// A removal, and where it was in the text of today.
+pub struct Gone {
+    pub hit: Hit,
+    /// The lines (from 1) before and after the place: 0 and one more than the last are the ends of the text.
+    pub between: (usize, usize),
 }
 
 /// All spans of one call that lead from one text of the file to another.
@@ -45,6 +54,7 @@ pub fn trace(db: &Connection, lines: &Lines<'_>, files: &Files, at: Option<i64>)
             (state.is_known, state.others) = (true, others);
         }
         let Some(rest) = apply(&step, &live, count, lines, &mut state.made) else { break };
+        state.gone.extend(step.spans.iter().rev().filter_map(|hit| gone(hit, &live, lines.len())));
         (live, count) = rest;
         let first = &step.spans[0];
         let Some(before) = first.fbh.filter(|_| !live.is_empty()) else { break };
@@ -141,6 +151,17 @@ fn apply(step: &Step, live: &Live, count: i64, lines: &Lines<'_>, made: &mut [Op
         }
     }
     Some((rest, count - shift))
+}
+
+/// The place of a removal between the lines that were there then and are there today.
+fn gone(hit: &Hit, live: &Live, count: usize) -> Option<Gone> {
+    let (before, after) = hit.before.zip(hit.after)?;
+    if after.1 >= after.0 || before.1 < before.0 {
+        return None;
+    }
+    let at = live.partition_point(|(_, number)| *number < after.0);
+    let line = |(line, _): &(usize, i64)| line + 1;
+    Some(Gone { hit: hit.clone(), between: (live[..at].last().map_or(0, line), live.get(at).map_or(count + 1, line)) })
 }
 
 /// True if all lines of a span are still there, side by side, and their text is another.

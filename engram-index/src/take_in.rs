@@ -222,6 +222,7 @@ impl Builder {
         let model = usage.model.map(owned).or_else(|| self.model.clone());
         if let (Some(response), Some(model)) = (usage.message_id.map(owned), &model)
             && self.response.as_ref() == Some(&response)
+            && usage.part.is_none()
         {
             self.response_calls.iter().for_each(|at| self.rows.calls[*at].model = Some(model.clone()));
         }

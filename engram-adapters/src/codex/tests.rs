@@ -101,9 +101,16 @@ fn web_search_in_event_and_item_is_one_call() {
 fn web_search_event_of_a_tool_call_is_a_duplicate() {
     let search = json!({"type": "web_search_end", "call_id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}, "results": [{"title": "A page"}]});
     let shown = item(json!({"type": "WebSearch", "id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}}));
-    let slept = item(json!({"type": "Sleep", "id": "c1", "duration_ms": 5}));
-    let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), shown, slept, output("c1", "A page")]);
+    let events = events(&[call("c1", "run", "{\"q\":\"a b\"}"), event(search), shown, output("c1", "A page")]);
     assert_eq!((of_kind(&events, "tool.call").len(), of_kind(&events, "tool.result").len()), (1, 1));
+}
+
+#[test]
+fn a_sleep_on_the_screen_is_that_of_the_call_of_its_tool() {
+    let slept = |id: &str| item(json!({"type": "Sleep", "id": id, "duration_ms": 5}));
+    let of_tool = |tool| events(&[call("c1", tool, "{}"), slept("c1"), output("c1", "done")]);
+    assert_eq!(of_kind(&of_tool("sleep"), "tool.call").len(), 1);
+    assert_eq!(of_kind(&of_tool("run"), "tool.call").len(), 2);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The member table: every member of every record, and the check of a record against it.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::members::MemberSource;
 
+use crate::cursor::steps::Out;
 use crate::shared::value::Value;
 
 /// Every member of every record.
@@ -19,14 +20,14 @@ pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
 ]);
 
 /// Compares a record with the table.
-pub(super) fn check(record: &str, value: Value<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    out.check_members(record, value, Pointer::Root, &|_| None)
+pub(super) fn check(record: &str, value: Value<'_>, out: &mut Out<'_, '_>) {
+    out.check_members(record, value, Pointer::Root, None);
 }
 
 /// As [`check`], for a part of a record, or a record whose type has several forms: `chosen` is the case of its selector that begins with
 /// `@`.
-pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chosen: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    out.check_members(record, value, at, &|_| Some(chosen))
+pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chosen: &str, out: &mut Out<'_, '_>) {
+    out.check_members(record, value, at, Some(chosen));
 }
 
 /// What distinguishes the forms of the records `user` and `assistant`.

@@ -1,5 +1,6 @@
 //! The Cursor adapter. Each kind of artifact has a directory, with a table from record type to handler (`dispatch.rs`); `source` detects
-//! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share.
+//! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share. `steps` runs the same
+//! handlers in step 1, where they only check, and in step 3.
 
 #[cfg(feature = "conformance")]
 mod certification;
@@ -11,10 +12,12 @@ mod hooks;
 mod ide;
 mod members;
 mod messages;
+mod pieces;
 mod revisions;
 mod run_store;
 mod sdk_messages;
 mod source;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -22,9 +25,10 @@ mod tool_calls;
 mod tools;
 mod transcript;
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
+use engram_core::steps::Conversion;
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
@@ -32,9 +36,10 @@ use crate::session_file::SessionFile;
 use chat_store::ChatStore;
 use hooks::HookLog;
 use ide::EditorConversation;
-use run_store::RunStoreSession;
+use run_store::RunStore;
 use sdk_messages::MessageStream;
 use source::{detect, form::Form, marks, side_info};
+use steps::Steps;
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
 
@@ -94,16 +99,16 @@ impl StreamAdapter for Cursor {
         detect::identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        match detect::form(init.head).map(|(form, _)| form) {
-            Some(Form::TranscriptDocument) => Box::new(TranscriptDocument::new(init.context)),
-            Some(Form::Stream) => Box::<Stream>::default(),
-            Some(Form::EditorRows | Form::EditorInline) => Box::<EditorConversation>::default(),
-            Some(Form::ChatStore) => Box::<ChatStore>::default(),
-            Some(Form::RunStore) => Box::<RunStoreSession>::default(),
-            Some(Form::MessageStream) => Box::<MessageStream>::default(),
-            Some(Form::HookLog) => Box::<HookLog>::default(),
-            Some(Form::Transcript) | None => Box::new(Transcript::new(init.context)),
-        }
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        Some(match detect::form(init.head).map(|(form, _)| form) {
+            Some(Form::TranscriptDocument) => Box::new(Steps(TranscriptDocument::new(init.context))),
+            Some(Form::Stream) => Box::new(Steps(Stream::default())),
+            Some(Form::EditorRows | Form::EditorInline) => Box::new(Steps(EditorConversation::default())),
+            Some(Form::ChatStore) => Box::new(Steps(ChatStore::default())),
+            Some(Form::RunStore) => Box::new(Steps(RunStore::default())),
+            Some(Form::MessageStream) => Box::new(Steps(MessageStream::default())),
+            Some(Form::HookLog) => Box::new(Steps(HookLog::default())),
+            Some(Form::Transcript) | None => Box::new(Steps(Transcript::new(init.context))),
+        })
     }
 }

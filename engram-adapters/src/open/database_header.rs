@@ -1,8 +1,9 @@
 //! The first bytes of a file, and whether they are those of a database.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+
+use super::regular::regular;
 
 /// What every SQLite database begins with (sqlite.org/fileformat.html, section 1.3).
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -37,7 +38,7 @@ pub(super) const HEAD_BYTES: u64 = 64;
 pub fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
     if path.metadata()?.is_file() {
-        File::open(path)?.take(HEAD_BYTES).read_to_end(&mut first)?;
+        regular(path)?.take(HEAD_BYTES).read_to_end(&mut first)?;
     }
     Ok(first)
 }

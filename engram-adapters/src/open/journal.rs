@@ -9,6 +9,8 @@ use std::path::Path;
 
 use engram_core::error::{AdapterError, ErrorCode};
 
+use super::regular::regular;
+
 /// What a journal begins with, and what the record of a super-journal ends with.
 const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 /// The bytes of a header that have a meaning.
@@ -35,7 +37,7 @@ pub(super) enum Journal {
 /// # Errors
 /// `incomplete_store` if it names a super-journal; `io` if it cannot be read.
 pub(super) fn look(path: &Path) -> Result<Journal, AdapterError> {
-    let mut file = File::open(path)?;
+    let mut file = regular(path)?;
     let mut header = Vec::with_capacity(HEADER);
     file.by_ref().take(HEADER as u64).read_to_end(&mut header)?;
     // A transaction that has ended leaves a header of zeros, or an empty file.

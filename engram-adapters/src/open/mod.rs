@@ -18,6 +18,7 @@ mod gzip_stream;
 #[cfg(feature = "sqlite")]
 mod journal;
 pub mod lines;
+mod regular;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 #[cfg(feature = "sqlite")]
@@ -36,6 +37,9 @@ pub use copies::{discard_abandoned_copies, discard_copies};
 pub use database_header::{beginning, is_database, may_be_database};
 #[cfg(feature = "gzip")]
 use gzip_stream::GzipStream;
+#[cfg(unix)]
+pub(crate) use regular::NO_WAITING;
+pub use regular::regular;
 #[cfg(feature = "zstd")]
 use zstd_stream::ZstdStream;
 
@@ -48,12 +52,23 @@ pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snap
     Ok(Input::of_source(content, limits))
 }
 
-/// Opens a file for readings of what it contains now.
+/// Opens a file that somebody has named for readings of what it contains now. It may be a pipe, which is waited for.
 ///
 /// # Errors
 /// As the file system gives them; `FileTooLarge` for a file over [`bounds::SOURCE_BYTES`].
 pub fn file(path: &Path) -> io::Result<Snapshot> {
-    let file = File::open(path)?;
+    snapshot(File::open(path)?)
+}
+
+/// As [`file`], of a file that a search has found: only a [`regular`] one.
+///
+/// # Errors
+/// As [`file`] and [`regular`].
+pub fn found(path: &Path) -> io::Result<Snapshot> {
+    snapshot(regular(path)?)
+}
+
+fn snapshot(file: File) -> io::Result<Snapshot> {
     let metadata = file.metadata()?;
     // Pipes and the like have no length. The kernel's own files report the length 0.
     let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);

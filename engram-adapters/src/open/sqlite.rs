@@ -1,6 +1,5 @@
 //! Opens SQLite stores for reading. A store is never changed, and its schema is not trusted.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags};
 
 use super::copies::CopyDirectory;
 use super::database_header::{HEADER_BYTES, is_database, stated_length};
+use super::regular::regular;
 use super::sqlite_copy::{COPY_NAME, State, copy, journal, log};
 use super::sqlite_index::{SearchedColumn, create_indexes, without_index};
 use super::table::Table;
@@ -234,7 +234,7 @@ fn refuse_links(path: &Path) -> Result<(), AdapterError> {
 /// Refuses what is not a database, and what ends before the size that its header states.
 fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
-    let file = File::open(path)?;
+    let file = regular(path)?;
     let length = file.metadata()?.len();
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
     if !is_database(&header) {
@@ -272,7 +272,7 @@ fn immutable_uri(path: &Path) -> Result<String, AdapterError> {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
-    use std::fs;
+    use std::fs::{self, File};
     use std::time::{Duration, SystemTime};
 
     use tempfile::TempDir;

@@ -5,7 +5,7 @@
 //! an incomplete end of it. The database itself may not change, and the log may not start again.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -17,6 +17,7 @@ use super::bounds::COPY_BYTES;
 use super::copies::{CopyDirectory, new_file};
 use super::database_header::stated_length;
 use super::journal::{self, Journal};
+use super::regular::regular;
 
 /// The file name of the database in a copy.
 pub(super) const COPY_NAME: &str = "store.db";
@@ -125,7 +126,7 @@ fn copy_files(path: &Path, mut database: u64) -> Result<CopyDirectory, AdapterEr
 /// Copies the content alone, at most `length` bytes: a copy of a read-only file must be writable, for SQLite to roll it back or to index
 /// its log. Only its owner can read the copy.
 fn copy_bytes(from: &Path, to: &Path, length: Option<u64>, room: &mut u64) -> Result<(), AdapterError> {
-    let source = File::open(from)?;
+    let source = regular(from)?;
     let length = source.metadata()?.len().min(length.unwrap_or(u64::MAX));
     if length > *room {
         let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {room} bytes to copy of a store in use"));
@@ -150,16 +151,11 @@ fn copy_bytes(from: &Path, to: &Path, length: Option<u64>, room: &mut u64) -> Re
 }
 
 fn stamp(path: &Path, head: usize) -> Stamp {
-    // Opening a named pipe would wait for its other end.
-    let file = is_regular(path).then(|| File::open(path).ok())??;
+    let file = regular(path).ok()?;
     let metadata = file.metadata().ok()?;
     let mut first = Vec::with_capacity(head);
     file.take(head as u64).read_to_end(&mut first).ok()?;
     Some((metadata.len(), metadata.modified().ok(), first))
-}
-
-fn is_regular(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 fn is_filled(path: &Path) -> bool {
@@ -184,6 +180,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::time::Instant;
 

@@ -172,7 +172,7 @@ fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
 
 /// True if the content of a compressed file begins as a text that some adapter knows.
 fn begins_as_text(registry: &Registry, path: &Path) -> bool {
-    let Ok(mut content) = open::file(path).and_then(open::content) else { return false };
+    let Ok(mut content) = open::found(path).and_then(open::content) else { return false };
     let (first, _) = beginning_of(&mut content);
     let mut forms = registry.adapters().filter_map(|registration| registration.store_opener().text_form);
     forms.any(|form| (form.begins)(&first))
@@ -180,7 +180,7 @@ fn begins_as_text(registry: &Registry, path: &Path) -> bool {
 
 /// True also if the content is that of a store and opening it fails: then the error is reported later.
 fn is_store(registry: &Registry, path: &Path) -> bool {
-    open::file(path).is_ok() && !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
+    open::found(path).is_ok() && !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {

@@ -178,7 +178,7 @@ impl SessionLocation {
     fn reader(&self, options: &SessionOptions) -> Result<(BoxedReader, Option<KnownAdapter>), AdapterError> {
         match &self.place {
             Place::File(candidate) => {
-                let file = open::file(&candidate.path)?;
+                let file = if candidate.named { open::file(&candidate.path) } else { open::found(&candidate.path) }?;
                 Ok((Box::new(Counted { reader: file, on_read: options.on_read.clone(), first: FirstReading::default() }), None))
             }
             Place::Store(session) => {
@@ -230,5 +230,30 @@ impl<R: Seek> Seek for Counted<R> {
 impl<R: Source> Source for Counted<R> {
     fn may_have_changed(&mut self) -> bool {
         self.reader.may_have_changed()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use crate::sessions::{SessionFinder, SessionOptions};
+
+    /// A search does not open pipes. This one takes the place of a log after the search has seen the log.
+    #[test]
+    fn a_pipe_in_the_place_of_a_log_that_was_found_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1.jsonl");
+        fs::write(&path, "{}\n").unwrap();
+        let options = SessionOptions::default();
+        let mut finder = SessionFinder::new(&options);
+        finder.add(directory.path());
+        let found = finder.finish().locations.remove(0).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = found.open(&options).err().expect("a pipe is refused");
+        assert_eq!((error.code.as_str(), error.path.as_deref()), ("io", path.to_str()));
+        assert!(error.to_string().contains("no regular file"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File};
+use cap_std::fs::{Dir, File, OpenOptions};
 use engram_core::adapter::SideFiles;
 use engram_core::event::BesideFile;
 use engram_core::hash::{Hash, StreamHasher};
@@ -172,7 +172,12 @@ impl Neighbours {
         if !self.is_file(path) {
             return None;
         }
-        let file = self.directory.open(path).ok()?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // The pipe may be there only since the look at it.
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, crate::open::NO_WAITING);
+        let file = self.directory.open_with(path, &options).ok()?;
         file.metadata().is_ok_and(|found| found.is_file()).then(|| BufReader::new(file.take(limit)))
     }
 

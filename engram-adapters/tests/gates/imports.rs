@@ -328,12 +328,7 @@ const OPEN: &[&str] = &[
     "engram-adapters: claude_code::emit::dispatch -> ",
     "engram-adapters: claude_code::plan -> ",
     "engram-adapters: codex::check -> ",
-    "engram-adapters: cursor::ide -> ",
     "engram-adapters: gemini::emit::calls -> ",
-    "engram-cli: args -> ",
-    "engram-cli: export -> ",
-    "engram-cli: record -> ",
-    "engram-cli: show::build -> ",
 ];
 
 /// The circles of a made-up crate.

@@ -93,9 +93,9 @@ pub fn file_name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
-/// The cases of a tree of recordings.
-fn cases(tree: &Path) -> Vec<Case> {
-    let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}"));
+/// The cases of a tree of recordings, one in so many.
+fn cases(tree: &Path, one_in: usize) -> Vec<Case> {
+    let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}")).sample(one_in);
     let case = |recording: engram_conformance::Recording| {
         let engram_conformance::Recording { harness, version, scenario, directory, .. } = recording;
         Case { harness, version, scenario, directory }
@@ -110,7 +110,7 @@ fn is_registered(harness: &str) -> bool {
 
 /// The cases of the fixture tree. Fails if a registered harness has none: then a gate would prove nothing.
 pub fn fixture_cases() -> Vec<Case> {
-    let found = cases(&root().join("fixtures"));
+    let found = cases(&root().join("fixtures"), 1);
     for entry in registered().adapters() {
         let harness = entry.descriptor().harness_family;
         assert!(found.iter().any(|case| case.harness == harness), "no fixtures for {harness}");
@@ -124,10 +124,15 @@ pub fn recording_trees() -> Vec<PathBuf> {
     std::env::split_paths(&trees).filter(|tree| !tree.as_os_str().is_empty()).map(|tree| root().join(tree)).collect()
 }
 
+/// Of how many recordings the gates read one: all, or what `ENGRAM_SAMPLE` says.
+pub fn one_in() -> usize {
+    std::env::var("ENGRAM_SAMPLE").map_or(1, |number| number.parse().unwrap_or_else(|_| panic!("ENGRAM_SAMPLE={number} is no number")))
+}
+
 /// The cases of these trees, of registered harnesses.
 pub fn recording_cases() -> Vec<Case> {
     let of_tree = |tree: PathBuf| {
-        let found: Vec<Case> = cases(&tree).into_iter().filter(|case| is_registered(&case.harness)).collect();
+        let found: Vec<Case> = cases(&tree, one_in()).into_iter().filter(|case| is_registered(&case.harness)).collect();
         assert!(!found.is_empty(), "ENGRAM_RECORDINGS names {}, which contains no recordings", tree.display());
         found
     };

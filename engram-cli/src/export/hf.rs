@@ -10,8 +10,7 @@ use engram_export::session::Session;
 
 use super::args;
 use super::documents::Documents;
-use super::place::NewDirectory;
-use super::write_losses;
+use super::place::{NewDirectory, write_losses};
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, shown};
 

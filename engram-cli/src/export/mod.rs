@@ -10,11 +10,8 @@ mod otlp;
 mod parquet;
 mod place;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-
-use engram_core::error::AdapterError;
-use engram_export::losses::Losses;
 
 use self::args::Target;
 pub use self::args::{Export, To};
@@ -45,12 +42,4 @@ pub fn ingest(to: To, args: &Ingest, out: &Path, report: &Reporter, ingest: impl
         #[cfg(feature = "parquet")]
         To::Parquet => parquet::ingest(args, out, report, ingest),
     }
-}
-
-/// Writes the report on losses, if it is asked for.
-fn write_losses(file: Option<&Path>, losses: &Losses) -> Result<(), AdapterError> {
-    let Some(file) = file else { return Ok(()) };
-    place::new_file(file, |out| {
-        out.write_all(losses.to_json().as_bytes()).map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))
-    })
 }

@@ -8,8 +8,7 @@ use engram_export::session::Session;
 
 use super::args;
 use super::documents::Documents;
-use super::place::new_file;
-use super::write_losses;
+use super::place::{new_file, write_losses};
 use crate::exit::{Exit, Tally};
 use crate::report::{Reporter, shown};
 

@@ -12,8 +12,7 @@ use engram_export::parquet::{FILE_ROWS, ParquetFiles};
 
 use super::args::{Common, Parquet};
 use super::inputs::{TapeFile, check, tapes};
-use super::place::{NewDirectory, temporary_beside};
-use super::write_losses;
+use super::place::{NewDirectory, temporary_beside, write_losses};
 use crate::args::Ingest;
 use crate::exit::{Exit, Tally};
 use crate::pool::in_order;

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use engram_core::error::{AdapterError, ErrorCode};
+use engram_export::losses::Losses;
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::interrupt;
@@ -83,6 +84,15 @@ pub fn new_file(place: &Path, write: impl FnOnce(&mut NamedTempFile) -> Result<(
     });
     interrupt::forget(&temporary);
     written
+}
+
+/// Writes the report on losses, if it is asked for.
+///
+/// # Errors
+/// As [`new_file`].
+pub fn write_losses(file: Option<&Path>, losses: &Losses) -> Result<(), AdapterError> {
+    let Some(file) = file else { return Ok(()) };
+    new_file(file, |out| out.write_all(losses.to_json().as_bytes()).map_err(|error| AdapterError::from(error).path(file.to_string_lossy())))
 }
 
 fn taken(place: &Path, expected: &str, found: &str) -> AdapterError {

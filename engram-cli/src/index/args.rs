@@ -82,10 +82,10 @@ pub struct Explain {
     /// The file, with lines: `src/a.rs:12`, `src/a.rs:10-40`
     #[arg(value_name = "FILE[:LINES]", required_unless_present_any = ["text", "commit", "prompt"])]
     pub file: Option<String>,
-    /// Print what happened to the file: edits, reads, moves and failed changes
+    /// Print what happened to the file: edits, reads, moves and failed changes; of lines, the edits that they come from
     #[arg(long, conflicts_with_all = ["removed", "commit", "text"])]
     pub history: bool,
-    /// Print what was removed from the file, or who removed the text of `--text`
+    /// Print what was removed from the file, at the lines if there are any, or who removed the text of `--text`
     #[arg(long, conflicts_with = "commit")]
     pub removed: bool,
     /// Ask about this text, wherever it stands; `-` reads standard input
@@ -121,11 +121,29 @@ pub struct Blame {
     /// The file as it was in this commit
     #[arg(long, value_name = "REV")]
     pub rev: Option<String>,
-    /// Print one JSON object per line of the file
+    /// Print one JSON object per run of lines with one cause, and a last one with `returned`, `total` and `next`
     #[arg(long)]
     pub json: bool,
+    /// At most so many lines; with `--json`, runs of lines [default: all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Leave out so many lines or runs: the `next` of the answer before
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: usize,
+    /// At most so many bytes: a number, or a size such as `32KiB` [default: 32KiB with `--json`]
+    #[arg(long, value_name = "SIZE", value_parser = size::bytes)]
+    pub max_bytes: Option<u64>,
     #[command(flatten)]
     pub place: Place,
+}
+
+impl Blame {
+    /// The bounds: a person sees the whole file, an agent what fits its window.
+    pub fn bounds(&self) -> Bounds {
+        let most = if self.json { 32 << 10 } else { u64::MAX };
+        let (limit, max_bytes) = (self.limit.unwrap_or(usize::MAX), self.max_bytes.unwrap_or(most));
+        Bounds { json: self.json, limit, skip: self.skip, max_bytes }
+    }
 }
 
 /// `engram grep`.

@@ -1,7 +1,7 @@
 //! `engram blame`: who made each line.
 
-use std::collections::HashMap;
-use std::io::{self, BufWriter, Write};
+use std::io;
+use std::path::Path;
 
 use engram_index::{Answer, Error, Item, Query, Tier, Words};
 use serde_json::json;
@@ -9,8 +9,9 @@ use serde_json::json;
 use super::args::Blame;
 use super::ask::{self, Asked};
 use super::explain::text_of;
+use super::print::Page;
 use crate::exit::Exit;
-use crate::report::{Reporter, one_line, printable_json};
+use crate::report::{Reporter, one_line};
 
 /// Characters of a prompt that a line shows.
 const PROMPT_CHARS: usize = 32;
@@ -28,36 +29,39 @@ pub fn run(args: &Blame, report: &Reporter) -> io::Result<Exit> {
         (query.paths, query.repo, query.range, query.at) = (asked.paths.clone(), asked.repo.clone(), asked.range, at);
         (query.limit, query.words) = (usize::MAX, Words::Prompt);
         let answer = index.explain(&query)?;
-        Ok::<_, Error>((text, answer))
+        Ok::<_, Error>((index, text, answer))
     })();
     match answered {
-        Ok((text, answer)) => print(args, &text, &answer).map(|()| Exit::Success),
+        Ok((index, text, answer)) => print(args, index.path(), &text, &answer).map(|()| Exit::Success),
         Err(error) => Ok(ask::failed(&error, report)),
     }
 }
 
-fn print(args: &Blame, text: &str, answer: &Answer) -> io::Result<()> {
-    let mut of_line: HashMap<usize, &Item> = HashMap::new();
-    for item in &answer.items {
-        item.lines.iter().flat_map(|[first, last]| *first..=*last).for_each(|line| {
-            of_line.insert(line, item);
-        });
-    }
-    let mut out = BufWriter::new(io::stdout().lock());
-    for (at, line) in text.lines().enumerate() {
-        let Some(item) = of_line.get(&(at + 1)) else { continue };
-        if args.json {
-            let mut value = json!({"line": at + 1, "tier": item.tier});
-            if let Some(call) = &item.call {
-                value["call"] = json!(call);
-                value["prompt"] = json!(item.prompt);
-            }
-            writeln!(out, "{}", printable_json(&value.to_string()))?;
-        } else {
-            writeln!(out, "{} {:4} | {}", margin(item), at + 1, one_line(line))?;
+/// Lines one after the other that have one cause: the first, the last, and the cause.
+fn runs<'a>(count: usize, answer: &'a Answer) -> Vec<(usize, usize, &'a Item)> {
+    let all = answer.items.iter().flat_map(|item| item.lines.iter().map(move |[first, last]| (*first, (*last).min(count), item)));
+    let mut runs: Vec<_> = all.collect();
+    runs.sort_by_key(|(first, ..)| *first);
+    runs
+}
+
+fn print(args: &Blame, index: &Path, text: &str, answer: &Answer) -> io::Result<()> {
+    let bounds = args.bounds();
+    let mut page = Page::new(&bounds);
+    let lines: Vec<&str> = text.lines().collect();
+    let runs = runs(lines.len(), answer);
+    if args.json {
+        for (first, last, item) in runs.iter().skip(bounds.skip).take(bounds.limit) {
+            let value = json!({"lines": [first, last], "tier": item.tier, "call": item.call, "prompt": item.prompt});
+            page.add(&value, String::new);
         }
+        return page.end(runs.len(), index, json!({"lines": answer.lines}), &answer.notes);
     }
-    out.flush()
+    let each = runs.iter().flat_map(|(first, last, item)| (*first..=*last).map(move |line| (line, *item)));
+    for (line, item) in each.clone().skip(bounds.skip).take(bounds.limit) {
+        page.add(&(), || format!("{} {line:4} | {}\n", margin(item), one_line(lines[line - 1])));
+    }
+    page.end(each.count(), index, json!({}), &answer.notes)
 }
 
 /// What stands before a line: the tier, the time, the harness, and the beginning of the prompt.

@@ -66,7 +66,7 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     }
     (query.limit, query.skip, query.all, query.at) = (args.bounds.limit, args.bounds.skip, args.all, at);
     query.moved |= args.moved;
-    if let Some((first, _)) = query.range.filter(|(first, _)| *first > text.lines().count() && !args.history && !args.removed) {
+    if let Some((first, _)) = query.range.filter(|(first, _)| *first > text.lines().count() && !args.removed) {
         return Err(Error::BadQuery(format!("the file has {} lines, so there is no line {first}", text.lines().count())));
     }
     if args.history || args.removed {
@@ -104,7 +104,7 @@ pub fn text_of(asked: &Asked, revision: Option<&str>, may_be_gone: bool) -> Resu
 fn print_events(args: &Explain, index: &Index, events: &Events) -> io::Result<()> {
     let mut page = Page::new(&args.bounds);
     events.items.iter().for_each(|event| page.add(event, || print::event(event)));
-    page.end(events.total, index.path(), json!({}), &[])
+    page.end(events.total, index.path(), json!({}), &events.notes)
 }
 
 fn read_stdin() -> Result<String, Error> {

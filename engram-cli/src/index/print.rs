@@ -111,7 +111,8 @@ pub fn event(event: &Event) -> String {
         (Some(_), Some(_)) => format!("{} ->{}", range(event.before_range), range(event.after_range)),
         (before, after) => range(before.or(after)),
     };
-    let mut text = format!("{}{share}{confirmed}  {}{lines}\n  {}\n", event.what, one_line(&event.file), call_line(&event.call, None));
+    let way = event.way.map(|way| format!(" ({way})")).unwrap_or_default();
+    let mut text = format!("{}{way}{share}{confirmed}  {}{lines}\n  {}\n", event.what, one_line(&event.file), call_line(&event.call, None));
     event.prompt.iter().for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape)));
     event.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote, &event.call.tape)));
     text.push('\n');

@@ -1,12 +1,12 @@
 //! Sources that have tapes and cannot be read now: their tapes stay, and they are not taken for sources without these sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, open_store, store_at_root};
+use engram_adapters::{Registry, open};
 use engram_core::error::{AdapterError, ErrorCode};
 
 use crate::inputs::{Inputs, SessionInput};
@@ -93,7 +93,7 @@ fn look_at(path: &Path, entry: &Entry, options: &SessionOptions) -> Result<(), A
             let has_files = has_files_of_store(options.registry(), path, harness).map_err(at)?;
             if has_files && store_at_root(options.registry(), path).is_none() { Err(no_store(path)) } else { Ok(()) }
         }
-        (false, None) => File::open(path).map(drop).map_err(at),
+        (false, None) => open::regular(path).map(drop).map_err(at),
         (false, Some(_)) => open_store(options.registry(), path, options.limits())?.map(drop).ok_or_else(|| no_store(path)),
     }
 }

@@ -1,11 +1,8 @@
 //! `engram record`: runs an installed harness against a scripted model, and keeps its log beside what really happened.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write, stdout};
-use std::path::PathBuf;
 
-use clap::Args;
 use engram_recorder::error::{Fault, RecorderError};
 use engram_recorder::harness;
 use engram_recorder::isolation::{self, Isolation};
@@ -17,40 +14,13 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::report::{Reporter, printable, write_json};
 
+mod args;
 pub mod matrix;
 pub mod shape;
 mod sweep;
 
-/// Arguments of `engram record`.
-#[derive(Debug, Args)]
-pub struct Record {
-    /// Which version of which harness, such as `claude-code@2.1.332`
-    #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep"])]
-    pub what: Option<String>,
-    /// Record this scenario; may be given several times [default: the core ones]
-    #[arg(long, value_name = "ID")]
-    pub scenario: Vec<String>,
-    /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
-    #[arg(long, value_name = "DIR", default_value = "harnesses")]
-    pub installed: PathBuf,
-    /// The directory of the scenarios
-    #[arg(long, value_name = "DIR", default_value = "scenarios")]
-    pub scenarios: PathBuf,
-    /// The tree of recordings that they are added to
-    #[arg(long, value_name = "DIR", default_value = "recordings")]
-    pub out: PathBuf,
-    /// Record without private mounts: paths are rewritten afterwards, and nothing keeps bytes from leaving
-    #[arg(long)]
-    pub open: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub sweep: sweep::Sweep,
-    /// Carry out the plan in this file; the command calls itself so
-    #[arg(long, value_name = "FILE", hide = true)]
-    pub inside: Option<PathBuf>,
-}
+pub use self::args::Record;
+use self::args::chosen;
 
 /// Runs the command.
 ///
@@ -131,21 +101,6 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     };
     let exit = if judged.failing.is_empty() { Exit::Success } else { Exit::PartialFailure };
     Ok(print(&mut stdout().lock()).map(|()| exit))
-}
-
-/// The scenarios with these ids; the core ones if none is asked for.
-fn chosen<'s>(all: &'s BTreeMap<String, Scenario>, ids: &[String], family: &str) -> Result<Vec<&'s Scenario>, RecorderError> {
-    if ids.is_empty() {
-        return Ok(all.values().filter(|scenario| scenario.core && scenario.is_for(family)).collect());
-    }
-    let find = |id: &String| {
-        let unknown = || RecorderError::new(Fault::UnknownScenario, format!("no scenario is called `{id}`"));
-        all.get(id).ok_or_else(unknown).and_then(|scenario| {
-            let what = format!("`{id}` is not for {family}");
-            if scenario.is_for(family) { Ok(scenario) } else { Err(RecorderError::new(Fault::UnknownScenario, what)) }
-        })
-    };
-    ids.iter().map(find).collect()
 }
 
 /// Private mounts, where they can be had.

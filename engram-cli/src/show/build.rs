@@ -7,7 +7,6 @@ use engram_core::event::*;
 use engram_core::sink::EventSink;
 
 use super::calls::new_call;
-use super::nest::DEEPEST;
 use super::step::{Step, What};
 use super::view::*;
 
@@ -128,13 +127,6 @@ impl Builder {
             }
         }
     }
-}
-
-/// Adds a sub-agent whose call is not known, in the place where it begins.
-pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
-    let seq = agent.items.first().map_or(u64::MAX, |item| item.seq);
-    let time = agent.facts.times.as_ref().map(|(first, _)| first.clone());
-    items.push(Item { seq, time, is_replay: false, is_undone: false, body: Body::Agent(Box::new(agent)) });
 }
 
 fn note_facts(facts: &mut Facts, time: &Option<String>, session_id: Option<String>, agent_id: Option<String>) {

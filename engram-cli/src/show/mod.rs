@@ -70,7 +70,7 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     }
     match load(&family, &options, !args.no_redact, report) {
         Ok(view) => {
-            let images = if args.html.is_some() { images(&family, &view, &options) } else { Images::default() };
+            let images = if args.html.is_some() { images(&family, &view, &options, report) } else { Images::default() };
             print(&view, &images, args, report)
         }
         Err(error) => Ok(report.failure(&error)),
@@ -85,10 +85,16 @@ fn refused(refusal: Refusal, report: &Reporter) -> Exit {
 }
 
 /// The pictures that a session names and its logs have.
-fn images(family: &Family, view: &SessionView, options: &SessionOptions) -> Images {
+fn images(family: &Family, view: &SessionView, options: &SessionOptions, report: &Reporter) -> Images {
     let (wanted, mut images) = (page::hashes(view), Images::default());
     if !wanted.is_empty() {
         family.agents.iter().chain([&family.root]).for_each(|place| place.images(options, &wanted, &mut images));
+        if family.root.is_tape() {
+            report.note(&format!(
+                "{} of this session: a tape has no pictures; those of its log are on a page of the log",
+                count(wanted.len() as u64, "attachment")
+            ));
+        }
     }
     images
 }
@@ -104,7 +110,7 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
         let file = format!("{name}.html");
         let path = directory.join(&file);
         let written = load(&family, options, !args.no_redact, report).and_then(|view| {
-            let images = images(&family, &view, options);
+            let images = images(&family, &view, options, report);
             let style = page::Style { is_full: args.full, images: &images };
             output::write(&path, |mut out| page::write(&view, style, &mut out)).map_err(|error| at(&path, error))?;
             Ok(page::site::Entry::new(file, &view))

@@ -2,15 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::build::push_agent;
-use super::view::{Body, Facts, SessionView};
+use super::view::{Body, DEEPEST, Facts, SessionView, push_agent};
 
 /// A session, or a sub-agent of one.
 type Place = usize;
-
-/// Sub-agents of sub-agents are inside each other to this depth; deeper ones are beside each other. A log decides how deep they are, and a
-/// page, a stack and an indent have an end.
-pub const DEEPEST: usize = 8;
 
 /// The session with its sub-agents. One whose call is not known comes at the end of its session.
 pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {

@@ -50,6 +50,11 @@ impl Place {
         }
     }
 
+    /// True for a file that is a tape.
+    pub fn is_tape(&self) -> bool {
+        matches!(self, Place::Tape(_))
+    }
+
     /// Its size on disk.
     pub fn bytes(&self) -> u64 {
         match self {

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use super::nest::DEEPEST;
 use super::safe::{visible, visible_line};
 use super::view::*;
 use super::words::{clock, count, heading, outcome, page_title, summary, titles, usage};

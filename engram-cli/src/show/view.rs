@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use engram_core::stats::TokenCounts;
 
+/// Sub-agents of sub-agents are inside each other to this depth; deeper ones are beside each other. A log decides how deep they are, and a
+/// page, a stack and an indent have an end.
+pub const DEEPEST: usize = 8;
+
 /// A session or a sub-agent. All text is as the tape has it: a renderer makes it safe for its target.
 #[derive(Debug, Default)]
 pub struct SessionView {
@@ -76,6 +80,13 @@ impl SessionView {
         }
         files
     }
+}
+
+/// Adds a sub-agent whose call is not known, in the place where it begins.
+pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
+    let seq = agent.items.first().map_or(u64::MAX, |item| item.seq);
+    let time = agent.facts.times.as_ref().map(|(first, _)| first.clone());
+    items.push(Item { seq, time, is_replay: false, is_undone: false, body: Body::Agent(Box::new(agent)) });
 }
 
 /// An attachment, or a file with output.

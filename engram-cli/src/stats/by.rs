@@ -242,13 +242,18 @@ fn cells(by: By, value: &str, counts: &Counts) -> Vec<String> {
         cells.push(match number {
             _ if !has_it => String::new(),
             None => "-".to_owned(),
-            Some(number) if index >= 8 => super::sum(Some(short_number(number)).filter(|_| number > 0 || !is_partial), is_partial),
+            Some(number) if index >= 8 => sum(Some(short_number(number)).filter(|_| number > 0 || !is_partial), is_partial),
             Some(number) => number.to_string(),
         });
     }
     let cost = tokens.cost_usd.map(|cost| format!("{cost:.2}"));
     cells.push(cost.map(|cost| cost + if tokens.partial.cost_usd { "+" } else { "" }).unwrap_or_default());
     cells
+}
+
+/// A sum in a table: `-` if it is unknown, with `+` if some of its parts are. That it is at least 0 says nothing.
+pub fn sum(known: Option<String>, is_partial: bool) -> String {
+    known.map_or_else(|| "-".to_owned(), |sum| sum + if is_partial { "+" } else { "" })
 }
 
 fn calls(counts: &Counts) -> u64 {

@@ -11,7 +11,7 @@ mod by;
 
 pub use by::By;
 
-use self::by::Parts;
+use self::by::{Parts, sum};
 use crate::answers;
 use crate::args;
 use crate::conversion::Conversion;
@@ -103,11 +103,6 @@ fn print(counts: &Counts, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n+: some responses do not state it")?;
     }
     Ok(())
-}
-
-/// A sum in a table: `-` if it is unknown, with `+` if some of its parts are. That it is at least 0 says nothing.
-fn sum(known: Option<String>, is_partial: bool) -> String {
-    known.map_or_else(|| "-".to_owned(), |sum| sum + if is_partial { "+" } else { "" })
 }
 
 /// `3 error, 5 ok`.

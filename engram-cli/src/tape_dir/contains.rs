@@ -1,7 +1,6 @@
 //! Whether a tape loses nothing that another one has. Numbers of events do not count, because an event may have got more before it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
@@ -132,7 +131,7 @@ impl Events {
 
 /// The events of the tape at `path`; `None` if a line is not an event.
 fn events(path: &Path) -> io::Result<Option<Events>> {
-    let mut tape = BufReader::with_capacity(256 << 10, open::content(File::open(path)?)?);
+    let mut tape = BufReader::with_capacity(256 << 10, open::content(open::regular(path)?)?);
     let (mut events, mut line) = (Events::default(), String::new());
     loop {
         line.clear();

@@ -2,10 +2,10 @@
 //! own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
+use engram_adapters::open;
 use engram_core::overview::{Overview, OverviewSink};
 use engram_core::tape::replay;
 use tempfile::NamedTempFile;
@@ -76,7 +76,7 @@ impl Index {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
-        let mut lines = BufReader::new(File::open(path)?);
+        let mut lines = BufReader::new(open::regular(path)?);
         let (mut line, mut number) = (Vec::new(), 0);
         while read_line(&mut lines, &mut line)? {
             number += 1;

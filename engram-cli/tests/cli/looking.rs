@@ -123,6 +123,20 @@ fn every_command_has_a_manual_page() {
     assert_eq!(names(&pages), expected);
     assert!(fs::read_to_string(pages.join("engram-ingest.1")).unwrap().contains("\\-\\-redact"));
     assert_eq!(fs::read(pages.join("engram.1")).unwrap(), run(&["man"]).stdout, "the page that is printed is the one that is written");
+    let synopsis = |page: &str| {
+        let page = fs::read_to_string(pages.join(page)).unwrap();
+        let (_, rest) = page.split_once(".SH SYNOPSIS\n").unwrap();
+        rest.lines()
+            .find(|line| line.contains("engram"))
+            .unwrap()
+            .replace("\\fB", "")
+            .replace("\\fI", "")
+            .replace("\\fR", "")
+            .replace("\\-", "-")
+    };
+    assert!(synopsis("engram-ingest.1").contains("[-o|--out DIR]") && synopsis("engram-ingest.1").ends_with(" [PATH]..."));
+    assert!(synopsis("engram-show.1").contains("[--full] [") && synopsis("engram-show.1").ends_with(" TAPE|LOG|ID"));
+    assert!(synopsis("engram.1").ends_with(" COMMAND"), "{}", synopsis("engram.1"));
     let file = pages.join("engram.1");
     let page = fs::read_to_string(&file).unwrap();
     let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n").expect("lines that are not filled");

@@ -156,6 +156,9 @@ pub struct Usage<'a> {
     pub service_tier: Option<Text<'a>>,
     /// True if the log has only a count from before the end of the response.
     pub provisional: bool,
+    /// Which part of the response it is, if a second model took part in it: `advisor`. Such a part has a usage of its own with the same
+    /// `message_id`, and the usage of the response does not include it.
+    pub part: Option<Text<'a>>,
 }
 
 /// The decision about a tool call.

@@ -202,8 +202,10 @@ pub const EVENTS: &[EventSchema] = &[
             stated("stop_reason", FieldType::Name),
             stated("service_tier", FieldType::Name),
             stated("provisional", FieldType::Only(true)),
+            stated("part", FieldType::Name),
         ],
-        "the cost of one response; `provisional` if the log has only a count from before its end",
+        "the cost of one response; `provisional` if the log has only a count from before its end; `part` names what a second model did in \
+         it, which has a usage of its own",
     ),
     meta(
         "rewind",

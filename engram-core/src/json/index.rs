@@ -366,6 +366,7 @@ mod tests {
         let deep = format!("{}{}", "[{\"a\":".repeat(50_000), "1".to_owned() + &"}]".repeat(50_000));
         assert_agrees(&deep);
         assert!(StructuralIndex::default().build(&deep).is_ok());
+        assert!(StructuralIndex::with_max_depth(usize::MAX).build(&deep).is_ok());
     }
 
     #[test]

@@ -304,12 +304,10 @@ impl<'r> FirstRead<'r> {
                     self.record(&rest[..end], offset + at as u64, location)?;
                     end
                 }
-                Err(is_truncated) => {
-                    let whole = whole_record(rest).filter(|whole| *whole > 0);
-                    if whole.is_none() && !terminated && is_truncated {
-                        return self.end_inside_record(number);
-                    }
-                    let end = whole.unwrap_or(rest.len());
+                // An object inside a record that is cut is no record behind it: with one behind it, the text is no beginning of JSON.
+                Err(true) if !terminated => return self.end_inside_record(number),
+                Err(_) => {
+                    let end = whole_record(rest).filter(|whole| *whole > 0).unwrap_or(rest.len());
                     let (text, offset) = (&rest[..end], offset + at as u64);
                     match self.conversion.cut_record(text) {
                         Some(code) => {

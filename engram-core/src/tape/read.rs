@@ -212,6 +212,7 @@ fn usage<'t>(fields: &Reader<'t>) -> Result<Usage<'t>, InvalidEvent> {
         stop_reason: fields.text("stop_reason")?,
         service_tier: fields.text("service_tier")?,
         provisional: fields.flag("provisional")?,
+        part: fields.text("part")?,
     })
 }
 

@@ -178,6 +178,8 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(push_json(&mut out, &deep, 100).is_err());
         assert!(push_json(&mut out, &deep, 200_000).is_ok());
+        // As without a limit.
+        assert!(push_json(&mut out, &deep, usize::MAX).is_ok() && !nests_deeper(&deep, usize::MAX));
     }
 
     fn by_token(raw: &str, max_depth: usize) -> Result<String, u64> {

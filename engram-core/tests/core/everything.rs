@@ -58,6 +58,7 @@ fn meta() -> Vec<Meta<'static>> {
             stop_reason: text("end"),
             service_tier: text("standard"),
             provisional: true,
+            part: text("advisor"),
         }),
         Meta::Rewind { to: Seq::default(), files: true },
         Meta::Compaction { text: text("summary"), trigger: text("auto") },

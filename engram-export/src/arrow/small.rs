@@ -147,6 +147,7 @@ rows! {
         "why the response ended, in the log's own word" stop_reason: Words,
         "the service level, in the log's own word" service_tier: Words,
         "the log has only a count from before the end of the response" provisional: Flags,
+        "what a second model did in the response: `advisor`" part: Words,
         "it repeats the history of another session" replay: Flags,
         "half surrogate pairs were replaced by U+FFFD" lossy: Flags,
     }
@@ -233,6 +234,7 @@ impl UsageRows {
         push_word(&mut self.stop_reason, usage.stop_reason, decoder);
         push_word(&mut self.service_tier, usage.service_tier, decoder);
         self.provisional.push(usage.provisional);
+        push_word(&mut self.part, usage.part, decoder);
         self.lossy.push(decoder.take_lossy());
         self.end_row();
     }

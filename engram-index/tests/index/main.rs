@@ -3,7 +3,9 @@
 mod blame;
 mod controls;
 mod faults;
+mod full_disk;
 mod growth;
+mod lineage;
 mod rates;
 mod recorded;
 #[path = "../../benches/synthetic.rs"]

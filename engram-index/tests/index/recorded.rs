@@ -10,18 +10,11 @@ use engram_core::tape::JsonLines;
 use engram_index::{Index, Writer};
 use tempfile::TempDir;
 
-/// The recordings of the repository, and those beside it if they are there.
+/// The recordings of the repository, and the trees that `ENGRAM_RECORDINGS` names.
 pub fn all() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut trees = vec![root.join("fixtures")];
-    for name in ["recordings", "recordings-2", "recordings-3"] {
-        let tree = root.join("../shared").join(name);
-        if tree.is_dir() {
-            trees.push(tree);
-        } else {
-            eprintln!("skipped: {} is not there", tree.display());
-        }
-    }
+    trees.extend(std::env::split_paths(&std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default()).filter(|tree| tree.is_dir()));
     let all: Vec<Recording> = trees.iter().flat_map(|tree| Recordings::undeclared(tree).unwrap().all).collect();
     assert!(!all.is_empty(), "no recordings");
     // `ENGRAM_ONLY=codex/0.98` runs a part.

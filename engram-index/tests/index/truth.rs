@@ -203,4 +203,10 @@ fn no_line_is_given_to_a_call_that_did_not_make_it() {
     wrong.iter().take(40).for_each(|wrong| println!("{wrong}"));
     assert!(tallies.values().map(|tally| tally.by_state).sum::<usize>() > 0, "nothing was proven");
     assert_eq!(wrong.len(), 0, "lines with a wrong call");
+    let likeness = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
+    assert_eq!(
+        likeness(|tally| tally.lines[Tier::Anchor as usize]),
+        likeness(|tally| tally.anchor_right),
+        "lines of tier 3 with a wrong call"
+    );
 }

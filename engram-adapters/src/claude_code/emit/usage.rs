@@ -3,15 +3,21 @@
 use engram_core::emit::Pointer;
 use engram_core::event::{Meta, Tokens, Usage as UsageEvent};
 use engram_core::steps::Emitter;
+use engram_core::text::Text;
 
 use crate::claude_code::plan::responses::UsageHere;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
 use crate::claude_code::schema::Usage;
-use crate::shared::value::{Field, amount, count, text};
+use crate::shared::value::{Field, Value, amount, count, raw_str, text};
 
 /// The most output tokens that are counted when a response begins.
 const MAX_FIRST_OUTPUT: u64 = 1;
+
+/// The type of an iteration in which another model gave advice (2.1.330).
+const ADVISOR_ITERATION: &str = "advisor_message";
+/// The name of such a part of a response on the tape.
+const ADVISOR: &str = "advisor";
 
 /// Emits the usage that the last line of a response states.
 pub(super) fn emit_usage(record: &Record<'_>, here: UsageHere, dialect: Dialect, out: &mut Emitter<'_>) {
@@ -29,8 +35,41 @@ pub(super) fn emit_usage(record: &Record<'_>, here: UsageHere, dialect: Dialect,
         stop_reason,
         service_tier: text(usage.service_tier()),
         provisional: here == UsageHere::Broken || (is_early && may_be_early),
+        part: None,
     };
     out.emit(Meta::Usage(usage), Pointer::At("/message/usage"));
+    emit_advisors(record, out);
+}
+
+/// Emits the usage of each advisor: the counts of the response do not include it. All other iterations are the response's own, whose counts
+/// do, those of a fallback model too. An advisor that was asked several times has one usage, the sum.
+fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
+    let iterations = || record.message.usage().and_then(|usage| usage.member("iterations")).into_iter().flat_map(Value::elements);
+    let advice = || iterations().filter(|iteration| raw_str(iteration.member("type")) == ADVISOR_ITERATION);
+    let Some(first) = advice().next() else { return };
+    let mut sum = Tokens::default();
+    advice().map(|iteration| tokens(&Usage::lenient(iteration))).for_each(|counts| add(&mut sum, counts));
+    let usage = UsageEvent {
+        message_id: text(record.message.id()),
+        request_id: text(record.line.request_id()),
+        model: text(first.member("model")),
+        tokens: sum,
+        part: Some(Text::Plain(ADVISOR)),
+        ..UsageEvent::default()
+    };
+    out.emit(Meta::Usage(usage), Pointer::At("/message/usage/iterations"));
+}
+
+/// Adds counts, each to the one of its name.
+fn add(sum: &mut Tokens, more: Tokens) {
+    let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = more;
+    let of = |sum: &mut Option<u64>, count: Option<u64>| *sum = sum.map_or(count, |sum| Some(sum.saturating_add(count.unwrap_or_default())));
+    of(&mut sum.input, input);
+    of(&mut sum.cache_read, cache_read);
+    of(&mut sum.cache_write, cache_write);
+    of(&mut sum.cache_write_1h, cache_write_1h);
+    of(&mut sum.output, output);
+    of(&mut sum.reasoning, reasoning);
 }
 
 /// The counts of a response. Input does not include what came from the cache or went to it.

@@ -28,13 +28,14 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
     // Where the log states which lines are copies, all others are new.
     let states_copies = notes.all.iter().any(|note| note.is(Flags::FORKED));
     let lines = || notes.all.iter().enumerate().filter(|(at, note)| !skip[*at] && note.is_conversation());
-    let mut restamped = begins_with_copies(notes).then(|| Restamped { until: last_answer_without_request(notes), ..Restamped::default() });
-    let foreign = last_foreign_request(notes);
-    let mut older = Older { begins_older: begins_older(notes), ..Older::default() };
+    let mut restamped =
+        begins_with_copies(notes, skip).then(|| Restamped { until: last_answer_without_request(notes, skip), ..Restamped::default() });
+    let foreign = last_foreign_request(notes, skip);
+    let mut older = Older { begins_older: begins_older(notes, skip), ..Older::default() };
     let mut summary_asked = false;
     let mut only_copies = true;
     let mut origin = None;
-    let mut requested_by = notes.requested_by.iter().peekable();
+    let mut requested_by = notes.requested_by.iter().filter(|(at, _)| !skip[*at as usize]).peekable();
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip[*at]) {
         if matches!(note.kind, Kind::Enqueue | Kind::Dequeue) {
             older.set_queued(note);
@@ -137,9 +138,9 @@ impl Restamped {
 }
 
 /// True if the first answer of the model has the same time as the message before it.
-fn begins_with_copies(notes: &Notes) -> bool {
+fn begins_with_copies(notes: &Notes, skip: &[bool]) -> bool {
     let mut before = NO_TIME;
-    for note in messages(notes).filter(|note| !note.is(Flags::SIDECHAIN)) {
+    for note in messages(notes, skip).filter(|note| !note.is(Flags::SIDECHAIN)) {
         if note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC) {
             let is_known = note.dialect.copies_are_restamped() && before != NO_TIME && note.time != NO_TIME;
             return is_known && (0..=COPY_STEP_MS).contains(&(note.time - before));
@@ -150,10 +151,10 @@ fn begins_with_copies(notes: &Notes) -> bool {
 }
 
 /// The last copied answer: copies have no request id, and copied prompts are lists of blocks (1.0.45 to 2.0.29).
-fn last_answer_without_request(notes: &Notes) -> Option<u64> {
+fn last_answer_without_request(notes: &Notes, skip: &[bool]) -> Option<u64> {
     let mut last = None;
     let mut has_prompt = false;
-    for note in messages(notes) {
+    for note in messages(notes, skip) {
         match note.kind {
             Kind::User if note.is(Flags::STRING) => break,
             Kind::User => has_prompt = true,
@@ -164,20 +165,25 @@ fn last_answer_without_request(notes: &Notes) -> Option<u64> {
     last
 }
 
-fn messages(notes: &Notes) -> impl Iterator<Item = &Note> {
-    notes.all.iter().filter(|note| matches!(note.kind, Kind::User | Kind::Assistant))
+fn messages<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = &'n Note> {
+    kept(notes, skip).map(|(_, note)| note).filter(|note| matches!(note.kind, Kind::User | Kind::Assistant))
+}
+
+/// The lines that are not skipped, with their places.
+fn kept<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = (usize, &'n Note)> {
+    notes.all.iter().enumerate().zip(skip).filter(|(_, skip)| !**skip).map(|(line, _)| line)
 }
 
 /// The last answer that another session requested, before the first one that its own session requested (2.1.329).
-fn last_foreign_request(notes: &Notes) -> Option<usize> {
-    let own = notes.all.iter().position(|note| note.is(Flags::OWN_REQUEST)).unwrap_or(notes.all.len());
-    notes.all[..own].iter().rposition(|note| note.is(Flags::FOREIGN_REQUEST))
+fn last_foreign_request(notes: &Notes, skip: &[bool]) -> Option<usize> {
+    let foreign = kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
+    foreign.last().map(|(at, _)| at)
 }
 
 /// True if the first prompt or answer is older than the prompt that was queued before it.
-fn begins_older(notes: &Notes) -> bool {
+fn begins_older(notes: &Notes, skip: &[bool]) -> bool {
     let mut queued = NO_TIME;
-    for note in &notes.all {
+    for (_, note) in kept(notes, skip) {
         match note.kind {
             Kind::Enqueue | Kind::Dequeue | Kind::Remove => queued = note.time,
             Kind::User | Kind::Assistant => return note.time < queued,
@@ -261,6 +267,15 @@ mod tests {
         let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
         let own = Note { flags: Flags::OWN_REQUEST, ..part(2) };
         assert_eq!(copies(&[user(), foreign, user(), own]), (vec![true, true, false, false], Some((2, 2))));
+    }
+
+    #[test]
+    fn a_repeated_line_shows_no_copies() {
+        let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
+        let mut notes = Notes { requested_by: vec![(1, 2), (3, 3)], ..Notes::default() };
+        [user(), foreign, user(), foreign].iter().for_each(|note| notes.push(*note, &[]));
+        let found = replay(&notes, &[false, false, false, true]);
+        assert_eq!((found.is_copy, found.forked), (vec![true, true, false, false], Some((2, 2))));
     }
 
     #[test]

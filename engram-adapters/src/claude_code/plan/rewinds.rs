@@ -41,7 +41,7 @@ pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Ski
     let mut places: HashMap<u64, usize> = HashMap::new();
     let mut prompts: Vec<usize> = Vec::new();
     let mut files = Files::default();
-    notes.all.iter().enumerate().for_each(|(at, note)| files.add(note, at));
+    notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)).for_each(|(at, note)| files.add(note, at));
     // The last message of the session itself.
     let mut head = 0;
     // The last prompt, if it goes on from a line before the prompt before.

@@ -93,6 +93,28 @@ fn another_model_is_a_notice_and_its_advice_a_result() {
 }
 
 #[test]
+fn an_advisor_has_a_usage_of_its_own_and_no_other_iteration_has() {
+    let counts = |kind: &str, model: &str, input: u32| json!({"type": kind, "model": model, "input_tokens": input, "output_tokens": 1});
+    let iterations = json!([counts("message", "m", 2), counts("advisor_message", "big", 30), counts("advisor_message", "big", 12)]);
+    let mut lines = [1, 2].map(|number| assistant_line(VERSION, number, "m1", json!([{"type": "text", "text": format!("part {number}")}])));
+    for line in &mut lines {
+        line["message"]["usage"] = json!({"input_tokens": 2, "output_tokens": 1, "iterations": iterations});
+    }
+    let mut fallback = assistant_line(VERSION, 3, "m2", json!([{"type": "text", "text": "other"}]));
+    fallback["message"]["usage"] = json!({"input_tokens": 5, "output_tokens": 1, "iterations": [counts("fallback_message", "other", 5)]});
+    let lines = [lines.to_vec(), vec![prompt(4, json!({})), fallback]].concat();
+    let usages = events(&lines, "meta").into_iter().filter(|event| event["label"] == "usage").collect::<Vec<_>>();
+    let facts: Vec<_> = usages.iter().map(|usage| (&usage["message_id"], &usage["model"], &usage["part"], &usage["tokens"]["input"])).collect();
+    let (none, m1) = (&Value::Null, &json!("m1"));
+    assert_eq!(
+        facts,
+        [(m1, &json!("m"), none, &json!(2)), (m1, &json!("big"), &json!("advisor"), &json!(42)), (&json!("m2"), &json!("m"), none, &json!(5))]
+    );
+    assert_eq!(usages[1]["tokens"]["output"], 2);
+    complete(&lines);
+}
+
+#[test]
 fn lines_of_session_state_are_known() {
     let state = |kind: &str, rest: Value| {
         let mut line = json!({"type": kind, "sessionId": "s"});

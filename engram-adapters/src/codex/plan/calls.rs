@@ -41,6 +41,8 @@ pub enum Is {
 struct Call {
     /// The place of the record that makes it.
     by: u32,
+    /// The name of its tool, by place.
+    tool: u32,
     progress: Progress,
     /// The key of the text of its output.
     output: u64,
@@ -92,8 +94,8 @@ impl Reader {
             }
             Role::Output { runs_on } => self.output(note, runs_on, at),
             Role::End(kind) => self.end(at, note, kind),
-            Role::Screen(kind) => self.shown_call(at, note, kind, Progress::Ended),
-            Role::Request(kind) => self.shown_call(at, note, kind, Progress::Called),
+            Role::Screen(kind) => self.shown_call(at, note, (kind, Some(note.tool)), Progress::Ended),
+            Role::Request(kind) => self.shown_call(at, note, (kind, None), Progress::Called),
             Role::About => {
                 let call = self.by_id.get(&note.id).and_then(|ids| ids.last()).map(|call| self.calls[*call].by);
                 CallFate { call, is: if call.is_some() { Is::Told } else { Is::New }, ..CallFate::default() }
@@ -103,15 +105,16 @@ impl Reader {
     }
 
     fn open(&mut self, at: u32, note: &CallNote, progress: Progress) -> usize {
-        self.calls.push(Call { by: at, progress, output: 0, shown: 0, is_listed: false, end: None });
+        self.calls.push(Call { by: at, tool: note.tool, progress, output: 0, shown: 0, is_listed: false, end: None });
         if note.id != 0 {
             self.by_id.entry(note.id).or_default().push(self.calls.len() - 1);
         }
         self.calls.len() - 1
     }
 
-    fn shown_call(&mut self, at: u32, note: &CallNote, kind: u8, progress: Progress) -> CallFate {
-        match self.shown(note.id, kind) {
+    /// What becomes of a record for the screen that has a type and, if only calls of one tool have such a record, that tool.
+    fn shown_call(&mut self, at: u32, note: &CallNote, (kind, tool): (u8, Option<u32>), progress: Progress) -> CallFate {
+        match self.shown(note.id, kind, tool) {
             Some(call) => CallFate { call: Some(self.calls[call].by), is: Is::Told, ..CallFate::default() },
             None => self.new_call(at, note, kind, progress),
         }
@@ -140,9 +143,9 @@ impl Reader {
 
     /// The call that a record for the screen is about: the latest without a last output, else the latest. An id may be used again: each call
     /// has one record of a type.
-    fn shown(&mut self, id: u64, kind: u8) -> Option<usize> {
+    fn shown(&mut self, id: u64, kind: u8, tool: Option<u32>) -> Option<usize> {
         let ids = self.by_id.get(&id)?;
-        let fits = |call: &&usize| self.calls[**call].shown & (1 << kind) == 0;
+        let fits = |call: &&usize| self.calls[**call].shown & (1 << kind) == 0 && tool.is_none_or(|tool| self.calls[**call].tool == tool);
         let is_open = |call: &&usize| self.calls[**call].progress != Progress::Ended;
         let call = *ids.iter().rev().filter(fits).find(is_open).or_else(|| ids.iter().rev().find(fits))?;
         self.calls[call].shown |= 1 << kind;
@@ -150,7 +153,7 @@ impl Reader {
     }
 
     fn end(&mut self, at: u32, note: &CallNote, kind: u8) -> CallFate {
-        let Some(place) = self.shown(note.id, kind) else {
+        let Some(place) = self.shown(note.id, kind, None) else {
             return CallFate { is_listed: note.is_patch, ..self.new_call(at, note, kind, Progress::Ended) };
         };
         let call = &mut self.calls[place];
@@ -178,6 +181,11 @@ mod tests {
     use crate::codex::notes::Note;
 
     fn fates(calls: &[(u64, Role, u64)]) -> Vec<(Is, Option<u32>, Option<u32>)> {
+        fates_of_tools(calls, &[])
+    }
+
+    /// With the tools of the first calls.
+    fn fates_of_tools(calls: &[(u64, Role, u64)], tools: &[u32]) -> Vec<(Is, Option<u32>, Option<u32>)> {
         let call = |(id, role, text): &(u64, Role, u64)| CallNote {
             id: *id,
             number: 0,
@@ -190,7 +198,10 @@ mod tests {
             exit: u32::MAX,
         };
         let note = |at: usize| Note { kind: Kind::Call, at: at as u32, ..Note::default() };
-        let notes = Notes { notes: (0..calls.len()).map(note).collect(), calls: calls.iter().map(call).collect(), ..Notes::default() };
+        let mut notes = Notes { notes: (0..calls.len()).map(note).collect(), calls: calls.iter().map(call).collect(), ..Notes::default() };
+        for (call, tool) in notes.calls.iter_mut().zip(tools) {
+            call.tool = *tool;
+        }
         super::calls(&notes, &[]).iter().map(|fate| (fate.is, fate.call, fate.other)).collect()
     }
 
@@ -212,6 +223,14 @@ mod tests {
     fn a_call_that_only_its_end_says_is_new_and_so_is_another_with_its_id() {
         let fates = fates(&[(1, END, 7), (1, END, 8), (2, Role::Screen(2), 0), (1, Role::About, 0), (3, Role::About, 0)]);
         assert_eq!(fates.iter().map(|fate| fate.0).collect::<Vec<_>>(), [Is::New, Is::New, Is::New, Is::Told, Is::New]);
+    }
+
+    #[test]
+    fn an_image_with_the_id_of_a_call_of_another_tool_is_a_call_of_its_own() {
+        let records = [(1, CALL, 0), (1, OUTPUT, 7), (1, Role::Screen(2), 0), (1, Role::Screen(3), 0)];
+        let of = |tools| fates_of_tools(&records, tools).iter().map(|fate| fate.1).collect::<Vec<_>>();
+        assert_eq!(of(&[5, 5, 6, 6]), [0, 0, 2, 2].map(Some));
+        assert_eq!(of(&[6, 6, 6, 6]), [0, 0, 0, 0].map(Some));
     }
 
     #[test]

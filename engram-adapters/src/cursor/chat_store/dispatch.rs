@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 
@@ -12,11 +12,12 @@ use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::members;
+use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&mut ChatState, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut ChatState, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -34,12 +35,12 @@ static RECORDS: &[Route<Handler>] = &[
 ];
 
 /// Converts one line.
-pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let line = Line::strict(line, "")?;
     line.set_header(line.time(), out);
     let record = raw_str(line.store());
     let action = Route::find(RECORDS, record).ok_or_else(|| Fault::unrecognized(record))?;
-    members::check(&type_of(record, raw_str(line.role())), line.object(), out)?;
+    members::check(&type_of(record, raw_str(line.role())), line.object(), out);
     if line.is_of_subagent() {
         state.prompts_by = Author::Agent;
     }
@@ -62,7 +63,7 @@ fn type_of<'r>(record: &'r str, role: &str) -> Cow<'r, str> {
 }
 
 /// A blob that the store should have: something in the chat is lost.
-fn missing_blob(_: &mut ChatState, line: &Line<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn missing_blob(_: &mut ChatState, line: &Line<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     Err(absent(Pointer::At("/blob"), "the id of a blob of the store", line.blob()))
 }
 

@@ -1,12 +1,13 @@
 //! The texts of a chat's messages: prompts, answers, summaries, and context that the harness adds.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Attachment, ImplicitInput, Meta, MsgOut};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::cursor::messages::user_text::UserText;
+use crate::cursor::steps::Out;
 use crate::shared::value::{is_true, non_empty_text};
 use crate::shared::view::view;
 
@@ -23,7 +24,7 @@ pub(super) fn emit_user_text(
     text: UserText<'_>,
     options: &CursorOptions<'_>,
     attachments: &mut Vec<Attachment<'_>>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     if is_true(options.is_summary()) {
         out.emit(Meta::Compaction { text: Some(text.text), trigger: None }, text.pointer)?;
@@ -37,7 +38,7 @@ pub(super) fn emit_agent_text(
     text: Text<'_>,
     options: &CursorOptions<'_>,
     pointer: Pointer<'_>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     if is_true(options.is_summary()) {
         out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
@@ -49,7 +50,7 @@ pub(super) fn emit_agent_text(
 }
 
 /// Emits the hash of the system prompt, which is the harness's boilerplate.
-pub(super) fn emit_system_prompt(content: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn emit_system_prompt(content: &str, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let (hash, bytes) = (Some(Hash::of_bytes(content.as_bytes())), Some(content.len() as u64));
     let context = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/message/content"))?;

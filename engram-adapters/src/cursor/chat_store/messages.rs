@@ -1,6 +1,6 @@
 //! Messages as the model received them, part by part, each with its step of the turn graph.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, ToolCall};
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
@@ -13,6 +13,7 @@ use crate::cursor::fields::hex::from_hex;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::messages::user_text::UserText;
 use crate::cursor::messages::{emit_reasoning, message_outcome};
+use crate::cursor::steps::Out;
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
 use crate::cursor::tool_calls::result::emit_result;
 use crate::cursor::tools;
@@ -40,7 +41,7 @@ impl<'a> PartContext<'a> {
 }
 
 /// A message of any role. Its content is one text or a list of parts.
-pub(super) fn message(state: &mut ChatState, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn message(state: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let message = Message::strict(required(line.message(), Pointer::At("/message"), "an object")?, "/message")?;
     let content = required(message.content(), Pointer::At(CONTENT), "text or a list of parts")?;
     let role = raw_str(message.role());
@@ -78,7 +79,7 @@ fn emit_part<'a>(
     value: Value<'a>,
     context: &PartContext<'a>,
     files: &mut Vec<Attachment<'a>>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     let PartContext { role, ref options, pointer, .. } = *context;
     let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
@@ -99,7 +100,7 @@ fn emit_part<'a>(
     }
 }
 
-fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| fault.within(context.pointer))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
     let call = ToolCall { call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw), ..ToolCall::new(tool, kind) };
@@ -108,7 +109,7 @@ fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter)
 }
 
 /// A result. The turn graph records how the call ended; without it, only what the model received is known.
-fn emit_tool_result(state: &mut ChatState, part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_tool_result(state: &mut ChatState, part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| fault.within(context.pointer))?;
     let in_step = |fault: Fault| fault.within(Pointer::Field("/steps", context.index, "/toolCall"));
     let payload = match context.step.tool_call() {
@@ -158,7 +159,7 @@ fn content_hash(content: Value<'_>) -> Option<(Hash, u64)> {
 }
 
 /// An image or a file in a message that is not a prompt.
-fn emit_returned_file(part: &Part<'_>, context: &PartContext<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_returned_file(part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     out.emit(Meta::System { name: Text::Plain(raw_str(part.kind())), text: non_empty_text(part.filename()) }, context.pointer)?;
     Ok(1)
 }

@@ -15,26 +15,29 @@ mod state;
 mod steps;
 mod turn_graph;
 
-use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
 
 use state::ChatState;
 
-use crate::shared::value::{StructuralIndex, parse};
+use crate::cursor::steps::{Out, Reader};
 
 /// The converter of one opened chat.
 #[derive(Default)]
 pub(super) struct ChatStore {
     state: ChatState,
-    index: StructuralIndex,
 }
 
-impl Session for ChatStore {
-    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        dispatch::convert(&mut self.state, parse(source, &mut self.index)?, out)
+impl Reader for ChatStore {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        dispatch::convert(&mut self.state, record.value, out)
+    }
+
+    fn decide(&mut self) {
+        self.state = ChatState::default();
     }
 }

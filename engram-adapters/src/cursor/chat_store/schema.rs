@@ -1,9 +1,10 @@
 //! The fields of an opened chat's lines.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::Author;
 
 use crate::cursor::fields::{required, time_of_millis};
+use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, is_true, non_empty_text};
 use crate::shared::view::view;
 
@@ -139,7 +140,7 @@ impl<'a> Line<'a> {
     }
 
     /// Sets the header of the events that follow: the line's blob, and this time.
-    pub(super) fn set_header(&self, time: Field<'_>, out: &mut Emitter) {
+    pub(super) fn set_header(&self, time: Field<'_>, out: &mut Out<'_, '_>) {
         let time = time_of_millis(time);
         out.set_header(RecordHeader { t: time.as_deref(), id: non_empty_text(self.blob()), replay: false });
     }

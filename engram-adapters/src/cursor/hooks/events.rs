@@ -1,21 +1,22 @@
 //! Events that several steps have: notices, and token counts.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, Tokens, Usage};
 use engram_core::text::Text;
 
 use super::schema::Payload;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::steps::Out;
 use crate::shared::value::{Field, count};
 
 /// Emits a notice with this name and text.
-pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     out.emit(Meta::System { name: Text::Plain(name), text: text_or_json(value) }, Pointer::Root)?;
     Ok(())
 }
 
 /// Emits the tokens of a payload. True if it has any.
-pub(super) fn emit_usage(payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+pub(super) fn emit_usage(payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<bool, Fault> {
     let tokens = Tokens {
         input: count(payload.input_tokens()),
         output: count(payload.output_tokens()),

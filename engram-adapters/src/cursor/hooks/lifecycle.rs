@@ -1,34 +1,35 @@
 //! Beginnings and ends: of sessions, turns and sub-agents; and compactions.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Meta, MsgIn, Role, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::events::{emit_notice, emit_usage};
-use super::schema::Payload;
+use super::schema::{Payload, Step};
 use super::state::HookState;
 use crate::cursor::descriptor::omitted;
+use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 
 /// The beginning of a session. Its facts are emitted with those of every payload.
-pub(super) fn session_start(_: &mut HookState, _: &Payload<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn session_start(_: &mut HookState, _: &Step<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     Ok(Outcome::Bookkeeping { record: "sessionStart", rule: "hook_session" })
 }
 
 /// The end of a session.
-pub(super) fn session_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn session_end(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let has_events = emit_end(state, payload, out)?;
     Ok(if has_events { Outcome::Mapped } else { Outcome::Bookkeeping { record: "sessionEnd", rule: "hook_session" } })
 }
 
 /// The end of a turn.
-pub(super) fn stop(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn stop(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     if emit_end(state, payload, out)? { Ok(Outcome::Mapped) } else { omitted("stop") }
 }
 
 /// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.
-fn emit_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+fn emit_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<bool, Fault> {
     // Counts at an end are the sum of those of the answers, if the answers have any.
     let has_usage = !state.has_usage && emit_usage(payload, out)?;
     state.has_usage |= has_usage;
@@ -43,13 +44,13 @@ fn emit_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter) -> 
 }
 
 /// A compaction of the history.
-pub(super) fn compaction(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn compaction(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     out.emit(Meta::Compaction { text: None, trigger: non_empty_text(payload.trigger()) }, Pointer::Root)?;
     Ok(Outcome::Mapped)
 }
 
 /// A sub-agent with its task.
-pub(super) fn subagent_start(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn subagent_start(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let call_id = non_empty_text(payload.tool_call_id());
     let facts = SessionFacts {
         model: non_empty_text(payload.subagent_model()),
@@ -68,7 +69,7 @@ pub(super) fn subagent_start(_: &mut HookState, payload: &Payload<'_>, out: &mut
 }
 
 /// The summary of a sub-agent, and the path of its transcript.
-pub(super) fn subagent_stop(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn subagent_stop(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     emit_notice(raw_str(payload.hook_event_name()), payload.summary(), out)?;
     if non_empty_text(payload.agent_transcript_path()).is_some() {
         emit_notice("agent_transcript_path", payload.agent_transcript_path(), out)?;

@@ -1,17 +1,18 @@
 //! Prompts, answers and reasoning.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
 use engram_core::ledger::Outcome;
 
 use super::events::emit_usage;
-use super::schema::Payload;
+use super::schema::Step;
 use super::state::HookState;
 use crate::cursor::fields::required_text;
+use crate::cursor::steps::Out;
 use crate::shared::value::{Value, non_empty_text};
 
 /// A prompt with its attachments.
-pub(super) fn prompt(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn prompt(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/prompt");
     state.has_usage = false;
     let text = Some(required_text(payload.prompt(), pointer)?);
@@ -22,7 +23,7 @@ pub(super) fn prompt(state: &mut HookState, payload: &Payload<'_>, out: &mut Emi
 }
 
 /// An answer with its tokens.
-pub(super) fn answer(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn answer(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
     out.emit(MsgOut { text: Some(required_text(payload.text(), pointer)?), ..MsgOut::default() }, pointer)?;
     state.has_usage |= emit_usage(payload, out)?;
@@ -30,7 +31,7 @@ pub(super) fn answer(state: &mut HookState, payload: &Payload<'_>, out: &mut Emi
 }
 
 /// Reasoning.
-pub(super) fn reasoning(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn reasoning(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
     let (text, channel) = (Some(required_text(payload.text(), pointer)?), Some(Channel::Reasoning));
     out.emit(MsgOut { text, channel, ..MsgOut::default() }, pointer)?;

@@ -4,58 +4,68 @@ mod call_inputs;
 mod dispatch;
 mod events;
 mod files;
-mod held_reads;
 mod lifecycle;
 mod messages;
 mod open_writes;
+mod plan;
 mod schema;
 mod session_facts;
 mod state;
 mod tool_steps;
 
-use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
-use schema::Payload;
+use plan::{Note, Plan};
+use schema::{Payload, Step};
 use state::HookState;
 
 use crate::cursor::fields::decoded;
+use crate::cursor::steps::{Out, Reader};
 use crate::shared::by_session::BySession;
-use crate::shared::value::{StructuralIndex, parse};
 
 /// The converter of one log. Hooks are set up for a person or a project, so all conversations that run write to the same log.
 pub(super) struct HookLog {
     conversations: BySession<HookState>,
-    index: StructuralIndex,
+    notes: Vec<Note>,
+    plan: Plan,
 }
 
 impl Default for HookLog {
     fn default() -> Self {
-        HookLog { conversations: BySession::new(HookState::default(), HookState::default), index: StructuralIndex::default() }
+        HookLog { conversations: conversations(), notes: Vec::new(), plan: Plan::default() }
     }
 }
 
-impl Session for HookLog {
-    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let payload = Payload::strict(parse(source, &mut self.index)?, "")?;
-        let conversation = decoded(payload.conversation_id()).unwrap_or_default();
-        if let Some(mut ended) = self.conversations.switch_to(&conversation) {
-            let location = out.location();
-            dispatch::emit_settled(&mut ended.state, true, out)?;
-            out.attribute_to(location, RecordHeader::default());
+fn conversations() -> BySession<HookState> {
+    BySession::new(HookState::default(), HookState::default)
+}
+
+impl Reader for HookLog {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let payload = Payload::strict(record.value, "")?;
+        let step = Step { payload, number: record.number, others: record.others };
+        self.conversations.switch_to(&decoded(payload.conversation_id()).unwrap_or_default());
+        let outcome = dispatch::convert(self.conversations.current(), &self.plan, &step, out)?;
+        if out.is_check() {
+            self.notes.extend(dispatch::note(&step));
         }
-        dispatch::convert(self.conversations.current(), source, &payload, out)
+        Ok(outcome)
+    }
+
+    fn decide(&mut self) {
+        self.plan = plan::decide(&std::mem::take(&mut self.notes));
+        self.conversations = conversations();
     }
 
     fn sessions_are_apart(&self) -> bool {
         true
     }
 
-    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        let mut ended = self.conversations.end_all();
-        ended.iter_mut().try_for_each(|ended| dispatch::emit_settled(&mut ended.state, true, out).map(drop))
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {
+        dispatch::set_source(&Payload::lenient(record.value), out);
     }
 }

@@ -1,8 +1,9 @@
-//! Writes that are under way: what the file was before, and what is written.
+//! Writes that are under way.
 
-use engram_core::emit::{Emitter, KeptText};
+use engram_core::steps::Lookup;
 
-use super::schema::Payload;
+use super::plan::Before;
+use super::schema::{Payload, Step};
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::shared::value::{Field, text};
 
@@ -15,18 +16,7 @@ pub(super) struct OpenWrites {
     open: Vec<OpenWrite>,
 }
 
-/// What a file was before a write.
-#[derive(Debug)]
-pub(super) enum Before {
-    /// No payload shows it.
-    Unknown,
-    /// There was no such file.
-    Missing,
-    /// Its text.
-    Text(KeptText),
-}
-
-/// A write.
+/// A write. Its texts are read again when they are needed.
 pub(super) struct OpenWrite {
     /// The id of its call.
     pub(super) id: String,
@@ -35,27 +25,22 @@ pub(super) struct OpenWrite {
     generation: String,
     /// What the file was before.
     pub(super) before: Before,
-    /// The text that is written, if there was room for it.
-    pub(super) after: Option<KeptText>,
+    /// The payload with which it begins.
+    begins: usize,
     /// True if its edits are on the tape.
     pub(super) is_emitted: bool,
 }
 
 impl OpenWrites {
     /// Begins a write.
-    pub(super) fn begin(&mut self, payload: &Payload<'_>, before: Before, out: &Emitter) {
+    pub(super) fn begin(&mut self, step: &Step<'_>, before: Before) {
         if self.open.len() == MAX_OPEN {
             self.open.remove(0);
         }
-        let input = |name: &str| text(payload.tool_input().and_then(|input| input.member(name)));
-        self.open.push(OpenWrite {
-            id: decoded(payload.tool_use_id()).unwrap_or_default().into_owned(),
-            file: input("file_path").map(|file| file.decode_lossy().into_owned()).unwrap_or_default(),
-            generation: decoded(payload.generation_id()).unwrap_or_default().into_owned(),
-            before,
-            after: input("content").and_then(|content| out.keep(&content.decode().ok()?)),
-            is_emitted: false,
-        });
+        let file = step.tool_input().and_then(|input| input.member("file_path"));
+        let owned = |field| decoded(field).unwrap_or_default().into_owned();
+        let (id, file, generation) = (owned(step.tool_use_id()), owned(file), owned(step.generation_id()));
+        self.open.push(OpenWrite { id, file, generation, before, begins: step.number, is_emitted: false });
     }
 
     /// The write that a payload about a file belongs to: by its id, else by the file and the generation.
@@ -67,15 +52,25 @@ impl OpenWrites {
         self.open.iter_mut().rev().find(|write| is_it(write))
     }
 
-    /// True if a payload belongs to a write that is under way.
-    pub(super) fn has(&mut self, payload: &Payload<'_>) -> bool {
-        self.of(payload).is_some()
-    }
-
     /// Ends the write with this id.
     pub(super) fn end(&mut self, id: Field<'_>) -> Option<OpenWrite> {
         let id = decoded_non_empty(id)?;
         let at = self.open.iter().position(|write| write.id == *id)?;
         Some(self.open.remove(at))
+    }
+}
+
+impl OpenWrite {
+    /// The text that is written, if it is valid Unicode.
+    pub(super) fn after(&self, others: Lookup<'_>) -> Option<String> {
+        let mut payload = others.get(self.begins)?;
+        let content = text(payload.value()?.member("tool_input")?.member("content"))?;
+        content.decode().ok().map(Into::into)
+    }
+
+    /// The text before, if the payload with this number has it as valid Unicode.
+    pub(super) fn text_before(number: usize, others: Lookup<'_>) -> Option<String> {
+        let mut payload = others.get(number)?;
+        text(payload.value()?.member("content"))?.decode().ok().map(Into::into)
     }
 }

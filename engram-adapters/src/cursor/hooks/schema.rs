@@ -1,5 +1,9 @@
 //! The fields of hook payloads.
 
+use std::ops::Deref;
+
+use engram_core::steps::Lookup;
+
 use crate::shared::view::view;
 
 view! {
@@ -50,5 +54,22 @@ view! {
         parent_conversation_id: "parent_conversation_id" Any,
         tool_call_id: "tool_call_id" Any,
         git_branch: "git_branch" Any,
+    }
+}
+
+/// A payload, and its place in the log.
+pub(super) struct Step<'a> {
+    pub(super) payload: Payload<'a>,
+    /// The number of its record.
+    pub(super) number: usize,
+    /// The other records.
+    pub(super) others: Lookup<'a>,
+}
+
+impl<'a> Deref for Step<'a> {
+    type Target = Payload<'a>;
+
+    fn deref(&self) -> &Payload<'a> {
+        &self.payload
     }
 }

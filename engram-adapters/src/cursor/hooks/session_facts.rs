@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
 use super::schema::Payload;
 use crate::cursor::fields::decoded;
+use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 
 /// What steps of tools have in place of a model.
@@ -23,7 +24,7 @@ pub(super) struct LastFacts {
 
 impl LastFacts {
     /// Emits those of the facts `now` that changed. True if it emitted any.
-    pub(super) fn emit_changed(&self, now: &LastFacts, payload: &Payload<'_>, out: &mut Emitter) -> Result<bool, Fault> {
+    pub(super) fn emit_changed(&self, now: &LastFacts, payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<bool, Fault> {
         if now == self {
             return Ok(false);
         }

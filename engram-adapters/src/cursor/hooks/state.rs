@@ -1,7 +1,6 @@
 //! What a hook log has shown so far of one conversation.
 
 use super::call_inputs::CallInputs;
-use super::held_reads::HeldReads;
 use super::open_writes::OpenWrites;
 use super::session_facts::LastFacts;
 use crate::cursor::edits::written_files::WrittenFiles;
@@ -11,7 +10,6 @@ use crate::cursor::edits::written_files::WrittenFiles;
 pub(super) struct HookState {
     pub(super) facts: LastFacts,
     pub(super) inputs: CallInputs,
-    pub(super) reads: HeldReads,
     pub(super) writes: OpenWrites,
     pub(super) files: WrittenFiles,
     /// True if the answers of the turn have token counts. Those of its end are their sum.

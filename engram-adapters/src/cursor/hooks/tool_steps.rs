@@ -2,7 +2,7 @@
 //!
 //! Shell and MCP steps run beside the tool steps of the same call and have no id, so they become notices.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
@@ -10,23 +10,24 @@ use engram_core::text::Text;
 use super::events::emit_notice;
 use super::files::emit_whole_file;
 use super::open_writes::OpenWrite;
-use super::schema::Payload;
+use super::schema::{Payload, Step};
 use super::state::HookState;
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::fields::{required_name, text_or_json};
+use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
 use crate::shared::view::view;
 
 /// A call.
-pub(super) fn call(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn call(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     emit_call(payload, out)?;
     state.inputs.begin(payload);
     Ok(Outcome::Mapped)
 }
 
 /// The result of a call that succeeded, or of a tool of an MCP server that reports an error itself; and the edit or read that it proves.
-pub(super) fn result(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn result(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let mut index = StructuralIndex::default();
     let output = text(payload.tool_output()).and_then(|output| output.decode().ok());
     let parsed = output.as_deref().and_then(|output| parse(output, &mut index).ok());
@@ -50,7 +51,7 @@ fn states_outcome(payload: &Payload<'_>, returned: &Output<'_>) -> bool {
 }
 
 /// The edit or read that a successful call proves.
-fn emit_code(state: &mut HookState, payload: &Payload<'_>, write: Option<OpenWrite>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_code(state: &mut HookState, payload: &Step<'_>, write: Option<OpenWrite>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
     let Some(file) = payload.tool_input().and_then(|input| non_empty_text(input.member("file_path"))) else { return Ok(()) };
     match raw_str(payload.tool_name()) {
@@ -65,10 +66,10 @@ fn emit_code(state: &mut HookState, payload: &Payload<'_>, write: Option<OpenWri
         "Write" => {
             let write = write.filter(|write| !write.is_emitted);
             if let Some(write) = write.filter(|write| !write.id.is_empty())
-                && !emit_whole_file(&mut state.files, &write, out)?
+                && !emit_whole_file(&mut state.files, &write, payload.others, out)?
             {
                 let mut edit = CodeEdit { call_id, ..CodeEdit::new(EditOp::Overwrite, file) };
-                set_snippets(&mut edit, None, write.after.as_deref().map(Text::Plain));
+                set_snippets(&mut edit, None, write.after(payload.others).as_deref().map(Text::Plain));
                 out.emit(edit, Pointer::At("/tool_input"))?;
             }
         }
@@ -78,7 +79,7 @@ fn emit_code(state: &mut HookState, payload: &Payload<'_>, write: Option<OpenWri
 }
 
 /// The result of a call that failed, was denied or was cancelled.
-pub(super) fn failure(state: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn failure(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let status = match (is_true(payload.is_interrupt()), raw_str(payload.failure_type())) {
         (true, _) => Status::Cancelled,
         (_, "permission_denied") => Status::Denied,
@@ -91,17 +92,17 @@ pub(super) fn failure(state: &mut HookState, payload: &Payload<'_>, out: &mut Em
 }
 
 /// A shell command or MCP tool that is about to run.
-pub(super) fn before_execution(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn before_execution(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.tool_input().or(payload.command()), out)
 }
 
 /// The output of a shell command.
-pub(super) fn after_shell(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn after_shell(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.output(), out)
 }
 
 /// The result of an MCP tool.
-pub(super) fn after_mcp(_: &mut HookState, payload: &Payload<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn after_mcp(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.result_json(), out)
 }
 
@@ -114,12 +115,12 @@ view! {
     }
 }
 
-fn execution_notice(payload: &Payload<'_>, value: Field<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+fn execution_notice(payload: &Payload<'_>, value: Field<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     emit_notice(raw_str(payload.hook_event_name()), value, out)?;
     Ok(Outcome::Mapped)
 }
 
-fn emit_call(payload: &Payload<'_>, out: &mut Emitter) -> Result<(), Fault> {
+fn emit_call(payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let tool = required_name(payload.tool_name(), Pointer::At("/tool_name"))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
     let call = ToolCall {
@@ -141,7 +142,7 @@ fn whole_millis(value: Value<'_>) -> Result<u64, Fault> {
 
 /// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call
 /// states what the model asked for, the result what the tool got.
-fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Emitter) -> Result<(), Fault> {
+fn emit_result<'a>(state: &mut HookState, payload: &Payload<'a>, result: ToolResult<'a>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let call_id = non_empty_text(payload.tool_use_id());
     if call_id.is_none_or(|id| out.seq_of_open_call(id).is_none()) {
         emit_call(payload, out)?;

@@ -1,16 +1,17 @@
 //! From the type of an opened conversation's line to its handler.
 
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 
+use super::messages::{self, Facts};
 use super::schema::Line;
-use super::{Facts, messages};
 use crate::cursor::descriptor::omitted;
+use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&mut Facts, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut Facts, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -21,7 +22,7 @@ static RECORDS: &[Route<Handler>] = &[
 ];
 
 /// Converts one line.
-pub(super) fn convert(facts: &mut Facts, line: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(facts: &mut Facts, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let line = Line::strict(line, "")?;
     let record = raw_str(line.store());
     match Route::find(RECORDS, record) {

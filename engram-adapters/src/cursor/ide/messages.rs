@@ -1,26 +1,41 @@
 //! The record of a conversation, and its messages ("bubbles").
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Bubble, Composer, Line, Selection, SubagentInfo, ToolFormerData};
-use super::{Facts, tool_data};
+use super::tool_data;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
 use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
+use crate::cursor::steps::Out;
 use crate::shared::time;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
 
+/// What the record of the conversation says of its messages.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// Another agent started it.
+    is_of_agent: bool,
+}
+
+impl Facts {
+    /// Who writes its prompts.
+    fn prompts_by(&self) -> Author {
+        if self.is_of_agent { Author::Agent } else { Author::Person }
+    }
+}
+
 /// The conversation: its name, model and directory.
-pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/composer");
     let composer = Composer::lenient(required(line.composer(), pointer, "an object")?);
     let time = time_of_millis(composer.created_at().or(composer.last_send_time()));
     out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
-    members::check(raw_str(line.store()), line.object(), out)?;
+    members::check(raw_str(line.store()), line.object(), out);
     let started_by = composer.subagent_info().map(SubagentInfo::lenient);
     conversation.is_of_agent = started_by.is_some();
     let facts = SessionFacts {
@@ -37,13 +52,13 @@ pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Emit
 }
 
 /// A message: a prompt, or an answer with its call.
-pub(super) fn bubble(conversation: &mut Facts, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn bubble(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let bubble = required(line.bubble(), Pointer::At("/bubble"), "an object")?;
     let bubble = Bubble::strict(bubble, "/bubble")?;
     let created = decoded(bubble.created_at());
     let time = created.as_deref().and_then(time::rfc3339);
     out.set_header(RecordHeader { t: time.as_deref(), id: text(bubble.bubble_id().or(bubble.id())), replay: false });
-    members::check("bubble", line.object(), out)?;
+    members::check("bubble", line.object(), out);
     let mut events = match bubble.kind().map(Value::raw) {
         Some("1" | "\"user\"") => emit_prompt(&bubble, conversation.prompts_by(), out)?,
         Some("2" | "\"ai\"") => emit_answer(&bubble, out)?,
@@ -66,7 +81,7 @@ fn message_text<'a>(bubble: &Bubble<'a>) -> Option<Text<'a>> {
 }
 
 /// Emits a prompt with what the user added to it, and returns the number of events.
-fn emit_prompt(bubble: &Bubble<'_>, prompts_by: Author, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_prompt(bubble: &Bubble<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let (text, attachments) = (message_text(bubble), images(bubble));
     let by = if is_true(bubble.is_simulated_msg()) { Author::Harness } else { prompts_by };
     let mut events = 0;
@@ -78,7 +93,7 @@ fn emit_prompt(bubble: &Bubble<'_>, prompts_by: Author, out: &mut Emitter) -> Re
 }
 
 /// Emits reasoning and answer, and returns the number of events.
-fn emit_answer(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_answer(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let mut events = 0;
     if let Some(reasoning) = bubble.thinking().and_then(|thinking| non_empty_text(thinking.member("text"))) {
         events += emit_reasoning(reasoning, Pointer::At("/bubble/thinking/text"), out)?;
@@ -99,7 +114,7 @@ fn images<'a>(bubble: &Bubble<'a>) -> Vec<Attachment<'a>> {
 }
 
 /// Emits the files, and parts of files, that the user added to the prompt. Returns the number of events.
-fn emit_selections(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_selections(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let mut events = 0;
     for (name, path, list) in
         [("selection", "/bubble/selections", bubble.selections()), ("file", "/bubble/fileSelections", bubble.file_selections())]
@@ -117,7 +132,7 @@ fn emit_selections(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Faul
 }
 
 /// Emits the tokens of a message, and returns the number of events. If both counts are 0, the editor does not know them.
-fn emit_usage(bubble: &Bubble<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+fn emit_usage(bubble: &Bubble<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let tokens = |name| count(bubble.token_count()?.member(name));
     let (input, output) = (tokens("inputTokens"), tokens("outputTokens"));
     if ![input, output].into_iter().flatten().any(|tokens| tokens > 0) {

@@ -7,39 +7,28 @@ mod messages;
 mod schema;
 mod tool_data;
 
-use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault};
-use engram_core::event::Author;
+use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
+use messages::Facts;
 
-use crate::shared::value::{StructuralIndex, parse};
+use crate::cursor::steps::{Out, Reader};
 
 /// The converter of one opened conversation.
 #[derive(Default)]
 pub(super) struct EditorConversation {
-    index: StructuralIndex,
     facts: Facts,
 }
 
-/// What the record of the conversation says of its messages.
-#[derive(Default)]
-struct Facts {
-    /// Another agent started it.
-    is_of_agent: bool,
-}
-
-impl Facts {
-    /// Who writes its prompts.
-    fn prompts_by(&self) -> Author {
-        if self.is_of_agent { Author::Agent } else { Author::Person }
+impl Reader for EditorConversation {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        dispatch::convert(&mut self.facts, record.value, out)
     }
-}
 
-impl Session for EditorConversation {
-    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        dispatch::convert(&mut self.facts, parse(source, &mut self.index)?, out)
+    fn decide(&mut self) {
+        self.facts = Facts::default();
     }
 }

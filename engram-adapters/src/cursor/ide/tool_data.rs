@@ -1,6 +1,6 @@
 //! Calls of the editor: the call, the user's decision, the result and the edit, all from one `toolFormerData`.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Seq, Status, ToolCall, ToolResult};
 use engram_core::text::Text;
 
@@ -8,6 +8,7 @@ use super::schema::{Line, Params, ResultFields, ToolFormerData};
 use crate::cursor::edits::file_edits::whole_file_edits;
 use crate::cursor::fields::{decoded, text_or_json};
 use crate::cursor::members;
+use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::value::{StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
 
@@ -25,7 +26,7 @@ struct Call<'a> {
 }
 
 /// Emits a call and, if it has ended, its result and the edit that it shows. Returns the number of calls and results.
-pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Emitter) -> Result<usize, Fault> {
+pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let Some(tool) = non_empty_text(data.name()) else { return Ok(0) };
     let params = decoded(data.params());
     let call = emit_call(data, tool, params.as_deref(), out)?;
@@ -46,7 +47,7 @@ pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Emitter
     let result = decoded(data.result());
     let mut index = StructuralIndex::default();
     let fields = result.as_deref().and_then(|result| parse(result, &mut index).ok()).map(ResultFields::lenient).unwrap_or_default();
-    check("bubble#result", fields.object(), RESULT, &tool.decode_lossy(), out)?;
+    check("bubble#result", fields.object(), RESULT, &tool.decode_lossy(), out);
     emit_result(data, call, status, result.as_deref(), &fields, out)?;
     if status == Status::Ok && decision != Some(Decision::Deny) && !is_true(fields.apply_failed()) {
         emit_edit(call, params.as_deref(), line, out)?;
@@ -55,14 +56,16 @@ pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Emitter
 }
 
 /// Compares JSON inside a string with the member table, if it is an object.
-fn check(record: &str, value: Value<'_>, at: &'static str, tool: &str, out: &mut Emitter) -> Result<(), Fault> {
-    if value.is_object() { members::check_chosen(record, value, Pointer::At(at), tool, out) } else { Ok(()) }
+fn check(record: &str, value: Value<'_>, at: &'static str, tool: &str, out: &mut Out<'_, '_>) {
+    if value.is_object() {
+        members::check_chosen(record, value, Pointer::At(at), tool, out);
+    }
 }
 
 /// `params` and `rawArgs` are both arguments. The one that is JSON is the call's; `params` becomes a notice if it is not that one.
-fn emit_call<'a>(data: &ToolFormerData<'a>, tool: Text<'a>, params: Option<&str>, out: &mut Emitter) -> Result<Call<'a>, Fault> {
+fn emit_call<'a>(data: &ToolFormerData<'a>, tool: Text<'a>, params: Option<&str>, out: &mut Out<'_, '_>) -> Result<Call<'a>, Fault> {
     let raw_args = decoded(data.raw_args());
-    let is_json = |args: &&str| parse(args, &mut StructuralIndex::default()).is_ok();
+    let is_json = |args: &&str| !out.nests_too_deep(args) && parse(args, &mut StructuralIndex::default()).is_ok();
     let args = raw_args.as_deref().filter(is_json).or(params.filter(is_json));
     let (kind, call_id) = (tools::TOOLS.kind(&tool.decode_lossy()), non_empty_text(data.tool_call_id()));
     let seq = out.emit(ToolCall { call_id, args, ..ToolCall::new(tool, kind) }, POINTER)?;
@@ -78,7 +81,7 @@ fn emit_result(
     status: Status,
     result: Option<&str>,
     fields: &ResultFields<'_>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let exit = integer(fields.exit_code());
     let event = ToolResult {
@@ -95,12 +98,13 @@ fn emit_result(
 }
 
 /// Emits the edits that the file's texts before and after the call show.
-fn emit_edit(call: Call<'_>, params: Option<&str>, line: &Line<'_>, out: &mut Emitter) -> Result<(), Fault> {
+fn emit_edit(call: Call<'_>, params: Option<&str>, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let mut index = StructuralIndex::default();
     let params = params.and_then(|params| parse(params, &mut index).ok()).map(Params::lenient).unwrap_or_default();
     let Some(after) = text(line.after()) else { return Ok(()) };
     let Some(file) = non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file())) else {
-        return check("bubble#params", params.object(), PARAMS, &call.tool.decode_lossy(), out);
+        check("bubble#params", params.object(), PARAMS, &call.tool.decode_lossy(), out);
+        return Ok(());
     };
     let op = if line.before().is_some() { EditOp::Update } else { EditOp::Create };
     let edit = CodeEdit { call_id: call.call_id, ..CodeEdit::new(op, file) };

@@ -2,12 +2,13 @@
 
 use std::mem;
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, Role};
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use super::prompt_timestamp::{placeholder, prompt_time};
+use crate::cursor::steps::Out;
 
 /// The section with the person's words.
 const WORDS: &str = "user_query";
@@ -73,7 +74,7 @@ pub(in crate::cursor) struct UserText<'a> {
 
 impl UserText<'_> {
     /// Emits the words, with the attachments of their message, and the sections. Returns the number of events.
-    pub(in crate::cursor) fn emit(&self, attachments: &mut Vec<Attachment<'_>>, out: &mut Emitter) -> Result<usize, Fault> {
+    pub(in crate::cursor) fn emit(&self, attachments: &mut Vec<Attachment<'_>>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
         // Parts of a text with half a character could not be written as the source has them.
         let Ok(decoded) = self.text.decode() else { return self.emit_words(self.text, mem::take(attachments), out) };
         if let Some(time) = prompt_time(&decoded) {
@@ -92,12 +93,12 @@ impl UserText<'_> {
         Ok(parts.len())
     }
 
-    fn emit_words(&self, words: Text<'_>, attachments: Vec<Attachment<'_>>, out: &mut Emitter) -> Result<usize, Fault> {
+    fn emit_words(&self, words: Text<'_>, attachments: Vec<Attachment<'_>>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
         out.emit(MsgIn { role: Role::User, by: self.by, text: Some(words), attachments }, self.pointer)?;
         Ok(1)
     }
 
-    fn emit_section(&self, name: &str, text: &str, out: &mut Emitter) -> Result<usize, Fault> {
+    fn emit_section(&self, name: &str, text: &str, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
         let is_kept = text.len() <= NOTICE_BYTES || INSTRUCTIONS.contains(&name);
         let context = ImplicitInput {
             name: Text::Plain(name),

@@ -1,8 +1,12 @@
 //! From the type of an opened run store's line to its events.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use std::collections::BTreeSet;
+
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{Meta, MsgOut};
+use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 use engram_core::text::Text;
 
 use super::facts::{emit_agent, emit_end, emit_run, emit_usage, end, tokens};
@@ -10,15 +14,17 @@ use super::schema::{Agent, Event, Line, Run, time};
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, required, text_or_json};
 use crate::cursor::members::{self, form};
+use crate::cursor::pieces::Pieces;
 use crate::cursor::sdk_messages::schema::Message;
 use crate::cursor::sdk_messages::source::SourceForm;
 use crate::cursor::sdk_messages::{MessageRecord, SdkMessages, rows as message_types};
-use crate::shared::record_facts::{RecordFacts, Repetition, fact_of};
+use crate::cursor::steps::{Out, Reader};
+use crate::shared::record_facts::fact_of;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str};
 
 /// Converts a line of one type.
-type Handler = fn(&mut RunStore, &Line<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut RunStore, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of line.
 static RECORDS: &[Route<Handler>] = &[
@@ -41,10 +47,14 @@ const MESSAGE: &str = "/event/payload/message";
 /// The converter of an agent and its runs.
 pub(in crate::cursor) struct RunStore {
     messages: SdkMessages,
+    pieces: Pieces,
     /// The run whose events follow.
     run: Option<OpenRun>,
-    /// What the events of runs have stated.
-    seen: RecordFacts,
+    /// The keys of the events of runs that step 1 has seen, and the numbers of those that repeat one.
+    seen: KeyMap<()>,
+    repeated: BTreeSet<usize>,
+    /// The number of the current record.
+    number: usize,
 }
 
 /// What the beginning of a run states, and its end does not.
@@ -55,14 +65,15 @@ struct OpenRun {
 
 impl Default for RunStore {
     fn default() -> Self {
-        RunStore { messages: SdkMessages::new(SourceForm::Store), run: None, seen: RecordFacts::default() }
+        let (messages, pieces) = (SdkMessages::new(SourceForm::Store), Pieces::default());
+        RunStore { messages, pieces, run: None, seen: KeyMap::default(), repeated: BTreeSet::new(), number: 0 }
     }
 }
 
-impl RunStore {
-    /// Converts one line.
-    pub(super) fn convert(&mut self, value: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line = Line::strict(value, "")?;
+impl Reader for RunStore {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let line = Line::strict(record.value, "")?;
+        self.number = record.number;
         let record = raw_str(line.store());
         match Route::find(RECORDS, record) {
             Some(Action::Convert(handler)) => handler(self, &line, out),
@@ -70,24 +81,27 @@ impl RunStore {
         }
     }
 
-    /// Emits text that is pending at the end.
-    pub(super) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.messages.finish(out)
+    fn decide(&mut self) {
+        let RunStore { mut pieces, repeated, .. } = std::mem::take(self);
+        pieces.decide();
+        *self = RunStore { pieces, repeated, ..RunStore::default() };
     }
+}
 
-    fn agent(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+impl RunStore {
+    fn agent(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let agent = required(line.agent(), Pointer::At("/agent"), "an object")?;
-        members::check("agent", line.object(), out)?;
+        members::check("agent", line.object(), out);
         emit_agent(&Agent::strict(agent, "/agent")?, Pointer::At("/agent"), out)
     }
 
     /// The beginning of a run: its model.
-    fn run(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn run(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let began = run.began();
-        self.begin(RecordHeader { t: began.as_deref(), id: non_empty_text(run.run_id()), replay: false }, out)?;
-        members::check("run", line.object(), out)?;
+        self.begin(RecordHeader { t: began.as_deref(), id: non_empty_text(run.run_id()), replay: false }, out);
+        members::check("run", line.object(), out);
         emit_run(&run, pointer, out)?;
         let error = text_or_json(run.error()).map(|error| error.decode_lossy().into_owned());
         self.messages.begin_run(error.clone());
@@ -96,24 +110,22 @@ impl RunStore {
     }
 
     /// Begins a record that ends a text.
-    fn begin(&mut self, header: RecordHeader<'_>, out: &mut Emitter) -> Result<(), Fault> {
-        let location = out.location();
-        self.messages.finish(out)?;
-        out.attribute_to(location, header);
-        Ok(())
+    fn begin(&mut self, header: RecordHeader<'_>, out: &mut Out<'_, '_>) {
+        self.pieces.end_run(self.messages.agent(), out);
+        out.set_header(header);
     }
 
     /// The end of a run: what it states and the events of the run do not.
-    fn run_end(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn run_end(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let end_of_run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let ended = end_of_run.ended();
-        self.begin(RecordHeader { t: ended.as_deref(), ..RecordHeader::default() }, out)?;
-        members::check("run_end", line.object(), out)?;
+        self.begin(RecordHeader { t: ended.as_deref(), ..RecordHeader::default() }, out);
+        members::check("run_end", line.object(), out);
         let (request_id, error) = self.run.take().map(|run| (run.request_id, run.error)).unwrap_or_default();
         let error = error.as_deref().map(Text::Plain);
         let mut outcome = Outcome::Bookkeeping { record: "run_end", rule: "run_progress" };
-        if let Some(text) = non_empty_text(end_of_run.result()).filter(|result| !self.messages.repeats_last_message(*result)) {
+        if let Some(text) = non_empty_text(end_of_run.result()).filter(|result| !self.pieces.repeats_last(self.messages.agent(), *result)) {
             out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, Pointer::At("/run/result"))?;
             outcome = Outcome::Mapped;
         }
@@ -130,13 +142,15 @@ impl RunStore {
         Ok(Outcome::Mapped)
     }
 
-    fn event(&mut self, line: &Line<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn event(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let event = Event::strict(required(line.event(), Pointer::At("/event"), "an object")?, "/event")?;
         let id = decoded(event.run_id()).unwrap_or_default();
         let seq = event.seq().map(Value::raw).unwrap_or_default();
         let payload = required(event.payload(), Pointer::At("/event/payload"), "an object")?;
-        let (created, fact) = (raw_str(event.created_at()), fact_of(payload));
-        if self.seen.repetition((&*id, seq), created, &[fact]) == Repetition::Whole {
+        if out.is_check() && self.seen.contains_key(&key_of(&id, seq, &event, payload)) {
+            self.repeated.insert(self.number);
+        }
+        if self.repeated.contains(&self.number) {
             return Ok(Outcome::Duplicate { record: "run_event", rule: "repeated_event" });
         }
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
@@ -150,19 +164,24 @@ impl RunStore {
         }
         let t = time(event.created_at());
         let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
-        let record = MessageRecord { message, header };
-        self.messages.begin(&record, out)?;
+        let record = MessageRecord { message, header, number: self.number };
         if message_types().contains(&kind) {
-            members::check_chosen(&format!("{kind}/run_event"), line.object(), Pointer::Root, form::MESSAGES, out)?;
+            members::check_chosen(&format!("{kind}/run_event"), line.object(), Pointer::Root, form::MESSAGES, out);
         }
-        let outcome = self.messages.convert(&record, out)?;
-        self.seen.begin((&*id, seq), created, &[fact]);
-        self.seen.commit();
+        let outcome = self.messages.convert(&record, &mut self.pieces, out)?;
+        if out.is_check() {
+            self.seen.insert(key_of(&id, seq, &event, payload), ());
+        }
         Ok(outcome)
     }
 
     /// A line of the store that is not JSON.
-    fn broken(&mut self, line: &Line<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn broken(&mut self, line: &Line<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         Err(absent(Pointer::At("/line"), "a line of JSON in the store", line.object().member("line")))
     }
+}
+
+/// The key of an event: one with the same number, time and payload repeats it.
+fn key_of(run: &str, seq: &str, event: &Event<'_>, payload: Value<'_>) -> u64 {
+    hash64((run, seq, raw_str(event.created_at()), fact_of(payload)))
 }

@@ -1,12 +1,13 @@
 //! What the records of agents and runs state.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Agent, Run, RunUsage, time};
 use crate::cursor::fields::text_or_json;
+use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 
 /// The title that a chat has until it is named.
@@ -41,7 +42,7 @@ pub(in crate::cursor) fn emit_end(
     status: &str,
     error: Option<Text<'_>>,
     pointer: Pointer<'_>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let event = match end {
         End::Cancelled => Meta::Interrupt { text: error },
@@ -57,14 +58,14 @@ pub(in crate::cursor) fn emit_usage(
     request_id: Option<Text<'_>>,
     model: Option<Text<'_>>,
     pointer: Pointer<'_>,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     out.emit(Meta::Usage(Usage { tokens, request_id, model, ..Usage::default() }), pointer)?;
     Ok(())
 }
 
 /// The agent: title and directory.
-pub(in crate::cursor) fn emit_agent(agent: &Agent<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(in crate::cursor) fn emit_agent(agent: &Agent<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let created = time(agent.created_at());
     out.set_header(RecordHeader { t: created.as_deref(), ..RecordHeader::default() });
     let facts = SessionFacts { title: title(agent.name()), cwd: non_empty_text(agent.cwd()), ..SessionFacts::default() };
@@ -78,7 +79,7 @@ pub(super) fn model<'a>(run: &Run<'a>) -> Option<Text<'a>> {
 }
 
 /// A run whose events are not in the artifact: its model, its tokens, and how it ended.
-pub(in crate::cursor) fn emit_whole_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(in crate::cursor) fn emit_whole_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let ended = run.ended();
     out.set_header(RecordHeader { t: ended.as_deref(), id: non_empty_text(run.run_id()), replay: false });
     emit_run(run, pointer, out)?;
@@ -93,7 +94,7 @@ pub(in crate::cursor) fn emit_whole_run(run: &Run<'_>, pointer: Pointer<'_>, out
 }
 
 /// Emits the model of a run; of a run without one, its id.
-pub(super) fn emit_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let event = match model(run) {
         Some(model) => Meta::Session(SessionFacts { model: Some(model), ..SessionFacts::default() }),
         None => Meta::System { name: Text::Plain("run"), text: non_empty_text(run.run_id()) },

@@ -1,6 +1,6 @@
 //! Calls and their results. One table lists what is read from the value that each tool returns.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Meta, Range, Status, ToolCall, ToolResult};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
@@ -9,6 +9,7 @@ use engram_core::text::Text;
 use super::schema::{CallResult, Message, Returned};
 use crate::cursor::edits::file_edits::diff_edits;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
+use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
 use crate::shared::spans::{hash_and_anchors, line_count, without_final_line_end};
@@ -32,7 +33,7 @@ struct Ended<'a> {
 struct Tool {
     name: &'static str,
     output: for<'a> fn(&Returned<'a>, &mut ToolResult<'a>),
-    code: fn(&Ended<'_>, &mut Emitter<'_>) -> Result<(), Fault>,
+    code: fn(&Ended<'_>, &mut Out<'_, '_>) -> Result<(), Fault>,
 }
 
 /// Every tool that returns more than JSON.
@@ -49,7 +50,7 @@ static OTHER: Tool = Tool { name: "", output: json_output, code: no_code };
 
 impl Calls {
     /// A call that begins, or its result. A result without its call has both.
-    pub(super) fn convert(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    pub(super) fn convert(&mut self, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let tool = required_name(message.name(), Pointer::At("/name"))?;
         let call_id = required_name(message.call_id(), Pointer::At("/call_id"))?;
         let args = message.args().map(|args| hash64(args.raw())).unwrap_or_default();
@@ -73,7 +74,7 @@ impl Calls {
     }
 }
 
-fn emit_call(message: &Message<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_call(message: &Message<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let name = tool.decode_lossy();
     let server = message.args().filter(|_| name == "mcp").and_then(|args| non_empty_text(args.member("providerIdentifier")));
     let call =
@@ -87,7 +88,7 @@ fn emit_result(
     name: Text<'_>,
     call_id: Text<'_>,
     returned: CallResult<'_>,
-    out: &mut Emitter<'_>,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let status = match raw_str(returned.status()) {
         "success" => Some(Status::Ok),
@@ -146,13 +147,13 @@ fn json_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
 
 fn no_output(_: &Returned<'_>, _: &mut ToolResult<'_>) {}
 
-fn no_code(_: &Ended<'_>, _: &mut Emitter<'_>) -> Result<(), Fault> {
+fn no_code(_: &Ended<'_>, _: &mut Out<'_, '_>) -> Result<(), Fault> {
     Ok(())
 }
 
 /// A read. The message does not state which lines it returned: only a whole file is known by its number of lines. Cursor counts the empty
 /// text after a final line end as a line; the tape does not.
-fn emit_read(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_read(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let Some(file) = ended.file else { return Ok(()) };
     let call_id = Some(ended.call_id);
     let mut read = CodeRead { call_id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
@@ -169,7 +170,7 @@ fn emit_read(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
 }
 
 /// An edit by its diff: one event per changed run of lines.
-fn emit_edits(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_edits(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let Some(file) = ended.file else { return Ok(()) };
     let diff = text(ended.value.diff_string()).and_then(|diff| diff.decode().ok());
     let is_new = diff.as_deref().is_some_and(|diff| diff.starts_with("--- /dev/null\n"));
@@ -185,7 +186,7 @@ fn emit_edits(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn emit_delete(ended: &Ended<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+fn emit_delete(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let Some(file) = ended.file else { return Ok(()) };
     out.emit(CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(EditOp::Delete, file) }, Pointer::At("/result"))?;
     Ok(())

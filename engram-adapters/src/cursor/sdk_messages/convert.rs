@@ -1,18 +1,20 @@
 //! From the type of a message to its events.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::{Author, Meta, MsgIn, Role, Tokens};
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::calls::Calls;
-use super::pieces::{PieceOf, Pieces};
 use super::schema::{Content, Message, Part};
 use super::source::SourceForm;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded_non_empty, required};
+use crate::cursor::pieces::{Added, PieceOf, Pieces};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
 use crate::cursor::run_store::schema::RunUsage;
+use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
@@ -22,10 +24,12 @@ pub(in crate::cursor) struct MessageRecord<'a> {
     pub(in crate::cursor) message: Message<'a>,
     /// Time and id of its record.
     pub(in crate::cursor) header: RecordHeader<'a>,
+    /// The number of its record.
+    pub(in crate::cursor) number: usize,
 }
 
 /// Converts a message of one type.
-type Handler = fn(&mut SdkMessages, &MessageRecord<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut SdkMessages, &MessageRecord<'_>, &mut Pieces, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of message.
 static MESSAGES: &[Route<Handler>] = &[
@@ -47,7 +51,8 @@ pub(in crate::cursor) fn rows() -> Vec<&'static str> {
 /// The converter of messages, and what it knows of the run that they belong to.
 pub(in crate::cursor) struct SdkMessages {
     form: SourceForm,
-    pieces: Pieces,
+    /// The key of the agent.
+    agent: u64,
     calls: Calls,
     request_id: Option<String>,
     /// True if a message of the run had its tokens.
@@ -61,49 +66,36 @@ pub(in crate::cursor) struct SdkMessages {
 impl SdkMessages {
     /// The converter of messages in this form.
     pub(in crate::cursor) fn new(form: SourceForm) -> SdkMessages {
-        let (pieces, calls) = (Pieces::default(), Calls::default());
-        SdkMessages { form, pieces, calls, request_id: None, has_usage: false, has_end: false, error: None }
+        SdkMessages { form, agent: 0, calls: Calls::default(), request_id: None, has_usage: false, has_end: false, error: None }
     }
 
-    /// Begins a message: emits text that it ends, and sets session, time and id. Before anything else of its record.
-    pub(in crate::cursor) fn begin(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<(), Fault> {
+    /// Converts one message.
+    pub(in crate::cursor) fn convert(
+        &mut self,
+        record: &MessageRecord<'_>,
+        pieces: &mut Pieces,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         if let Some(session) = decoded_non_empty(record.message.agent_id()) {
             out.set_source(Some(&session), None);
+            self.agent = hash64(&*session);
         }
+        out.set_header(record.header);
         let kind = raw_str(record.message.kind());
-        let continues = match kind {
-            "assistant" => self.pieces.is_pending(PieceOf::Message),
-            "thinking" => self.pieces.is_pending(PieceOf::Reasoning),
-            _ => false,
-        };
-        let location = out.location();
-        if !continues && self.pieces.flush(self.form, out)? {
-            out.attribute_to(location, record.header);
-        } else {
-            out.set_header(record.header);
+        if !matches!(kind, "assistant" | "thinking") {
+            pieces.end_run(self.agent, out);
         }
-        Ok(())
-    }
-
-    /// Converts one message, after [`SdkMessages::begin`].
-    pub(in crate::cursor) fn convert(&mut self, record: &MessageRecord<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let kind = raw_str(record.message.kind());
         if let SourceForm::Store = self.form {
             out.set_pointer_prefix(self.form.place());
         }
         match Route::find(MESSAGES, kind) {
-            Some(Action::Convert(handler)) => handler(self, record, out).map_err(|fault| fault.within(self.form.place())),
+            Some(Action::Convert(handler)) => handler(self, record, pieces, out).map_err(|fault| fault.within(self.form.place())),
             _ => Err(Fault::unrecognized(&self.type_of(kind))),
         }
     }
 
     fn type_of(&self, kind: &str) -> String {
         if self.form == SourceForm::Store { format!("{kind}/run_event") } else { kind.to_owned() }
-    }
-
-    /// Emits text that is pending at the end.
-    pub(in crate::cursor) fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.pieces.flush(self.form, out).map(drop)
     }
 
     /// Begins a run.
@@ -121,13 +113,13 @@ impl SdkMessages {
         self.has_end
     }
 
-    /// True if this is the last message of the agent again.
-    pub(in crate::cursor) fn repeats_last_message(&self, text: Text<'_>) -> bool {
-        self.pieces.repeats_last(text)
+    /// The key of the agent.
+    pub(in crate::cursor) fn agent(&self) -> u64 {
+        self.agent
     }
 
     /// A prompt.
-    fn user(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn user(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
             let pointer = Pointer::Item(CONTENT, index);
             match (raw_str(part.kind()), text(part.text())) {
@@ -140,8 +132,8 @@ impl SdkMessages {
     }
 
     /// A piece of a message of the agent.
-    fn assistant(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-        let mut outcome = PieceOf::Message.outcome(self.form);
+    fn assistant(&mut self, record: &MessageRecord<'_>, pieces: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let mut outcome = self.form.piece(PieceOf::Message);
         let parts = parts(&record.message)?;
         for (index, (part, value)) in parts.iter().enumerate() {
             if raw_str(part.kind()) != "text" {
@@ -151,7 +143,7 @@ impl SdkMessages {
         }
         let texts = parts.iter().filter(|(part, _)| raw_str(part.kind()) == "text").filter_map(|(part, _)| part.text());
         for piece in texts.filter(|piece| piece.text().is_some()) {
-            if self.pieces.add(PieceOf::Message, piece, (self.form, record.header), out)? {
+            if pieces.add((self.agent, record.number), PieceOf::Message, piece, record.header, out)? == Added::Mapped {
                 outcome = Outcome::Mapped;
             }
         }
@@ -159,21 +151,20 @@ impl SdkMessages {
     }
 
     /// A piece of reasoning, or its end, which has no text.
-    fn thinking(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-        if let Some(piece) = record.message.text().filter(|piece| non_empty_text(Some(*piece)).is_some())
-            && self.pieces.add(PieceOf::Reasoning, piece, (self.form, record.header), out)?
-        {
-            return Ok(Outcome::Mapped);
+    fn thinking(&mut self, record: &MessageRecord<'_>, pieces: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let at = (self.agent, record.number);
+        match record.message.text().filter(|piece| non_empty_text(Some(*piece)).is_some()) {
+            Some(piece) if pieces.add(at, PieceOf::Reasoning, piece, record.header, out)? == Added::Mapped => Ok(Outcome::Mapped),
+            _ => Ok(self.form.piece(PieceOf::Reasoning)),
         }
-        Ok(PieceOf::Reasoning.outcome(self.form))
     }
 
-    fn tool_call(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn tool_call(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         self.calls.convert(&record.message, out)
     }
 
     /// The state of the run. Only a run that failed or was stopped gives an event.
-    fn status(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn status(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let status = raw_str(record.message.status());
         let Some(end) = end(status) else {
             return Ok(Outcome::Bookkeeping { record: self.form.progress("status"), rule: "run_progress" });
@@ -184,7 +175,7 @@ impl SdkMessages {
     }
 
     /// The tokens of the whole run.
-    fn usage(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn usage(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let usage = required(record.message.usage(), Pointer::At("/usage"), "an object")?;
         let tokens: Option<Tokens> = RunUsage::lenient(usage).tokens();
         let tokens = tokens.ok_or_else(|| absent(Pointer::At("/usage"), "counts of tokens", Some(usage)))?;
@@ -194,14 +185,14 @@ impl SdkMessages {
     }
 
     /// A notice about the run. At a compaction it is the summary.
-    fn task(&mut self, record: &MessageRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn task(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let text = non_empty_text(record.message.text());
         out.emit(Meta::System { name: Text::Plain("task"), text }, Pointer::At("/text"))?;
         Ok(Outcome::Mapped)
     }
 
     /// The id of the request with which the run began.
-    fn request(&mut self, record: &MessageRecord<'_>, _: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn request(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         self.request_id = decoded_non_empty(record.message.request_id()).map(Into::into);
         Ok(Outcome::Bookkeeping { record: self.form.progress("request"), rule: "run_progress" })
     }

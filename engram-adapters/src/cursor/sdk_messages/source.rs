@@ -1,6 +1,9 @@
 //! Where messages of the SDK are: on lines of their own, or in the events of a run store.
 
 use engram_core::emit::Pointer;
+use engram_core::ledger::Outcome;
+
+use crate::cursor::pieces::PieceOf;
 
 /// Where messages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,17 @@ impl SourceForm {
             SourceForm::Stream => Pointer::Root,
             SourceForm::Store => Pointer::At("/event/payload/message"),
         }
+    }
+
+    /// The outcome of a record that is a piece of a text.
+    pub(super) fn piece(self, of: PieceOf) -> Outcome {
+        let (record, rule) = match (of, self) {
+            (PieceOf::Reasoning, SourceForm::Stream) => ("thinking", "reasoning_pieces"),
+            (PieceOf::Reasoning, SourceForm::Store) => ("thinking/run_event", "reasoning_pieces"),
+            (PieceOf::Message, SourceForm::Stream) => ("assistant", "message_pieces"),
+            (PieceOf::Message, SourceForm::Store) => ("assistant/run_event", "message_pieces"),
+        };
+        Outcome::Duplicate { record, rule }
     }
 
     /// The outcome's record type of a message without an event, of those that never give one.

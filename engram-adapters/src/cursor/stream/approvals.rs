@@ -1,15 +1,15 @@
 //! Questions to the user in a capture, such as whether a tool may run. Their arguments are those of a call before or after them.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
-use engram_core::event::{Decision, Meta, Permission, Seq};
+use engram_core::emit::{Fault, Pointer};
+use engram_core::event::{Decision, Meta, Permission};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Answer, Question, Record};
-use super::state::StreamState;
-use super::state::pending_approvals::{PendingApprovals, UnclaimedArgs};
+use super::state::{Shared, StreamState};
 use crate::cursor::fields::faults::{absent, within_member};
 use crate::cursor::fields::required;
+use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 
 /// `{"id": 0, "<name>": {...}}`.
@@ -29,8 +29,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// A question. Its arguments are kept until a call with the same id has them, or the capture ends.
-pub(super) fn request(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+/// A question. Its arguments are a notice, unless a call with the same id has them.
+pub(super) fn request(state: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/query");
     let query_type = raw_str(record.line.query_type());
     let named = Named::read(record.line.query(), pointer)?;
@@ -39,27 +39,25 @@ pub(super) fn request(state: &mut StreamState, record: &Record<'_>, out: &mut Em
     let tool = Some(Text::Plain(query_type)).filter(|name| !name.is_empty());
     out.emit(Meta::Permission(Permission { decision: Decision::Ask, tool, call_id, text: None }), pointer)?;
     let call_id = call_id.map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
-    let has_call = !call_id.is_empty() && out.seq_of_call(Text::Plain(&call_id)).is_some();
-    if let Some(args) = question.args().filter(|_| !has_call) {
+    if let Some(args) = question.args() {
         let name = if query_type.is_empty() { "query" } else { query_type };
-        let kept = state.approvals.has_room().then(|| out.keep(args.raw())).flatten();
-        match kept {
-            Some(args) => {
-                state.approvals.keep(UnclaimedArgs { location: out.location(), call_id: call_id.clone(), name: name.to_owned(), args });
-            }
-            None => drop(emit_args(name, args.raw(), out)?),
+        if out.is_check() {
+            shared.questions.ask(shared.session, &call_id, shared.number);
+        } else if shared.questions.is_unclaimed(shared.number) {
+            out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Json(args.raw())) }, pointer)?;
         }
     }
-    state.approvals.set_last_question(named.id, call_id);
+    state.last_question = named.id.map(|id| (id, call_id));
     Ok(Outcome::Mapped)
 }
 
 /// The answer to the last question, if it has the same number.
-pub(super) fn response(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn response(state: &mut StreamState, _: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/response");
     let named = Named::read(record.line.response(), pointer)?;
     let (decision, text) = decision(&named)?;
-    let call_id = state.approvals.call_of_last_question(named.id).map(Text::Plain);
+    let last = state.last_question.as_ref().filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
+    let call_id = last.map(|(_, call_id)| Text::Plain(call_id));
     let tool = Some(Text::Plain(named.name)).filter(|name| !name.is_empty());
     out.emit(Meta::Permission(Permission { decision, tool, call_id, text }), pointer)?;
     Ok(Outcome::Mapped)
@@ -83,17 +81,4 @@ fn decision<'a>(response: &Named<'a>) -> Result<(Decision, Option<Text<'a>>), Fa
         Some(_) => Ok((Decision::Allow, None)),
         None => Err(Fault::unrecognized("interaction_query/response")),
     }
-}
-
-/// Emits the arguments of questions without a call: a plan that awaits approval is nowhere else.
-pub(super) fn emit_unclaimed(approvals: &mut PendingApprovals, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    for question in approvals.drain_unclaimed() {
-        out.attribute_to(question.location, RecordHeader::default());
-        emit_args(&question.name, &question.args, out)?;
-    }
-    Ok(())
-}
-
-fn emit_args(name: &str, args: &str, out: &mut Emitter<'_>) -> Result<Seq, Fault> {
-    out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Json(args)) }, Pointer::At("/query"))
 }

@@ -1,19 +1,20 @@
 //! From the type of a capture's line to its handler.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
 use super::schema::{Line, Record};
-use super::state::StreamState;
+use super::state::{Shared, StreamState};
 use super::{approvals, messages, notices, tool_calls};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded_non_empty, time_of_millis};
 use crate::cursor::members::{self, form};
+use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::raw_str;
 
 /// Converts a record of one type.
-type Handler = fn(&mut StreamState, &Record<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut StreamState, &mut Shared, &Record<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record: `type/subtype`, or `type` for all its subtypes.
 static RECORDS: &[Route<Handler>] = &[
@@ -41,46 +42,30 @@ fn row(kind: &str, subtype: &str) -> Option<&'static Route<Handler>> {
 }
 
 /// Converts one line.
-pub(super) fn convert(state: &mut StreamState, line: Line<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn convert(state: &mut StreamState, shared: &mut Shared, line: Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let time = time_of_millis(line.timestamp_ms());
     let record = Record { line, header: RecordHeader { t: time.as_deref(), ..RecordHeader::default() } };
     let (kind, subtype) = (raw_str(line.kind()), raw_str(line.subtype()));
-    begin_record(state, &record, kind, out)?;
-    let Some(row) = row(kind, subtype) else {
-        let record = if subtype.is_empty() { kind.to_owned() } else { format!("{kind}/{subtype}") };
-        return Err(Fault::unrecognized(&record));
-    };
-    check(state, &record, kind, subtype, out)?;
+    let name = if subtype.is_empty() { kind.to_owned() } else { format!("{kind}/{subtype}") };
+    let Some(row) = row(kind, subtype) else { return Err(Fault::unrecognized(&name)) };
+    begin_record(&line, out);
+    members::check_chosen(&name, line.object(), Pointer::Root, form::CAPTURE, out);
+    if !matches!(kind, "assistant" | "thinking") {
+        shared.pieces.end_run(shared.session, out);
+    }
     match row.action {
-        Action::Convert(handler) => handler(state, &record, out),
+        Action::Convert(handler) => handler(state, shared, &record, out),
         Action::Omit => omitted(row.record),
     }
 }
 
-/// Compares a line with the member table.
-fn check(state: &mut StreamState, record: &Record<'_>, kind: &str, subtype: &str, out: &mut Emitter) -> Result<(), Fault> {
-    let name = &mut state.record_type;
-    name.clear();
-    name.push_str(kind);
-    if !subtype.is_empty() {
-        name.push('/');
-        name.push_str(subtype);
-    }
-    members::check_chosen(name, record.line.object(), Pointer::Root, form::CAPTURE, out)
-}
-
-/// Sets session and time, and emits partial text that this record ends.
-fn begin_record(state: &mut StreamState, record: &Record<'_>, kind: &str, out: &mut Emitter) -> Result<(), Fault> {
-    if let Some(session_id) = decoded_non_empty(record.line.session_id()) {
+/// Sets session and time.
+pub(super) fn begin_record(line: &Line<'_>, out: &mut Out<'_, '_>) {
+    if let Some(session_id) = decoded_non_empty(line.session_id()) {
         out.set_source(Some(&session_id), None);
     }
-    let location = out.location();
-    if !matches!(kind, "assistant" | "thinking") && state.partial_text.flush(out)? > 0 {
-        out.attribute_to(location, record.header);
-    } else {
-        out.set_header(record.header);
-    }
-    Ok(())
+    let time = time_of_millis(line.timestamp_ms());
+    out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
 }
 
 /// The record types of the table, and whether they are omitted.

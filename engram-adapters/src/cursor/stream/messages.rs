@@ -1,28 +1,31 @@
 //! Messages of a capture: prompts, answers and reasoning, whole or in pieces, and the result of the run.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::{Record, TurnUsage};
-use super::state::StreamState;
-use super::state::partial_text::PartialKind;
+use super::state::{Shared, StreamState};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::text_or_json;
-use crate::shared::joined_text::unquote;
+use crate::cursor::pieces::{Added, PieceOf};
+use crate::cursor::steps::Out;
 use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 
 /// The parts of a message.
 const CONTENT: &str = "/message/content";
+
+/// A piece of a message, or a whole message that was joined from its pieces.
+const MESSAGE_PIECE: Outcome = Outcome::Duplicate { record: "assistant", rule: "message_pieces" };
 
 fn no_parts() -> Result<Outcome, Fault> {
     Err(Fault::malformed(CONTENT, "a part", "nothing"))
 }
 
 /// A prompt.
-pub(super) fn user(_: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn user(_: &mut StreamState, _: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let mut outcome = no_parts();
     for (index, (part, value)) in record.parts()?.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
@@ -39,15 +42,18 @@ pub(super) fn user(_: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'
 }
 
 /// A message of the agent, or a piece of one. Only pieces have a time and no model call. The whole message follows its pieces.
-pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn assistant(_: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let is_piece = record.line.timestamp_ms().is_some() && record.line.model_call_id().is_none();
     let parts = record.parts()?;
     if is_piece && parts.iter().all(|(part, _)| raw_str(part.kind()) == "text") {
-        let mut is_mapped = false;
+        let mut outcome = MESSAGE_PIECE;
         for piece in parts.iter().filter_map(|(part, _)| part.text()).filter(|piece| piece.text().is_some()) {
-            is_mapped |= state.partial_text.add(PartialKind::Message, piece, record.header, out)?;
+            let at = (shared.session, shared.number);
+            if shared.pieces.add(at, PieceOf::Message, piece, record.header, out)? == Added::Mapped {
+                outcome = Outcome::Mapped;
+            }
         }
-        return Ok(if is_mapped { Outcome::Mapped } else { PartialKind::Message.outcome() });
+        return Ok(outcome);
     }
     let channel = if record.line.model_call_id().is_some() { Channel::Commentary } else { Channel::Final };
     let mut outcome = no_parts();
@@ -59,8 +65,8 @@ pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut 
             continue;
         }
         let Some(text) = text(part.text()) else { continue };
-        if !state.partial_text.replace_by_whole(unquote(text.raw()), record.header, out)? {
-            outcome = Ok(PartialKind::Message.outcome());
+        if !shared.pieces.whole(shared.session, text, out) {
+            outcome = Ok(MESSAGE_PIECE);
             continue;
         }
         out.emit(MsgOut { text: Some(text), channel: Some(channel), ..MsgOut::default() }, pointer)?;
@@ -69,21 +75,33 @@ pub(super) fn assistant(state: &mut StreamState, record: &Record<'_>, out: &mut 
     outcome
 }
 
-/// A piece of reasoning.
-pub(super) fn reasoning_delta(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let piece = record.line.text().filter(|piece| piece.text().is_some());
-    let is_mapped = piece.map_or(Ok(false), |piece| state.partial_text.add(PartialKind::Reasoning, piece, record.header, out))?;
-    Ok(if is_mapped { Outcome::Mapped } else { PartialKind::Reasoning.outcome() })
+/// A piece of reasoning. The whole text is never recorded.
+pub(super) fn reasoning_delta(
+    _: &mut StreamState,
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let at = (shared.session, shared.number);
+    match record.line.text().filter(|piece| piece.text().is_some()) {
+        Some(piece) if shared.pieces.add(at, PieceOf::Reasoning, piece, record.header, out)? == Added::Mapped => Ok(Outcome::Mapped),
+        _ => Ok(Outcome::Duplicate { record: "thinking/delta", rule: "thinking_pieces" }),
+    }
 }
 
 /// The end of reasoning.
-pub(super) fn reasoning_completed(state: &mut StreamState, _: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    state.partial_text.flush(out)?;
+pub(super) fn reasoning_completed(
+    _: &mut StreamState,
+    shared: &mut Shared,
+    _: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    shared.pieces.end_run(shared.session, out);
     omitted("thinking/completed")
 }
 
 /// The end of the run. Its text repeats all messages, joined without a separator; any other text is a message of its own.
-pub(super) fn result(state: &mut StreamState, record: &Record<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+pub(super) fn result(_: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let (line, subtype) = (&record.line, raw_str(record.line.subtype()));
     let result = non_empty_text(line.result());
     let mut has_events = false;
@@ -93,7 +111,7 @@ pub(super) fn result(state: &mut StreamState, record: &Record<'_>, out: &mut Emi
         out.emit(Meta::Error { code, text }, Pointer::Root)?;
         has_events = true;
     } else if let Some(text) = result
-        && !state.partial_text.repeats_all_messages(unquote(text.raw()))
+        && !shared.pieces.repeats_all(shared.session, text)
     {
         out.emit(MsgOut { text: Some(text), channel: Some(Channel::Final), ..MsgOut::default() }, Pointer::At("/result"))?;
         has_events = true;

@@ -8,45 +8,50 @@ mod schema;
 mod state;
 mod tool_calls;
 
-use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::Fault;
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 
 #[cfg(test)]
 pub(super) use dispatch::rows;
 use schema::Line;
-use state::StreamState;
+use state::{Shared, StreamState};
 
 use crate::cursor::fields::decoded_non_empty;
-use crate::shared::by_session::{BySession, Ended};
-use crate::shared::value::{StructuralIndex, parse};
+use crate::cursor::steps::{Out, Reader};
+use crate::shared::by_session::BySession;
 
 /// The converter of one capture. Several processes may have written to it.
 pub(super) struct Stream {
     sessions: BySession<StreamState>,
-    index: StructuralIndex,
+    shared: Shared,
 }
 
 impl Default for Stream {
     fn default() -> Self {
-        Stream { sessions: BySession::new(StreamState::default(), StreamState::default), index: StructuralIndex::default() }
+        Stream { sessions: sessions(), shared: Shared::default() }
     }
 }
 
-impl Session for Stream {
-    fn record(&mut self, source: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if notices::is_error_output(source) {
-            return notices::error_output(source, out);
+fn sessions() -> BySession<StreamState> {
+    BySession::new(StreamState::default(), StreamState::default)
+}
+
+impl Reader for Stream {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let line = Line::strict(record.value, "")?;
+        if let Some(session) = decoded_non_empty(line.session_id()) {
+            self.sessions.switch_to(&session);
+            self.shared.session = hash64(&*session);
         }
-        let line = Line::strict(parse(source, &mut self.index)?, "")?;
-        if let Some(session) = decoded_non_empty(line.session_id())
-            && let Some(ended) = self.sessions.switch_to(&session)
-        {
-            let location = out.location();
-            finish(ended, out)?;
-            out.attribute_to(location, RecordHeader::default());
-        }
-        dispatch::convert(self.sessions.current(), line, out)
+        self.shared.number = record.number;
+        dispatch::convert(self.sessions.current(), &mut self.shared, line, out)
+    }
+
+    fn decide(&mut self) {
+        self.sessions = sessions();
+        self.shared.decide();
     }
 
     fn sessions_are_apart(&self) -> bool {
@@ -57,16 +62,14 @@ impl Session for Stream {
         true
     }
 
-    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.sessions.end_all().into_iter().try_for_each(|ended| finish(ended, out))
+    /// A line of standard error, which often shares the pipe: it is not a JSON object.
+    fn cut_record(&self, text: &str) -> Option<&'static str> {
+        let text = text.trim_ascii();
+        (!text.starts_with('{') && !text.ends_with('}')).then_some("stderr")
     }
-}
 
-/// Emits what the lines of a session have left open.
-fn finish(mut ended: Ended<StreamState>, out: &mut Emitter) -> Result<(), Fault> {
-    if let Some(id) = &ended.id {
-        out.set_source(Some(id), None);
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {
+        let line = Line::lenient(record.value);
+        dispatch::begin_record(&line, out);
     }
-    ended.state.partial_text.flush(out)?;
-    approvals::emit_unclaimed(&mut ended.state.approvals, out)
 }

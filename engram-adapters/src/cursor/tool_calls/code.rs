@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::Fault;
 use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
 use engram_core::hash::Hash;
 
@@ -11,11 +11,18 @@ use super::result_fields::ResultFields;
 use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::unsigned;
+use crate::cursor::steps::Out;
 use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, without_final_line_end, without_half_line_end};
 use crate::shared::value::{non_empty_text, text};
 
 /// Nothing, for tools that neither read nor edit a file.
-pub(super) fn emit_nothing(_: &ResultFields<'_>, _: &CallRecord<'_>, _: bool, _: &mut WrittenFiles, _: &mut Emitter) -> Result<(), Fault> {
+pub(super) fn emit_nothing(
+    _: &ResultFields<'_>,
+    _: &CallRecord<'_>,
+    _: bool,
+    _: &mut WrittenFiles,
+    _: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     Ok(())
 }
 
@@ -25,7 +32,7 @@ pub(super) fn emit_read(
     call: &CallRecord<'_>,
     numbered: bool,
     _: &mut WrittenFiles,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let mut read = CodeRead { call_id: Some(call.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
@@ -54,7 +61,7 @@ pub(super) fn emit_edit(
     call: &CallRecord<'_>,
     _: bool,
     files: &mut WrittenFiles,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let before = text(fields.before_full_file_content());
@@ -78,7 +85,7 @@ pub(super) fn emit_write(
     call: &CallRecord<'_>,
     _: bool,
     _: &mut WrittenFiles,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let written = call.payload.args().and_then(|args| args.member("fileText"));
@@ -94,7 +101,7 @@ pub(super) fn emit_delete(
     call: &CallRecord<'_>,
     _: bool,
     files: &mut WrittenFiles,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
     let mut edit = CodeEdit { call_id: Some(call.call_id), ..CodeEdit::new(EditOp::Delete, file) };

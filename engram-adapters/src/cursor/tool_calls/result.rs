@@ -1,6 +1,6 @@
 //! Results of calls: a member whose name is the way the call ended. One table lists what is read from the result of each tool.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
 
@@ -10,6 +10,7 @@ use super::payload::CallRecord;
 use super::result_fields::ResultFields;
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::faults::{absent, within_member};
+use crate::cursor::steps::Out;
 
 /// What is read from the result of a successful call.
 struct ResultRoute {
@@ -17,7 +18,7 @@ struct ResultRoute {
     /// Fills in the output of the result.
     output: for<'a> fn(&ResultFields<'a>, &mut ToolResult<'a>),
     /// Emits the read or edit that the result shows. True for `numbered` if its content has line numbers.
-    code: fn(&ResultFields<'_>, &CallRecord<'_>, numbered: bool, &mut WrittenFiles, &mut Emitter<'_>) -> Result<(), Fault>,
+    code: fn(&ResultFields<'_>, &CallRecord<'_>, numbered: bool, &mut WrittenFiles, &mut Out<'_, '_>) -> Result<(), Fault>,
 }
 
 /// Every tool whose result is more than JSON.
@@ -63,7 +64,7 @@ pub(in crate::cursor) fn emit_result(
     call: &CallRecord<'_>,
     numbered: bool,
     files: &mut WrittenFiles,
-    out: &mut Emitter,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let tool = call.payload.tool;
     let mut result = ToolResult {

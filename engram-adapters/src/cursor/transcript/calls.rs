@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, EditOp, Seq, ToolCall};
 use engram_core::text::Text;
 
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::members;
+use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::patch::{FileChange, begin_patch, unified_runs};
 use crate::shared::value::{Field, Value, non_empty_text, text};
@@ -28,7 +29,7 @@ view! {
 }
 
 /// Emits a call and the edit that it requests, and returns the call's `seq`.
-pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Seq, Fault> {
+pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Seq, Fault> {
     let name = tool.decode_lossy();
     let call = ToolCall { call_id: None, args: args.map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
     let seq = out.emit(call, pointer)?;
@@ -46,17 +47,19 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
 
 /// Compares the arguments of a call that requests an edit with the member table, unless all that is read from them is there. Other
 /// arguments are the model's own words. `at` is the place of the arguments.
-pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
-    let Some(value) = args.filter(|args| args.is_object()) else { return Ok(()) };
+pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<'_>, out: &mut Out<'_, '_>) {
+    let Some(value) = args.filter(|args| args.is_object()) else { return };
     let (tool, args) = (tool.decode_lossy(), Args::lenient(value));
     let read = match &*tool {
         "Write" => [args.path(), args.contents(), args.path()],
         "StrReplace" => [args.path(), args.old_string(), args.new_string()],
         "Delete" => [args.path(); 3],
         PATCH => [args.patch(); 3],
-        _ => return Ok(()),
+        _ => return,
     };
-    if read.iter().all(Option::is_some) { Ok(()) } else { members::check_chosen("tool_use#input", value, at, &tool, out) }
+    if !read.iter().all(Option::is_some) {
+        members::check_chosen("tool_use#input", value, at, &tool, out);
+    }
 }
 
 /// The edit that a call requests, if its arguments contain the text.
@@ -76,7 +79,7 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
 
 /// Emits the edits that a patch requests, one for each change that it states: a `*** Begin Patch` of any number of files, or the hunks of a
 /// unified diff of the file at `path`. Lines are not known, because nothing shows that the patch was applied.
-fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<(), Fault> {
+fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let (patch, path) = match text(Some(args)) {
         Some(patch) => (Some(patch), None),
         None => {

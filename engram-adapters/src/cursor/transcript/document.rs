@@ -1,9 +1,10 @@
 //! The older transcript: one JSON document of messages. Reasoning is separate, and results name only their tool.
 
-use engram_core::adapter::{Session, SideInfo};
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::adapter::SideInfo;
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, ToolResult};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 
 use super::calls::{check_requested_edit, emit_call};
 use super::parent_session::ParentSession;
@@ -13,9 +14,9 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::required_name;
 use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
-use crate::shared::document::{required_array, without_member};
+use crate::cursor::steps::{Out, Reader};
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{StructuralIndex, Value, non_empty_text, parse, raw_str, text};
+use crate::shared::value::{Value, non_empty_text, raw_str, text};
 use crate::shared::view::view;
 
 /// The document's list.
@@ -50,8 +51,8 @@ view! {
     }
 }
 
-/// Converts the message with this index. Faults point from the message.
-type Handler = fn(&mut PendingResults, usize, &Message<'_>, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+/// Converts a message.
+type Handler = fn(&mut PendingResults, &Message<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to the messages of each role.
 static ROLES: &[Route<Handler>] =
@@ -70,86 +71,66 @@ impl TranscriptDocument {
     }
 }
 
-impl Session for TranscriptDocument {
-    fn record(&mut self, _text: &str, _out: &mut Emitter) -> Result<Outcome, Fault> {
-        Err(Fault::malformed("", "a document", "a line"))
+impl Reader for TranscriptDocument {
+    fn list(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        Some((MESSAGES, LIST, "turnEnded"))
     }
 
-    fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let mut index = StructuralIndex::default();
-        let document = parse(text, &mut index)?;
-        let messages = required_array(document, MESSAGES)?;
-        out.begin();
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        if record.base.is_root() {
+            return end_of_turn(record.value, out);
+        }
+        let message = Message::strict(record.value, "")?;
+        let role = raw_str(message.role());
+        let action = Route::find(ROLES, role).ok_or_else(|| Fault::unrecognized(role))?;
+        members::check_chosen(role, record.value, Pointer::Root, form::DOCUMENT, out);
         self.parent.emit(out)?;
-        self.parent.set_emitted();
-        let outer = Document::strict(document, "");
-        for (index, message) in messages.elements().enumerate() {
-            out.begin();
-            // A malformed outer part is reported after the messages, as malformed only.
-            if index == 0 && outer.is_ok() {
-                out.check_document(document)?;
-            }
-            let converted = convert(&mut self.pending, index, message, out);
-            out.settle_result(converted.map_err(|fault| fault.within(Pointer::Item(LIST, index))), message.raw())?;
+        match action {
+            Action::Convert(handler) => handler(&mut self.pending, &message, out),
+            Action::Omit => omitted(role),
         }
-        if let Some(ended) = document.member("turnEnded") {
-            out.begin();
-            match outer.and_then(|_| end_of_turn(ended, out)) {
-                Ok(outcome) => out.settle(outcome),
-                Err(fault) => out.settle_fault(fault, &without_member(document, MESSAGES))?,
-            }
-        }
-        Ok(())
     }
-}
 
-fn convert(pending: &mut PendingResults, index: usize, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let message = Message::strict(value, "")?;
-    let role = raw_str(message.role());
-    let action = Route::find(ROLES, role).ok_or_else(|| Fault::unrecognized(role))?;
-    members::check_chosen(role, value, Pointer::Item(LIST, index), form::DOCUMENT, out)?;
-    match action {
-        Action::Convert(handler) => handler(pending, index, &message, out),
-        Action::Omit => omitted(role),
+    fn decide(&mut self) {
+        self.pending = PendingResults::default();
     }
 }
 
 /// A prompt.
-fn user(_: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::Field(LIST, index, "/text"), out)?)
+fn user(_: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::At("/text"), out)?)
 }
 
 /// Reasoning, an answer, and calls.
-fn assistant(pending: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn assistant(pending: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let (mut events, mut calls) = (0, Vec::new());
     if let Some(reasoning) = text(message.thinking()) {
-        events += emit_reasoning(reasoning, Pointer::Field(LIST, index, "/thinking"), out)?;
+        events += emit_reasoning(reasoning, Pointer::At("/thinking"), out)?;
     }
-    events += emit_answer(text(message.text()), Pointer::Field(LIST, index, "/text"), out)?;
+    events += emit_answer(text(message.text()), Pointer::At("/text"), out)?;
     for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
         let call = Call::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
-        let of_args = format!("/toolCalls/{nth}/args");
-        let of_call = of_args.strip_suffix("/args").unwrap_or(&of_args);
-        check_requested_edit(tool, call.args(), Pointer::Field(LIST, index, &of_args), out)?;
-        let seq = emit_call(tool, call.args(), Pointer::Field(LIST, index, of_call), out)?;
+        check_requested_edit(tool, call.args(), Pointer::Field("/toolCalls", nth, "/args"), out);
+        let seq = emit_call(tool, call.args(), Pointer::Item("/toolCalls", nth), out)?;
         calls.push((tool.decode_lossy(), seq));
         events += 1;
     }
-    // A malformed message leaves no events, so its calls are added only now.
     calls.iter().for_each(|(tool, seq)| pending.call(tool, *seq));
     message_outcome(events)
 }
 
 /// The name of a tool that returned.
-fn tool_result(pending: &mut PendingResults, index: usize, message: &Message<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn tool_result(pending: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let tool = message.tool_result().and_then(|result| non_empty_text(result.member("toolName")));
     let parent = tool.and_then(|tool| pending.result(&tool.decode_lossy()));
-    out.emit_child(parent, ToolResult { tool, ..ToolResult::default() }, Pointer::Field(LIST, index, "/toolResult"))?;
+    out.emit_child(parent, ToolResult { tool, ..ToolResult::default() }, Pointer::At("/toolResult"))?;
     Ok(Outcome::Mapped)
 }
 
-fn end_of_turn(ended: Value<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+/// The members beside the list: how the last turn ended.
+fn end_of_turn(document: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    let Some(ended) = Document::strict(document, "")?.turn_ended() else { return omitted("turn_ended") };
     turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
 }
 

@@ -1,9 +1,10 @@
 //! Transcripts as JSON Lines (`agent-transcripts/**.jsonl`): messages and calls, without ids, results or times of their own.
 
-use engram_core::adapter::{Session, SideInfo};
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::adapter::SideInfo;
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Meta};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Record;
 use engram_core::text::Text;
 
 use super::calls::{check_requested_edit, emit_call};
@@ -13,8 +14,9 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
+use crate::cursor::steps::{Out, Reader};
 use crate::shared::route::{Action, Route};
-use crate::shared::value::{StructuralIndex, parse, raw_str, text};
+use crate::shared::value::{raw_str, text};
 use crate::shared::view::view;
 
 view! {
@@ -48,7 +50,7 @@ view! {
 }
 
 /// Converts a record of one role or type. The author is that of prompts.
-type Handler = fn(&Line<'_>, Author, &mut Emitter<'_>) -> Result<Outcome, Fault>;
+type Handler = fn(&Line<'_>, Author, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to the messages of each role. They have no type.
 static ROLES: &[Route<Handler>] = &[Route::convert("assistant", message), Route::convert("user", message)];
@@ -60,40 +62,35 @@ static RECORDS: &[Route<Handler>] =
 /// The converter of one transcript.
 pub(in crate::cursor) struct Transcript {
     parent: ParentSession,
-    index: StructuralIndex,
 }
 
 impl Transcript {
     /// The converter, with what the files around the transcript show.
     pub(in crate::cursor) fn new(context: &SideInfo) -> Self {
-        Transcript { parent: ParentSession::new(context), index: StructuralIndex::default() }
+        Transcript { parent: ParentSession::new(context) }
     }
 }
 
-impl Session for Transcript {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let line = Line::strict(parse(text, &mut self.index)?, "")?;
+impl Reader for Transcript {
+    fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let line = Line::strict(record.value, "")?;
         let (action, name) = match (raw_str(line.role()), raw_str(line.kind())) {
             (role, "") => (Route::find(ROLES, role), role),
             ("", kind) => (Route::find(RECORDS, kind), kind),
             (_, kind) => (None, kind),
         };
-        if action.is_some() {
-            members::check_chosen(name, line.object(), Pointer::Root, form::TRANSCRIPT, out)?;
-        }
+        let Some(action) = action else { return Err(Fault::unrecognized(name)) };
+        members::check_chosen(name, line.object(), Pointer::Root, form::TRANSCRIPT, out);
         self.parent.emit(out)?;
-        let outcome = match action {
-            Some(Action::Convert(handler)) => handler(&line, self.parent.prompts_by(), out)?,
-            Some(Action::Omit) => omitted(name)?,
-            None => return Err(Fault::unrecognized(name)),
-        };
-        self.parent.set_emitted();
-        Ok(outcome)
+        match action {
+            Action::Convert(handler) => handler(&line, self.parent.prompts_by(), out),
+            Action::Omit => omitted(name),
+        }
     }
 }
 
 /// A prompt, or an answer with its calls.
-fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn message(line: &Line<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     const CONTENT: &str = "/message/content";
     let role = raw_str(line.role());
     let message = required(line.message(), Pointer::At("/message"), "an object")?;
@@ -123,7 +120,7 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result
             }
             ("tool_use", "assistant") => {
                 let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
-                check_requested_edit(tool, part.input(), Pointer::Field(CONTENT, index, "/input"), out)?;
+                check_requested_edit(tool, part.input(), Pointer::Field(CONTENT, index, "/input"), out);
                 emit_call(tool, part.input(), pointer, out)?;
                 1
             }
@@ -137,18 +134,18 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Emitter<'_>) -> Result
 }
 
 /// The end of a turn.
-fn turn_ended(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn turn_ended(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out)
 }
 
 /// An error of the harness.
-fn error(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn error(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
     Ok(Outcome::Mapped)
 }
 
 /// An overview of the transcript.
-fn metadata(line: &Line<'_>, _: Author, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn metadata(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/metadata/overview");
     let overview = line.metadata().and_then(|metadata| metadata.member("overview"));
     let text = required_name(overview, pointer)?;

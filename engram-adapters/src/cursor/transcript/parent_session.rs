@@ -1,7 +1,8 @@
 //! The session that started this one. The transcript does not name it.
 
+use crate::cursor::steps::Out;
 use engram_core::adapter::SideInfo;
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::text::Text;
 
@@ -24,17 +25,10 @@ impl ParentSession {
         self.prompts_by
     }
 
-    /// Emits the parent session, unless a record has it already.
-    pub(super) fn emit(&self, out: &mut Emitter) -> Result<(), Fault> {
-        if let Some(session_id) = &self.session_id {
-            let facts = SessionFacts { parent_session_id: Some(Text::Plain(session_id)), ..SessionFacts::default() };
-            out.emit(Meta::Session(facts), Pointer::Root)?;
-        }
-        Ok(())
-    }
-
-    /// Notes that a record has the parent session. Not for a malformed record: it leaves no events.
-    pub(super) fn set_emitted(&mut self) {
-        self.session_id = None;
+    /// Emits the parent session with the first record.
+    pub(super) fn emit(&mut self, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+        let Some(session_id) = self.session_id.take_if(|_| !out.is_check()) else { return Ok(()) };
+        let facts = SessionFacts { parent_session_id: Some(Text::Plain(&session_id)), ..SessionFacts::default() };
+        out.emit(Meta::Session(facts), Pointer::Root).map(drop)
     }
 }

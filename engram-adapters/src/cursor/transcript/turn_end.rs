@@ -1,16 +1,17 @@
 //! The end of a turn. Only a failed or interrupted turn gives an event.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::steps::Out;
 use crate::shared::value::Field;
 
 /// Converts the end of a turn with this status.
-pub(super) fn turn_ended(status: &str, error: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
+pub(super) fn turn_ended(status: &str, error: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let text = text_or_json(error);
     let event = match status {
         "success" => return omitted("turn_ended"),

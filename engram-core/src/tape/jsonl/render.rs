@@ -289,4 +289,5 @@ fn push_usage(out: &mut Buffer, usage: &Usage<'_>) {
     out.name(key!("stop_reason"), &usage.stop_reason);
     out.name(key!("service_tier"), &usage.service_tier);
     out.bool_if(key!("provisional"), usage.provisional, false);
+    out.name(key!("part"), &usage.part);
 }

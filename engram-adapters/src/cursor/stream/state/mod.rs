@@ -1,22 +1,39 @@
 //! The state of a capture's conversion.
 
-pub(super) mod partial_text;
-pub(super) mod pending_approvals;
+pub(super) mod questions;
 pub(super) mod started_calls;
 
-use partial_text::PartialText;
-use pending_approvals::PendingApprovals;
+use questions::Questions;
 use started_calls::StartedCalls;
 
 use crate::cursor::edits::written_files::WrittenFiles;
+use crate::cursor::pieces::Pieces;
 
-/// What is kept from line to line. Each part keeps its own fields private.
+/// What is kept from line to line of one session.
 #[derive(Default)]
 pub(in crate::cursor) struct StreamState {
-    pub(super) partial_text: PartialText,
     pub(super) calls: StartedCalls,
-    pub(super) approvals: PendingApprovals,
     pub(super) files: WrittenFiles,
-    /// Scratch: the type of the current line, with its subtype.
-    pub(super) record_type: String,
+    /// Number and call id of the last question. Its response names only the number.
+    pub(super) last_question: Option<(u64, String)>,
+}
+
+/// What is kept of the whole capture.
+#[derive(Default)]
+pub(in crate::cursor) struct Shared {
+    pub(super) pieces: Pieces,
+    pub(super) questions: Questions,
+    /// The key of the current session.
+    pub(super) session: u64,
+    /// The number of the current record.
+    pub(super) number: usize,
+}
+
+impl Shared {
+    /// Step 2.
+    pub(super) fn decide(&mut self) {
+        self.pieces.decide();
+        self.questions.decide();
+        self.session = 0;
+    }
 }

@@ -1,0 +1,81 @@
+//! Where lines come from, and what was removed beside them.
+
+use std::fs;
+
+use engram_index::{Events, Index, Query, Words, Writer};
+
+use crate::blame::real_files;
+use crate::recorded::{fixtures, made};
+use crate::synthetic::{Tape, code};
+use crate::truth::truth_of;
+
+fn query(path: &str, text: &str, range: (usize, usize)) -> Query<'static> {
+    let mut query = Query::of_file(path, Box::leak(text.to_owned().into_boxed_str()));
+    (query.range, query.limit, query.words) = (Some(range), usize::MAX, Words::None);
+    query
+}
+
+fn ways(events: &Events) -> Vec<(&str, &str)> {
+    events.items.iter().map(|event| (event.way.unwrap(), event.what)).collect()
+}
+
+#[test]
+fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
+    let mut chains = 0;
+    for name in ["claude-code/2.1.329/n_edits", "claude-code/2.1.329/b_edit", "gemini/0.8.2"] {
+        let recording = &fixtures(name)[0];
+        let made = made(&[recording]);
+        let index = made.open();
+        for file in real_files(&truth_of(recording)) {
+            let path = format!("/home/dev/proj/{}", file.name);
+            let count = file.text.lines().count();
+            for line in 1..=count {
+                let events = index.history(&query(&path, &file.text, (line, line))).unwrap();
+                for event in &events.items {
+                    assert!(event.file.ends_with(&file.name), "an edit of another file: {event:?}");
+                }
+                // The newest one made the line, what it replaced is older.
+                if let Some(first) = events.items.first() {
+                    assert_eq!(first.way, Some("made"), "{events:?}");
+                    chains += events.items.iter().filter(|event| event.way == Some("chain")).count();
+                }
+            }
+        }
+    }
+    assert!(chains > 0, "no edit leads back");
+}
+
+/// Synthetic: no recorded session removes a span that is large enough for fingerprints, and writes it again.
+#[test]
+fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(2);
+    let (head, span, tail) = (code(12, &mut random), code(30, &mut random), code(12, &mut random));
+    let (with, without) = (format!("{head}{span}{tail}"), format!("{head}{tail}"));
+    let mut one = Tape::new("one", 1_750_000_000_000);
+    one.prompt("write it");
+    one.edit("src/a.rs", None, &with);
+    one.prompt("remove it");
+    one.edit("src/a.rs", Some(&with), &without);
+    // Another session, which begins with a text that a person changed: no equal hash leads back.
+    let (changed, again) = (format!("{without}// mine\n"), format!("{head}{span}{tail}// mine\n"));
+    let mut two = Tape::new("two", 1_750_100_000_000);
+    two.prompt("write it again");
+    two.edit("src/a.rs", Some(&changed), &again);
+    fs::write(directory.path().join("1.tape.jsonl"), one.end()).unwrap();
+    fs::write(directory.path().join("2.tape.jsonl"), two.end()).unwrap();
+    let place = directory.path().join("index");
+    let added = Writer::open(&place, || ()).unwrap().add(&[directory.path().to_owned()], &mut |_| ()).unwrap();
+    assert!(added.failed.is_empty(), "{:?}", added.failed);
+    let index = Index::open(&place).unwrap();
+    let path = format!("{}/src/a.rs", crate::synthetic::ROOT);
+    let events = index.history(&query(&path, &again, (20, 20))).unwrap();
+    assert_eq!(ways(&events), [("made", "update"), ("again", "update"), ("chain", "create")], "{events:?}");
+    // What stood between the head and the tail is known by its lines while the text is that of an edit.
+    for (range, expected) in [((12, 12), 1), ((13, 13), 1), ((11, 11), 0), ((14, 24), 0)] {
+        let removed = index.removed(&query(&path, &without, range)).unwrap();
+        assert_eq!((removed.total, removed.notes.len()), (expected, 0), "{range:?}");
+    }
+    let removed = index.removed(&query(&path, &changed, (12, 12))).unwrap();
+    assert_eq!((removed.total, removed.notes.len()), (1, 1), "the text is a person's, so lines are not known");
+}
