@@ -38,6 +38,8 @@ mod codex;
 pub mod conformance;
 #[cfg(feature = "cursor")]
 mod cursor;
+#[cfg(test)]
+mod format_code;
 #[cfg(feature = "gemini")]
 mod gemini;
 mod home_directory;

@@ -71,7 +71,11 @@ pub fn sessions_are_apart(stream: &dyn StreamAdapter, session: &Session) -> bool
     let Ok(head) = input.head() else { return false };
     let identity = session.context.complete(stream.identify(&head));
     let (revision, _) = stream.describe().matrix.identify(&identity);
-    stream.session(&SessionInit { identity: &identity, revision, head: &head, context: &session.context }).sessions_are_apart()
+    let init = SessionInit { identity: &identity, revision, head: &head, context: &session.context };
+    match stream.conversion(&init) {
+        Some(conversion) => conversion.sessions_are_apart(),
+        None => stream.session(&init).sessions_are_apart(),
+    }
 }
 
 /// Strict, except for a session with neither a version nor a schema: strict policy must refuse it.

@@ -109,10 +109,44 @@ pub struct Overview {
 pub struct OverviewSink {
     stats: Stats,
     known: Overview,
+    /// What the events since the last commit say. Most have a time and nothing else.
     pending: Overview,
+    has_pending: bool,
+    times: Times,
+}
+
+/// The first and the last time of the events since the last commit; empty if they have none. The texts keep their memory.
+#[derive(Debug, Default)]
+struct Times {
+    first: String,
+    last: String,
+}
+
+impl Times {
+    #[inline]
+    fn note(&mut self, time: &str) {
+        if self.first.is_empty() || seconds(time) < seconds(&self.first) {
+            set_bounded(&mut self.first, time);
+        }
+        if self.last.is_empty() || seconds(time) >= seconds(&self.last) {
+            set_bounded(&mut self.last, time);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.first.clear();
+        self.last.clear();
+    }
 }
 
 impl OverviewSink {
+    fn note_prompt(&mut self, text: Text<'_>) {
+        if self.known.first_prompt.is_none() && self.pending.first_prompt.is_none() {
+            self.pending.first_prompt = first_line(&text.decode_lossy());
+            self.has_pending = true;
+        }
+    }
+
     /// What is known so far.
     pub fn overview(&self) -> Overview {
         let counts = self.stats.counts();
@@ -125,17 +159,38 @@ impl OverviewSink {
 
 impl EventSink for OverviewSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        self.pending.note(record);
+        match record.event {
+            Event::Meta(meta @ (Meta::TapeStart(_) | Meta::Revision(_) | Meta::Session(_) | Meta::TapeStop(_))) => {
+                self.pending.note(record, meta);
+                self.has_pending = true;
+            }
+            event => {
+                if let Event::MsgIn(MsgIn { role: Role::User, by: Author::Person, text: Some(text), .. }) = event {
+                    self.note_prompt(*text);
+                }
+                if record.t_basis != Some(TimeBasis::Absent) && !record.replay {
+                    self.times.note(record.t);
+                }
+            }
+        }
         self.stats.event(record)
     }
 
     fn commit(&mut self) -> io::Result<()> {
-        self.known.update(std::mem::take(&mut self.pending));
+        if std::mem::take(&mut self.has_pending) {
+            self.known.update(std::mem::take(&mut self.pending));
+        }
+        if !self.times.last.is_empty() {
+            self.known.note_times(&self.times);
+            self.times.clear();
+        }
         self.stats.commit()
     }
 
     fn rollback(&mut self) {
         self.pending = Overview::default();
+        self.has_pending = false;
+        self.times.clear();
         self.stats.rollback();
     }
 
@@ -145,11 +200,10 @@ impl EventSink for OverviewSink {
 }
 
 impl Overview {
-    /// Adds what one event states.
-    fn note(&mut self, record: &EventRef<'_>) {
-        let is_own_time = record.t_basis != Some(TimeBasis::Absent) && !record.replay;
-        match record.event {
-            Event::Meta(Meta::TapeStart(start)) => {
+    /// Adds what one event says.
+    fn note(&mut self, record: &EventRef<'_>, meta: &Meta<'_>) {
+        match meta {
+            Meta::TapeStart(start) => {
                 self.adapter = bounded(start.adapter_id);
                 self.adapter_version = bounded(start.adapter_version);
                 self.harness = bounded(start.harness.family);
@@ -157,25 +211,16 @@ impl Overview {
                 self.agent_id = record.source.agent_id.map(owned);
                 self.note_version(&start.harness, &start.claims);
             }
-            Event::Meta(Meta::Revision(change)) => self.note_version(&change.harness, &change.claims),
-            Event::Meta(Meta::Session(facts)) => {
+            Meta::Revision(change) => self.note_version(&change.harness, &change.claims),
+            Meta::Session(facts) => {
                 if self.project.is_none() {
                     self.project = facts.cwd.filter(|cwd| !cwd.is_empty()).map(owned);
                 }
                 self.title = facts.title.map(owned).or(self.title.take());
                 self.parent_session_id = facts.parent_session_id.map(owned).or(self.parent_session_id.take());
             }
-            Event::Meta(Meta::TapeStop(stop)) => self.note_stop(stop),
-            event => {
-                if let Event::MsgIn(MsgIn { role: Role::User, by: Author::Person, text: Some(text), .. }) = event
-                    && self.first_prompt.is_none()
-                {
-                    self.first_prompt = first_line(&text.decode_lossy());
-                }
-                if is_own_time {
-                    self.note_time(record.t);
-                }
-            }
+            Meta::TapeStop(stop) => self.note_stop(stop),
+            _ => {}
         }
     }
 
@@ -205,16 +250,16 @@ impl Overview {
         self.beside = stop.input.beside.iter().map(|file| file.name.clone()).collect();
     }
 
-    fn note_time(&mut self, time: &str) {
-        if self.start.as_deref().is_none_or(|start| seconds(time) < seconds(start)) {
-            self.start = Some(bounded(time));
+    fn note_times(&mut self, times: &Times) {
+        if self.start.as_deref().is_none_or(|start| seconds(&times.first) < seconds(start)) {
+            set_bounded(self.start.get_or_insert_default(), &times.first);
         }
-        if self.end.as_deref().is_none_or(|end| seconds(time) >= seconds(end)) {
-            self.end = Some(bounded(time));
+        if self.end.as_deref().is_none_or(|end| seconds(&times.last) >= seconds(end)) {
+            set_bounded(self.end.get_or_insert_default(), &times.last);
         }
     }
 
-    /// Adds what later events stated.
+    /// Adds what later events say.
     fn update(&mut self, later: Overview) {
         if !later.adapter.is_empty() {
             *self = later;
@@ -228,7 +273,6 @@ impl Overview {
         self.title = later.title.or(self.title.take());
         self.first_prompt = self.first_prompt.take().or(later.first_prompt);
         self.parent_session_id = later.parent_session_id.or(self.parent_session_id.take());
-        later.start.iter().chain(&later.end).for_each(|time| self.note_time(time));
         if !later.input_hash.is_empty() {
             let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =
                 later;
@@ -256,6 +300,15 @@ fn first_line(text: &str) -> Option<String> {
 
 fn bounded(text: &str) -> String {
     cut(text, TEXT_CHARS)
+}
+
+/// Sets a text without new memory.
+fn set_bounded(text: &mut String, to: &str) {
+    text.clear();
+    match to.len() > TEXT_CHARS {
+        true => text.push_str(&bounded(to)),
+        false => text.push_str(to),
+    }
 }
 
 fn cut(text: &str, chars: usize) -> String {

@@ -255,9 +255,9 @@ impl EventSink for Stats {
     }
 
     fn commit(&mut self) -> io::Result<()> {
-        for fact in std::mem::take(&mut self.pending) {
-            self.count(fact);
-        }
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.drain(..).for_each(|fact| self.count(fact));
+        self.pending = pending;
         Ok(())
     }
 

@@ -31,7 +31,7 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
-    GapRow::new("edit.hook", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, real| lacks_file_after(edit) && real.after.is_some()))
+    GapRow::new("edit.hook", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| lacks_file_after(edit)))
         .without_hash(lacks_file_after),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| has_saved(case, |event| is_ok_result(event) && !event.has("duration_ms"))),
     GapRow::new("result.display_only", Kind::ToolResult, |case| {

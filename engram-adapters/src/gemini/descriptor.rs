@@ -1,126 +1,16 @@
-//! The adapter's self-description: members, omission rules, gaps and tools, one row each.
+//! The adapter's self-description: members, gaps and tools, one row each.
 
-use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
+use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 use engram_core::members::MemberSource;
 use engram_core::tool_kind::ToolKind;
 
+use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
 use crate::shared::tool_table::ToolTable;
 
 /// The member table.
 pub(super) static MEMBERS: MemberSource =
     MemberSource::new(&[include_str!("members/records.members"), include_str!("members/tools.members")]);
-
-/// The rules that omit whole records.
-pub(super) mod rule {
-    /// A message line that the harness writes again without new facts.
-    pub const REWRITTEN: &str = "message.rewritten";
-    /// A history that the harness writes again, in a `$set` line.
-    pub const RESTATED: &str = "history.restated";
-    /// A history that the harness writes again, as message lines.
-    pub const RELOGGED: &str = "history.relogged";
-    /// A record that the log has twice.
-    pub const REPEATED: &str = "record.repeated";
-    /// A piece of an answer.
-    pub const PIECE: &str = "answer.piece";
-    /// A message without content.
-    pub const EMPTY: &str = "message.empty";
-    /// The time of the last change.
-    pub const CLOCK: &str = "session.clock";
-    /// The session's own id, repeated.
-    pub const SAME_SESSION: &str = "session.same_id";
-}
-
-const SIGNATURE: &str = "a signature of the model's provider";
-const BASE64: &str = "a file as base64; the tape has its hash";
-
-const RULES: &[OmissionRule] = &[
-    OmissionRule::duplicate(rule::REWRITTEN, "gemini", "a turn that is written again under the same id, without new facts"),
-    OmissionRule::duplicate(rule::REWRITTEN, "user", "a result as the model gets it, which the call already has (0.44.0 and later)"),
-    OmissionRule::duplicate(rule::RESTATED, "*", "the whole history again, without new messages (0.44.0 and later)"),
-    OmissionRule::duplicate(rule::RELOGGED, "gemini", "a turn of the history again, with a new id (0.61.0, when the user cancels)"),
-    OmissionRule::duplicate(rule::RELOGGED, "user", "a prompt or result of the history again, with a new id"),
-    OmissionRule::duplicate(
-        rule::REPEATED,
-        "*",
-        "a record that the log has twice: all its bytes, its id or its time among them, were read before",
-    ),
-    OmissionRule::piece(rule::PIECE, "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
-    OmissionRule::bookkeeping(
-        rule::EMPTY,
-        "*",
-        "a message without text, thought, call, result or token count, or a change that states nothing new",
-    ),
-    OmissionRule::bookkeeping(rule::CLOCK, "lastUpdated", "when the file was last changed"),
-    OmissionRule::bookkeeping(rule::SAME_SESSION, "sessionId", "the session's own id, repeated when the session is resumed"),
-    OmissionRule::field("call.name", "gemini", "/toolCalls/*/displayName", "the tool's name as the terminal shows it"),
-    OmissionRule::field(
-        "call.description",
-        "gemini",
-        "/toolCalls/*/description",
-        "the tool's own description, or the arguments as the terminal shows them",
-    ),
-    OmissionRule::field(
-        "result.shown",
-        "gemini",
-        "/toolCalls/*/resultDisplay",
-        "the result as the terminal shows it; the result itself is in `tool.result`",
-    ),
-    OmissionRule::field(
-        "result.shown",
-        "gemini",
-        "/toolCalls/*/resultDisplay/*/*/text",
-        "a command's output as lines of terminal cells (0.38.2 to 0.43.0)",
-    ),
-    OmissionRule::field(
-        "result.shown",
-        "gemini",
-        "/toolCalls/*/resultDisplay/summary",
-        "the number of matches or files, as the terminal shows it",
-    ),
-    OmissionRule::field("result.shown", "gemini", "/toolCalls/*/resultDisplay/matches/*/*", "the matches, which the result lists too"),
-    OmissionRule::field("result.shown", "gemini", "/toolCalls/*/resultDisplay/files/*", "the files, which the result lists too"),
-    OmissionRule::field("result.shown", "gemini", "/toolCalls/*/resultDisplay/todos/*/description", "the plan, which is in the arguments"),
-    OmissionRule::field(
-        "agent.progress",
-        "gemini",
-        "/toolCalls/*/resultDisplay/recentActivity/*/*",
-        "the last activities of the sub-agent; its own log has all of them",
-    ),
-    OmissionRule::field("agent.answer", "gemini", "/toolCalls/*/resultDisplay/result", "the sub-agent's answer, which is in the result"),
-    OmissionRule::field(
-        "edit.file",
-        "gemini",
-        "/toolCalls/*/resultDisplay/originalContent",
-        "the file before the edit; the tape has its hash, `file_before_hash`",
-    ),
-    OmissionRule::field(
-        "edit.file",
-        "gemini",
-        "/toolCalls/*/resultDisplay/newContent",
-        "the file after the edit; the tape has its hash, `file_after_hash`",
-    ),
-    OmissionRule::field("edit.diff", "gemini", "/toolCalls/*/resultDisplay/fileDiff", "a diff for display; its spans are `code.edit`"),
-    OmissionRule::field(
-        "thought.half",
-        "gemini",
-        "/thoughts/*/subject",
-        "the tape has it joined with its description, from the first record of the turn",
-    ),
-    OmissionRule::field(
-        "thought.half",
-        "gemini",
-        "/thoughts/*/description",
-        "the tape has it joined with its subject, from the first record of the turn",
-    ),
-    OmissionRule::opaque("signature", "gemini", "/content/*/thoughtSignature", SIGNATURE),
-    OmissionRule::opaque("signature", "messages", "/$set/messages/*/content/*/thoughtSignature", SIGNATURE),
-    OmissionRule::opaque("signature", "model", "/parts/*/thoughtSignature", SIGNATURE),
-    OmissionRule::opaque("file", "user", "/content/*/inlineData/data", BASE64),
-    OmissionRule::opaque("file", "user", "/parts/*/inlineData/data", BASE64),
-    OmissionRule::opaque("file", "messages", "/$set/messages/*/content/*/inlineData/data", BASE64),
-    OmissionRule::opaque("file", "gemini", "/toolCalls/*/result/*/inlineData/data", BASE64),
-];
 
 const GAPS: &[Gap] = &[
     Gap { code: "edit.shell", reason: "a shell command that changes files leaves no record of the change", fixture: "0.61.0/b_edit" },

@@ -26,6 +26,8 @@ mod emit {
     pub mod messages;
     pub mod stream;
 }
+#[rustfmt::skip]
+mod format;
 mod notes;
 mod plan {
     //! Step 2: what becomes of each fact, decided over the notes alone.
@@ -41,8 +43,8 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use descriptor::rule;
 use emit::messages::Events;
+use format::{ChangeKind, mark, rule};
 use notes::Notes;
 use schema::{Form, MESSAGES};
 use source::detect;
@@ -88,7 +90,7 @@ impl StreamAdapter for Gemini {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        detect::MARKS.to_vec()
+        mark::ALL.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {
@@ -116,7 +118,7 @@ impl Conversion for Session {
     /// A line that states only the time of the last change follows every message.
     fn omitted(&self, text: &str) -> Option<Outcome> {
         let time = text.strip_prefix(r#"{"$set":{"lastUpdated":""#)?.strip_suffix(r#""}}"#)?;
-        let clock = Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
+        let clock = Outcome::Bookkeeping { record: ChangeKind::LastUpdated.name(), rule: rule::SESSION_CLOCK };
         (self.form == Form::Lines && is_tape_time(time)).then_some(clock)
     }
 

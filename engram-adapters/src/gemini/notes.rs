@@ -8,9 +8,10 @@ use engram_core::keys::{KeyMap, hash64};
 use engram_core::steps::{Check, Record};
 use engram_core::text::{MAX_DECODED_BYTES, Text};
 
+use super::format::{ChangeKind, MessageKind, PromptKind, SavedKind, StreamKind};
 use super::schema::{
     Call, Form, FunctionCall, FunctionResponse, Line, OBJECTIVE, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
-    count_responses, displayed_responses, joined_thought, parts, raw,
+    count_responses, displayed_responses, joined_thought, parts, raw, stream_kind,
 };
 use crate::shared::record_facts::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
@@ -163,8 +164,7 @@ impl Notes {
     fn changes(&mut self, line: &Line<'_>, changes: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let Some((first, _)) = changes.members().next() else { return Err(Fault::malformed("/$set", "a member", changes.raw())) };
         check.members(first, line.object(), Pointer::Root, &|_| None);
-        let is_known = |name: &str| matches!(name, "lastUpdated" | "messages" | "sessionId" | "summary" | "directories");
-        if let Some((name, _)) = changes.members().find(|(name, _)| !is_known(name)) {
+        if let Some((name, _)) = changes.members().find(|(name, _)| ChangeKind::named(name).is_none()) {
             return Err(Fault::unrecognized(&format!("$set.{name}")));
         }
         let time = changes.member("lastUpdated");
@@ -177,7 +177,7 @@ impl Notes {
         if changes.member("messages").is_some() || (time.is_some() && has_several) {
             check.identify();
         }
-        if first == "lastUpdated" && !has_several {
+        if first == ChangeKind::LastUpdated.name() && !has_several {
             self.list.pop();
         }
         for (n, message) in set.messages().into_iter().flat_map(Value::elements).enumerate() {
@@ -193,12 +193,13 @@ impl Notes {
     fn message(&mut self, line: &Line<'_>, history: History, at: Pointer<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let kind = raw_str(line.kind());
         self.list.push(Note::Message { id: id_key(line.id()), time: key(line.timestamp()), history });
-        match kind {
-            "gemini" => self.turn(line, check)?,
-            "user" => self.user(line, "/content", check)?,
-            "info" | "warning" | "error" => self.notice(kind, line)?,
-            "" => return Err(Fault::malformed("/type", "a message type", "none")),
-            _ => return Err(Fault::unrecognized(kind)),
+        let Some(known) = MessageKind::named(kind) else {
+            return Err(if kind.is_empty() { Fault::malformed("/type", "a message type", "none") } else { Fault::unrecognized(kind) });
+        };
+        match known {
+            MessageKind::Gemini => self.turn(line, check)?,
+            MessageKind::User => self.user(line, "/content", check)?,
+            MessageKind::Info | MessageKind::Warning | MessageKind::Error => self.notice(kind, line)?,
         }
         check.members(kind, line.object(), at, &|_| None);
         Ok(())
@@ -208,13 +209,12 @@ impl Notes {
     fn saved_turn(&mut self, turn: &SavedTurn<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let (role, line) = (raw_str(turn.role()), Line::of_turn(turn));
         self.list.push(Note::Message { id: 0, time: 0, history: History::GoesOn });
-        match role {
-            "user" => self.user(&line, "/parts", check)?,
-            "model" => {
+        match SavedKind::named(role).ok_or_else(|| Fault::unrecognized(role))? {
+            SavedKind::User => self.user(&line, "/parts", check)?,
+            SavedKind::Model => {
                 self.list.push(Note::Turn { content: 0, tokens: 0 });
                 self.model_content(&line, 0, "/parts", check)?;
             }
-            _ => return Err(Fault::unrecognized(role)),
         }
         check.members(role, turn.object(), Pointer::Root, &|_| None);
         Ok(())
@@ -401,40 +401,42 @@ impl Notes {
     fn stream_line(&mut self, value: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let line = StreamLine::strict(value, "")?;
         let (kind, role) = (raw_str(line.kind()), raw_str(line.role()));
-        let record = match (kind, role) {
-            ("", _) => return Err(Fault::malformed("/type", "a line type", "nothing")),
-            ("message", "assistant") => {
+        let Some(known) = stream_kind(&line) else {
+            return Err(match kind {
+                "" => Fault::malformed("/type", "a line type", "nothing"),
+                "message" => Fault::malformed("/role", "`user` or `assistant`", role),
+                _ => Fault::unrecognized(kind),
+            });
+        };
+        match known {
+            StreamKind::MessageAssistant => {
                 let content = line.content().ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
                 self.list.push(Note::Piece { bytes: content.raw_str().len() as u32 });
-                "message/assistant"
             }
-            ("message", "user") => "message/user",
-            ("message", role) => return Err(Fault::malformed("/role", "`user` or `assistant`", role)),
-            ("tool_use", _) if line.tool().is_none() => return Err(Fault::malformed("/tool_name", "the name of a tool", "none")),
-            ("tool_use" | "tool_result" | "init" | "result" | "error", _) => kind,
-            _ => return Err(Fault::unrecognized(kind)),
-        };
+            StreamKind::ToolUse if line.tool().is_none() => return Err(Fault::malformed("/tool_name", "the name of a tool", "none")),
+            StreamKind::MessageUser | StreamKind::ToolUse => {}
+            StreamKind::ToolResult | StreamKind::Init | StreamKind::Result | StreamKind::Error => {}
+        }
         // Pieces of a text often have equal bytes.
-        if line.timestamp().is_some() && record != "message/assistant" {
+        if line.timestamp().is_some() && known != StreamKind::MessageAssistant {
             check.identify();
         }
-        check.members(record, value, Pointer::Root, &|_| None);
+        check.members(known.name(), value, Pointer::Root, &|_| None);
         Ok(())
     }
 }
 
 /// One entry of `logs.json`. Its only known type is `user`.
 fn typed_prompt(prompt: &TypedPrompt<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-    if raw_str(prompt.kind()) != "user" {
-        return Err(Fault::unrecognized(raw_str(prompt.kind())));
-    }
+    let kind = raw_str(prompt.kind());
+    let PromptKind::User = PromptKind::named(kind).ok_or_else(|| Fault::unrecognized(kind))?;
     if prompt.message().is_none() {
         return Err(Fault::malformed("/message", "text", "none"));
     }
     if prompt.timestamp().is_some() {
         check.identify();
     }
-    check.members("user", prompt.object(), Pointer::Root, &|_| None);
+    check.members(kind, prompt.object(), Pointer::Root, &|_| None);
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use engram_core::text::{Text, push_text};
 
+use super::format::StreamKind;
 use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 use crate::shared::view::view;
 
@@ -275,6 +276,15 @@ view! {
         /// `user` or `model`.
         role: "role" String,
         parts: "parts" Array,
+    }
+}
+
+/// The type of a line that a run prints. That of a message names its role.
+pub(super) fn stream_kind(line: &StreamLine<'_>) -> Option<StreamKind> {
+    match (raw_str(line.kind()), raw_str(line.role())) {
+        ("message", "user") => Some(StreamKind::MessageUser),
+        ("message", "assistant") => Some(StreamKind::MessageAssistant),
+        (kind, _) => StreamKind::named(kind).filter(|_| !kind.contains('/')),
     }
 }
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableMark,
+    TableOmission, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use super::value_forms::ValueForms;
+use crate::descriptor::Omission;
 use crate::event::Kind;
 
 /// The maximum depth of shapes that include shapes.
@@ -37,7 +39,7 @@ impl MemberTable {
 
 struct Compiler<'l> {
     table: MemberTable,
-    sources: HashMap<&'l str, &'l Line>,
+    sources: HashMap<&'l str, &'l Line<'l>>,
     /// The shapes by name, inherited fate, and whether that is forced on all values.
     compiled: HashMap<(&'l str, Option<Fate>, bool), ShapeId>,
     /// The fate of all values of a record that is omitted as a whole.
@@ -51,6 +53,7 @@ struct Suffix<'l> {
     free: bool,
     records: bool,
     fate: Option<Fate>,
+    groups: Vec<String>,
     feeds: Vec<Kind>,
 }
 
@@ -59,30 +62,41 @@ struct Suffix<'l> {
 struct Members<'l> {
     shape: Shape,
     /// The line of the selector, and those of its cases.
-    by: Option<(&'l Line, Vec<&'l Line>)>,
+    by: Option<(&'l Line<'l>, Vec<&'l Line<'l>>)>,
 }
 
 impl<'l> Compiler<'l> {
-    fn top(&mut self, line: &'l Line) -> Result<(), MemberTableError> {
+    fn top(&mut self, line: &'l Line<'l>) -> Result<(), MemberTableError> {
         match line.keyword() {
             "shape" => Ok(()),
             "rule" => {
                 let name = line.name()?.to_owned();
-                let reason = line.words[2..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+                let reason = text_of(&line.words[2..]);
                 if reason.is_empty() || self.table.rules.iter().any(|rule| rule.name == name) {
                     return Err(line.error("a rule has a name of its own and a reason"));
                 }
                 self.table.rules.push(TableRule { name, reason });
                 Ok(())
             }
+            "mark" => match &line.words[1..] {
+                [name, mark, meaning @ ..] if !meaning.is_empty() => {
+                    let (name, mark) = (name.text.to_string(), mark.text.to_string());
+                    self.table.marks.push(TableMark { name, mark, meaning: text_of(meaning) });
+                    Ok(())
+                }
+                _ => Err(line.error("a mark has a name, a text and a meaning")),
+            },
+            "omission" => {
+                self.table.omissions.push(omission(line)?);
+                Ok(())
+            }
             "record" => {
                 let name = line.name()?;
                 let record = self.record(name, JsonTypes::OBJECT, line, 2)?;
-                let at = self.table.records.len() as u16;
                 if self.table.records.iter().any(|known| known.name == name) {
                     return Err(line.error("a record of this type exists"));
                 }
-                self.table.by_name.add(name, at);
+                self.table.by_name.push(name);
                 self.table.records.push(record);
                 Ok(())
             }
@@ -93,21 +107,21 @@ impl<'l> Compiler<'l> {
                 self.table.documents.push(document);
                 Ok(())
             }
-            _ => Err(line.error("expected `rule`, `shape`, `record` or `document`")),
+            _ => Err(line.error("expected `rule`, `mark`, `omission`, `shape`, `record` or `document`")),
         }
     }
 
-    fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line, words: usize) -> Result<RecordShape, MemberTableError> {
+    fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line<'l>, words: usize) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
-        let feeds = suffix.feeds.clone();
+        let (groups, feeds) = (suffix.groups.clone(), suffix.feeds.clone());
         self.forced = suffix.fate.clone();
         let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
-        Ok(RecordShape { name: name.to_owned(), feeds, row })
+        Ok(RecordShape { name: name.to_owned(), groups, feeds, row })
     }
 
     /// Compiles a member row: its names, and the row itself.
-    fn member(&mut self, line: &'l Line, inherited: Option<&Fate>) -> Result<(Vec<&'l str>, Need, RowId), MemberTableError> {
+    fn member(&mut self, line: &'l Line<'l>, inherited: Option<&Fate>) -> Result<(Vec<&'l str>, Need, RowId), MemberTableError> {
         let [name, types, rest @ ..] = &line.words[..] else {
             return Err(line.error("a row has a name and types"));
         };
@@ -123,7 +137,7 @@ impl<'l> Compiler<'l> {
 
     fn row_of(
         &mut self,
-        line: &'l Line,
+        line: &'l Line<'l>,
         (types, forms): (JsonTypes, ValueForms),
         suffix: Suffix<'l>,
         inherited: Option<&Fate>,
@@ -142,8 +156,14 @@ impl<'l> Compiler<'l> {
         RowId(self.table.rows.len() as u32 - 1)
     }
 
-    fn content(&mut self, line: &'l Line, types: JsonTypes, suffix: &Suffix<'l>, fate: Option<&Fate>) -> Result<Content, MemberTableError> {
-        let (items, members): (Vec<&Line>, Vec<&Line>) = line.children.iter().partition(|line| line.keyword() == "[]");
+    fn content(
+        &mut self,
+        line: &'l Line<'l>,
+        types: JsonTypes,
+        suffix: &Suffix<'l>,
+        fate: Option<&Fate>,
+    ) -> Result<Content, MemberTableError> {
+        let (items, members): (Vec<&Line<'_>>, Vec<&Line<'_>>) = line.children.iter().partition(|line| line.keyword() == "[]");
         let is_described = !line.children.is_empty() || suffix.shape.is_some();
         if suffix.free || suffix.records {
             return match is_described {
@@ -176,7 +196,7 @@ impl<'l> Compiler<'l> {
     }
 
     /// The shape with this name, its values with this fate unless they have their own.
-    fn shape(&mut self, line: &Line, name: &'l str, inherited: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
+    fn shape(&mut self, line: &Line<'_>, name: &'l str, inherited: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
         let source = *self.sources.get(name).ok_or_else(|| line.error(format!("no shape `{name}`")))?;
         let own = read_suffix(source, &source.words[2..])?.fate;
         let fate = self.forced.clone().or(own).or_else(|| inherited.cloned());
@@ -186,7 +206,7 @@ impl<'l> Compiler<'l> {
         // Its place first: a shape may contain itself.
         let shape = self.push_shape(Shape::default());
         self.compiled.insert((name, fate.clone(), self.forced.is_some()), shape);
-        let lines: Vec<&Line> = source.children.iter().collect();
+        let lines: Vec<&Line<'_>> = source.children.iter().collect();
         let compiled = self.object(&Members::default(), &lines, fate.as_ref())?;
         self.table.shapes[shape.0 as usize] = self.table.shape(compiled).clone();
         Ok(shape)
@@ -199,7 +219,7 @@ impl<'l> Compiler<'l> {
     }
 
     /// Compiles an object: the members of `base`, and those of `lines`.
-    fn object(&mut self, base: &Members<'l>, lines: &[&'l Line], fate: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
+    fn object(&mut self, base: &Members<'l>, lines: &[&'l Line<'l>], fate: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
         let mut members = Members { shape: base.shape.clone(), by: None };
         self.add_lines(&mut members, lines, fate, 0)?;
         if let Some((by, cases)) = members.by.take() {
@@ -211,7 +231,7 @@ impl<'l> Compiler<'l> {
     fn add_lines(
         &mut self,
         members: &mut Members<'l>,
-        lines: &[&'l Line],
+        lines: &[&'l Line<'l>],
         fate: Option<&Fate>,
         includes: usize,
     ) -> Result<(), MemberTableError> {
@@ -222,7 +242,7 @@ impl<'l> Compiler<'l> {
                     let source = self.sources.get(name).filter(|_| includes < MAX_INCLUDES);
                     let source = *source.ok_or_else(|| line.error(format!("no shape `{name}` to include here")))?;
                     let own = read_suffix(source, &source.words[2..])?.fate;
-                    let lines: Vec<&Line> = source.children.iter().collect();
+                    let lines: Vec<&Line<'_>> = source.children.iter().collect();
                     self.add_lines(members, &lines, own.as_ref().or(fate), includes + 1)?;
                 }
                 "by" if members.by.is_none() => members.by = Some((line, Vec::new())),
@@ -240,7 +260,7 @@ impl<'l> Compiler<'l> {
         Ok(())
     }
 
-    fn add_member(&mut self, shape: &mut Shape, line: &'l Line, fate: Option<&Fate>) -> Result<(), MemberTableError> {
+    fn add_member(&mut self, shape: &mut Shape, line: &'l Line<'l>, fate: Option<&Fate>) -> Result<(), MemberTableError> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
             let Row { types, forms, .. } = *self.table.row(row);
@@ -257,8 +277,8 @@ impl<'l> Compiler<'l> {
     fn selector(
         &mut self,
         base: &Members<'l>,
-        by: &'l Line,
-        lines: &[&'l Line],
+        by: &'l Line<'l>,
+        lines: &[&'l Line<'l>],
         fate: Option<&Fate>,
     ) -> Result<Selector, MemberTableError> {
         let (mut cases, mut otherwise) = (Vec::new(), Choice::Unknown);
@@ -266,7 +286,7 @@ impl<'l> Compiler<'l> {
             let values = line.words[1..].iter().take_while(|word| word.quoted || !is_suffix(&word.text)).count();
             let choice = self.choice(base, line, &line.words[1 + values..], fate)?;
             match line.keyword() {
-                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_str().into(), choice))),
+                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_ref().into(), choice))),
                 "else" if values == 0 => otherwise = choice,
                 _ => return Err(line.error("`case` has values, `else` has none")),
             }
@@ -274,7 +294,13 @@ impl<'l> Compiler<'l> {
         Ok(Selector::new(selector_key(by)?, cases, otherwise))
     }
 
-    fn choice(&mut self, base: &Members<'l>, line: &'l Line, words: &'l [Word], fate: Option<&Fate>) -> Result<Choice, MemberTableError> {
+    fn choice(
+        &mut self,
+        base: &Members<'l>,
+        line: &'l Line<'l>,
+        words: &'l [Word<'l>],
+        fate: Option<&Fate>,
+    ) -> Result<Choice, MemberTableError> {
         if let [word] = words
             && word.text == "unrecognized"
         {
@@ -285,29 +311,53 @@ impl<'l> Compiler<'l> {
         if suffix.free {
             return Ok(Choice::Free(self.row_of(line, (JsonTypes::EVERY, ValueForms::NONE), suffix, fate)?));
         }
-        let lines: Vec<&Line> = line.children.iter().collect();
+        let lines: Vec<&Line<'_>> = line.children.iter().collect();
         Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))
     }
 }
 
-impl Line {
+impl Line<'_> {
     /// The word after the keyword.
     fn name(&self) -> Result<&str, MemberTableError> {
-        self.words.get(1).map(|word| word.text.as_str()).ok_or_else(|| self.error("a name is missing"))
+        self.words.get(1).map(|word| word.text.as_ref()).ok_or_else(|| self.error("a name is missing"))
     }
 }
 
+/// Words as one text.
+fn text_of(words: &[Word<'_>]) -> String {
+    words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ")
+}
+
+/// A rule that leaves out records or members: its kind, name, record type, the pointer of members, and the reason.
+fn omission(line: &Line<'_>) -> Result<TableOmission, MemberTableError> {
+    let [_, kind, rule, record, rest @ ..] = &line.words[..] else { return Err(line.error("a rule has a kind, a name and a record type")) };
+    let (omission, has_pointer) = match kind.text.as_ref() {
+        "duplicate" => (Omission::Duplicate, false),
+        "piece" => (Omission::Piece, false),
+        "bookkeeping" => (Omission::Bookkeeping, false),
+        "field" => (Omission::Field, true),
+        "opaque" => (Omission::Opaque, true),
+        other => return Err(line.error(format!("`{other}` is no kind of omission"))),
+    };
+    let (pointer, reason) = rest.split_at(usize::from(has_pointer).min(rest.len()));
+    if reason.is_empty() || pointer.iter().any(|pointer| !pointer.text.starts_with('/')) {
+        return Err(line.error("a rule has a reason, and one about members a pointer"));
+    }
+    let pointer = pointer.first().map(|pointer| pointer.text.to_string());
+    Ok(TableOmission { rule: rule.text.to_string(), omission, record: record.text.to_string(), pointer, reason: text_of(reason) })
+}
+
 /// The names of a row, and whether one of them must be there.
-fn names(word: &Word) -> (Vec<&str>, Need) {
+fn names<'l>(word: &'l Word<'_>) -> (Vec<&'l str>, Need) {
     if word.quoted {
         return (vec![&word.text], if word.optional { Need::Optional } else { Need::Always });
     }
-    let (names, need) = word.text.strip_suffix('?').map_or((word.text.as_str(), Need::Always), |names| (names, Need::Optional));
+    let (names, need) = word.text.strip_suffix('?').map_or((word.text.as_ref(), Need::Always), |names| (names, Need::Optional));
     (names.split('|').collect(), need)
 }
 
 /// The JSON types of a row, and the forms of its values.
-fn types_of(line: &Line, word: &Word) -> Result<(JsonTypes, ValueForms), MemberTableError> {
+fn types_of(line: &Line<'_>, word: &Word<'_>) -> Result<(JsonTypes, ValueForms), MemberTableError> {
     let one = |name| ValueForms::from_name(name).or_else(|| Some((ValueForms::NONE, JsonTypes::from_name(name)?)));
     let mut all = (JsonTypes(0), ValueForms::NONE);
     for name in word.text.split('|') {
@@ -317,7 +367,7 @@ fn types_of(line: &Line, word: &Word) -> Result<(JsonTypes, ValueForms), MemberT
     Ok(all)
 }
 
-fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {
+fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
     let mut name = line.name()?;
     if let Some(key) = name.strip_prefix('@') {
         return Ok(SelectorKey::Adapter(key.into()));
@@ -332,25 +382,30 @@ fn selector_key(line: &Line) -> Result<SelectorKey, MemberTableError> {
 
 /// True for the words that can follow the types of a row.
 fn is_suffix(word: &str) -> bool {
-    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "feeds" | "unrecognized")
+    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "in" | "feeds" | "unrecognized")
 }
 
 /// The words after the types of a row.
-fn read_suffix<'l>(line: &'l Line, words: &'l [Word]) -> Result<Suffix<'l>, MemberTableError> {
+fn read_suffix<'l>(line: &'l Line<'l>, words: &'l [Word<'l>]) -> Result<Suffix<'l>, MemberTableError> {
     let mut suffix = Suffix::default();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let mut named = |kind| match words.next() {
-            Some(name) if kind != FateKind::Tape => Ok(Fate { kind, name: Arc::from(name.text.as_str()) }),
+            Some(name) if kind != FateKind::Tape => Ok(Fate { kind, name: Arc::from(name.text.as_ref()) }),
             _ => Err(line.error(format!("a name after `{}`", word.text))),
         };
-        match word.text.as_str() {
+        match word.text.as_ref() {
             "tape" => suffix.fate = Some(Fate { kind: FateKind::Tape, name: Arc::from("") }),
             "as" => suffix.fate = Some(named(FateKind::As)?),
             "omit" => suffix.fate = Some(named(FateKind::Omit)?),
             "opaque" => suffix.fate = Some(named(FateKind::Opaque)?),
             "free" => suffix.free = true,
             "records" => suffix.records = true,
+            "in" => {
+                while let Some(group) = words.next_if(|word| !is_suffix(&word.text)) {
+                    suffix.groups.push(group.text.to_string());
+                }
+            }
             "feeds" => {
                 while let Some(kind) = words.peek().and_then(|word| Kind::from_name(&word.text)) {
                     suffix.feeds.push(kind);

@@ -24,7 +24,7 @@ use std::sync::{Mutex, OnceLock};
 pub use json_types::JsonTypes;
 pub use known::KnownObjects;
 pub use known_name::KnownName;
-pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableRule};
+pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableMark, TableOmission, TableRule};
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
@@ -59,12 +59,17 @@ impl MemberSource {
         MemberSource { parts, table: OnceLock::new(), known: Mutex::new(Vec::new()) }
     }
 
+    /// The texts, one after the other.
+    pub fn text(&self) -> String {
+        self.parts.concat()
+    }
+
     /// The compiled table.
     ///
     /// # Errors
     /// If the text is not a member table.
     pub fn table(&self) -> Result<&MemberTable, MemberTableError> {
-        self.table.get_or_init(|| MemberTable::parse(&self.parts.concat())).as_ref().map_err(Clone::clone)
+        self.table.get_or_init(|| MemberTable::parse(&self.text())).as_ref().map_err(Clone::clone)
     }
 
     /// What an earlier conversion has learned. It makes the check faster, and changes nothing that it finds.

@@ -7,6 +7,7 @@ use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
 use super::value_forms::ValueForms;
+use crate::descriptor::Omission;
 use crate::event::Kind;
 
 /// What becomes of a value.
@@ -37,6 +38,32 @@ pub struct TableRule {
     /// Its name.
     pub name: String,
     /// The reason.
+    pub reason: String,
+}
+
+/// A name by which an adapter recognises its logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableMark {
+    /// The name of the constant.
+    pub name: String,
+    /// The mark.
+    pub mark: String,
+    /// What has it.
+    pub meaning: String,
+}
+
+/// A rule by which records, or members that the tape has in another form, are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableOmission {
+    /// The name of the rule.
+    pub rule: String,
+    /// The kind of omission.
+    pub omission: Omission,
+    /// The record type; `*` matches any run of characters.
+    pub record: String,
+    /// For members: their JSON pointer from the root of the record.
+    pub pointer: Option<String>,
+    /// Why the tape loses nothing by it.
     pub reason: String,
 }
 
@@ -124,11 +151,13 @@ pub(super) struct Shape {
     pub selector: Option<Selector>,
 }
 
-/// The places of names in a list.
-#[derive(Debug, Clone, Default)]
+/// The places of names in a list: the places of one [`bucket`] are a chain.
+#[derive(Debug, Clone)]
 pub(super) struct NameIndex {
-    /// The places by [`bucket`].
-    buckets: Vec<Vec<u16>>,
+    /// The first place of each bucket, plus one; 0 if there is none.
+    first: [u16; BUCKETS],
+    /// For each place the next one of its bucket, in the same form.
+    next: Vec<u16>,
 }
 
 /// The number of buckets of an index.
@@ -146,27 +175,44 @@ fn is_same(name: &str, other: &str) -> bool {
     name.len() == other.len() && name.bytes().zip(other.bytes()).all(|(byte, other)| byte == other)
 }
 
+impl Default for NameIndex {
+    fn default() -> Self {
+        NameIndex { first: [0; BUCKETS], next: Vec::new() }
+    }
+}
+
 impl NameIndex {
-    /// Adds a name at a place.
-    pub fn add(&mut self, name: &str, at: u16) {
-        self.buckets.resize(BUCKETS, Vec::new());
-        self.buckets[bucket(name)].push(at);
+    /// An index of these names, at places 0, 1, and so on. Of equal names the first is found first.
+    pub fn of<'n>(names: impl DoubleEndedIterator<Item = &'n str> + ExactSizeIterator) -> Self {
+        let mut index = NameIndex { first: [0; BUCKETS], next: vec![0; names.len()] };
+        for (at, name) in names.enumerate().rev() {
+            index.next[at] = std::mem::replace(&mut index.first[bucket(name)], at as u16 + 1);
+        }
+        index
+    }
+
+    /// Adds the next name of a list of different names.
+    pub fn push(&mut self, name: &str) {
+        let number = self.next.len() as u16 + 1;
+        self.next.push(std::mem::replace(&mut self.first[bucket(name)], number));
     }
 
     /// The places that this name may have.
     #[inline(always)]
     fn places(&self, name: &str) -> impl Iterator<Item = usize> {
-        self.buckets.get(bucket(name)).into_iter().flatten().map(|at| usize::from(*at))
+        let mut at = self.first[bucket(name)];
+        std::iter::from_fn(move || {
+            let place = usize::from(at).checked_sub(1)?;
+            at = *self.next.get(place)?;
+            Some(place)
+        })
     }
 }
 
 impl Shape {
     /// Prepares the search by name.
     pub fn index(&mut self) {
-        self.by_name = NameIndex::default();
-        for (at, member) in (0..).zip(&self.members) {
-            self.by_name.add(&member.name, at);
-        }
+        self.by_name = NameIndex::of(self.members.iter().map(|member| &*member.name));
     }
 
     /// The member with this name.
@@ -213,6 +259,8 @@ pub(super) enum Choice {
 pub struct RecordShape {
     /// The record type; empty for the document.
     pub name: String,
+    /// The groups of record types that it belongs to: each is dispatched by one `match`.
+    pub groups: Vec<String>,
     /// The kinds of events that it gives.
     pub feeds: Vec<Kind>,
     pub(super) row: RowId,
@@ -222,6 +270,8 @@ pub struct RecordShape {
 #[derive(Debug, Clone, Default)]
 pub struct MemberTable {
     pub(super) rules: Vec<TableRule>,
+    pub(super) marks: Vec<TableMark>,
+    pub(super) omissions: Vec<TableOmission>,
     pub(super) rows: Vec<Row>,
     pub(super) shapes: Vec<Shape>,
     pub(super) records: Vec<RecordShape>,
@@ -256,6 +306,16 @@ impl MemberTable {
         &self.rules
     }
 
+    /// The marks by which the logs are recognised.
+    pub fn marks(&self) -> &[TableMark] {
+        &self.marks
+    }
+
+    /// The rules that leave out whole records, or members that the tape has in another form.
+    pub fn omissions(&self) -> &[TableOmission] {
+        &self.omissions
+    }
+
     /// All rows, in the order in which they were compiled.
     pub fn rows(&self) -> &[Row] {
         &self.rows
@@ -274,10 +334,7 @@ impl MemberTable {
 
 impl Selector {
     pub fn new(key: SelectorKey, cases: Vec<(Box<str>, Choice)>, otherwise: Choice) -> Selector {
-        let mut by_value = NameIndex::default();
-        for (at, (value, _)) in (0..).zip(&cases) {
-            by_value.add(value, at);
-        }
+        let by_value = NameIndex::of(cases.iter().map(|(value, _)| &**value));
         Selector { key, cases, by_value, otherwise }
     }
 

@@ -1,5 +1,7 @@
 //! The text of a member table as a tree of lines.
 
+use std::borrow::Cow;
+
 /// Why a text is not a member table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("member table, line {line}: {problem}")]
@@ -18,23 +20,23 @@ impl MemberTableError {
 
 /// One line, and the lines below it that are indented deeper.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct Line<'t> {
     pub number: usize,
-    pub words: Vec<Word>,
-    pub children: Vec<Line>,
+    pub words: Vec<Word<'t>>,
+    pub children: Vec<Line<'t>>,
 }
 
 /// One word of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub text: String,
+pub(super) struct Word<'t> {
+    pub text: Cow<'t, str>,
     /// True if it is written as a JSON string, and so is never a keyword.
     pub quoted: bool,
     /// True if `?` follows a quoted word.
     pub optional: bool,
 }
 
-impl Line {
+impl Line<'_> {
     /// The first word, if it is not quoted.
     pub fn keyword(&self) -> &str {
         self.words.first().filter(|word| !word.quoted).map_or("", |word| &word.text)
@@ -49,7 +51,7 @@ impl Line {
 const MAX_DEPTH: usize = 64;
 
 /// Divides a text into lines by their indentation.
-pub(super) fn parse(text: &str) -> Result<Vec<Line>, MemberTableError> {
+pub(super) fn parse(text: &str) -> Result<Vec<Line<'_>>, MemberTableError> {
     // The open lines, outermost first; the first collects the result.
     let mut open = vec![Line { number: 0, words: Vec::new(), children: Vec::new() }];
     for (number, line) in (1..).zip(text.lines()) {
@@ -70,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Line>, MemberTableError> {
 }
 
 /// Adds the open lines from `depth` on to the lines that contain them.
-fn close(open: &mut Vec<Line>, depth: usize) {
+fn close(open: &mut Vec<Line<'_>>, depth: usize) {
     while open.len() > depth {
         let Some(line) = open.pop() else { return };
         if let Some(outer) = open.last_mut() {
@@ -79,8 +81,9 @@ fn close(open: &mut Vec<Line>, depth: usize) {
     }
 }
 
-fn words(content: &str, number: usize) -> Result<Vec<Word>, MemberTableError> {
-    let (mut words, mut rest) = (Vec::new(), content.trim_end());
+fn words(content: &str, number: usize) -> Result<Vec<Word<'_>>, MemberTableError> {
+    // A row seldom has more words than these.
+    let (mut words, mut rest) = (Vec::with_capacity(6), content.trim_end());
     while !rest.is_empty() {
         let (word, after) = if rest.starts_with('"') { quoted_word(rest, number)? } else { plain_word(rest) };
         words.push(word);
@@ -89,18 +92,18 @@ fn words(content: &str, number: usize) -> Result<Vec<Word>, MemberTableError> {
     Ok(words)
 }
 
-fn plain_word(rest: &str) -> (Word, &str) {
+fn plain_word(rest: &str) -> (Word<'_>, &str) {
     let (word, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
-    (Word { text: word.to_owned(), quoted: false, optional: false }, after)
+    (Word { text: Cow::Borrowed(word), quoted: false, optional: false }, after)
 }
 
-fn quoted_word(rest: &str, number: usize) -> Result<(Word, &str), MemberTableError> {
+fn quoted_word(rest: &str, number: usize) -> Result<(Word<'_>, &str), MemberTableError> {
     let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
     let text = strings.next().and_then(Result::ok).ok_or_else(|| MemberTableError::new(number, "the string has no end"))?;
     let after = &rest[strings.byte_offset()..];
     let optional = after.starts_with('?');
     let after = after.strip_prefix('?').unwrap_or(after);
-    Ok((Word { text, quoted: true, optional }, after))
+    Ok((Word { text: Cow::Owned(text), quoted: true, optional }, after))
 }
 
 #[cfg(test)]
@@ -113,7 +116,7 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0].children.len(), 2);
         let inner = &lines[0].children[0].children[0];
-        assert_eq!((inner.number, inner.words[0].text.as_str(), inner.words[0].quoted, inner.words[0].optional), (4, "c d", true, true));
+        assert_eq!((inner.number, &*inner.words[0].text, inner.words[0].quoted, inner.words[0].optional), (4, "c d", true, true));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use engram_core::text::Text;
 
 use super::calls::ResultTexts;
 use super::stream::Answer;
-use crate::gemini::descriptor::rule;
+use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
 use crate::gemini::plan::repeats::{Decision, repeats};
 use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
@@ -172,7 +172,7 @@ impl Events {
             Form::Saved => self.saved_turn(&SavedTurn::lenient(record.value), out),
             Form::Lines => self.line(&Line::lenient(record.value), out),
             Form::Document if record.base.is_root() => self.header(&Line::lenient(record.value), out),
-            Form::Document => self.message(Line::lenient(record.value), rule::REWRITTEN, out),
+            Form::Document => self.message(Line::lenient(record.value), rule::MESSAGE_REWRITTEN, out),
         };
         self.end_response(out);
         outcome
@@ -191,7 +191,7 @@ impl Events {
             out.emit(rewind, Pointer::At("/$rewindTo"));
             Outcome::Mapped
         } else if line.kind().is_some() {
-            self.message(*line, rule::REWRITTEN, out)
+            self.message(*line, rule::MESSAGE_REWRITTEN, out)
         } else {
             self.header(line, out)
         }
@@ -201,7 +201,7 @@ impl Events {
     #[cold]
     fn header(&mut self, header: &Line<'_>, out: &mut Emitter<'_>) -> Outcome {
         set_header(header.start_time(), None, out);
-        self.is_subagent = raw_str(header.role()) == "subagent";
+        self.is_subagent = HeaderKind::named(raw_str(header.role())) == Some(HeaderKind::Subagent);
         let is_first = !std::mem::replace(&mut self.has_header, true);
         self.switch_to(header.session_id(), out);
         if !is_first && header.directories().is_none() && header.summary().is_none() {
@@ -258,11 +258,11 @@ impl Events {
     /// A `$set` line: what the harness changes in the header and the history.
     fn changes(&mut self, changes: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
         let mut members = changes.members();
-        let first = members.next().map_or("", |(name, _)| name);
-        if first == "lastUpdated" && members.next().is_none() {
-            return Outcome::Bookkeeping { record: "lastUpdated", rule: rule::CLOCK };
+        let Some(kind) = members.next().and_then(|(name, _)| ChangeKind::named(name)) else { return Outcome::Mapped };
+        let record = kind.name();
+        if kind == ChangeKind::LastUpdated && members.next().is_none() {
+            return Outcome::Bookkeeping { record, rule: rule::SESSION_CLOCK };
         }
-        let record = CHANGES.into_iter().find(|name| *name == first).unwrap_or_default();
         let (set, time) = (Line::lenient(changes), changes.member("lastUpdated"));
         if set.summary().is_some() || set.directories().is_some() {
             set_header(time, None, out);
@@ -278,20 +278,21 @@ impl Events {
                 out.set_pointer_prefix(Pointer::Item("/$set/messages", n));
                 self.message_events(Line::lenient(message), out);
             }
-            return self.outcome(record, rule::RESTATED, out);
+            return self.outcome(record, rule::HISTORY_RESTATED, out);
         }
-        match record {
-            _ if out.has_events() => Outcome::Mapped,
-            "sessionId" => Outcome::Bookkeeping { record, rule: rule::SAME_SESSION },
-            "lastUpdated" => Outcome::Bookkeeping { record, rule: rule::CLOCK },
-            _ => Outcome::Bookkeeping { record, rule: rule::EMPTY },
-        }
+        let rule = match kind {
+            _ if out.has_events() => return Outcome::Mapped,
+            ChangeKind::SessionId => rule::SESSION_SAME_ID,
+            ChangeKind::LastUpdated => rule::SESSION_CLOCK,
+            ChangeKind::Messages | ChangeKind::Summary | ChangeKind::Directories => rule::MESSAGE_EMPTY,
+        };
+        Outcome::Bookkeeping { record, rule }
     }
 
     /// A message that is a record of its own.
     fn message(&mut self, line: Line<'_>, repeated: &'static str, out: &mut Emitter<'_>) -> Outcome {
         let (record, in_history) = self.message_events(line, out);
-        self.outcome(record, if in_history { rule::RELOGGED } else { repeated }, out)
+        self.outcome(record, if in_history { rule::HISTORY_RELOGGED } else { repeated }, out)
     }
 
     /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was stated before, else without content.
@@ -304,7 +305,7 @@ impl Events {
         } else if self.plan.has_repeats || gives_usage {
             Outcome::Duplicate { record, rule: repeated }
         } else {
-            Outcome::Bookkeeping { record, rule: rule::EMPTY }
+            Outcome::Bookkeeping { record, rule: rule::MESSAGE_EMPTY }
         }
     }
 
@@ -318,14 +319,13 @@ impl Events {
         }
         set_header(line.timestamp(), line.id(), out);
         let message = Message { line, path: "/content", in_history: decision.in_history };
-        let kind = raw_str(line.kind());
+        let Some(kind) = MessageKind::named(raw_str(line.kind())) else { return ("", decision.in_history) };
         match kind {
-            "gemini" => self.turn(&message, out),
-            "user" => self.user(&message, out),
-            _ => self.notice(kind, &message, out),
+            MessageKind::Gemini => self.turn(&message, out),
+            MessageKind::User => self.user(&message, out),
+            MessageKind::Info | MessageKind::Warning | MessageKind::Error => self.notice(kind, &message, out),
         }
-        let known = ["gemini", "user", "info", "warning", "error"].into_iter().find(|known| *known == kind);
-        (known.unwrap_or_default(), decision.in_history)
+        (kind.name(), decision.in_history)
     }
 
     /// A turn of the model.
@@ -513,15 +513,15 @@ impl Events {
 
     /// A notice of the terminal: an information, a warning, an error, a cancellation.
     #[cold]
-    fn notice(&mut self, kind: &str, message: &Message<'_>, out: &mut Emitter<'_>) {
+    fn notice(&mut self, kind: MessageKind, message: &Message<'_>, out: &mut Emitter<'_>) {
         let text = non_empty_text(message.line.content());
         if !self.plan.is_new() {
             return;
         }
         let event = match kind {
-            "error" => Meta::Error { code: None, text },
+            MessageKind::Error => Meta::Error { code: None, text },
             _ if text.is_some_and(|text| text.eq_str("Request cancelled.")) => Meta::Interrupt { text },
-            _ => Meta::System { name: Text::Plain(kind), text },
+            _ => Meta::System { name: Text::Plain(kind.name()), text },
         };
         out.emit(event, Pointer::At("/content"));
     }
@@ -559,20 +559,17 @@ impl Events {
         out.set_header(RecordHeader { replay: self.is_saved_copy, ..RecordHeader::default() });
         let message = Message { line: Line::of_turn(turn), path: "/parts", in_history: false };
         self.plan.next_note();
-        let record = if raw_str(turn.role()) == "user" {
-            self.user(&message, out);
-            "user"
-        } else {
-            self.plan.next_note();
-            self.model_content(&message, out);
-            "model"
-        };
-        if out.has_events() { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule: rule::EMPTY } }
+        let Some(kind) = SavedKind::named(raw_str(turn.role())) else { return Outcome::Mapped };
+        match kind {
+            SavedKind::User => self.user(&message, out),
+            SavedKind::Model => {
+                self.plan.next_note();
+                self.model_content(&message, out);
+            }
+        }
+        if out.has_events() { Outcome::Mapped } else { Outcome::Bookkeeping { record: kind.name(), rule: rule::MESSAGE_EMPTY } }
     }
 }
-
-/// The members of a `$set` line, the first of which is its type.
-const CHANGES: [&str; 5] = ["lastUpdated", "messages", "sessionId", "summary", "directories"];
 
 /// Sets the time and id of the following events.
 #[inline(never)]

@@ -7,9 +7,10 @@ use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
 use super::messages::{Events, set_header};
-use crate::gemini::descriptor::{TOOLS, rule};
+use crate::gemini::descriptor::TOOLS;
+use crate::gemini::format::{StreamKind, rule};
 use crate::gemini::plan::responses::Piece;
-use crate::gemini::schema::{ModelStats, StreamLine, raw};
+use crate::gemini::schema::{ModelStats, StreamLine, raw, stream_kind};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
 
@@ -29,29 +30,30 @@ impl Events {
     /// A line of what a run prints.
     pub(super) fn stream_line(&mut self, record: &Record<'_>, line: &StreamLine<'_>, out: &mut Emitter<'_>) -> Outcome {
         set_header(line.timestamp(), None, out);
-        match (raw_str(line.kind()), raw_str(line.role())) {
-            ("message", "assistant") => return self.piece(record.number, line, out),
-            ("message", _) => message(line, out),
-            ("tool_use", _) => tool_use(line, out),
-            ("tool_result", _) => tool_result(line, out),
-            ("init", _) => init(line, out),
-            ("result", _) => result(line, out),
-            _ => drop(out.emit(Meta::Error { code: None, text: non_empty_text(line.message()) }, Pointer::At("/message"))),
+        let Some(kind) = stream_kind(line) else { return Outcome::Mapped };
+        match kind {
+            StreamKind::MessageAssistant => return self.piece(record.number, line, out),
+            StreamKind::MessageUser => message(line, out),
+            StreamKind::ToolUse => tool_use(line, out),
+            StreamKind::ToolResult => tool_result(line, out),
+            StreamKind::Init => init(line, out),
+            StreamKind::Result => result(line, out),
+            StreamKind::Error => drop(out.emit(Meta::Error { code: None, text: non_empty_text(line.message()) }, Pointer::At("/message"))),
         }
         Outcome::Mapped
     }
 
     /// A piece of an answer. The answer is emitted with its last piece, as an event of the first one.
     fn piece(&mut self, number: usize, line: &StreamLine<'_>, out: &mut Emitter<'_>) -> Outcome {
-        const PIECE: &str = "message/assistant";
+        const PIECE: &str = StreamKind::MessageAssistant.name();
         let outcome = match self.plan.pieces.next() {
             Some(Piece::First { last }) => {
                 let time = tape_time(line.timestamp()).map(|time| time.into_owned());
                 self.answer = Answer { text: String::new(), first: number, time, last: Some(last as usize) };
                 Outcome::Mapped
             }
-            Some(Piece::Next) => Outcome::Duplicate { record: PIECE, rule: rule::PIECE },
-            Some(Piece::Empty) | None => return Outcome::Bookkeeping { record: PIECE, rule: rule::EMPTY },
+            Some(Piece::Next) => Outcome::Duplicate { record: PIECE, rule: rule::ANSWER_PIECE },
+            Some(Piece::Empty) | None => return Outcome::Bookkeeping { record: PIECE, rule: rule::MESSAGE_EMPTY },
         };
         self.answer.text.push_str(raw_str(line.content()));
         if self.answer.last == Some(number) {

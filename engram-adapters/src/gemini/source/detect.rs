@@ -7,26 +7,12 @@ use engram_core::head::Head;
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
+use crate::gemini::format::{HeaderKind, mark};
 use crate::gemini::revisions;
 use crate::gemini::schema::{Form, Line, MESSAGES, SavedTurn, StreamLine, TypedPrompt};
 use crate::shared::document::{whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};
-
-/// Mark of a JSON Lines log: its header.
-const HEADER: &str = "header.sessionId+startTime+lastUpdated";
-/// Mark of a whole-file log.
-const DOCUMENT: &str = "document.sessionId+startTime+lastUpdated+messages";
-/// Mark of `logs.json`.
-const TYPED_PROMPTS: &str = "list.sessionId+messageId+message";
-/// Mark of a saved conversation.
-const SAVED: &str = "history.role+parts";
-
-/// Mark of what a run prints.
-const STREAM: &str = "stream.init.session_id+model";
-
-/// Every mark.
-pub const MARKS: &[&str] = &[HEADER, DOCUMENT, TYPED_PROMPTS, SAVED, STREAM];
 
 /// The first member of a saved conversation, since 0.36.0.
 const HISTORY: &str = "\"history\"";
@@ -61,7 +47,7 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
         return list_form(value_after(rest)?).filter(|found| found.form == Form::Saved);
     }
     if is_stream(head) {
-        return Some(found(Form::Stream, STREAM));
+        return Some(found(Form::Stream, mark::STREAM));
     }
     // Most heads are of other harnesses. Searching for one member is faster than parsing their lines.
     let beginning = &source.as_bytes()[..source.len().min(HEADER_BYTES)];
@@ -76,7 +62,7 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
             if has_members(value, &[MESSAGES]) {
                 return document_form(source);
             }
-            return Some(Found { header: Some(line.to_owned()), ..found(Form::Lines, HEADER) });
+            return Some(Found { header: Some(line.to_owned()), ..found(Form::Lines, mark::HEADER) });
         }
     }
     document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
@@ -107,7 +93,7 @@ fn reordered_document(document: &str) -> Option<Found<'_>> {
     let messages = value.member(MESSAGES).filter(|_| is_header(value))?;
     let messages = messages.raw();
     let messages = Cow::Owned(messages[..messages.floor_char_boundary(LISTED_BYTES)].to_owned());
-    Some(Found { form: Form::Document, mark: DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
+    Some(Found { form: Form::Document, mark: mark::DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
 }
 
 fn is_header(value: Value<'_>) -> bool {
@@ -122,7 +108,7 @@ fn document_form(source: &str) -> Option<Found<'_>> {
     let value = parse(&header, &mut index).ok()?;
     is_header(value).then(|| Found {
         form: Form::Document,
-        mark: DOCUMENT,
+        mark: mark::DOCUMENT,
         header: Some(header.clone()),
         messages: Cow::Borrowed(messages),
     })
@@ -145,11 +131,11 @@ fn list_form(list: &str) -> Option<Found<'static>> {
     let first = parse(elements(list).next()?, &mut index).ok()?;
     let typed = TypedPrompt::lenient(first);
     if text(typed.session_id()).is_some() && text(typed.message()).is_some() && typed.message_id().is_some() {
-        return Some(found(Form::TypedPrompts, TYPED_PROMPTS));
+        return Some(found(Form::TypedPrompts, mark::TYPED_PROMPTS));
     }
     let turn = SavedTurn::lenient(first);
     let is_turn = matches!(raw_str(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
-    is_turn.then(|| found(Form::Saved, SAVED))
+    is_turn.then(|| found(Form::Saved, mark::SAVED))
 }
 
 /// The texts of the complete elements of a list, which may be cut off.
@@ -196,7 +182,8 @@ pub fn identify(head: &Head<'_>) -> Identity {
     let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
     let record = Line::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
-    let is_agent = raw_str(record.role()) == SUBAGENT || (found.form == Form::Document && is_agents_document(head));
+    let is_agent = HeaderKind::named(raw_str(record.role())) == Some(HeaderKind::Subagent)
+        || (found.form == Form::Document && is_agents_document(head));
     identity.agent_id = identity.session_id.clone().filter(|_| is_agent);
     identity.start = tape_time(record.start_time()).map(|time| time.into_owned());
     identity.schema = schema(&found, header);
