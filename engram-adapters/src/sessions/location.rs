@@ -252,7 +252,7 @@ mod tests {
         let found = finder.finish().locations.remove(0).unwrap();
         fs::remove_file(&path).unwrap();
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let error = found.open(&options).err().expect("a pipe is refused");
+        let error = found.open(&options).expect_err("a pipe is refused");
         assert_eq!((error.code.as_str(), error.path.as_deref()), ("io", path.to_str()));
         assert!(error.to_string().contains("no regular file"), "{error}");
     }

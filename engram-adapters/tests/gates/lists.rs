@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use crate::report::{self, Tally};
 use crate::tree::{files, registered, root};
 
-/// Which lists name types of records: the harness, the list, and the record type that an entry means.
-const LISTS: &[(&str, &str, fn(&str) -> String)] = &[
+/// A list that names types of records: the harness, the list, and the record type that an entry means.
+type List = (&'static str, &'static str, fn(&str) -> String);
+
+const LISTS: &[List] = &[
     ("codex", "schema:ResponseItem", |entry| format!("response_item/{entry}")),
     // The schema is that of the app server, which writes the names of items in another case than a rollout.
     ("codex", "schema:ThreadItem", |entry| format!("event_msg/item_completed/{}{}", entry[..1].to_uppercase(), &entry[1..])),

@@ -70,7 +70,7 @@ pub enum What {
     },
     /// Make the index again from its tapes. The old one stays beside it as `index.db.old`
     Rebuild {
-        /// Also know what was said: `explain` then lists prompts, answers and outputs that mention the lines. The index grows by half
+        /// Also know what was said: `explain` then lists prompts, answers and outputs that mention the lines. The index has their text then, too
         #[arg(long)]
         text: bool,
         /// More tapes, or directories of tapes

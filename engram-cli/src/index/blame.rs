@@ -38,7 +38,7 @@ pub fn run(args: &Blame, report: &Reporter) -> io::Result<Exit> {
 }
 
 /// Lines one after the other that have one cause: the first, the last, and the cause.
-fn runs<'a>(count: usize, answer: &'a Answer) -> Vec<(usize, usize, &'a Item)> {
+fn runs(count: usize, answer: &Answer) -> Vec<(usize, usize, &Item)> {
     let all = answer.items.iter().flat_map(|item| item.lines.iter().map(move |[first, last]| (*first, (*last).min(count), item)));
     let mut runs: Vec<_> = all.collect();
     runs.sort_by_key(|(first, ..)| *first);

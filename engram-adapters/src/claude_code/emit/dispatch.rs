@@ -341,7 +341,7 @@ mod tests {
     ];
 
     /// The types of a list that have no row, although some log has them. Types with subtypes have a table of their own.
-    fn without_row<'l>(list: &'l str) -> Vec<&'l str> {
+    fn without_row(list: &str) -> Vec<&str> {
         const WITH_SUBTYPES: [&str; 4] = ["system", "progress", "queue-operation", "attachment"];
         let types = list.lines().filter_map(|line| line.strip_prefix("line_types\t")).filter_map(|entry| entry.split('\t').next());
         let is_known = |kind: &str| WITH_SUBTYPES.contains(&kind) || RECORDS.iter().any(|row| row.record == kind);
