@@ -7,6 +7,7 @@ use crate::coverage::{Coverage, GapCode};
 use crate::event::Kind;
 use crate::ledger::Outcome;
 use crate::members::MemberSource;
+pub use crate::omission::Omission;
 use crate::version::{KnownBad, Revision, VersionMatrix};
 
 /// The default treatment of an unknown version.
@@ -28,22 +29,6 @@ pub struct Gap {
     pub reason: &'static str,
     /// The fixture that shows it, as `<version>/<scenario>`.
     pub fixture: &'static str,
-}
-
-/// Why omitting a record or field loses nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Omission {
-    /// The record repeats another record.
-    Duplicate,
-    /// The record is a piece of a text. All pieces are joined at the first one; the ledger counts the others as `duplicate`.
-    Piece,
-    /// The record is UI or cache state without content.
-    Bookkeeping,
-    /// A field of a mapped record that the tape represents in another form.
-    Field,
-    /// A field without readable content: a signature, encrypted text, base64.
-    Opaque,
 }
 
 /// A rule by which records or fields are omitted. To omit anything without a rule is a bug.

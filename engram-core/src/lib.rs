@@ -48,6 +48,7 @@ pub mod keys;
 pub mod ledger;
 pub mod limits;
 pub mod members;
+mod omission;
 pub mod overview;
 pub mod pipeline;
 pub mod policy;

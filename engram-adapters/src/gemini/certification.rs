@@ -31,8 +31,6 @@ const GAP_ROWS: &[GapRow] = &[
     GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
         .without_lines(is_unconfirmed)
         .without_hash(is_unconfirmed),
-    GapRow::new("edit.hook", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| lacks_file_after(edit)))
-        .without_hash(lacks_file_after),
     GapRow::new("result.no_duration", Kind::ToolResult, |case| has_saved(case, |event| is_ok_result(event) && !event.has("duration_ms"))),
     GapRow::new("result.display_only", Kind::ToolResult, |case| {
         has_printed(case, |event| is_ok_result(event) && event.text("stdout") == Some(""))
@@ -42,11 +40,6 @@ const GAP_ROWS: &[GapRow] = &[
         has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))
     }),
 ];
-
-/// True for an edit with the file before it alone.
-fn lacks_file_after(edit: &Event) -> bool {
-    edit.range("after_range").is_some() && edit.has("file_before_hash") && !edit.has("file_after_hash")
-}
 
 /// True if a run prints such an event.
 fn has_printed(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {

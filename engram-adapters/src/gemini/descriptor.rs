@@ -32,12 +32,6 @@ const GAPS: &[Gap] = &[
         fixture: "0.61.0/b_edit",
     },
     Gap {
-        code: "edit.hook",
-        reason: "an `AfterTool` hook, a formatter for example, may change the file behind an edit, and the log has the file before the hook. \
-                 If such a hook told the model something, the edit has no hash of the file after it; a hook that says nothing is not logged",
-        fixture: "0.61.0/g_hooks",
-    },
-    Gap {
         code: "read.no_total",
         reason: "a partial read may count an empty line after the last one, so the number of lines is known only if the read reaches the end of the file",
         fixture: "0.61.0/b_edit",

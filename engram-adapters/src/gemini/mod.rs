@@ -57,7 +57,6 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("chats", 1), "session-", ".jsonl"),
     SessionFile::new(("chats", 1), "session-", ".json"),
     SessionFile::new(("chats", 2), "", ".jsonl"),
-    SessionFile::new(("chats", 2), "", ".json"),
 ];
 
 /// The typed prompts of a project, and its saved conversations.

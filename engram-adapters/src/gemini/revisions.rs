@@ -22,7 +22,6 @@ const SHELL: &str = "edit.shell";
 const SNIPPET: &str = "edit.snippet";
 const LOST: &str = "edit.parallel_lost";
 const EDIT_NOT_UTF8: &str = "edit.not_utf8";
-const EDIT_HOOK: &str = "edit.hook";
 const NO_TOTAL: &str = "read.no_total";
 const NO_LINES: &str = "read.no_lines";
 const SHELL_READ: &str = "read.shell";
@@ -116,7 +115,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Full,
                 RESULTS,
                 Grade::Partial(&[NO_TOTAL]),
-                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, EDIT_HOOK]),
+                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
             ),
         },
     ],

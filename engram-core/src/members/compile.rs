@@ -11,8 +11,8 @@ use super::model::{
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use super::value_forms::ValueForms;
-use crate::descriptor::Omission;
 use crate::event::Kind;
+use crate::omission::Omission;
 
 /// The maximum depth of shapes that include shapes.
 const MAX_INCLUDES: usize = 16;

@@ -7,8 +7,8 @@ use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::node::JsonNode;
 use super::value_forms::ValueForms;
-use crate::descriptor::Omission;
 use crate::event::Kind;
+use crate::omission::Omission;
 
 /// What becomes of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
