@@ -11,6 +11,10 @@ pub(super) mod rule {
     pub const REPEATED: &str = "record.repeated";
     /// A message whose own record states no new fact.
     pub const ENVELOPE: &str = "message.envelope";
+    /// The start of a request.
+    pub const STEP_START: &str = "step.start";
+    /// The end of a turn.
+    pub const IDLE: &str = "turn.idle";
 }
 
 const TITLE: &str = "a label for display, made from the call's arguments or the number of results";
@@ -31,8 +35,8 @@ const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate(rule::REPEATED, "*", REPEATED),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/user", "role, time, agent and model of a prompt, all stated before"),
     OmissionRule::bookkeeping(rule::ENVELOPE, "message/assistant", "role, time, agent and model of an answer, all stated before"),
-    OmissionRule::bookkeeping("step.start", "part/step-start", STEP_START),
-    OmissionRule::bookkeeping("step.start", "step_start", STEP_START),
+    OmissionRule::bookkeeping(rule::STEP_START, "part/step-start", STEP_START),
+    OmissionRule::bookkeeping(rule::STEP_START, "step_start", STEP_START),
     OmissionRule::field("result.title", "*", "/messages/*/parts/*/state/title", TITLE),
     OmissionRule::field("result.title", "*", "/part/state/title", TITLE),
     OmissionRule::field("result.shown", "*", "/messages/*/parts/*/state/metadata/output", SHOWN),
@@ -60,7 +64,7 @@ const RULES: &[OmissionRule] = &[
         "the net change of the turn; edits are `code.edit`, files changed by commands are `files_changed`",
     ),
     OmissionRule::field("turn.diffs", "*", "/info/summary/diffs/**", "the net change of the session; the edits are `code.edit`"),
-    OmissionRule::bookkeeping("turn.idle", "step/idle", "the end of a turn; the end of the last answer shows how it ended"),
+    OmissionRule::bookkeeping(rule::IDLE, "step/idle", "the end of a turn; the end of the last answer shows how it ended"),
     OmissionRule::field("message.system", "*", "/messages/*/info/system/*", SYSTEM),
     OmissionRule::field("message.system", "*", "/messages/*/info/metadata/assistant/system/*", SYSTEM),
     OmissionRule::field("error.headers", "*", "/messages/*/info/error/data/responseHeaders/**", HEADERS),

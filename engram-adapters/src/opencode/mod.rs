@@ -1,26 +1,35 @@
 //! OpenCode: `opencode export` JSON, exports written from its stores, and `run --format json` streams, 0.1.174 and later.
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
+use engram_core::emit::Fault;
 use engram_core::head::Head;
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Check, Conversion, Emitter, Item, Record};
 
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
+use crate::shared::value::Value;
 
 #[cfg(feature = "conformance")]
 mod certification;
 mod descriptor;
-mod records;
+mod emit;
+mod notes;
+mod plan;
+mod record_facts;
 mod results;
 mod revisions;
 mod schema;
 mod source;
-mod state;
 mod step_schema;
 #[cfg(test)]
 mod tests;
 mod tools;
 
+use emit::Events;
+use notes::Notes;
+use revisions::{STEP_STREAM, STREAM};
 use source::detect;
 
 /// Where sessions are kept.
@@ -60,7 +69,46 @@ impl StreamAdapter for OpenCode {
         detect::identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(records::session::SessionConverter::new(init))
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        let is_stream = matches!(init.identity.schema, Some(STREAM | STEP_STREAM));
+        Some(Box::new(Session { is_stream, notes: Notes::default(), events: Events::new(init) }))
+    }
+}
+
+/// The conversion of one export, or of a stream to which several processes may have written.
+struct Session {
+    is_stream: bool,
+    notes: Notes,
+    events: Events,
+}
+
+impl Conversion for Session {
+    fn sessions_are_apart(&self) -> bool {
+        self.is_stream
+    }
+
+    /// The harness prints notices to the same output as a stream, for example of a database migration (1.2.1).
+    fn is_notice(&self, text: &str) -> bool {
+        text.trim_ascii().starts_with(|first: char| first.is_alphabetic())
+    }
+
+    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+        self.notes.items(document, check)
+    }
+
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        self.notes.add(record, check)
+    }
+
+    fn decide(&mut self) {
+        self.events.decide(std::mem::take(&mut self.notes.list));
+    }
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.events.record(record, self.notes.place(record.number), out)
+    }
+
+    fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
+        self.events.envelope(record, self.notes.place(record.number), out);
     }
 }

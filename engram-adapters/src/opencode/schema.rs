@@ -321,3 +321,12 @@ impl<'a> Envelope<'a> {
 pub(super) fn bool_opt(field: Field<'_>) -> Option<bool> {
     field.map(Value::is_true)
 }
+
+impl Tokens<'_> {
+    /// False for a response without counts, or that has not ended: the harness then writes zeros.
+    pub fn is_spent(&self) -> bool {
+        let cache = Cache::lenient_opt(self.cache());
+        let counts = [self.input(), self.output(), cache.read_from_cache(), cache.written_to_cache()];
+        counts.into_iter().flatten().any(|count| count.raw() != "0")
+    }
+}

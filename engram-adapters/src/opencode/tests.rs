@@ -371,15 +371,16 @@ fn a_value_that_decides_something_and_is_not_known_is_refused() {
 }
 
 #[test]
-fn a_refused_event_has_one_pointer_from_the_root() {
+fn a_line_with_the_number_zero_is_no_line_of_a_file() {
     let state =
         r#"{"status":"completed","input":{"filePath":"/p/a"},"output":"<file>\n00000| a\n</file>","time":{"start":1002,"end":1003}}"#;
     let part =
         format!(r#"{{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"read","callID":"c","state":{state}}}"#);
     let line = format!("{{\"type\":\"tool_use\",\"timestamp\":1003,\"sessionID\":\"ses_1\",\"part\":{part}}}\n");
     for (source, pointer) in [(line, "/part"), (export(&part), "/messages/0/parts/0")] {
-        let refused = convert(&source, SideInfo::default(), Policy::Strict).unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)), "{source}");
+        let tape = convert(&source, SideInfo::default(), Policy::Permissive).unwrap();
+        let read = tape.iter().find(|event| event["k"] == "code.read").unwrap();
+        assert_eq!((&read["hash"], &read["origin"]["pointer"]), (&Value::Null, &pointer.into()), "{source}");
     }
 }
 
@@ -460,6 +461,8 @@ fn deep_nesting_is_skipped_or_exceeds_a_limit() {
     let skipped = format!(r#"{{"type":"text","text":"words","other":{deep}}}"#);
     let skipped = convert(&export(&skipped), SideInfo::default(), Policy::Permissive).unwrap();
     assert_eq!(skipped.last().unwrap()["ledger"]["unknown_members"][0]["pointer"], "/other");
-    let kept = format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{{"status":"running","input":{deep}}}}}"#);
+    let kept = format!(
+        r#"{{"type":"tool","tool":"mine_tool","callID":"c","state":{{"status":"running","input":{{"x":{deep}}},"time":{{"start":1002}}}}}}"#
+    );
     assert_eq!(convert(&export(&kept), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::LimitExceeded);
 }

@@ -190,7 +190,7 @@ fn deep_nesting_in_an_unknown_member_is_an_error_or_counted() {
     );
     for (name, valid) in valid_inputs() {
         let (strict, permissive) =
-            if name.starts_with("claude-code") || name.starts_with("codex") { limited.clone() } else { counted.clone() };
+            if ["claude-code", "codex", "opencode"].iter().any(|of| name.starts_with(of)) { limited.clone() } else { counted.clone() };
         let expect = expect(WHAT, strict, permissive);
         let second = valid.lines().nth(1).expect("three lines");
         let deep = with_field(second, &format!("\"unknownField\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));

@@ -33,7 +33,9 @@ impl LongNames {
         let source = excess(record.source.session_id) + excess(record.source.agent_id) + excess(record.origin.id);
         let pointer = match record.origin.pointer {
             Pointer::Member(path, name) => (path.len() + name.len()).saturating_sub(USUAL_BYTES),
-            Pointer::At(path) | Pointer::Item(path, _) | Pointer::Field(path, ..) => path.len().saturating_sub(USUAL_BYTES),
+            Pointer::At(path) | Pointer::Item(path, _) | Pointer::Field(path, ..) | Pointer::Nested(path, ..) => {
+                path.len().saturating_sub(USUAL_BYTES)
+            }
             Pointer::Root | Pointer::Read(_) => 0,
         };
         let own = names(record.event).into_iter().map(excess).sum::<usize>();

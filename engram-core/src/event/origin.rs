@@ -16,6 +16,9 @@ pub enum Pointer<'p> {
     Item(&'p str, usize),
     /// A field of an element of an array: the path of the array, the index, and the rest of the path.
     Field(&'p str, usize, &'p str),
+    /// An element of an array that is a member of an element of another: the path of the outer array, the index in it, the path from there
+    /// to the inner array, and the index in that.
+    Nested(&'p str, usize, &'p str, usize),
     /// A member with a name from the source: the path of the object, and the name as a pointer segment (`~` and `/` escaped). It may
     /// contain any characters.
     Member(&'p str, &'p str),
@@ -38,6 +41,7 @@ impl fmt::Display for Pointer<'_> {
             Pointer::At(path) => f.write_str(path),
             Pointer::Item(path, index) => write!(f, "{path}/{index}"),
             Pointer::Field(path, index, rest) => write!(f, "{path}/{index}{rest}"),
+            Pointer::Nested(path, outer, rest, inner) => write!(f, "{path}/{outer}{rest}/{inner}"),
             Pointer::Member(path, segment) => write!(f, "{path}/{segment}"),
             Pointer::Read(text) => f.write_str(&text.decode_lossy()),
         }
@@ -72,6 +76,7 @@ mod tests {
         assert_eq!(shown(Pointer::At("/a")), "/a");
         assert_eq!(shown(Pointer::Item("/a", 10)), "/a/10");
         assert_eq!(shown(Pointer::Field("/a", 10, "/b")), "/a/10/b");
+        assert_eq!(shown(Pointer::Nested("/a", 10, "/b", 2)), "/a/10/b/2");
         assert_eq!(shown(Pointer::Member("/a", "x~1y")), "/a/x~1y");
         assert_eq!(shown(Pointer::Read(Text::Token(r#""/a\n""#))), "/a\n");
     }

@@ -246,6 +246,11 @@ impl<'s> Emitter<'s> {
                 let emitted = self.out.emit(Meta::Error { code: Some(Text::Plain(code)), text }, Pointer::Root);
                 emitted.map(|_| self.out.settle(Outcome::Mapped))
             }
+            Rejected::Notice => {
+                let text = std::str::from_utf8(bytes).ok().map(|text| Text::Plain(text.trim_ascii()));
+                let emitted = self.out.emit(Meta::System { name: Text::Plain("stdout"), text }, Pointer::Root);
+                emitted.map(|_| self.out.settle(Outcome::Mapped))
+            }
             Rejected::Oversize { bytes, hash } => self.out.oversize(bytes, hash),
         };
         if let Err(fault) = settled {

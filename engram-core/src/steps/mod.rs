@@ -145,6 +145,13 @@ pub trait Conversion {
         None
     }
 
+    /// True for a part of a line that is no JSON because the harness prints notices to the same output. It is kept as `meta system` with the
+    /// name `stdout`, and counts as mapped, also under strict policy.
+    fn is_notice(&self, text: &str) -> bool {
+        let _ = text;
+        false
+    }
+
     /// A document as it should be, for a text that is no JSON because of the way in which the harness writes it: for example with the rest of a
     /// longer document behind it. `None` if the text is simply damaged.
     fn mended(&self, text: &str) -> Option<String> {

@@ -314,6 +314,10 @@ impl<'r> FirstRead<'r> {
                             let (bytes, verdict) = (text.len() as u64, Verdict::Rejected);
                             self.verdicts.reject(Entry { offset, bytes, location, verdict, nodes: (0, 0) }, Rejected::Cut(code));
                         }
+                        None if self.conversion.is_notice(text) => {
+                            let (bytes, verdict) = (text.len() as u64, Verdict::Rejected);
+                            self.verdicts.reject(Entry { offset, bytes, location, verdict, nodes: (0, 0) }, Rejected::Notice);
+                        }
                         None => self.damaged(text.as_bytes(), offset, location, "JSON")?,
                     }
                     end

@@ -40,6 +40,8 @@ pub(crate) enum Rejected {
     Unreadable,
     /// It is the beginning of a record that a kill cut, which is kept as an error with this code.
     Cut(&'static str),
+    /// It is a notice that the harness printed between its records.
+    Notice,
     /// It is longer than the limit. Its text is not read again.
     Oversize { bytes: u64, hash: Hash },
 }

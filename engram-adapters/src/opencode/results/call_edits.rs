@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp, SpanLink};
 use engram_core::hash::Hash;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::call::Call;
@@ -32,14 +33,14 @@ impl<'e> CallEdits<'e> {
     }
 
     /// Emits an edit, with the absolute path of its file.
-    pub fn emit(self, event: CodeEdit<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    pub fn emit(self, event: CodeEdit<'_>, out: &mut Emitter<'_>) {
         let absolute = absolute(event.file, self.directory);
         let file = absolute.as_deref().map_or(event.file, Text::Plain);
-        out.emit(CodeEdit { call_id: self.call_id, file, ..event }, self.pointer).map(drop)
+        out.emit(CodeEdit { call_id: self.call_id, file, ..event }, self.pointer);
     }
 
-    pub fn edit(self, metadata: &Metadata<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let Some(file) = non_empty_text(args.file_path()) else { return Ok(()) };
+    pub fn edit(self, metadata: &Metadata<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
+        let Some(file) = non_empty_text(args.file_path()) else { return };
         let (old, new) = (text(args.old_string()).and_then(lines_of), text(args.new_string()).and_then(lines_of));
         // With an empty old text the tool creates the file. The result shows an empty file before, even if there was one.
         if old.as_deref() == Some("") {
@@ -62,14 +63,7 @@ impl<'e> CallEdits<'e> {
     }
 
     /// The edit between two versions of a whole file.
-    fn between_versions(
-        self,
-        file: Text<'_>,
-        before: &str,
-        after: &str,
-        replaced: Option<(&str, &str, bool)>,
-        out: &mut Emitter<'_>,
-    ) -> Result<(), Fault> {
+    fn between_versions(self, file: Text<'_>, before: &str, after: &str, replaced: Option<(&str, &str, bool)>, out: &mut Emitter<'_>) {
         let mut rewrite = Rewrite::new(before);
         if let Some((old, new, all)) = replaced {
             rewrite.replace(old, new, all);
@@ -77,19 +71,18 @@ impl<'e> CallEdits<'e> {
         // The tool also matches text that differs in white space, and a formatter may have run: then the replacement proves nothing.
         let spans = if rewrite.after() == after { rewrite.spans() } else { vec![ChangedSpan::trimmed(1, before, 1, after)] };
         if before == after {
-            return Ok(());
+            return;
         }
         let (file_before_hash, file_after_hash) = (Hash::of_lossless_text(before), Hash::of_lossless_text(after));
         for span in &spans {
             let mut event = CodeEdit { file_before_hash, file_after_hash, ..CodeEdit::new(EditOp::Update, file) };
             span.set_in(&mut event);
-            self.emit(event, out)?;
+            self.emit(event, out);
         }
-        Ok(())
     }
 
     /// The edits of a diff. Its line numbers are right, but its indentation is altered unless proven otherwise.
-    pub fn of_diff(self, op: EditOp, file: Text<'_>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    pub fn of_diff(self, op: EditOp, file: Text<'_>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) {
         let is_exact = diff.is_exact(proof);
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
@@ -100,13 +93,12 @@ impl<'e> CallEdits<'e> {
                 EditOp::Delete => (event.after_range, event.after_hash) = (None, None),
                 _ => {}
             }
-            self.emit(event, out)?;
+            self.emit(event, out);
         }
-        Ok(())
     }
 
     /// The files that the result of a patch lists.
-    pub fn patched_files(self, files: Value<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    pub fn patched_files(self, files: Value<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
         let patch_text = text(args.patch_text()).and_then(lines_of);
         let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
         let mut changes: HashMap<&str, &FileChange<'_>> = HashMap::new();
@@ -120,18 +112,18 @@ impl<'e> CallEdits<'e> {
             let target = non_empty_text(patched.move_path()).unwrap_or(file);
             let kind = raw_str(patched.kind());
             if kind == "move" {
-                self.emit_move(file, target, out)?;
+                self.emit_move(file, target, out);
             }
             if let Some((before, after)) = file_versions(patched.before(), patched.after()).filter(|_| kind != "delete") {
                 match kind {
-                    "add" | "move" => self.new_file(target, &after, out)?,
-                    _ => self.between_versions(target, &before, &after, None, out)?,
+                    "add" | "move" => self.new_file(target, &after, out),
+                    _ => self.between_versions(target, &before, &after, None, out),
                 }
                 continue;
             }
             if let Some(edit) = whole_file(patched.before(), patched.after(), target).filter(|_| !matches!(kind, "add" | "move" | "delete"))
             {
-                self.emit(edit, out)?;
+                self.emit(edit, out);
                 continue;
             }
             let diff = diff_of(patched.patch(), None);
@@ -144,17 +136,16 @@ impl<'e> CallEdits<'e> {
             let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
             let proof = changes.get(&*relative).map_or(Proof::None, |change| Proof::Requested(change));
             match diff {
-                Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out)?,
+                Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out),
                 // The diff has no lines: a move without changes, or an empty file.
                 Some(_) if op == EditOp::Update => {}
-                _ => self.emit(CodeEdit::new(op, target), out)?,
+                _ => self.emit(CodeEdit::new(op, target), out),
             }
         }
-        Ok(())
     }
 
     /// A file that did not exist under this name, and its text.
-    fn new_file(self, file: Text<'_>, text: &str, out: &mut Emitter<'_>) -> Result<(), Fault> {
+    fn new_file(self, file: Text<'_>, text: &str, out: &mut Emitter<'_>) {
         let mut event = CodeEdit::new(EditOp::Create, file);
         ChangedSpan::of_files("", text).set_in(&mut event);
         event.file_after_hash = Hash::of_lossless_text(text);
@@ -162,40 +153,39 @@ impl<'e> CallEdits<'e> {
     }
 
     /// Emits a move. It precedes the other edits of the same patch, which name the file by its new name.
-    pub fn emit_move(self, from: Text<'_>, to: Text<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        self.emit(CodeEdit::new(EditOp::Move, from), out)?;
+    pub fn emit_move(self, from: Text<'_>, to: Text<'_>, out: &mut Emitter<'_>) {
+        self.emit(CodeEdit::new(EditOp::Move, from), out);
         if !self.moves_are_links {
-            return Ok(());
+            return;
         }
         let (absolute_from, absolute_to) = (absolute(from, self.directory), absolute(to, self.directory));
         let (from, to) = (absolute_from.as_deref().map_or(from, Text::Plain), absolute_to.as_deref().map_or(to, Text::Plain));
         let note = Some(Text::Plain("move"));
         let link = SpanLink { call_id: self.call_id, from_file: from, from_range: None, to_file: to, to_range: None, note };
-        out.emit(link, self.pointer).map(drop)
+        out.emit(link, self.pointer);
     }
 
     /// The edits of a patch of which only the text is known (0.1.174).
-    pub fn patch_text(self, args: &FileArgs<'e>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-        let Some(patch) = text(args.patch_text()).and_then(lines_of) else { return Ok(()) };
+    pub fn patch_text(self, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
+        let Some(patch) = text(args.patch_text()).and_then(lines_of) else { return };
         for file in begin_patch(&patch).unwrap_or_default() {
             let edits = CallEdits { ..self };
             let path = Text::Plain(file.path);
             match &file.change {
-                FileChange::Add(lines) => edits.emit(snippet(EditOp::Create, path, None, Some(lines.join("\n").into())), out)?,
-                FileChange::Delete => edits.emit(CodeEdit::new(EditOp::Delete, path), out)?,
+                FileChange::Add(lines) => edits.emit(snippet(EditOp::Create, path, None, Some(lines.join("\n").into())), out),
+                FileChange::Delete => edits.emit(CodeEdit::new(EditOp::Delete, path), out),
                 FileChange::Update { move_to, hunks } => {
                     let target = move_to.map_or(path, Text::Plain);
                     if move_to.is_some() {
-                        edits.emit_move(path, target, out)?;
+                        edits.emit_move(path, target, out);
                     }
                     // The tool also applies a hunk where the file has other text, so its lines prove nothing.
                     if !hunks.is_empty() {
-                        edits.emit(CodeEdit::new(EditOp::Update, target), out)?;
+                        edits.emit(CodeEdit::new(EditOp::Update, target), out);
                     }
                 }
             }
         }
-        Ok(())
     }
 }
 

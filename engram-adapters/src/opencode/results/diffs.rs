@@ -78,8 +78,8 @@ impl<'d> Diff<'d> {
 
     /// Sets the ranges of an edit, and the hashes of its lines if they are exact.
     pub fn describe(&self, run: &ChangedRun<'_>, is_exact: bool, event: &mut CodeEdit<'_>) {
-        event.before_range = Some(range(run.before_first, &run.before));
-        event.after_range = Some(range(run.after_first, &run.after));
+        event.before_range = range(run.before_first, &run.before);
+        event.after_range = range(run.after_first, &run.after);
         if is_exact {
             (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&run.before.join("\n"));
             (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&run.after.join("\n"));
@@ -95,8 +95,9 @@ fn is_replaced(before: &str, old: &str, new: &str, most: usize, after: &str) -> 
     places > 0 && len == Some(after.len()) && before.replacen(old, new, places) == after
 }
 
-fn range(first: u64, lines: &[&str]) -> Range {
-    Range { first, last: (first + lines.len() as u64).saturating_sub(1) }
+/// These lines, if the diff numbers them from 1.
+fn range(first: u64, lines: &[&str]) -> Option<Range> {
+    (first > 0).then(|| Range { first, last: (first + lines.len() as u64).saturating_sub(1) })
 }
 
 /// True if a line that shows its indentation follows a line end.

@@ -1,7 +1,8 @@
 //! Edits: what a call of an editing tool changed, by the form of its arguments.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::EditOp;
+use engram_core::steps::Emitter;
 
 use super::call::Call;
 use super::call_edits::{CallEdits, lines_of, snippet};
@@ -11,7 +12,7 @@ use crate::opencode::schema::{FileArgs, bool_opt};
 use crate::shared::value::{non_empty_text, text};
 
 /// An `edit` call.
-pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     match args.path() {
         Some(_) => step_edits::edit(edits, call, &args, out),
@@ -20,7 +21,7 @@ pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
 }
 
 /// A `write` call. It states whether the file existed, but not its content. A formatter may change the file afterwards.
-pub(super) fn write(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn write(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     let Some(file) = non_empty_text(args.file_path()) else { return step_edits::write(edits, call, &args, out) };
     let is_new = bool_opt(call.metadata.exists()) == Some(false);
@@ -29,7 +30,7 @@ pub(super) fn write(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out
 }
 
 /// An `apply_patch` call (1.1.65 and later).
-pub(super) fn apply_patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn apply_patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     match call.metadata.files() {
         Some(files) => edits.patched_files(files, &args, out),
@@ -38,7 +39,7 @@ pub(super) fn apply_patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_
 }
 
 /// A `patch` call. Of 0.1.174, only the text of the patch is recorded, and that it was applied; 2.x has another tool of this name.
-pub(super) fn patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn patch(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let (edits, args) = (CallEdits::new(call, dialect, pointer), FileArgs::lenient_opt(call.input));
     match call.metadata.files() {
         Some(_) => step_edits::patch(edits, call, &args, out),

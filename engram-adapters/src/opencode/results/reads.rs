@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::CodeRead;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
@@ -20,12 +21,12 @@ use crate::shared::value::non_empty_text;
 static DIRECTORY_HEADER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("</path>\n<type>directory</type>"));
 
 /// Emits what a `read` returned. An image is a read without lines; a directory is no read.
-pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let args = FileArgs::lenient_opt(call.input);
-    let Some(file) = non_empty_text(args.file_path()).or(non_empty_text(args.path())) else { return Ok(()) };
+    let Some(file) = non_empty_text(args.file_path()).or(non_empty_text(args.path())) else { return };
     let output = call.output();
     if output.is_some_and(|output| DIRECTORY_HEADER.find(output.as_bytes()).is_some()) || step_reads::is_directory(call) {
-        return Ok(());
+        return;
     }
     let lines = match args.file_path() {
         Some(_) => output.and_then(|output| Lines::of(output, dialect)),
@@ -41,6 +42,5 @@ pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
             (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
         }
     }
-    out.emit(event, pointer)?;
-    Ok(())
+    out.emit(event, pointer);
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engram_core::emit::{Emitter, Fault};
 use engram_core::event::{CodeEdit, EditOp};
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::call::Call;
@@ -19,7 +19,7 @@ use crate::shared::value::{Value, non_empty_text, raw_str, text};
 const CREATED: &str = "Created file successfully";
 
 /// An `edit` call. Its diff is that of the file as it was written, after a formatter, with all its indentation.
-pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
     let mut has_diff = false;
     for changed in changed_files(call) {
         // The arguments have the absolute path more often than the result.
@@ -27,7 +27,7 @@ pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, o
         let Some(file) = named.or(non_empty_text(changed.file())) else { continue };
         let diff = text(changed.patch()).and_then(lines_of);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else { continue };
-        edits.of_diff(op(&changed), file, &diff, Proof::Complete, out)?;
+        edits.of_diff(op(&changed), file, &diff, Proof::Complete, out);
         has_diff = true;
     }
     match non_empty_text(args.path()) {
@@ -35,20 +35,20 @@ pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, o
             let (old, new) = (text(args.old_string()).and_then(lines_of), text(args.new_string()).and_then(lines_of));
             edits.emit(snippet(EditOp::Update, file, old, new), out)
         }
-        _ => Ok(()),
+        _ => (),
     }
 }
 
 /// A `write` call. A formatter may change the file afterwards.
-pub(super) fn write(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let Some(file) = non_empty_text(args.path()) else { return Ok(()) };
+pub(super) fn write(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
+    let Some(file) = non_empty_text(args.path()) else { return };
     let is_new = call.output().is_some_and(|output| output.starts_with(CREATED));
     let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
     edits.emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
 }
 
 /// A `patch` call. Betas state complete diffs; later versions remove the indentation that all lines of a diff share.
-pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
     let patch_text = text(args.patch_text()).and_then(lines_of);
     let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
     let (mut by_target, mut by_path) = (HashMap::new(), HashMap::new());
@@ -64,7 +64,7 @@ pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
         let name = absolute_name(file, call.directory);
         let moved = by_target.get(&name);
         if let Some(request) = moved {
-            edits.emit_move(Text::Plain(request.path), file, out)?;
+            edits.emit_move(Text::Plain(request.path), file, out);
         }
         let request = moved.or_else(|| by_path.get(&name));
         let proof = match request {
@@ -74,12 +74,11 @@ pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
         };
         let diff = text(changed.patch()).and_then(lines_of);
         match diff.as_deref().and_then(Diff::parse) {
-            Some(diff) if !diff.runs.is_empty() => edits.of_diff(op(&changed), file, &diff, proof, out)?,
+            Some(diff) if !diff.runs.is_empty() => edits.of_diff(op(&changed), file, &diff, proof, out),
             _ if moved.is_some() => {}
-            _ => edits.emit(CodeEdit::new(op(&changed), file), out)?,
+            _ => edits.emit(CodeEdit::new(op(&changed), file), out),
         }
     }
-    Ok(())
 }
 
 fn changed_files<'e>(call: &Call<'e>) -> impl Iterator<Item = ChangedFile<'e>> {

@@ -34,6 +34,7 @@ pub(super) fn is_directory(call: &Call<'_>) -> bool {
 fn page(content: &str, offset: Option<u64>) -> Option<Lines> {
     let (first, total, count) = match offset {
         None => (1, Some(line_count(content)), line_count(content)),
+        Some(0) => return None,
         Some(first) => (first, None, content.split('\n').count() as u64),
     };
     let text = match offset {
@@ -52,7 +53,7 @@ fn of_output(output: &str) -> Option<Lines> {
     }
     let (_, stated) = header.rsplit_once(", lines ")?;
     let (first, last) = stated.split_once('-')?;
-    let range = Range { first: first.parse().ok()?, last: last.parse().ok()? };
+    let range = Range { first: first.parse().ok().filter(|first| *first > 0)?, last: last.parse().ok()? };
     let rest = format!("{}\n", rest.trim_end_matches('\n'));
     let (mut lines, mut left) = (Vec::new(), rest.as_str());
     while let Some((number, line, after)) = numbered(left, ": ") {

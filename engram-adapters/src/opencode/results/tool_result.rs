@@ -1,7 +1,8 @@
 //! The result of a finished call, then its reads and edits by tool.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::{SideFile, Status, ToolResult};
+use engram_core::steps::Emitter;
 use memchr::memmem;
 
 use super::attachment::attachment;
@@ -13,7 +14,7 @@ use crate::opencode::step_schema::{StepContent, StepDetails};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
 
-type FileHandler = fn(&Call<'_>, Dialect, Pointer<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
+type FileHandler = fn(&Call<'_>, Dialect, Pointer<'_>, &mut Emitter<'_>);
 
 /// The tools whose successful calls read or change files.
 static FILE_TOOLS: &[Route<FileHandler>] = &[
@@ -37,7 +38,7 @@ const STOPPED_COMMAND: &str = "User aborted the command";
 const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated at"];
 
 /// Emits the result of a call that has ended, and what it read or changed.
-pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let mut result = tool_result(call);
     let files = call.attachments.into_iter().flat_map(Value::elements).map(File::lenient);
     result.attachments = files.map(|file| attachment(file.mime(), file.url(), file.filename())).collect();
@@ -45,10 +46,10 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
         call.contents.into_iter().flat_map(Value::elements).map(StepContent::lenient).filter(|item| raw_str(item.kind()) == "file");
     result.attachments.extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
-    out.emit(result, pointer)?;
+    out.emit(result, pointer);
     match Route::find(FILE_TOOLS, &call.tool) {
         Some(Action::Convert(emit)) if succeeded && call.input.is_some() => emit(call, dialect, pointer, out),
-        _ => Ok(()),
+        _ => (),
     }
 }
 

@@ -81,6 +81,10 @@ fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
             push_item(out, path, index);
             push_path(out, rest);
         }
+        Pointer::Nested(path, outer, rest, inner) => {
+            push_item(out, path, outer);
+            push_item(out, rest, inner);
+        }
         Pointer::Member(path, segment) => {
             push_path(out, path);
             out.ascii(b"/");

@@ -1,28 +1,27 @@
 //! The session's own record of OpenCode 2.
 
-use engram_core::emit::{Emitter, Fault, RecordHeader};
+use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::session_info::INFO;
+use super::session_state::SessionState;
 use super::step_messages::directory;
 use crate::opencode::schema::{Model, Time};
-use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::StepInfo;
 use crate::shared::value::{Value, amount, integer, non_empty_text, text};
 
 /// Converts the session's own record.
 #[cold]
-pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let info = StepInfo::strict(value, "")?;
+pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let info = StepInfo::lenient(value);
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
     state.revert.set(info.revert());
     let created = created.and_then(|created| state.clock.format(created));
     out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
-    out.check_members("step/session", value, INFO, &|_| None)?;
     let model = Model::lenient_opt(info.model());
     let parent = non_empty_text(info.parent_id());
     if parent.is_some() {
@@ -41,9 +40,9 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         cost_total_usd: amount(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), INFO)?;
+    out.emit(Meta::Session(facts), Pointer::Root);
     if time.archived().is_some() {
-        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
+        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, Pointer::Root);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }

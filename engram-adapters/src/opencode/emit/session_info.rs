@@ -1,27 +1,24 @@
 //! The session's own record: title, directory, model, parent, permissions.
 
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Author, Meta, SessionFacts};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::session_state::SessionState;
 use crate::opencode::schema::{Info, Model, Time};
-use crate::opencode::state::session_state::SessionState;
 use crate::shared::value::{Value, integer, non_empty_text, text};
-
-/// The place of the session's own record.
-pub(super) const INFO: Pointer<'static> = Pointer::At("/info");
 
 /// Converts the session's own record.
 #[cold]
-pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let info = Info::strict(value, "")?;
+pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let info = Info::lenient(value);
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
     let created = created.and_then(|created| state.clock.format(created));
     out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
-    out.check_members("session", value, INFO, &|_| None)?;
     let model = Model::lenient_opt(info.model());
     let parent = non_empty_text(info.parent_id()).or(state.side_info.parent_session_id.as_deref().map(Text::Plain));
     if parent.is_some() {
@@ -38,16 +35,16 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), INFO)?;
+    out.emit(Meta::Session(facts), Pointer::Root);
     if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
-        out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, INFO)?;
+        out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, Pointer::Root);
     }
     state.revert.set(info.revert());
     if let Some(revert) = info.revert() {
-        out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, INFO)?;
+        out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, Pointer::Root);
     }
     if time.archived().is_some() {
-        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, INFO)?;
+        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, Pointer::Root);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }

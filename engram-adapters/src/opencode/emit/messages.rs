@@ -1,52 +1,45 @@
 //! A message's own record: role, model, agent, system prompts, errors, tokens.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::{ImplicitInput, Meta, SessionFacts};
 use engram_core::hash::Hash;
+use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::last_stated::LastStated;
+use super::message_context::MessageContext;
+use super::session_state::SessionState;
 use super::system_events::emit_error;
-use super::usage::{is_spent, usage};
+use super::usage::usage;
 use crate::opencode::descriptor::rule;
+use crate::opencode::notes::Speaker;
+use crate::opencode::record_facts::{ERROR, TOKENS};
 use crate::opencode::revisions::Dialect;
-use crate::opencode::schema::{Envelope, Error, Model, Summary, Tokens};
-use crate::opencode::state::last_stated::LastStated;
-use crate::opencode::state::message_context::{MessageContext, Speaker};
-use crate::opencode::state::session_state::SessionState;
-use crate::shared::seen_set::SeenSet;
+use crate::opencode::schema::{Envelope, Model, Summary, Tokens};
 use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
-pub(super) fn message(
-    state: &mut SessionState,
-    envelope: &Envelope<'_>,
-    context: &MessageContext<'_>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<Outcome, Fault> {
-    let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out)?;
+pub(super) fn message(state: &mut SessionState, envelope: &Envelope<'_>, context: &MessageContext<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let pointer = Pointer::Root;
+    let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out);
     if let Some(system) = envelope.system() {
-        emitted |= system_prompts(&mut state.system_prompts, system, pointer, out)?;
+        emitted |= system_prompts(&mut state.system_prompts, system, pointer, out);
     }
     if let Some(value) = envelope.summary().filter(|summary| summary.is_object()) {
-        emitted |= summary(value, pointer, out)?;
+        emitted |= summary(value, pointer, out);
     }
-    emitted |= has_end(envelope, context)?;
+    emitted |= has_end(envelope, context, state.stated);
     let record = match context.speaker {
         Speaker::User => "message/user",
         Speaker::Assistant | Speaker::Unknown => "message/assistant",
     };
-    Ok(if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule: rule::ENVELOPE } })
+    if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule: rule::ENVELOPE } }
 }
 
 /// Emits model, agent and directory, if they changed. True if they did.
-fn session_facts(
-    last_stated: &mut LastStated,
-    envelope: &Envelope<'_>,
-    pointer: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Result<bool, Fault> {
+fn session_facts(last_stated: &mut LastStated, envelope: &Envelope<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
     let requested = Model::lenient_opt(envelope.model());
     let cwd = envelope.path().and_then(|path| path.member("cwd"));
     let model = last_stated.changed_model(envelope.model_id().or(requested.model_id()));
@@ -56,30 +49,30 @@ fn session_facts(
     let effort = last_stated.changed_effort(envelope.variant().or(requested.variant()));
     let is_new = [model, provider, cwd, agent, effort].iter().any(Option::is_some);
     if is_new {
-        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, effort, ..SessionFacts::default() }), pointer)?;
+        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, effort, ..SessionFacts::default() }), pointer);
     }
-    Ok(is_new)
+    is_new
 }
 
 /// Emits the system prompts, each once: the harness's own as a hash, instruction files as text.
-fn system_prompts(seen: &mut SeenSet, system: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
+fn system_prompts(seen: &mut KeyMap<()>, system: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
     let mut emitted = false;
     for prompt in system.elements().filter_map(Value::text) {
-        if seen.insert(("list", prompt.raw())) {
+        if seen.insert(hash64(("list", prompt.raw())), ()).is_none() {
             let decoded = prompt.decode().ok();
-            out.emit(Meta::Context(implicit_input(decoded.as_deref())), pointer)?;
+            out.emit(Meta::Context(implicit_input(decoded.as_deref())), pointer);
             emitted = true;
         }
     }
     if let Some(prompt) = non_empty_text(Some(system))
-        && seen.insert(system.raw())
+        && seen.insert(hash64(system.raw()), ()).is_none()
     {
         // On a user message it is the caller's own prompt, not the harness's.
         let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
-        out.emit(Meta::Context(input), pointer)?;
+        out.emit(Meta::Context(input), pointer);
         emitted = true;
     }
-    Ok(emitted)
+    emitted
 }
 
 /// A system prompt. Its kind follows from its first words (0.1.174 and 0.5.29).
@@ -101,52 +94,49 @@ fn implicit_input(decoded: Option<&str>) -> ImplicitInput<'_> {
 }
 
 /// Emits the title and text that a model wrote about the turn (user messages, 1.0.0 to 1.2.27).
-fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<bool, Fault> {
-    let summary = Summary::strict(summary, "/summary")?;
+fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+    let summary = Summary::lenient(summary);
     let mut emitted = false;
     for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
         if let Some(value) = non_empty_text(value) {
-            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, pointer)?;
+            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, pointer);
             emitted = true;
         }
     }
-    Ok(emitted)
+    emitted
 }
 
-/// True if [`message_end`] emits something. A fault of what it converts is a fault of the message's own record.
-fn has_end(envelope: &Envelope<'_>, context: &MessageContext<'_>) -> Result<bool, Fault> {
-    if let Some(error) = envelope.error() {
-        Error::strict(error, "/error")?;
-    }
-    Ok(tokens(envelope, context)?.is_some() || new_error(envelope, context).is_some())
+/// True if [`message_end`] emits something.
+fn has_end(envelope: &Envelope<'_>, context: &MessageContext<'_>, stated: [bool; 3]) -> bool {
+    tokens(envelope, context, stated).is_some() || new_error(envelope, stated).is_some()
 }
 
-/// What is known only at the end of a message: tokens, unless its parts state them, and how it ended.
+/// What is known only at the end of a message: tokens, unless its parts say them, and how it ended.
 pub(super) fn message_end(
     envelope: &Envelope<'_>,
     context: &MessageContext<'_>,
-    (pointer, dialect): (Pointer<'_>, Dialect),
+    stated: [bool; 3],
+    dialect: Dialect,
     out: &mut Emitter<'_>,
-) -> Result<(), Fault> {
-    if let Some(tokens) = tokens(envelope, context)? {
+) {
+    if let Some(tokens) = tokens(envelope, context, stated) {
         // Of several requests in one message, the tokens are those of the last one, and the cost is that of all. 0.1.174.
-        let has_calls = context.tool_metadata.is_some_and(|by_call| by_call.members().next().is_some());
+        let has_calls = envelope.tool().is_some_and(|by_call| by_call.members().next().is_some());
         let cost = envelope.cost().filter(|_| !has_calls);
-        out.emit(usage(&tokens, cost, envelope.finish(), context, dialect), pointer)?;
+        out.emit(usage(&tokens, cost, envelope.finish(), context, dialect), Pointer::Root);
     }
-    match new_error(envelope, context) {
-        Some(error) => emit_error(error, pointer, out),
-        None => Ok(()),
+    if let Some(error) = new_error(envelope, stated) {
+        emit_error(error, Pointer::Root, out);
     }
 }
 
-/// The error of a message that no earlier record of the message states.
-fn new_error<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Field<'a> {
-    envelope.error().filter(|_| !context.is_error_stated)
+/// The error of a message that no earlier record of the message has.
+fn new_error<'a>(envelope: &Envelope<'a>, stated: [bool; 3]) -> Field<'a> {
+    envelope.error().filter(|_| !stated[ERROR])
 }
 
-/// The tokens of a message whose parts do not state them, nor an earlier record of the message.
-fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>) -> Result<Option<Tokens<'a>>, Fault> {
-    let Some(tokens) = envelope.tokens().filter(|_| !context.has_step_finish && !context.is_usage_stated) else { return Ok(None) };
-    Ok(Some(Tokens::strict(tokens, "/tokens")?).filter(is_spent))
+/// The tokens of a message whose parts do not say them, nor an earlier record of the message.
+fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>, stated: [bool; 3]) -> Option<Tokens<'a>> {
+    let tokens = envelope.tokens().filter(|_| !context.has_step_finish && !stated[TOKENS])?;
+    Some(Tokens::lenient(tokens)).filter(Tokens::is_spent)
 }

@@ -10,8 +10,8 @@ use crate::shared::value::{Field, Value, raw_str, text};
 pub enum RecordId<'a> {
     Message(Field<'a>),
     Part(Field<'a>),
-    /// A part without an id of its own: the id of its message, and its place there.
-    PartOf(Field<'a>, usize),
+    /// A part without an id of its own: the key of the id of its message (0: none), and its place there.
+    PartOf(u64, usize),
     /// The part of a line of a stream.
     Line(Field<'a>),
     /// A line without a part: all that it states.
@@ -25,7 +25,7 @@ impl RecordId<'_> {
         match self {
             RecordId::Message(id) => of("message", id),
             RecordId::Part(id) => of("part", id),
-            RecordId::PartOf(message, place) => of("part of", message).map(|key| hash64((key, place))),
+            RecordId::PartOf(message, place) => (message != 0).then(|| hash64(("part of", message, place))),
             RecordId::Line(id) => of("line", id),
             RecordId::WholeLine(line) => Some(fact_of(line)),
         }
@@ -40,7 +40,7 @@ pub const TOKENS: usize = 1;
 pub const ERROR: usize = 2;
 
 /// Replaces the list by the facts of the record. Returns its time.
-pub(super) fn set_facts<'a>(facts: &mut Vec<u64>, id: RecordId<'_>, record: Value<'a>) -> &'a str {
+pub fn set_facts<'a>(facts: &mut Vec<u64>, id: RecordId<'_>, record: Value<'a>) -> &'a str {
     facts.clear();
     match id {
         RecordId::WholeLine(_) => return "",

@@ -4,8 +4,6 @@ use engram_core::adapter::ParentCall;
 use engram_core::hash::Hash;
 use engram_core::text::Text;
 
-use crate::shared::restorable::Restorable;
-
 /// Who gave a child session a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Giver {
@@ -24,11 +22,11 @@ pub struct LaterCalls {
     /// The parent session was read, so a prompt that none of its calls has is a person's.
     are_known: bool,
     /// The index of the first one. `None` before the session's first prompt, which is that of the call that started it.
-    next: Restorable<Option<usize>>,
+    next: Option<usize>,
     /// The message of the first prompt, which may have several parts.
-    first: Restorable<u64>,
+    first: u64,
     /// The last message that a person gave.
-    of_person: Restorable<Option<u64>>,
+    of_person: Option<u64>,
 }
 
 impl LaterCalls {
@@ -39,22 +37,22 @@ impl LaterCalls {
 
     /// Who gave the session this prompt, in the message with this key.
     pub fn giver_of(&mut self, message: u64, prompt: Text<'_>) -> Giver {
-        let Some(next) = *self.next else {
-            self.next.set(Some(0));
-            self.first.set(message);
+        let Some(next) = self.next else {
+            self.next = Some(0);
+            self.first = message;
             return Giver::Start;
         };
-        if message == *self.first {
+        if message == self.first {
             return Giver::Start;
         }
         let prompt = Hash::of_bytes(prompt.comparable().as_bytes());
         match self.calls[next..].iter().position(|call| call.prompt == prompt) {
             Some(at) => {
-                self.next.set(Some(next + at + 1));
+                self.next = Some(next + at + 1);
                 Giver::Call(self.calls[next + at].call_id.clone())
             }
             None if self.are_known => {
-                self.of_person.set(Some(message));
+                self.of_person = Some(message);
                 Giver::Person
             }
             None => Giver::Start,
@@ -63,21 +61,7 @@ impl LaterCalls {
 
     /// True if a person gave the message with this key.
     pub fn is_of_person(&self, message: u64) -> bool {
-        *self.of_person == Some(message)
-    }
-
-    /// The record is converted: its calls stay assigned.
-    pub fn commit(&mut self) {
-        self.next.commit();
-        self.first.commit();
-        self.of_person.commit();
-    }
-
-    /// The record is malformed: its calls are open again.
-    pub fn roll_back(&mut self) {
-        self.next.roll_back();
-        self.first.roll_back();
-        self.of_person.roll_back();
+        self.of_person == Some(message)
     }
 }
 
@@ -105,15 +89,5 @@ mod tests {
     fn nothing_is_a_person_s_where_the_parent_is_not_known() {
         let mut calls = calls(&[], false);
         assert_eq!([calls.giver_of(1, Text::Plain("a")), calls.giver_of(2, Text::Plain("b"))], [Giver::Start, Giver::Start]);
-    }
-
-    #[test]
-    fn a_malformed_record_assigns_nothing() {
-        let mut calls = calls(&[("b", "go on")], true);
-        calls.giver_of(1, Text::Plain("first"));
-        calls.commit();
-        assert_eq!(calls.giver_of(2, Text::Plain("go on")), Giver::Call("b".into()));
-        calls.roll_back();
-        assert_eq!(calls.giver_of(2, Text::Plain("go on")), Giver::Call("b".into()));
     }
 }

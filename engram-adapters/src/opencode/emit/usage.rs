@@ -3,9 +3,9 @@
 use engram_core::event::{self, Meta, Usage};
 use engram_core::text::Text;
 
+use super::message_context::MessageContext;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{Cache, Tokens};
-use crate::opencode::state::message_context::MessageContext;
 use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 
 /// Tokens and cost of a request of 1.x.
@@ -28,7 +28,7 @@ pub(super) fn usage<'a>(
     let total = count(counts.total());
     let is_beside = total.is_some_and(|total| total > without_reasoning);
     let of_cache = cache_read.unwrap_or_default().saturating_add(cache_write.unwrap_or_default());
-    let is_uncached = total.is_some() || message.finish.is_some() || of_cache == 0 || input.is_some_and(|input| input < of_cache);
+    let is_uncached = total.is_some() || message.has_finish || of_cache == 0 || input.is_some_and(|input| input < of_cache);
     let all = [counts.input(), counts.output(), counts.reasoning(), counts.total(), cache.read_from_cache(), cache.written_to_cache()];
     // Which counts contain others shows only if all can be read.
     let is_readable = all.into_iter().all(|count| count_or_zero(count).is_some());
@@ -44,7 +44,7 @@ pub(super) fn usage<'a>(
         ..event::Tokens::default()
     };
     let message_id = message.message_id.filter(|_| !message.is_turn);
-    let (tokens, cost) = if is_spent(counts) { (tokens, cost) } else { Default::default() };
+    let (tokens, cost) = if counts.is_spent() { (tokens, cost) } else { Default::default() };
     of_response(tokens, cost, stop_reason, message_id, message.model)
 }
 
@@ -59,7 +59,7 @@ pub(super) fn step_usage<'a>(counts: &Tokens<'a>, cost: Field<'a>, stop_reason: 
         reasoning: count(counts.reasoning()),
         ..event::Tokens::default()
     };
-    let (tokens, cost) = if is_spent(counts) { (tokens, cost) } else { Default::default() };
+    let (tokens, cost) = if counts.is_spent() { (tokens, cost) } else { Default::default() };
     of_response(tokens, cost, stop_reason, message.message_id, message.model)
 }
 
@@ -76,11 +76,4 @@ fn of_response<'a>(
 
 fn add(output: Option<u64>, reasoning: Option<u64>) -> Option<u64> {
     output.zip(reasoning).map(|(output, reasoning)| output.saturating_add(reasoning))
-}
-
-/// False for a response that states no counts, or has not ended: the harness then writes zeros.
-pub(super) fn is_spent(tokens: &Tokens<'_>) -> bool {
-    let cache = Cache::lenient_opt(tokens.cache());
-    let counts = [tokens.input(), tokens.output(), cache.read_from_cache(), cache.written_to_cache()];
-    counts.into_iter().flatten().any(|count| count.raw() != "0")
 }

@@ -1,19 +1,20 @@
 //! The parts of an answer of OpenCode 2: text, reasoning, calls with their results.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::{Channel, MsgOut};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use super::call_events::{CallPlace, emit_call};
+use super::message_context::MessageContext;
+use super::session_state::SessionState;
 use super::system_events::emit_system;
+use crate::opencode::record_facts::CALL;
 use crate::opencode::results::call::Call;
 use crate::opencode::results::step_call::StepOutput;
-use crate::opencode::state::message_context::MessageContext;
-use crate::opencode::state::record_facts::CALL;
-use crate::opencode::state::session_state::SessionState;
 use crate::opencode::step_schema::{StepPart, StepTime};
-use crate::shared::value::{integer, non_empty_text};
+use crate::shared::value::{integer, non_empty_text, raw_str};
 
 /// A part of an answer as the handlers get it.
 #[derive(Clone, Copy)]
@@ -21,8 +22,6 @@ pub(super) struct StepPartRecord<'r> {
     pub part: &'r StepPart<'r>,
     pub message: &'r MessageContext<'r>,
     pub pointer: Pointer<'r>,
-    /// The number of the part in its message.
-    pub place: usize,
 }
 
 impl StepPartRecord<'_> {
@@ -32,15 +31,24 @@ impl StepPartRecord<'_> {
         self.message.set_header(created, None, &mut state.clock, out);
     }
 
-    fn msg_out(&self, text: Option<Text<'_>>, channel: Option<Channel>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+    fn msg_out(&self, text: Option<Text<'_>>, channel: Option<Channel>, out: &mut Emitter<'_>) -> Outcome {
         let MessageContext { model, message_id, .. } = *self.message;
-        out.emit(MsgOut { text, channel, model, message_id, redacted: text.is_none() }, self.pointer)?;
-        Ok(Outcome::Mapped)
+        out.emit(MsgOut { text, channel, model, message_id, redacted: text.is_none() }, self.pointer);
+        Outcome::Mapped
+    }
+}
+
+/// Emits a part by its type.
+pub(super) fn part(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match raw_str(record.part.kind()) {
+        "tool" => tool(state, record, out),
+        "reasoning" => reasoning(record, out),
+        _ => text(record, out),
     }
 }
 
 /// Text of an answer. It may be empty between calls.
-pub(super) fn text(_: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn text(record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     match non_empty_text(record.part.text()) {
         Some(text) => record.msg_out(Some(text), None, out),
         None => emit_system("empty_text", None, record.pointer, out),
@@ -48,7 +56,7 @@ pub(super) fn text(_: &mut SessionState, record: &StepPartRecord<'_>, out: &mut 
 }
 
 /// Reasoning. If only the provider can read it, it has no text.
-pub(super) fn reasoning(_: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn reasoning(record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     match non_empty_text(record.part.text()) {
         None if record.part.state().is_none() => emit_system("empty_reasoning", None, record.pointer, out),
         text => record.msg_out(text, Some(Channel::Reasoning), out),
@@ -56,11 +64,11 @@ pub(super) fn reasoning(_: &mut SessionState, record: &StepPartRecord<'_>, out: 
 }
 
 /// A call, with its result if it has ended. The header of the part is set.
-pub(super) fn tool(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn tool(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let output = StepOutput::of(record.part);
-    let mut call = Call::of_step(record.part, &output)?;
+    let Ok(mut call) = Call::of_step(record.part, &output) else { return Outcome::Mapped };
     call.directory = state.last_stated.cwd();
-    let is_stated = state.read.is_stated(CALL);
+    let is_stated = state.stated[CALL];
     let place = CallPlace { message: record.message, id: None, pointer: record.pointer, dialect: state.dialect, is_stated };
     emit_call(&call, &place, &mut state.clock, out)
 }

@@ -1,19 +1,20 @@
 //! The messages of OpenCode 2, one record each: prompts, notices, commands of the user, answers, compactions, switches.
 
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::Pointer;
 use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, SessionFacts, Status, ToolCall, ToolResult};
 use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::message_context::MessageContext;
 use super::parts::prompt_author;
-use super::settle::{omitted, repeated};
+use super::session_state::SessionState;
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
+use crate::opencode::descriptor::rule;
+use crate::opencode::record_facts::{CALL, ERROR, TOKENS};
 use crate::opencode::schema::{Model, Tokens};
-use crate::opencode::state::message_context::MessageContext;
-use crate::opencode::state::record_facts::CALL;
-use crate::opencode::state::session_state::SessionState;
-use crate::opencode::step_schema::{StepError, StepFile, StepMessage, StepTime};
+use crate::opencode::step_schema::{StepFile, StepMessage, StepTime};
 use crate::opencode::tools::TOOLS;
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
@@ -26,20 +27,34 @@ pub(super) struct StepRecord<'r> {
     pub pointer: Pointer<'r>,
 }
 
+/// Emits a message by its type.
+pub(super) fn step(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match raw_str(record.message.kind()) {
+        "assistant" => answer(state, record, out),
+        "user" => user(state, record, out),
+        "synthetic" | "skill" => synthetic(record, out),
+        "idle" => idle(record, out),
+        "shell" => shell(state, record, out),
+        "system" => system(record, out),
+        "compaction" => compaction(record, out),
+        _ => switched(state, record, out),
+    }
+}
+
 /// A prompt, with its files.
-pub(super) fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = record.message;
     let by = match non_empty_text(message.text()) {
-        Some(text) => prompt_author(state, message.id(), text, record.pointer, out)?,
+        Some(text) => prompt_author(state, record.context.key, text, record.pointer, out),
         None => state.prompt_author,
     };
     let attachments = message.files().into_iter().flat_map(Value::elements).map(attached).collect();
     let prompt = MsgIn { role: Role::User, by, text: non_empty_text(message.text()), attachments };
-    out.emit(prompt, record.pointer)?;
+    out.emit(prompt, record.pointer);
     for agent in message.agents().into_iter().flat_map(Value::elements) {
-        notice("agent", non_empty_text(agent.member("name")), record.pointer, out)?;
+        notice("agent", non_empty_text(agent.member("name")), record.pointer, out);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }
 
 /// A file of a prompt. Its content is base64 without the beginning of a URL.
@@ -51,39 +66,37 @@ fn attached(file: Value<'_>) -> Attachment<'_> {
 }
 
 /// A text that the harness wrote for the model: results of background work, instruction files that a read found, skills.
-pub(super) fn synthetic(_: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let text = record.message.text().ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
-    out.emit(MsgIn { role: Role::User, by: Author::Harness, text: text.non_empty_text(), attachments: Vec::new() }, record.pointer)?;
+fn synthetic(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let text = non_empty_text(record.message.text());
+    out.emit(MsgIn { role: Role::User, by: Author::Harness, text, attachments: Vec::new() }, record.pointer);
     if let Some(skill) = non_empty_text(record.message.skill()) {
-        notice("skill", Some(skill), record.pointer, out)?;
+        notice("skill", Some(skill), record.pointer, out);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }
 
 /// Instructions that changed.
-pub(super) fn system(_: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let text = record.message.text().ok_or_else(|| Fault::malformed("/text", "text", "nothing"))?;
-    out.emit(MsgIn { role: Role::System, by: Author::Harness, text: text.non_empty_text(), attachments: Vec::new() }, record.pointer)?;
-    Ok(Outcome::Mapped)
+fn system(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let text = non_empty_text(record.message.text());
+    out.emit(MsgIn { role: Role::System, by: Author::Harness, text, attachments: Vec::new() }, record.pointer);
+    Outcome::Mapped
 }
 
 /// A command that the user ran.
-pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     const TOOL: &str = "shell";
     let message = record.message;
-    let command = message.command().ok_or_else(|| Fault::malformed("/command", "a command", "nothing"))?;
     let call_id = non_empty_text(message.shell_id()).or(non_empty_text(message.call_id()));
     let (begun, ended) = times(message);
-    let call = ToolCall { call_id, args: Some(command.raw()), ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL)) };
-    if !state.read.is_stated(CALL) {
-        out.emit(call, record.pointer)?;
+    let call = ToolCall { call_id, args: message.command().map(Value::raw), ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL)) };
+    if !state.stated[CALL] {
+        out.emit(call, record.pointer);
     }
     let exit = integer(message.exit());
     let status = match (raw_str(message.status()), exit) {
-        ("running", _) if state.read.is_stated(CALL) => return repeated("step/shell"),
-        ("running", _) => return Ok(Outcome::Mapped),
+        ("running", _) => return Outcome::Mapped,
         // Betas write a command when it has ended.
-        ("", None) if ended.is_none() => return Ok(Outcome::Mapped),
+        ("", None) if ended.is_none() => return Outcome::Mapped,
         ("killed", _) => Some(Status::Cancelled),
         (_, Some(0)) => Some(Status::Ok),
         (_, Some(_)) | ("timeout", _) => Some(Status::Error),
@@ -101,8 +114,8 @@ pub(super) fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut
         duration_ms: begun.zip(ended).and_then(|(begun, ended)| u64::try_from(ended.checked_sub(begun)?).ok()),
         ..ToolResult::default()
     };
-    out.emit(result, record.pointer)?;
-    Ok(Outcome::Mapped)
+    out.emit(result, record.pointer);
+    Outcome::Mapped
 }
 
 fn times(message: &StepMessage<'_>) -> (Option<i64>, Option<i64>) {
@@ -111,14 +124,8 @@ fn times(message: &StepMessage<'_>) -> (Option<i64>, Option<i64>) {
 }
 
 /// The beginning of an answer: model and agent, if they changed. What it cost, and how it ended, follows its parts ([`answer_end`]).
-pub(super) fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = record.message;
-    if let Some(tokens) = message.tokens() {
-        Tokens::strict(tokens, "/tokens")?;
-    }
-    if let Some(error) = message.error() {
-        StepError::strict(error, "/error")?;
-    }
     let model = Model::lenient_opt(message.model());
     let stated = &mut state.last_stated;
     let facts = SessionFacts {
@@ -129,57 +136,58 @@ pub(super) fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mu
         ..SessionFacts::default()
     };
     if facts.model.is_some() || facts.provider.is_some() || facts.agent.is_some() || facts.effort.is_some() {
-        out.emit(Meta::Session(facts), record.pointer)?;
+        out.emit(Meta::Session(facts), record.pointer);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }
 
 /// What is known only at the end of an answer: the files that changed meanwhile, tokens, and how it ended. An answer without any of them
 /// never ended.
-pub(super) fn answer_end(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
+pub(super) fn answer_end(record: &StepRecord<'_>, stated: [bool; 3], out: &mut Emitter<'_>) {
     let (message, pointer) = (record.message, record.pointer);
-    if let Some(tokens) = message.tokens().filter(|_| !record.context.is_usage_stated) {
-        let tokens = Tokens::strict(tokens, "/tokens")?;
-        out.emit(step_usage(&tokens, message.cost(), message.finish(), record.context), pointer)?;
+    if let Some(tokens) = message.tokens().filter(|_| !stated[TOKENS]) {
+        let tokens = Tokens::lenient(tokens);
+        out.emit(step_usage(&tokens, message.cost(), message.finish(), record.context), pointer);
     }
     let files = message.snapshot().and_then(|snapshot| snapshot.member("files"));
     let names: Vec<_> = files.into_iter().flat_map(Value::elements).filter_map(Value::text).map(|file| file.decode_lossy()).collect();
     if !names.is_empty() {
-        notice("files_changed", Some(Text::Plain(&names.join("\n"))), pointer, out)?;
+        notice("files_changed", Some(Text::Plain(&names.join("\n"))), pointer, out);
     }
     if let Some(error) = message.retry().and_then(|retry| retry.member("error")) {
-        emit_step_error(error, pointer, out)?;
+        emit_step_error(error, pointer, out);
     }
     if let Some(error) = message.error() {
-        if !record.context.is_error_stated {
-            emit_step_error(error, pointer, out)?;
+        if !stated[ERROR] {
+            emit_step_error(error, pointer, out);
         }
     } else if message.tokens().is_none() {
-        notice("answer.unfinished", None, pointer, out)?;
+        notice("answer.unfinished", None, pointer, out);
     }
-    Ok(())
 }
 
 /// A summary that replaced earlier messages.
-pub(super) fn compaction(_: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn compaction(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = record.message;
     let trigger = non_empty_text(message.reason());
     match non_empty_text(message.summary()) {
-        Some(summary) => drop(out.emit(Meta::Compaction { text: Some(summary), trigger }, record.pointer)?),
-        None => notice("compaction", trigger, record.pointer, out)?,
+        Some(summary) => {
+            out.emit(Meta::Compaction { text: Some(summary), trigger }, record.pointer);
+        }
+        None => notice("compaction", trigger, record.pointer, out),
     }
     if let Some(tokens) = message.tokens() {
-        let tokens = Tokens::strict(tokens, "/tokens")?;
-        out.emit(step_usage(&tokens, message.cost(), None, record.context), record.pointer)?;
+        let tokens = Tokens::lenient(tokens);
+        out.emit(step_usage(&tokens, message.cost(), None, record.context), record.pointer);
     }
     if let Some(error) = message.error() {
-        emit_step_error(error, record.pointer, out)?;
+        emit_step_error(error, record.pointer, out);
     }
-    Ok(Outcome::Mapped)
+    Outcome::Mapped
 }
 
 /// The user switched to another agent, model or directory.
-pub(super) fn switched(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn switched(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let (message, stated) = (record.message, &mut state.last_stated);
     let model = Model::lenient_opt(message.model());
     let directory = directory(message.location());
@@ -196,8 +204,8 @@ pub(super) fn switched(state: &mut SessionState, record: &StepRecord<'_>, out: &
         cwd: non_empty_text(directory),
         ..SessionFacts::default()
     };
-    out.emit(Meta::Session(facts), record.pointer)?;
-    Ok(Outcome::Mapped)
+    out.emit(Meta::Session(facts), record.pointer);
+    Outcome::Mapped
 }
 
 /// The directory of a location.
@@ -206,12 +214,12 @@ pub(super) fn directory(location: Field<'_>) -> Field<'_> {
 }
 
 /// The end of a turn. Its outcome follows from the last answer, unless an error came between.
-pub(super) fn idle(_: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
+fn idle(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     match record.message.error() {
         Some(error) => {
-            emit_step_error(error, record.pointer, out)?;
-            Ok(Outcome::Mapped)
+            emit_step_error(error, record.pointer, out);
+            Outcome::Mapped
         }
-        None => omitted("step/idle"),
+        None => Outcome::Bookkeeping { record: "step/idle", rule: rule::IDLE },
     }
 }

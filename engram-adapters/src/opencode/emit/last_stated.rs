@@ -2,7 +2,6 @@
 
 use engram_core::text::Text;
 
-use crate::shared::restorable::Restorable;
 use crate::shared::value::{Field, non_empty_text};
 
 /// The last stated value of each fact that messages repeat.
@@ -16,23 +15,9 @@ pub struct LastStated {
 }
 
 /// The raw JSON text of a value.
-type LastValue = Restorable<Option<String>>;
+type LastValue = Option<String>;
 
 impl LastStated {
-    /// The record is converted: what it stated stays.
-    pub fn commit(&mut self) {
-        self.values().into_iter().for_each(Restorable::commit);
-    }
-
-    /// The record is malformed: what it stated is forgotten.
-    pub fn roll_back(&mut self) {
-        self.values().into_iter().for_each(Restorable::roll_back);
-    }
-
-    fn values(&mut self) -> [&mut LastValue; 5] {
-        [&mut self.cwd, &mut self.agent, &mut self.model, &mut self.provider, &mut self.effort]
-    }
-
     /// The last stated working directory. None if it has escapes.
     pub fn cwd(&self) -> Option<&str> {
         let token = self.cwd.as_deref()?;
@@ -69,6 +54,6 @@ impl LastStated {
 fn changed<'a>(last: &mut LastValue, value: Field<'a>) -> Option<Text<'a>> {
     let value = value.filter(|value| last.as_deref() != Some(value.raw()))?;
     let text = non_empty_text(Some(value))?;
-    last.set(Some(value.raw().to_owned()));
+    *last = Some(value.raw().to_owned());
     Some(text)
 }

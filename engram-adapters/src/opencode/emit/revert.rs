@@ -1,7 +1,7 @@
 //! A revert that is not committed: the user went back to an earlier message, and the later ones are still there.
 
-use engram_core::emit::Emitter;
 use engram_core::event::{Meta, Seq};
+use engram_core::steps::Emitter;
 
 use crate::shared::value::{Field, raw_str};
 

@@ -1,0 +1,223 @@
+//! The parts of a message, tool calls excepted: text, reasoning, files, usage, notices.
+
+use engram_core::emit::Pointer;
+use engram_core::event::{Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
+use engram_core::ledger::Outcome;
+use engram_core::steps::{Emitter, Lookup};
+use engram_core::text::Text;
+
+use super::call_events::{CallPlace, emit_call};
+use super::later_calls::Giver;
+use super::message_context::MessageContext;
+use super::session_state::SessionState;
+use super::system_events::{emit_error, emit_system, notice};
+use super::usage::{step_usage, usage};
+use crate::opencode::descriptor::rule;
+use crate::opencode::notes::Speaker;
+use crate::opencode::record_facts::CALL;
+use crate::opencode::results::attachment::attachment;
+use crate::opencode::results::call::Call;
+use crate::opencode::schema::{Invocation, Part, Time, Tokens, bool_opt};
+use crate::shared::time::MillisFormatter;
+use crate::shared::value::{self, Value, integer, is_true, non_empty_text, raw_str};
+
+/// One part of a message.
+#[derive(Clone, Copy)]
+pub(super) struct PartRecord<'r> {
+    pub part: &'r Part<'r>,
+    /// The message that the part belongs to.
+    pub message: &'r MessageContext<'r>,
+    /// The place of the part in its record.
+    pub pointer: Pointer<'r>,
+    /// The other records.
+    pub others: Lookup<'r>,
+}
+
+impl PartRecord<'_> {
+    /// Sets the header of the part's events.
+    pub(super) fn set_header(&self, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
+        let time = Time::lenient_opt(self.part.time());
+        self.message.set_header(integer(time.start().or(time.created())), self.part.id(), clock, out);
+    }
+}
+
+/// Emits a part by its type.
+pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match raw_str(record.part.kind()) {
+        "tool" | "tool-invocation" => tool(state, record, out),
+        "text" => text(state, record, out),
+        "step-start" => Outcome::Bookkeeping { record: "part/step-start", rule: rule::STEP_START },
+        "step-finish" => step_finish(state, record, out),
+        "reasoning" => reasoning(record, out),
+        "patch" => patch(record, out),
+        "snapshot" => emit_system("snapshot", non_empty_text(record.part.snapshot()), record.pointer, out),
+        "file" => file(state, record, out),
+        "compaction" => compaction(state, record, out),
+        "retry" => retry(record, out),
+        "agent" => emit_system("agent", non_empty_text(record.part.name()), record.pointer, out),
+        "subtask" => subtask(record, out),
+        _ => emit_system("source", non_empty_text(record.part.url()), record.pointer, out),
+    }
+}
+
+/// A tool call. 0.1.174 has it under `toolInvocation`, later versions under `state`.
+fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let PartRecord { part, message, pointer, others } = *record;
+    let mut of_message = message.tool_metadata.and_then(|number| others.get(number));
+    let metadata = of_message.as_mut().and_then(|message| message.value()?.member("metadata")?.member("tool"));
+    let call = match part.invocation() {
+        None => Call::of_state(part),
+        Some(invocation) => Call::of_invocation(&Invocation::lenient(invocation), metadata),
+    };
+    let Ok(mut call) = call else { return Outcome::Mapped };
+    call.directory = state.last_stated.cwd();
+    message.set_header(call.started, part.id(), &mut state.clock, out);
+    let place = CallPlace { message, id: part.id(), pointer, dialect: state.dialect, is_stated: state.stated[CALL] };
+    emit_call(&call, &place, &mut state.clock, out)
+}
+
+/// A prompt, an answer, or the summary of a compaction.
+fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let Some(text) = value::text(record.part.text()) else { return Outcome::Mapped };
+    if text.is_empty() {
+        return emit_system("empty_text", None, record.pointer, out);
+    }
+    match record.message.speaker {
+        Speaker::User => {
+            let by = match author(state, record) {
+                Author::Harness => Author::Harness,
+                _ => prompt_author(state, record.message.key, text, record.pointer, out),
+            };
+            out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer);
+        }
+        Speaker::Assistant if record.message.is_summary => {
+            let trigger = state.compaction.take().map(Text::Plain);
+            out.emit(Meta::Compaction { text: Some(text), trigger }, record.pointer);
+        }
+        Speaker::Assistant => {
+            let message = MsgOut {
+                text: Some(text),
+                channel: None,
+                model: record.message.model,
+                message_id: record.message.message_id,
+                redacted: false,
+            };
+            out.emit(message, record.pointer);
+        }
+        Speaker::Unknown => {}
+    }
+    Outcome::Mapped
+}
+
+/// Who wrote a part of a prompt: the harness, or whoever gave the message.
+fn author(state: &SessionState, record: &PartRecord<'_>) -> Author {
+    match is_true(record.part.synthetic()) {
+        true => Author::Harness,
+        false if state.later_calls.is_of_person(record.message.key) => Author::Person,
+        false => state.prompt_author,
+    }
+}
+
+/// Who wrote a prompt. In the session of a sub-agent that is the agent whose call has the prompt, which is emitted if it is not the call that
+/// started the session; a person may write to such a session, too, and then no call has the words.
+pub(super) fn prompt_author(
+    state: &mut SessionState,
+    message: u64,
+    prompt: Text<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Author {
+    if state.prompt_author != Author::Agent {
+        return state.prompt_author;
+    }
+    match state.later_calls.giver_of(message, prompt) {
+        Giver::Start => Author::Agent,
+        Giver::Call(call) => {
+            let facts = SessionFacts { parent_call_id: Some(Text::Plain(&call)), ..SessionFacts::default() };
+            out.emit(Meta::Session(facts), pointer);
+            Author::Agent
+        }
+        Giver::Person => Author::Person,
+    }
+}
+
+/// Reasoning. If only the provider can read it, it has no text.
+fn reasoning(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let text = non_empty_text(record.part.text());
+    if text.is_none() && record.part.metadata().is_none() {
+        return emit_system("empty_reasoning", None, record.pointer, out);
+    }
+    let message = MsgOut {
+        text,
+        channel: Some(Channel::Reasoning),
+        model: record.message.model,
+        message_id: record.message.message_id,
+        redacted: text.is_none(),
+    };
+    out.emit(message, record.pointer);
+    Outcome::Mapped
+}
+
+/// The end of a model request, with its tokens.
+fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let tokens = Tokens::lenient_opt(record.part.tokens());
+    let (cost, reason) = (record.part.cost(), record.part.reason());
+    let usage = match state.dialect {
+        dialect if dialect.is_step => step_usage(&tokens, cost, reason, record.message),
+        dialect => usage(&tokens, cost, reason, record.message, dialect),
+    };
+    out.emit(usage, record.pointer);
+    Outcome::Mapped
+}
+
+/// The files that a step changed, by any tool. For a file that a command changed this is the only trace.
+fn patch(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let files = record.part.files().into_iter().flat_map(Value::elements);
+    let files: Vec<_> = files.filter_map(Value::text).map(|file| file.decode_lossy()).collect();
+    let list = files.join("\n");
+    emit_system("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), record.pointer, out)
+}
+
+/// An attached file.
+fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
+    match record.message.speaker {
+        Speaker::User => {
+            let by = author(state, record);
+            out.emit(MsgIn { role: Role::User, by, text: None, attachments: vec![file] }, record.pointer);
+        }
+        Speaker::Assistant => {
+            let input = ImplicitInput { name: Text::Plain("file"), file: file.name, hash: file.hash, bytes: file.bytes, text: None };
+            out.emit(Meta::Context(input), record.pointer);
+        }
+        Speaker::Unknown => {}
+    }
+    Outcome::Mapped
+}
+
+/// The beginning of a compaction.
+fn compaction(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    // 1.0.98 does not record whether it was automatic.
+    state.compaction = bool_opt(record.part.auto()).map(|is_automatic| if is_automatic { "auto" } else { "manual" });
+    emit_system("compaction", state.compaction.map(Text::Plain), record.pointer, out)
+}
+
+/// An error after which the request was sent again.
+fn retry(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    if let Some(error) = record.part.error() {
+        emit_error(error, record.pointer, out);
+    }
+    Outcome::Mapped
+}
+
+/// A task that the user gives to an agent with a command.
+fn subtask(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    if let Some(prompt) = non_empty_text(record.part.prompt()) {
+        // It is the template of the command.
+        out.emit(MsgIn { role: Role::User, by: Author::Harness, text: Some(prompt), attachments: Vec::new() }, record.pointer);
+    }
+    if let Some(command) = non_empty_text(record.part.command()) {
+        notice("command", Some(command), record.pointer, out);
+    }
+    emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
+}

@@ -1,0 +1,51 @@
+//! What is remembered from record to record.
+
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::event::Author;
+use engram_core::keys::KeyMap;
+
+use super::last_stated::LastStated;
+use super::later_calls::LaterCalls;
+use super::replay::ReplayTracker;
+use super::revert::Revert;
+use crate::opencode::revisions::{Dialect, dialect};
+use crate::shared::time::MillisFormatter;
+
+/// What is remembered from record to record.
+pub struct SessionState {
+    pub dialect: Dialect,
+    pub side_info: SideInfo,
+    pub replay: ReplayTracker,
+    pub revert: Revert,
+    /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
+    pub prompt_author: Author,
+    pub later_calls: LaterCalls,
+    /// What started the last compaction, whose summary is in a later message.
+    pub compaction: Option<&'static str>,
+    pub last_stated: LastStated,
+    /// Which facts of the current record earlier ones have said.
+    pub stated: [bool; 3],
+    /// Keys of system prompts that have been emitted.
+    pub system_prompts: KeyMap<()>,
+    pub clock: MillisFormatter,
+}
+
+impl SessionState {
+    /// The state before the first record.
+    pub fn new(init: &SessionInit<'_>) -> Self {
+        let side_info = init.context.clone();
+        SessionState {
+            dialect: dialect(init.identity),
+            replay: ReplayTracker::default(),
+            revert: Revert::default(),
+            prompt_author: Author::Person,
+            later_calls: LaterCalls::new(side_info.later_calls.clone(), side_info.parent_call_id.is_some()),
+            side_info,
+            compaction: None,
+            last_stated: LastStated::default(),
+            stated: [false; 3],
+            system_prompts: KeyMap::default(),
+            clock: MillisFormatter::default(),
+        }
+    }
+}

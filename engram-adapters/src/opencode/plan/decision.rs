@@ -1,0 +1,12 @@
+//! What the plan says of one record.
+
+/// What becomes of a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Earlier records with its id have said all of it.
+    pub is_repeat: bool,
+    /// Which of its facts they have said, by their places ([`crate::opencode::record_facts`]).
+    pub stated: [bool; 3],
+    /// The message that ends after it, by the number of its record.
+    pub ends: Option<u32>,
+}
