@@ -5,14 +5,15 @@ use std::path::Path;
 
 use engram_adapters::{Registry, conformance};
 use engram_conformance::{CHECKS, Capabilities, Open, Options, Session, run};
-use engram_core::adapter::{self, Evidence, Identity, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::coverage::Grade;
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::{Emitter, Fault};
+use engram_core::emit::Fault;
 use engram_core::head::Head;
+use engram_core::json::{StructuralIndex, parse};
 use engram_core::ledger::Outcome;
 use engram_core::policy::Policy;
-use engram_core::steps::Conversion;
+use engram_core::steps::{Check, Conversion, Emitter, Record};
 use rayon::prelude::*;
 
 use crate::adapter::{Changed, Real, all_fixtures, certify, fixtures};
@@ -267,31 +268,45 @@ impl StreamAdapter for Mixing {
         self.0.identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn adapter::Session> {
-        Box::new(Mixed { inner: self.0.session(init), first: None })
+    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+        Some(Box::new(Mixed { inner: self.0.conversion(init)?, first: None }))
     }
 }
 
 /// The conversion of one capture.
 struct Mixed {
-    inner: Box<dyn adapter::Session>,
+    inner: Box<dyn Conversion>,
     first: Option<String>,
 }
 
-impl adapter::Session for Mixed {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let record: serde_json::Value = serde_json::from_str(text)?;
-        let id = record["sessionID"].as_str().unwrap_or_default();
+impl Mixed {
+    /// The record with the id of the first session.
+    fn mixed(&mut self, record: &Record<'_>) -> String {
+        let text = record.value.raw();
+        let of = serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let id = of["sessionID"].as_str().unwrap_or_default();
         let first = self.first.get_or_insert_with(|| id.to_owned());
-        self.inner.record(&text.replace(id, first), out)
+        text.replace(id, first)
     }
+}
 
+impl Conversion for Mixed {
     fn sessions_are_apart(&self) -> bool {
         true
     }
 
-    fn finish(&mut self, out: &mut Emitter) -> Result<(), Fault> {
-        self.inner.finish(out)
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        let (text, mut index) = (self.mixed(record), StructuralIndex::default());
+        self.inner.check(&Record { value: parse(&text, &mut index)?, ..*record }, check)
+    }
+
+    fn decide(&mut self) {
+        self.inner.decide();
+    }
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        let (text, mut index) = (self.mixed(record), StructuralIndex::default());
+        self.inner.emit(&Record { value: parse(&text, &mut index).unwrap(), ..*record }, out)
     }
 }
 
