@@ -60,10 +60,10 @@ pub fn file(path: &Path) -> io::Result<Snapshot> {
     snapshot(File::open(path)?)
 }
 
-/// As [`file`], of a file that a search has found: only a [`regular`] one.
+/// As [`file()`], of a file that a search has found: only a [`regular`] one.
 ///
 /// # Errors
-/// As [`file`] and [`regular`].
+/// As [`file()`] and [`regular`].
 pub fn found(path: &Path) -> io::Result<Snapshot> {
     snapshot(regular(path)?)
 }
