@@ -90,7 +90,7 @@ impl Error {
 
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
-        // The memory that readers share lies in a file too.
+        // Readers share memory through a file (`-shm`), which needs room on the disk too.
         if source.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
             return Error::Full(path.to_owned());
         }

@@ -1,4 +1,4 @@
-//! Opening what a search has found: a regular file, whatever stands in its place by now.
+//! Opens a file that a search has found, and refuses anything else that has taken its place since.
 //!
 //! Opening a named pipe waits for its other end, for ever if nobody comes. Between looking at a path and opening it, anybody who may write
 //! to its directory can put one there. So the open does not wait, and what was opened is looked at again.

@@ -37,7 +37,7 @@ impl<'b> Page<'b> {
         self.returned += 1;
     }
 
-    /// Adds what is no result. As JSON it stands in the last line.
+    /// Adds a note beside the results. As JSON it is in the last line.
     pub fn aside(&mut self, text: impl FnOnce() -> String) {
         if !self.bounds.json {
             self.text.push_str(&text());

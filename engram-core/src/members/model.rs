@@ -154,7 +154,7 @@ pub(super) struct Shape {
 /// The places of names in a list: the places of one [`bucket`] are a chain.
 #[derive(Debug, Clone)]
 pub(super) struct NameIndex {
-    /// The first place of each bucket, plus one; 0 if there is none.
+    /// The index of the first place in each bucket, plus one; 0 for an empty bucket.
     first: [u16; BUCKETS],
     /// For each place the next one of its bucket, in the same form.
     next: Vec<u16>,
