@@ -6,6 +6,7 @@ use engram_core::anchor::anchors;
 use rusqlite::Connection;
 
 use crate::hit::Hit;
+use crate::runs::{self, Of};
 use crate::write::AFTER;
 
 /// A text with fewer fingerprints has no answer.
@@ -55,10 +56,9 @@ pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<
     let mut of_span: HashMap<i64, Option<i64>> = HashMap::new();
     let mut hits: HashMap<i64, usize> = HashMap::new();
     let mut counted = 0;
-    let mut entries = db.prepare_cached("SELECT at FROM anchor WHERE h = ?1 LIMIT ?2")?;
     let mut tape_of = db.prepare_cached("SELECT tape FROM span WHERE id = ?1 AND flags & 2 = 0")?;
     for anchor in own {
-        let found: Vec<i64> = entries.query_map((anchor.cast_signed(), MAX_ENTRIES as i64), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let found = runs::find(db, Of::Spans, *anchor, MAX_ENTRIES)?;
         let mut in_tapes = HashSet::new();
         let mut spans = Vec::new();
         for entry in &found {

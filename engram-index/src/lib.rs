@@ -31,6 +31,7 @@ mod names;
 mod new_lines;
 mod read_back;
 mod rows;
+mod runs;
 mod said;
 mod span;
 mod sql;

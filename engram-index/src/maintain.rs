@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::rows::SpanRow;
+use crate::runs::{self, Of};
 use crate::store::{self, DATABASE, SCHEMA, Writer};
 use crate::write::AFTER;
 use crate::{Added, read_back, take_in};
@@ -112,11 +113,10 @@ fn difference(db: &Connection, id: i64, mut rows: crate::rows::TapeRows) -> rusq
         return Ok(Some("the tape has changed since it was taken in; run `engram index add`"));
     }
     rows.spans.sort_by_key(|span| span.seq);
-    let mut exists = db.prepare_cached("SELECT 1 FROM anchor WHERE h = ?1 AND at = ?2")?;
     for (span, stored_id) in rows.spans.iter().zip(&stored.span_ids) {
         for (side, anchors) in [(0, &span.before_anchors), (AFTER, &span.after_anchors)] {
             for anchor in anchors {
-                if !exists.exists((anchor.cast_signed(), stored_id * 2 + side))? {
+                if !runs::has(db, Of::Spans, (*anchor, stored_id * 2 + side))? {
                     return Ok(Some("a fingerprint is missing; make the index again with `engram index rebuild`"));
                 }
             }

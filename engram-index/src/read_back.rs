@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use crate::rows::{CallRow, FileRef, PromptRow, SpanRow, TapeRow, TapeRows, UsageRow, What};
+use crate::runs::{self, Of};
 
 /// Rows as they are stored. Spans have no fingerprints, and what was said is left out.
 pub struct Stored {
@@ -39,9 +40,8 @@ pub fn speeches(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(u64, i64)>>
 
 /// True if a text has all of these fingerprints.
 pub fn has_said(db: &Connection, speech: i64, anchors: &[u64]) -> rusqlite::Result<bool> {
-    let mut find = db.prepare_cached("SELECT 1 FROM said WHERE h = ?1 AND at = ?2")?;
     for anchor in anchors {
-        if !find.exists((anchor.cast_signed(), speech))? {
+        if !runs::has(db, Of::Texts, (*anchor, speech))? {
             return Ok(false);
         }
     }

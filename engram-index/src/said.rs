@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use engram_core::anchor::anchors;
 use engram_core::event::{Event, EventRecord};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::anchors::{MIN_ANCHORS, common};
 use crate::answer::{Mention, Quote};
+use crate::runs::{self, Of};
 use crate::store;
 use crate::window;
 
@@ -26,11 +27,12 @@ pub fn mentions(db: &Connection, text: &str, least: f64, at: Option<i64>) -> rus
     let common = common(db)?;
     let mut shared: HashMap<i64, usize> = HashMap::new();
     let mut counted = 0;
-    let sql = "SELECT speech.id, speech.tape FROM said JOIN speech ON speech.id = said.at WHERE h = ?1 AND ifnull(t, 0) <= ?2 LIMIT ?3";
-    let mut entries = db.prepare_cached(sql)?;
+    let mut speech = db.prepare_cached("SELECT id, tape FROM speech WHERE id = ?1 AND ifnull(t, 0) <= ?2")?;
     for anchor in own {
-        let key = (anchor.cast_signed(), at.unwrap_or(i64::MAX), MAX_ENTRIES as i64);
-        let found: Vec<(i64, i64)> = entries.query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        let mut found: Vec<(i64, i64)> = Vec::new();
+        for text in runs::find(db, Of::Texts, anchor, MAX_ENTRIES)? {
+            found.extend(speech.query_row((text, at.unwrap_or(i64::MAX)), |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
+        }
         let tapes: HashSet<i64> = found.iter().map(|(_, tape)| *tape).collect();
         if tapes.len() <= common && found.len() < MAX_ENTRIES {
             counted += 1;

@@ -26,12 +26,14 @@ CREATE TABLE span (
     what INTEGER NOT NULL, b0 INTEGER, b1 INTEGER, a0 INTEGER, a1 INTEGER, bh BLOB, ah BLOB, fbh BLOB, fah BLOB, lines INTEGER,
     flags INTEGER NOT NULL, t INTEGER
 );
--- Fingerprints of changes: `at` is twice the id of the span, plus 1 for the side after.
-CREATE TABLE anchor (h INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (h, at)) WITHOUT ROWID;
--- Prompts, answers and outputs, and their fingerprints, if the setting `text` is 1. A number of `speech` never comes again.
+-- Fingerprints, as `runs.rs` says: of changes (`what` 0) and of what was said (1). A block has sorted entries from its first on.
+CREATE TABLE run (id INTEGER PRIMARY KEY, what INTEGER NOT NULL, entries INTEGER NOT NULL);
+CREATE TABLE block (
+    run INTEGER NOT NULL, h INTEGER NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (run, h, at)
+) WITHOUT ROWID;
+-- Prompts, answers and outputs, if the setting `text` is 1. A number of `speech` never comes again.
 CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE speech (id INTEGER PRIMARY KEY AUTOINCREMENT, tape INTEGER NOT NULL, offset INTEGER NOT NULL, t INTEGER);
-CREATE TABLE said (h INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (h, at)) WITHOUT ROWID;
 CREATE TABLE usage (
     tape INTEGER NOT NULL, model INTEGER, input INTEGER, cached INTEGER, cache_write INTEGER, output INTEGER, cost REAL, n INTEGER NOT NULL
 );

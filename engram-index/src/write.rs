@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::Error;
 use crate::read_back::{self, Stored};
 use crate::rows::{CallRow, Digest, PromptRow, SaidRow, SpanRow, TapeRow, TapeRows};
+use crate::runs::{self, Entry, Of};
 use crate::store::Writer;
 use crate::supersede::{Relation, relation};
 
@@ -133,7 +134,7 @@ impl Writer {
     fn insert_said(&self, tape: i64, row: &SaidRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
         let sql = "INSERT INTO speech (tape, offset, t) VALUES (?1, ?2, ?3)";
         let id = self.db.prepare_cached(sql)?.insert(params![tape, row.offset, row.t])?;
-        anchors.said.extend(row.anchors.iter().map(|anchor| (anchor.cast_signed(), id)));
+        anchors.said.extend(row.anchors.iter().map(|anchor| (*anchor, id)));
         Ok(())
     }
 
@@ -334,11 +335,11 @@ impl Nth {
     }
 }
 
-/// The fingerprints of a transaction. They are written at its end in their order, so that each page is written once.
+/// The fingerprints of a transaction. They are written at its end, together.
 #[derive(Default)]
 pub(crate) struct Anchors {
-    of_spans: Vec<(i64, i64)>,
-    said: Vec<(i64, i64)>,
+    of_spans: Vec<Entry>,
+    said: Vec<Entry>,
 }
 
 /// A span, and the side of it that fingerprints are of.
@@ -347,7 +348,7 @@ pub(crate) const AFTER: i64 = 1;
 impl Anchors {
     fn add(&mut self, span: i64, row: &SpanRow) {
         for (side, anchors) in [(0, &row.before_anchors), (AFTER, &row.after_anchors)] {
-            self.of_spans.extend(anchors.iter().map(|anchor| (anchor.cast_signed(), span * 2 + side)));
+            self.of_spans.extend(anchors.iter().map(|anchor| (*anchor, span * 2 + side)));
         }
     }
 
@@ -360,11 +361,9 @@ impl Anchors {
     }
 
     pub(crate) fn write(&mut self, writer: &Writer) -> Result<(), Error> {
-        let written = [("anchor", &mut self.of_spans), ("said", &mut self.said)].into_iter().try_for_each(|(table, rows)| {
-            rows.sort_unstable();
-            let mut insert = writer.db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} (h, at) VALUES (?1, ?2)"))?;
-            rows.drain(..).try_for_each(|row| insert.execute(row).map(drop))
-        });
+        let written = [(Of::Spans, &mut self.of_spans), (Of::Texts, &mut self.said)]
+            .into_iter()
+            .try_for_each(|(of, entries)| runs::write(&writer.db, of, std::mem::take(entries)));
         written.map_err(|error| writer.failed(error))
     }
 }
