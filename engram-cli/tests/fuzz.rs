@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use engram_adapters::Registry;
 use engram_fuzz::Corpus;
 use engram_fuzz::run::{self, Bounds};
 use engram_fuzz::targets::{Target, all};
@@ -16,7 +17,7 @@ fn bounds() -> Bounds {
 #[test]
 fn no_target_shows_a_fault() {
     let faults = tempfile::tempdir().unwrap();
-    let mut targets = all();
+    let mut targets = all(&Registry::builtin());
     assert!(targets.len() >= 8, "{} targets", targets.len());
     for target in &mut targets {
         let report = run::target(target.as_mut(), &bounds(), faults.path());

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use engram_adapters::Registry;
 use engram_fuzz::{run, targets};
 
 /// Feeds damaged input to the converter.
@@ -34,7 +35,7 @@ struct Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let mut targets = targets::all();
+    let mut targets = targets::all(&Registry::builtin());
     let unknown: Vec<&String> = args.targets.iter().filter(|name| targets.iter().all(|target| target.name() != **name)).collect();
     if !unknown.is_empty() {
         eprintln!("unknown targets: {unknown:?}");

@@ -5,6 +5,7 @@ mod files_beside;
 mod store;
 mod tape;
 
+use engram_adapters::Registry;
 use fastrand::Rng;
 
 use crate::corpus::Corpus;
@@ -30,11 +31,10 @@ pub trait Target {
     fn run(&mut self, input: &[u8]) -> Result<u64, String>;
 }
 
-/// All targets.
-pub fn all() -> Vec<Box<dyn Target>> {
-    let adapters = ["claude-code", "codex", "gemini", "opencode", "cursor"];
-    let mut targets: Vec<Box<dyn Target>> =
-        adapters.into_iter().map(|harness| Box::new(adapter::Adapter { harness }) as Box<dyn Target>).collect();
+/// All targets: the adapters of the registry, and what they share.
+pub fn all(registry: &Registry) -> Vec<Box<dyn Target>> {
+    let adapter = |harness| Box::new(adapter::Adapter { harness, registry: registry.clone() }) as Box<dyn Target>;
+    let mut targets: Vec<Box<dyn Target>> = registry.adapters().map(|entry| adapter(entry.descriptor().harness_family)).collect();
     targets.push(Box::new(store::Stores::new()));
     targets.push(Box::new(tape::Tapes));
     targets.push(Box::new(files_beside::FilesBeside::new()));

@@ -1,5 +1,6 @@
 //! An adapter: no panic, no tape that `check` refuses, the same tape twice.
 
+use engram_adapters::Registry;
 use engram_core::check::check;
 use engram_core::error::AdapterError;
 use engram_core::keys::hash64;
@@ -11,9 +12,10 @@ use engram_core::tape::{JsonLines, events};
 use super::Target;
 use crate::seeds;
 
-/// The adapter of one harness, with detection before it.
+/// The adapter of one harness, with detection among those of its registry before it.
 pub struct Adapter {
     pub harness: &'static str,
+    pub registry: Registry,
 }
 
 /// Inputs may not grow beyond these limits when they are converted.
@@ -29,9 +31,9 @@ impl Target for Adapter {
     }
 
     fn run(&mut self, input: &[u8]) -> Result<u64, String> {
-        let permissive = convert(input, Policy::Permissive);
+        let permissive = convert(&self.registry, input, Policy::Permissive);
         let behaviour = hash64(behaviour(&permissive)?);
-        let strict = convert(input, Policy::Strict);
+        let strict = convert(&self.registry, input, Policy::Strict);
         if let Ok(tape) = &strict {
             valid(tape)?;
         }
@@ -44,10 +46,10 @@ impl Target for Adapter {
 }
 
 /// Converts a log.
-pub fn convert(input: &[u8], policy: Policy) -> Result<String, AdapterError> {
+pub fn convert(registry: &Registry, input: &[u8], policy: Policy) -> Result<String, AdapterError> {
     let options = Options { policy, limits: LIMITS, ..Options::default() };
     let mut tape = Vec::new();
-    engram_adapters::ingest(Input::new(input, LIMITS), &options, &mut JsonLines::new(&mut tape))?;
+    engram_adapters::ingest_with(registry, Input::new(input, LIMITS), &options, &mut JsonLines::new(&mut tape))?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 

@@ -80,7 +80,9 @@ impl Target for Stores {
         let mut behaviours = Vec::new();
         for session in opened.sessions().iter().take(SESSIONS) {
             match opened.export(session) {
-                Ok(export) => behaviours.push(adapter::behaviour(&adapter::convert(export.text.as_bytes(), Policy::Permissive))?),
+                Ok(export) => {
+                    behaviours.push(adapter::behaviour(&adapter::convert(&self.registry, export.text.as_bytes(), Policy::Permissive))?)
+                }
                 Err(error) => behaviours.push(vec![kind(&error)]),
             }
         }

@@ -1,5 +1,6 @@
 //! The reader and the checker of tapes: any text, never a panic.
 
+use engram_adapters::Registry;
 use engram_core::check::check;
 use engram_core::keys::hash64;
 use engram_core::policy::Policy;
@@ -18,10 +19,10 @@ impl Target for Tapes {
     }
 
     fn seeds(&self) -> Vec<Vec<u8>> {
-        let logs = ["claude-code", "codex", "gemini", "opencode", "cursor"]
-            .into_iter()
-            .flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
-        logs.filter_map(|log| adapter::convert(&log, Policy::Permissive).ok()).map(String::into_bytes).collect()
+        let registry = Registry::builtin();
+        let harnesses = registry.adapters().map(|entry| entry.descriptor().harness_family);
+        let logs = harnesses.flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
+        logs.filter_map(|log| adapter::convert(&registry, &log, Policy::Permissive).ok()).map(String::into_bytes).collect()
     }
 
     fn run(&mut self, input: &[u8]) -> Result<u64, String> {
