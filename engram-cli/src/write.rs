@@ -10,7 +10,7 @@ use engram_core::overview::{Overview, OverviewSink};
 use engram_core::pipeline::Summary;
 use engram_core::redact::Redacting;
 use engram_core::sink::EventSink;
-use engram_core::tape::{JsonLines, Storage};
+use engram_core::tape::JsonLines;
 
 use crate::unicode::{Lines, Unicode};
 
@@ -47,20 +47,14 @@ pub fn write_tape(source: SessionSource, form: Form, file: &mut dyn Write, place
     let at_place = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     let converted = if form.compress {
         let mut encoder = zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
-        let converted =
-            convert(source, form.redact, &mut (JsonLines::with_overflow(Lines::new(&mut encoder, form.unicode), temporary), &mut overview));
+        let converted = convert(source, form.redact, &mut (JsonLines::new(Lines::new(&mut encoder, form.unicode)), &mut overview));
         converted.and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
     } else {
-        convert(source, form.redact, &mut (JsonLines::with_overflow(Lines::new(&mut sink, form.unicode), temporary), &mut overview))
+        convert(source, form.redact, &mut (JsonLines::new(Lines::new(&mut sink, form.unicode)), &mut overview))
     };
     let summary = converted.map_err(|error| if sink.failed { error.path(place.to_string_lossy()) } else { error })?;
     let (hash, bytes) = sink.hasher.finish();
     Ok(Written { summary, overview: overview.overview(), hash: hash.to_string(), bytes })
-}
-
-/// A file without a name, which is gone when the command ends, however it ends.
-fn temporary() -> io::Result<Box<dyn Storage>> {
-    Ok(Box::new(tempfile::tempfile()?))
 }
 
 fn convert(source: SessionSource, redact: bool, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {

@@ -72,10 +72,7 @@ pub fn sessions_are_apart(stream: &dyn StreamAdapter, session: &Session) -> bool
     let identity = session.context.complete(stream.identify(&head));
     let (revision, _) = stream.describe().matrix.identify(&identity);
     let init = SessionInit { identity: &identity, revision, head: &head, context: &session.context };
-    match stream.conversion(&init) {
-        Some(conversion) => conversion.sessions_are_apart(),
-        None => stream.session(&init).sessions_are_apart(),
-    }
+    stream.conversion(&init).sessions_are_apart()
 }
 
 /// Strict, except for a session with neither a version nor a schema: strict policy must refuse it.

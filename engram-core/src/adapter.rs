@@ -7,7 +7,8 @@ use crate::error::AdapterError;
 pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
-pub use crate::stream::{Evidence, Framing, ParentCall, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
+pub use crate::side_info::{ParentCall, SideFiles, SideInfo};
+pub use crate::stream_adapter::{Evidence, Framing, SessionInit, StreamAdapter};
 use crate::tape::JsonLines;
 
 /// Stable id of an adapter.

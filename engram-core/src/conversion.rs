@@ -8,7 +8,7 @@ use crate::input::head::Identity;
 use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::stream::SideInfo;
+use crate::side_info::SideInfo;
 use crate::version::Support;
 
 /// Options of a conversion.

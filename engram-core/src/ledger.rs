@@ -12,7 +12,7 @@ pub(crate) const MALFORMED: &str = "malformed";
 /// The name of records that exceed a limit.
 pub(crate) const LIMIT_EXCEEDED: &str = "limit_exceeded";
 
-/// The outcome of one source record. A session must return it for each record, so none can be forgotten.
+/// The outcome of one source record. A conversion returns it for each record, so none can be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
@@ -32,10 +32,6 @@ pub enum Outcome {
         /// The rule of the descriptor that omits it.
         rule: &'static str,
     },
-    /// A later record decides what becomes of it. The session keeps it, resumes it ([`Emitter::resume`]) and settles it.
-    ///
-    /// [`Emitter::resume`]: crate::emit::Emitter::resume
-    Pending,
 }
 
 /// One row of `omitted`: the records of one type that one rule omits.
@@ -93,9 +89,8 @@ const LINEAR_SEARCH_ROWS: usize = 16;
 impl Ledger {
     /// Counts a record by its outcome.
     pub(crate) fn settle(&mut self, outcome: Outcome) {
-        self.records += u64::from(outcome != Outcome::Pending);
+        self.records += 1;
         match outcome {
-            Outcome::Pending => {}
             Outcome::Mapped => self.mapped += 1,
             Outcome::Duplicate { record, rule } => {
                 self.duplicate += 1;
@@ -127,18 +122,6 @@ impl Ledger {
         self.records += 1;
         self.malformed += 1;
         self.omit(Cow::Owned(record.to_owned()), "malformed");
-    }
-
-    /// Counts a record as mapped that was counted as a duplicate, because the record that it repeats never came.
-    pub(crate) fn duplicate_was_mapped(&mut self, record: &'static str, rule: &'static str) {
-        if let Ok(at) = self.find(record, rule) {
-            self.duplicate -= 1;
-            self.mapped += 1;
-            self.omitted[at].count -= 1;
-            if self.omitted[at].count == 0 {
-                self.omitted.remove(at);
-            }
-        }
     }
 
     fn find(&self, record: &str, rule: &str) -> Result<usize, usize> {

@@ -1,7 +1,7 @@
 //! The contract of Engram: adapters, events and tapes, and how a tape is written, read and checked.
 //!
-//! A conversion takes one pass with bounded memory. An [`Input`](pipeline::Input) divides an artifact into records, the
-//! [`Session`](adapter::Session) of an adapter converts each record to events, and the [`Emitter`](emit::Emitter) completes them and passes
+//! A conversion has three [steps]. An [`Input`](pipeline::Input) divides an artifact into records; the [`Conversion`](steps::Conversion) of an
+//! adapter checks all of them, decides what becomes of each, and emits events; the [`Emitter`](emit::Emitter) completes the events and passes
 //! them to an [`EventSink`](sink::EventSink). The most important sink is [`JsonLines`](tape::JsonLines), which writes a tape.
 //!
 //! This crate contains no adapter, and it does not access files, clocks or the environment.
@@ -53,11 +53,11 @@ pub mod overview;
 pub mod pipeline;
 pub mod policy;
 pub mod redact;
-mod repeats;
+mod side_info;
 pub mod sink;
 pub mod stats;
 pub mod steps;
-mod stream;
+mod stream_adapter;
 mod support;
 pub mod tape;
 pub mod text;

@@ -18,7 +18,7 @@ impl Default for Limits {
 /// The input exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// The name of the limit: `record_bytes`, `nesting`, `values`, `name_bytes` or `long_names`.
+    /// The name of the limit: `record_bytes`, `nesting`, `values` or `long_names`.
     pub limit: &'static str,
     /// The value of the limit.
     pub allowed: u64,

@@ -109,44 +109,9 @@ pub struct Overview {
 pub struct OverviewSink {
     stats: Stats,
     known: Overview,
-    /// What the events since the last commit say. Most have a time and nothing else.
-    pending: Overview,
-    has_pending: bool,
-    times: Times,
-}
-
-/// The first and the last time of the events since the last commit; empty if they have none. The texts keep their memory.
-#[derive(Debug, Default)]
-struct Times {
-    first: String,
-    last: String,
-}
-
-impl Times {
-    #[inline]
-    fn note(&mut self, time: &str) {
-        if self.first.is_empty() || seconds(time) < seconds(&self.first) {
-            set_bounded(&mut self.first, time);
-        }
-        if self.last.is_empty() || seconds(time) >= seconds(&self.last) {
-            set_bounded(&mut self.last, time);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.first.clear();
-        self.last.clear();
-    }
 }
 
 impl OverviewSink {
-    fn note_prompt(&mut self, text: Text<'_>) {
-        if self.known.first_prompt.is_none() && self.pending.first_prompt.is_none() {
-            self.pending.first_prompt = first_line(&text.decode_lossy());
-            self.has_pending = true;
-        }
-    }
-
     /// What is known so far.
     pub fn overview(&self) -> Overview {
         let counts = self.stats.counts();
@@ -161,37 +126,18 @@ impl EventSink for OverviewSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         match record.event {
             Event::Meta(meta @ (Meta::TapeStart(_) | Meta::Revision(_) | Meta::Session(_) | Meta::TapeStop(_))) => {
-                self.pending.note(record, meta);
-                self.has_pending = true;
+                self.known.note(record, meta);
             }
             event => {
                 if let Event::MsgIn(MsgIn { role: Role::User, by: Author::Person, text: Some(text), .. }) = event {
-                    self.note_prompt(*text);
+                    self.known.note_prompt(*text);
                 }
                 if record.t_basis != Some(TimeBasis::Absent) && !record.replay {
-                    self.times.note(record.t);
+                    self.known.note_time(record.t);
                 }
             }
         }
         self.stats.event(record)
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.has_pending) {
-            self.known.update(std::mem::take(&mut self.pending));
-        }
-        if !self.times.last.is_empty() {
-            self.known.note_times(&self.times);
-            self.times.clear();
-        }
-        self.stats.commit()
-    }
-
-    fn rollback(&mut self) {
-        self.pending = Overview::default();
-        self.has_pending = false;
-        self.times.clear();
-        self.stats.rollback();
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -204,6 +150,7 @@ impl Overview {
     fn note(&mut self, record: &EventRef<'_>, meta: &Meta<'_>) {
         match meta {
             Meta::TapeStart(start) => {
+                *self = Overview::default();
                 self.adapter = bounded(start.adapter_id);
                 self.adapter_version = bounded(start.adapter_version);
                 self.harness = bounded(start.harness.family);
@@ -250,35 +197,18 @@ impl Overview {
         self.beside = stop.input.beside.iter().map(|file| file.name.clone()).collect();
     }
 
-    fn note_times(&mut self, times: &Times) {
-        if self.start.as_deref().is_none_or(|start| seconds(&times.first) < seconds(start)) {
-            set_bounded(self.start.get_or_insert_default(), &times.first);
+    fn note_time(&mut self, time: &str) {
+        if self.start.as_deref().is_none_or(|start| seconds(time) < seconds(start)) {
+            set_bounded(self.start.get_or_insert_default(), time);
         }
-        if self.end.as_deref().is_none_or(|end| seconds(&times.last) >= seconds(end)) {
-            set_bounded(self.end.get_or_insert_default(), &times.last);
+        if self.end.as_deref().is_none_or(|end| seconds(time) >= seconds(end)) {
+            set_bounded(self.end.get_or_insert_default(), time);
         }
     }
 
-    /// Adds what later events say.
-    fn update(&mut self, later: Overview) {
-        if !later.adapter.is_empty() {
-            *self = later;
-            return;
-        }
-        if !later.support.is_empty() {
-            (self.version, self.schema) = (later.version, later.schema);
-            self.note_support(&later.support, later.degraded.into_iter());
-        }
-        self.project = self.project.take().or(later.project);
-        self.title = later.title.or(self.title.take());
-        self.first_prompt = self.first_prompt.take().or(later.first_prompt);
-        self.parent_session_id = later.parent_session_id.or(self.parent_session_id.take());
-        if !later.input_hash.is_empty() {
-            let Overview { records, unrecognized, malformed, unknown_members, events, complete, input_hash, input_bytes, beside, .. } =
-                later;
-            (self.records, self.unrecognized, self.malformed, self.unknown_members) = (records, unrecognized, malformed, unknown_members);
-            (self.events, self.complete) = (events, complete);
-            (self.input_hash, self.input_bytes, self.beside) = (input_hash, input_bytes, beside);
+    fn note_prompt(&mut self, text: Text<'_>) {
+        if self.first_prompt.is_none() {
+            self.first_prompt = first_line(&text.decode_lossy());
         }
     }
 }

@@ -127,7 +127,6 @@ pub struct Stats {
     /// The usage of responses that have an id.
     responses: BTreeMap<u64, (Arc<str>, TokenCounts)>,
     tape: Tape,
-    pending: Vec<Fact>,
 }
 
 /// The state of the current tape.
@@ -149,8 +148,8 @@ enum Fact {
     Answer,
     Call(Seq, ToolKind),
     Result(Seq, Status),
-    /// A number of edits of one file.
-    Edits(EditOp, String, u64),
+    /// An edit of a file.
+    Edit(EditOp, String),
     Model(String),
     /// The response, its model, and its tokens.
     Usage(Option<u64>, Option<String>, TokenCounts),
@@ -222,9 +221,9 @@ impl Stats {
                     *self.calls_with(kind, status.as_str()) += 1;
                 }
             }
-            Fact::Edits(op, file, edits) => {
+            Fact::Edit(op, file) => {
                 self.files.insert(file);
-                *self.counts.edits.entry(op.as_str()).or_default() += edits;
+                *self.counts.edits.entry(op.as_str()).or_default() += 1;
             }
             Fact::Model(model) => self.tape.model = Some(model),
             Fact::Usage(response, model, tokens) => {
@@ -244,25 +243,10 @@ impl Stats {
 
 impl EventSink for Stats {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        // One call can change many places of a file.
-        match (record.event, self.pending.last_mut()) {
-            (Event::CodeEdit(edit), Some(Fact::Edits(op, file, edits))) if !record.replay && edit.op == *op && edit.file.eq_str(file) => {
-                *edits += 1;
-            }
-            _ => self.pending.extend(fact(record)),
+        if let Some(fact) = fact(record) {
+            self.count(fact);
         }
         Ok(())
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        let mut pending = std::mem::take(&mut self.pending);
-        pending.drain(..).for_each(|fact| self.count(fact));
-        self.pending = pending;
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -285,7 +269,7 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         Event::MsgOut(message) => (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer),
         Event::ToolCall(call) => Some(Fact::Call(record.seq, call.kind)),
         Event::ToolResult(result) => Some(Fact::Result(record.parent?, result.status?)),
-        Event::CodeEdit(edit) => Some(Fact::Edits(edit.op, owned(edit.file), 1)),
+        Event::CodeEdit(edit) => Some(Fact::Edit(edit.op, owned(edit.file))),
         Event::Meta(_) | Event::CodeRead(_) | Event::SpanLink(_) => None,
     }
 }
@@ -471,18 +455,6 @@ mod tests {
         let json = serde_json::to_string(&partial).unwrap();
         assert_eq!(json, r#"{"responses":3,"input":3,"cost_usd":0.5,"partial":{"input":true,"cost_usd":true}}"#);
         assert_eq!((partial.all(), of(&[r#""tokens":{}"#]).all()), (Some((3, true)), None));
-    }
-
-    #[test]
-    fn events_that_are_rolled_back_are_not_counted() {
-        let tape = line(0, r#""k":"msg.in","role":"user","by":"person","text":"x"}"#);
-        let record = EventRecord::parse(tape.trim_end()).unwrap();
-        let mut stats = Stats::default();
-        stats.event(&record.as_event_ref()).unwrap();
-        stats.rollback();
-        stats.event(&record.as_event_ref()).unwrap();
-        stats.commit().unwrap();
-        assert_eq!(stats.counts().prompts, 1);
     }
 
     #[test]

@@ -20,12 +20,6 @@ impl EventSink for Nothing {
     fn event(&mut self, _: &EventRef<'_>) -> io::Result<()> {
         Ok(())
     }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) {}
 }
 
 impl BatchSink for Nothing {

@@ -14,7 +14,6 @@ pub mod otlp;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod session;
-pub mod settled;
 pub mod text;
 pub mod time;
 pub mod turn;

@@ -45,12 +45,6 @@ impl EventSink for Links {
         }
         Ok(())
     }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) {}
 }
 
 /// The tape that a sub-agent belongs to.

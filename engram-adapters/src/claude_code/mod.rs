@@ -83,8 +83,8 @@ impl StreamAdapter for ClaudeCode {
         source::detect::identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let is_stream = init.identity.schema == Some(revisions::STREAM);
-        Some(if is_stream { Box::new(Stream::new(init)) } else { Box::new(Transcript::new(init)) })
+        if is_stream { Box::new(Stream::new(init)) } else { Box::new(Transcript::new(init)) }
     }
 }

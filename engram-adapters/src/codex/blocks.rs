@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engram_core::emit::Fault;
 
-pub(super) use crate::shared::joined_text::unquote;
+pub(super) use crate::shared::value::unquote;
 use crate::shared::value::{Field, Value};
 
 use super::schema::{Part, elements};

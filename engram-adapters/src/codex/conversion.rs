@@ -11,6 +11,7 @@ use crate::shared::value::Value;
 
 use super::check::Checker;
 use super::descriptor::DESCRIPTOR;
+use super::dispatch;
 use super::emit::State;
 use super::plan::Plan;
 use super::revisions::EXEC_JSON;
@@ -83,7 +84,7 @@ impl Conversion for CodexConversion {
     }
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        self.checker.check(record, check)
+        dispatch::check(&mut self.checker, record, check)
     }
 
     fn decide(&mut self) {
@@ -93,7 +94,7 @@ impl Conversion for CodexConversion {
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.state.emit(record, out)
+        dispatch::emit(&mut self.state, record, out)
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {

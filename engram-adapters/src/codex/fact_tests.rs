@@ -2,7 +2,6 @@
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
-use engram_core::emit::MAX_KEPT_BYTES;
 use engram_core::error::ErrorCode;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
@@ -499,13 +498,13 @@ fn a_large_message_is_on_the_tape_once() {
 
 #[test]
 fn a_large_end_gives_no_second_result() {
-    let printed = "x".repeat(MAX_KEPT_BYTES);
+    let printed = "x".repeat(16 << 20);
     let end = event(json!({"type": "exec_command_end", "call_id": "c1", "exit_code": 3, "stdout": printed, "aggregated_output": printed}));
     let events = events(&[call("c1", "exec_command", r#"{"cmd":"a"}"#), end, output("c1", "short")]);
     let results = of_kind(&events, "tool.result");
     assert_eq!(results.len(), 1);
     assert_eq!((&results[0]["exit"], &results[0]["stdout"]), (&json!(3), &json!("short")));
-    assert!(system_events(&events).iter().any(|(name, text)| *name == "exec_command_end" && text.len() == MAX_KEPT_BYTES));
+    assert!(system_events(&events).iter().any(|(name, text)| *name == "exec_command_end" && text.len() == 16 << 20));
 }
 
 #[test]

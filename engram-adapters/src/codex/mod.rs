@@ -15,6 +15,7 @@ mod certification;
 mod check;
 mod conversion;
 mod descriptor;
+mod dispatch;
 #[cfg(test)]
 mod edit_tests;
 mod emit;
@@ -80,7 +81,7 @@ impl StreamAdapter for Codex {
         source::detect::identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
-        Some(Box::new(conversion::CodexConversion::new(init)))
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        Box::new(conversion::CodexConversion::new(init))
     }
 }

@@ -99,8 +99,8 @@ impl StreamAdapter for Cursor {
         detect::identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
-        Some(match detect::form(init.head).map(|(form, _)| form) {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        match detect::form(init.head).map(|(form, _)| form) {
             Some(Form::TranscriptDocument) => Box::new(Steps(TranscriptDocument::new(init.context))),
             Some(Form::Stream) => Box::new(Steps(Stream::default())),
             Some(Form::EditorRows | Form::EditorInline) => Box::new(Steps(EditorConversation::default())),
@@ -109,6 +109,6 @@ impl StreamAdapter for Cursor {
             Some(Form::MessageStream) => Box::new(Steps(MessageStream::default())),
             Some(Form::HookLog) => Box::new(Steps(HookLog::default())),
             Some(Form::Transcript) | None => Box::new(Steps(Transcript::new(init.context))),
-        })
+        }
     }
 }

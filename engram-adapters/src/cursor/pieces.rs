@@ -10,8 +10,8 @@ use engram_core::keys::{KeyMap, hash64};
 use engram_core::text::Text;
 
 use super::steps::Out;
-use crate::shared::joined_text::unquote;
 use crate::shared::value::Value;
+use crate::shared::value::unquote;
 
 /// What a piece is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,6 +24,8 @@ mod emit {
     pub mod calls;
     pub mod files;
     pub mod messages;
+    pub mod result_texts;
+    pub mod state;
     pub mod stream;
 }
 #[rustfmt::skip]
@@ -43,7 +45,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use emit::messages::Events;
+use emit::state::Events;
 use format::{ChangeKind, mark, rule};
 use notes::Notes;
 use schema::{Form, MESSAGES};
@@ -96,9 +98,9 @@ impl StreamAdapter for Gemini {
         detect::identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let form = detect::form(init.head);
-        Some(Box::new(Session { form, notes: Notes::new(form), events: Events::new(form, init) }))
+        Box::new(Session { form, notes: Notes::new(form), events: Events::new(form, init) })
     }
 }
 

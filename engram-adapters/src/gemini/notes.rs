@@ -13,7 +13,7 @@ use super::schema::{
     Call, Form, FunctionCall, FunctionResponse, Line, OBJECTIVE, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
     count_responses, displayed_responses, joined_thought, parts, raw, stream_kind,
 };
-use crate::shared::record_facts::fact_of;
+use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// One fact of a record. Keys are hashes; 0 stands for what is missing.

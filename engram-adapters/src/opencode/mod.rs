@@ -69,9 +69,9 @@ impl StreamAdapter for OpenCode {
         detect::identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let is_stream = matches!(init.identity.schema, Some(STREAM | STEP_STREAM));
-        Some(Box::new(Session { is_stream, notes: Notes::default(), events: Events::new(init) }))
+        Box::new(Session { is_stream, notes: Notes::default(), events: Events::new(init) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use engram_core::keys::hash64;
 
-use crate::shared::record_facts::{fact_of, fact_of_members};
+use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::value::{Field, Value, raw_str, text};
 
 /// The id of a record, by its type.

@@ -32,11 +32,6 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, other: Sums) {
-        self.calls += other.calls;
-        self.results += other.results;
-    }
-
     fn cover(self, other: Sums) -> bool {
         self.calls >= other.calls && self.results >= other.results
     }
@@ -76,8 +71,6 @@ impl FormFacts {
 #[derive(Debug, Default)]
 pub struct FormSink {
     known: FormFacts,
-    prompts: Vec<u64>,
-    sums: Sums,
 }
 
 impl FormSink {
@@ -100,26 +93,13 @@ impl EventSink for FormSink {
             Event::MsgIn(message) if message.by == Author::Person => {
                 let text = message.text.as_ref().map(|text| text.decode_lossy()).unwrap_or_default();
                 // Forms differ in the white space around and between the lines of a prompt.
-                self.prompts.push(hash64(text.split_whitespace().collect::<Vec<_>>()));
+                *self.known.prompts.entry(hash64(text.split_whitespace().collect::<Vec<_>>())).or_default() += 1;
             }
-            Event::ToolCall(_) => self.sums.calls += 1,
-            Event::ToolResult(_) => self.sums.results += 1,
+            Event::ToolCall(_) => self.known.sums.calls += 1,
+            Event::ToolResult(_) => self.known.sums.results += 1,
             _ => {}
         }
         Ok(())
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        for prompt in self.prompts.drain(..) {
-            *self.known.prompts.entry(prompt).or_default() += 1;
-        }
-        self.known.sums.add(std::mem::take(&mut self.sums));
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.prompts.clear();
-        self.sums = Sums::default();
     }
 }
 

@@ -19,27 +19,14 @@ struct OfSession<S> {
     id: Option<String>,
     /// When it became the current one.
     since: u64,
-    state: Box<S>,
-}
-
-/// A session that ends, because the artifact ends or because it has too many sessions.
-pub struct Ended<S> {
-    /// The session's id, if its records have one.
-    pub id: Option<String>,
-    /// Its state.
-    pub state: Box<S>,
+    state: S,
 }
 
 impl<S> BySession<S> {
     /// The state of the session that the artifact begins with, and a function that makes those of other sessions.
     pub fn new(first: S, begin: impl Fn() -> S + 'static) -> Self {
-        let states = vec![OfSession { id: None, since: 0, state: Box::new(first) }];
+        let states = vec![OfSession { id: None, since: 0, state: first }];
         BySession { begin: Box::new(begin), states, current: 0, switches: 0 }
-    }
-
-    /// True if the current record's session is this one.
-    pub fn is_current(&self, id: &str) -> bool {
-        self.states[self.current].id.as_deref() == Some(id)
     }
 
     /// True if the artifact has records of several sessions.
@@ -47,52 +34,36 @@ impl<S> BySession<S> {
         self.states.len() > 1
     }
 
-    /// Makes a session the current one. If that is a session too many, the one that was not written to for the longest time ends: finish
-    /// it.
-    pub fn switch_to(&mut self, id: &str) -> Option<Ended<S>> {
-        if self.is_current(id) {
-            return None;
+    /// Makes a session the current one. If that is a session too many, the state of the one that was not written to for the longest time is
+    /// forgotten.
+    pub fn switch_to(&mut self, id: &str) {
+        if self.states[self.current].id.as_deref() == Some(id) {
+            return;
         }
         self.switches += 1;
         let known = self.states.iter().position(|of| of.id.as_deref() == Some(id));
         // The first session states its id only now.
         let at = known.or_else(|| self.states.iter().position(|of| of.id.is_none()));
-        let mut ended = None;
         self.current = at.unwrap_or_else(|| {
-            ended = self.end_oldest();
-            self.states.push(OfSession { id: None, since: 0, state: Box::new((self.begin)()) });
+            self.forget_oldest();
+            self.states.push(OfSession { id: None, since: 0, state: (self.begin)() });
             self.states.len() - 1
         });
         let current = &mut self.states[self.current];
         current.id.get_or_insert_with(|| id.to_owned());
         current.since = self.switches;
-        ended
     }
 
-    fn end_oldest(&mut self) -> Option<Ended<S>> {
-        if self.states.len() < MAX_SESSIONS {
-            return None;
+    fn forget_oldest(&mut self) {
+        let oldest = self.states.iter().enumerate().min_by_key(|(_, of)| of.since);
+        if let Some((at, _)) = oldest.filter(|_| self.states.len() >= MAX_SESSIONS) {
+            self.states.remove(at);
         }
-        let (at, _) = self.states.iter().enumerate().min_by_key(|(_, of)| of.since)?;
-        let OfSession { id, state, .. } = self.states.remove(at);
-        Some(Ended { id, state })
     }
 
     /// The state of the current record's session.
     pub fn current(&mut self) -> &mut S {
         &mut self.states[self.current].state
-    }
-
-    /// The id of the current record's session, if a record has stated it.
-    pub fn current_id(&self) -> Option<&str> {
-        self.states[self.current].id.as_deref()
-    }
-
-    /// Ends all sessions, in the order of their first records. Then a new one begins.
-    pub fn end_all(&mut self) -> Vec<Ended<S>> {
-        let next = OfSession { id: None, since: 0, state: Box::new((self.begin)()) };
-        self.current = 0;
-        std::mem::replace(&mut self.states, vec![next]).into_iter().map(|OfSession { id, state, .. }| Ended { id, state }).collect()
     }
 }
 
@@ -109,22 +80,28 @@ mod tests {
         let mut counters = counters();
         *counters.current() += 100;
         for id in ["a", "b", "a", "a", "c"] {
-            assert!(counters.switch_to(id).is_none());
+            counters.switch_to(id);
             *counters.current() += 1;
         }
-        assert!(counters.has_several() && counters.is_current("c"));
-        let ended: Vec<_> = counters.end_all().into_iter().map(|ended| (ended.id.unwrap_or_default(), *ended.state)).collect();
-        assert_eq!(ended, [("a".to_owned(), 103), ("b".to_owned(), 1), ("c".to_owned(), 1)]);
+        assert!(counters.has_several());
+        let counted = ["a", "b", "c"].map(|id| {
+            counters.switch_to(id);
+            *counters.current()
+        });
+        assert_eq!(counted, [103, 1, 1]);
     }
 
     #[test]
-    fn the_session_that_was_not_written_to_for_the_longest_time_ends_first() {
+    fn the_session_that_was_not_written_to_for_the_longest_time_is_forgotten_first() {
         let mut counters = counters();
-        for number in 0..MAX_SESSIONS {
-            assert!(counters.switch_to(&number.to_string()).is_none());
+        for number in (0..MAX_SESSIONS).chain([0, MAX_SESSIONS]) {
+            counters.switch_to(&number.to_string());
+            *counters.current() += 1;
         }
-        assert!(counters.switch_to("0").is_none());
-        assert_eq!(counters.switch_to("more").and_then(|ended| ended.id).as_deref(), Some("1"));
-        assert!(counters.is_current("more") && counters.end_all().len() == MAX_SESSIONS);
+        let counted = ["0", "2", "1"].map(|id| {
+            counters.switch_to(id);
+            *counters.current()
+        });
+        assert_eq!((counted, counters.states.len()), ([2, 1, 0], MAX_SESSIONS));
     }
 }

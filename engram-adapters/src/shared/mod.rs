@@ -5,21 +5,18 @@
 //! | parse a record, read its members | [`value`], [`view`], [`json_type`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
 //! | dispatch records by type | [`route`] |
-//! | match results with calls, omit what is repeated | [`pending_calls`], [`record_facts`], [`seen_set`] |
+//! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
 //! | keep the sessions of one artifact apart | [`by_session`] |
-//! | take back what a malformed record changed | [`restorable`] |
 //! | map tool names to kinds | [`tool_table`] |
 //! | convert times to the tape's form | [`time`] |
 //! | make hashes and line ranges of text | [`spans`], [`linenum`], [`patch`] |
 //! | read files beside an artifact | [`neighbours`], [`remembered`] |
-//! | join the pieces of a text | [`joined_text`] |
 //! | search long texts | [`search`] |
 //! | describe attached media | [`media`] |
 
 pub mod by_session;
 pub mod document;
 pub mod field_hash;
-pub mod joined_text;
 pub mod json;
 pub mod json_type;
 pub mod linenum;
@@ -27,13 +24,10 @@ pub mod media;
 pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
-pub mod record_facts;
 pub mod remembered;
-pub mod restorable;
 pub mod route;
 pub mod search;
 pub mod seen;
-pub mod seen_set;
 pub mod spans;
 pub mod time;
 pub mod tool_table;

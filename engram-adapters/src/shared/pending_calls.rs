@@ -76,11 +76,6 @@ impl<T> PendingCalls<T> {
         self.calls.get(&hash64(call_id))
     }
 
-    /// The facts of an open call, mutable.
-    pub fn get_mut(&mut self, call_id: impl Hash) -> Option<&mut T> {
-        self.calls.get_mut(&hash64(call_id))
-    }
-
     /// Closes a call and returns its facts. None if it is not open.
     pub fn close(&mut self, call_id: impl Hash) -> Option<T> {
         let call = hash64(call_id);
@@ -92,33 +87,6 @@ impl<T> PendingCalls<T> {
             self.calls.insert(call, facts);
         }
         closed
-    }
-
-    /// The facts of the latest open call with this id for which `fits` is true.
-    pub fn find_mut(&mut self, call_id: impl Hash, fits: impl Fn(&T) -> bool) -> Option<&mut T> {
-        let call = hash64(call_id);
-        let current = self.calls.get_mut(&call).filter(|facts| fits(facts));
-        let earlier = self.earlier.iter_mut().rev().filter(|(other, _)| *other == call).map(|(_, facts)| facts);
-        current.into_iter().chain(earlier).find(|facts| fits(facts))
-    }
-
-    /// True if an open call is hidden by a later one of its id.
-    pub fn hides(&self, call_id: impl Hash) -> bool {
-        !self.earlier.is_empty() && {
-            let call = hash64(call_id);
-            self.earlier.iter().any(|(other, _)| *other == call)
-        }
-    }
-
-    /// Opens a call again whose result turned out to be malformed. It keeps its place in the order.
-    pub fn reopen(&mut self, call_id: impl Hash, facts: T) {
-        let call = hash64(call_id);
-        if let Some(earlier) = self.calls.insert(call, facts) {
-            self.hide(call, earlier);
-        }
-        if !self.order.contains(&call) {
-            self.order.push_back(call);
-        }
     }
 
     /// The facts of all open calls, oldest first.
@@ -133,25 +101,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_is_opened_again_is_there_once() {
-        let mut calls = PendingCalls::default();
-        calls.open("a", 1);
-        calls.open("b", 2);
-        assert_eq!(calls.close("a"), Some(1));
-        calls.reopen("a", 1);
-        assert_eq!(calls.iter().copied().collect::<Vec<_>>(), [1, 2]);
-    }
-
-    #[test]
     fn calls_with_one_id_are_closed_one_by_one() {
         let mut calls = PendingCalls::default();
         calls.open("a", 1);
         calls.open("a", 2);
-        assert!(calls.hides("a") && !calls.hides("b"));
-        assert_eq!([2, 1, 0].map(|most| calls.find_mut("a", |n| *n <= most).copied()), [Some(2), Some(1), None]);
-        assert_eq!(calls.close("a"), Some(2));
-        assert!(!calls.hides("a"));
-        calls.reopen("a", 2);
         assert_eq!([calls.close("a"), calls.close("a"), calls.close("a")], [Some(2), Some(1), None]);
         (0..=2 * MAX_EARLIER).for_each(|n| calls.open("a", n));
         assert_eq!(std::iter::from_fn(|| calls.close("a")).count(), MAX_EARLIER + 1);

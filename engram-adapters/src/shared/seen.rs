@@ -4,7 +4,20 @@ use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, hash64};
 
-pub use super::record_facts::{Repetition, fact_of, fact_of_members};
+use engram_core::text::canonical_json;
+
+use super::json::Value;
+
+/// Whether a record repeats earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repetition {
+    /// It states nothing that an earlier record with its id has stated.
+    New,
+    /// Some of its facts were stated, others not: see [`Seen::is_stated`].
+    Partial,
+    /// All its facts were stated.
+    Whole,
+}
 
 /// What the records with each id have stated, as keys. An id alone makes no repeat: other records may have it too.
 ///
@@ -77,6 +90,17 @@ impl Seen {
     pub fn is_stated(&self, place: usize) -> bool {
         self.stated.get(place) == Some(&true)
     }
+}
+
+/// What the members of an object state, without some of them, as a hash. White space does not count.
+pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
+    let members = object.members().filter(|(name, _)| !without.contains(name));
+    members.fold(hash64("object"), |sum, (name, value)| hash64((sum, name, fact_of(value))))
+}
+
+/// What a value states, as a hash. White space does not count.
+pub fn fact_of(value: Value<'_>) -> u64 {
+    hash64(canonical_json(value.raw()))
 }
 
 #[cfg(test)]

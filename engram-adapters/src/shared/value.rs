@@ -3,7 +3,7 @@
 use engram_core::event::Number;
 use engram_core::text::Text;
 
-pub use super::json::{Field, KeptRecord, PullReader, StructuralIndex, Value, one_or_many, parse};
+pub use super::json::{Field, StructuralIndex, Value, one_or_many, parse};
 
 /// The first result of `visit` for a line that is JSON. Other lines are skipped.
 pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {
@@ -31,6 +31,11 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
 /// ```
 pub fn has_members(object: Value<'_>, names: &[&str]) -> bool {
     names.iter().all(|name| object.members().any(|(other, _)| other == *name))
+}
+
+/// A JSON string without its quotation marks.
+pub fn unquote(token: &str) -> &str {
+    token.strip_prefix('"').and_then(|token| token.strip_suffix('"')).unwrap_or(token)
 }
 
 /// The text of a field, if it is a string.

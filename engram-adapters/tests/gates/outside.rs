@@ -6,7 +6,7 @@ use std::path::Path;
 use engram_adapters::open::store::{Export, OpenedStore, Opener, SkippedSession, Store, StoredSession};
 use engram_adapters::sessions::{SessionOptions, SessionSource, sessions};
 use engram_adapters::{Registration, Registry, ingest_with};
-use engram_core::adapter::{AdapterId, Evidence, HarnessAdapter, Identity, Session, SessionInit, SideInfo, StreamAdapter};
+use engram_core::adapter::{AdapterId, Evidence, HarnessAdapter, Identity, SessionInit, SideInfo, StreamAdapter};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::error::{AdapterError, ErrorCode};
@@ -169,12 +169,8 @@ impl StreamAdapter for Newer {
         self.real().identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         self.real().conversion(init)
-    }
-
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        self.real().session(init)
     }
 }
 

@@ -1,15 +1,17 @@
 //! A streaming adapter from outside of this crate cannot write an invalid event: the emitter refuses what the types allow.
 
 use engram_adapters::{Registration, Registry, ingest_with};
-use engram_core::adapter::{Evidence, Framing, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Framing, Identity, SessionInit, StreamAdapter};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::error::ErrorCode;
 use engram_core::event::{MsgOut, ToolCall};
 use engram_core::head::Head;
+use engram_core::json::Value;
 use engram_core::ledger::Outcome;
 use engram_core::pipeline::{Input, Options};
+use engram_core::steps::{Check, Conversion, Emitter, Record};
 use engram_core::tape::JsonLines;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
@@ -59,20 +61,28 @@ impl StreamAdapter for Calls {
         Identity { schema: Some("calls/1"), ..Identity::default() }
     }
 
-    fn session(&self, _: &SessionInit<'_>) -> Box<dyn Session> {
+    fn conversion(&self, _: &SessionInit<'_>) -> Box<dyn Conversion> {
         Box::new(Calls)
     }
 }
 
-impl Session for Calls {
-    fn record(&mut self, line: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-        let [_, t, tool]: [&str; 3] = serde_json::from_str(line)?;
-        out.set_header(RecordHeader { t: Some(t), id: None, replay: false });
+impl Conversion for Calls {
+    fn check(&mut self, record: &Record<'_>, _: &mut Check<'_>) -> Result<(), Fault> {
+        let is_call = record.value.elements().filter(|part| part.text().is_some()).count() == 3;
+        if is_call { Ok(()) } else { Err(Fault::malformed("", "three texts", record.value.raw())) }
+    }
+
+    fn decide(&mut self) {}
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        let mut parts = record.value.elements().skip(1).map(Value::raw_str);
+        let (t, tool) = (parts.next(), parts.next().unwrap_or_default());
+        out.set_header(RecordHeader { t, id: None, replay: false });
         if tool == "a message without text" {
-            out.emit(MsgOut::default(), Pointer::Root)?;
+            out.emit(MsgOut::default(), Pointer::Root);
         }
-        out.emit(ToolCall { call_id: None, args: None, ..ToolCall::new(Text::Plain(tool), ToolKind::Other) }, Pointer::Root)?;
-        Ok(Outcome::Mapped)
+        out.emit(ToolCall { call_id: None, args: None, ..ToolCall::new(Text::Plain(tool), ToolKind::Other) }, Pointer::Root);
+        Outcome::Mapped
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engram_conformance::tape::events;
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, SideInfo, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, SideInfo, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::error::ErrorCode;
 use engram_core::head::Head;
@@ -214,12 +214,8 @@ impl StreamAdapter for WithKnownBad {
         self.inner.identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         self.inner.conversion(init)
-    }
-
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        self.inner.session(init)
     }
 }
 

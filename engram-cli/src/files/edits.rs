@@ -14,7 +14,6 @@ pub struct Edits {
     /// The tool of each call.
     calls: HashMap<Seq, String>,
     files: BTreeMap<String, Changes>,
-    pending: Vec<Step>,
 }
 
 /// What happened to one file.
@@ -27,16 +26,10 @@ pub struct Changes {
     pub last: Option<String>,
 }
 
-#[derive(Debug)]
-enum Step {
-    Call(Seq, String),
-    Edit { file: String, call: Option<Seq>, time: Option<String> },
-}
-
 impl Edits {
     /// The edits from the first to the last time.
     pub fn new(period: (Option<Timestamp>, Option<Timestamp>)) -> Edits {
-        Edits { period, calls: HashMap::new(), files: BTreeMap::new(), pending: Vec::new() }
+        Edits { period, calls: HashMap::new(), files: BTreeMap::new() }
     }
 
     pub fn has_edits(&self) -> bool {
@@ -54,11 +47,7 @@ impl Edits {
         since.is_none_or(|since| time >= since) && until.is_none_or(|until| time <= until)
     }
 
-    fn apply(&mut self, step: Step) {
-        let (file, call, time) = match step {
-            Step::Call(seq, tool) => return drop(self.calls.insert(seq, tool)),
-            Step::Edit { file, call, time } => (file, call, time),
-        };
+    fn add(&mut self, file: String, call: Option<Seq>, time: Option<String>) {
         let changes = self.files.entry(file).or_default();
         changes.edits += 1;
         if let Some(tool) = call.and_then(|call| self.calls.get(&call)) {
@@ -75,25 +64,13 @@ impl EventSink for Edits {
             return Ok(());
         }
         match record.event {
-            Event::ToolCall(call) => self.pending.push(Step::Call(record.seq, call.tool.decode_lossy().into_owned())),
-            Event::CodeEdit(edit) if self.is_in_period(record.t) => self.pending.push(Step::Edit {
-                file: edit.file.decode_lossy().into_owned(),
-                call: record.parent,
-                time: (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned()),
-            }),
+            Event::ToolCall(call) => drop(self.calls.insert(record.seq, call.tool.decode_lossy().into_owned())),
+            Event::CodeEdit(edit) if self.is_in_period(record.t) => {
+                let time = (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned());
+                self.add(edit.file.decode_lossy().into_owned(), record.parent, time);
+            }
             _ => {}
         }
         Ok(())
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        for step in std::mem::take(&mut self.pending) {
-            self.apply(step);
-        }
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
     }
 }

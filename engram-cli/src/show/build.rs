@@ -13,7 +13,6 @@ use super::view::*;
 /// A sink that builds the view of one tape.
 #[derive(Debug, Default)]
 pub struct Builder {
-    pending: Vec<Step>,
     /// The tape's own session first, then its sub-agents in the order of their first events.
     threads: Vec<Thread>,
     by_agent: HashMap<Option<String>, usize>,
@@ -185,18 +184,9 @@ fn add_result(
 
 impl EventSink for Builder {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        self.pending.extend(Step::of(record));
-        Ok(())
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        for step in std::mem::take(&mut self.pending) {
+        if let Some(step) = Step::of(record) {
             self.apply(step);
         }
         Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
     }
 }

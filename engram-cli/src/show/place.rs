@@ -123,12 +123,6 @@ impl EventSink for Nothing {
     fn event(&mut self, _: &EventRef<'_>) -> io::Result<()> {
         Ok(())
     }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) {}
 }
 
 /// True if the content begins as a tape does; and the content.
@@ -165,10 +159,4 @@ impl EventSink for Peek {
         let is_enough = self.events >= PEEKED_EVENTS || matches!(record.event, Event::MsgOut(_));
         if is_enough { Err(io::Error::other("enough is known")) } else { Ok(()) }
     }
-
-    fn commit(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) {}
 }

@@ -84,14 +84,6 @@ impl EventSink for Parts {
         self.0.as_mut().map_or(Ok(()), |parts| parts.event(record))
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), EventSink::commit)
-    }
-
-    fn rollback(&mut self) {
-        self.0.iter_mut().for_each(EventSink::rollback);
-    }
-
     fn finish(&mut self) -> io::Result<()> {
         self.0.as_mut().map_or(Ok(()), EventSink::finish)
     }

@@ -232,12 +232,8 @@ impl StreamAdapter for Blind {
         self.0.identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         self.0.conversion(init)
-    }
-
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn engram_core::adapter::Session> {
-        self.0.session(init)
     }
 }
 
@@ -268,8 +264,8 @@ impl StreamAdapter for Mixing {
         self.0.identify(head)
     }
 
-    fn conversion(&self, init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
-        Some(Box::new(Mixed { inner: self.0.conversion(init)?, first: None }))
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        Box::new(Mixed { inner: self.0.conversion(init), first: None })
     }
 }
 

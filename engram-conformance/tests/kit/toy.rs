@@ -3,16 +3,18 @@
 use std::fs;
 
 use engram_conformance::{Capabilities, Options, Outcome as Verdict, Recordings, run};
-use engram_core::adapter::{AdapterId, Evidence, Framing, HarnessAdapter, Identity, Session, SessionInit, StreamAdapter, string_form};
+use engram_core::adapter::{AdapterId, Evidence, Framing, HarnessAdapter, Identity, SessionInit, StreamAdapter, string_form};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::error::AdapterError;
 use engram_core::event::{Meta, MsgOut, SessionFacts, ToolCall};
 use engram_core::head::Head;
+use engram_core::json::Value;
 use engram_core::ledger::Outcome;
-use engram_core::members::{JsonNode, JsonTypes, MemberSource, RawNode};
+use engram_core::members::MemberSource;
 use engram_core::policy::Policy;
+use engram_core::steps::{Check, Conversion, Emitter, Item, Record};
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use engram_core::version::{Revision, VersionMatrix};
@@ -177,65 +179,80 @@ impl StreamAdapter for Stream {
         Identity { version, ..Identity::default() }
     }
 
-    fn session(&self, _init: &SessionInit<'_>) -> Box<dyn Session> {
+    fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
         Box::new(Converter(self.1))
     }
 }
 
 struct Converter(Defect);
 
-impl Session for Converter {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let Some(node) = RawNode::parse(text) else { return Err(Fault::malformed("", "JSON", "another text")) };
-        self.convert(node, Pointer::Root, out)
+impl Conversion for Converter {
+    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+        check.document(document);
+        let items = document.member("items").filter(|items| items.is_array());
+        let items = items.ok_or_else(|| Fault::malformed("/items", "an array", "nothing"))?;
+        Ok(items.elements().enumerate().map(|(at, item)| Item::of_list(item, "/items", at)).collect())
     }
 
-    fn document(&mut self, text: &str, out: &mut Emitter) -> Result<(), Fault> {
-        let Some(node) = RawNode::parse(text) else { return Err(Fault::malformed("", "JSON", "another text")) };
-        out.begin();
-        out.check_document(node)?;
-        let is_array = |value: &RawNode<'_>| value.types() == JsonTypes::ARRAY;
-        let items = node.find("items").filter(is_array).ok_or_else(|| Fault::malformed("/items", "an array", "nothing"))?;
-        for (at, item) in items.items().enumerate() {
-            if at > 0 {
-                out.begin();
-            }
-            let outcome = self.convert(item, Pointer::Item("/items", at), out)?;
-            out.settle(outcome);
-        }
-        Ok(())
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        self.check_value(record.value, Pointer::Root, check)
+    }
+
+    fn decide(&mut self) {}
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        emit_value(record.value, Pointer::Root, out)
     }
 }
 
 impl Converter {
-    fn convert(&self, node: RawNode<'_>, at: Pointer<'_>, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let record = node.find("type").map_or("", JsonNode::word);
+    fn check_value(&self, value: Value<'_>, at: Pointer<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        let record = kind(value);
         let is_checked = match self.0 {
             Defect::ChecksRecordsWithEvents => record != "state",
-            Defect::ChecksUnderPermissivePolicy => out.policy() == Policy::Permissive,
+            Defect::ChecksUnderPermissivePolicy => check.policy() == Policy::Permissive,
             Defect::Nothing | Defect::Panics => true,
         };
-        assert!(self.0 != Defect::Panics || node.find("screen").is_none_or(|screen| screen.json() == "true"), "no boolean");
+        assert!(self.0 != Defect::Panics || value.member("screen").is_none_or(Value::is_true), "no boolean");
         if is_checked {
-            let tool = node.find("tool").map(JsonNode::word);
-            out.check_members(record, node, at, &|_| tool)?;
+            let tool = value.member("tool").map(Value::raw_str);
+            check.members(record, value, at, &|_| tool);
         }
-        let text = |name: &str| node.find(name).and_then(|value| Text::of(value.0));
         match record {
-            "toy" => out.emit(Meta::Session(SessionFacts::default()), at).map(drop)?,
-            "say" => out.emit(MsgOut { text: text("text"), ..MsgOut::default() }, at).map(drop)?,
-            "call" => {
-                let args = node.find("args").map(JsonNode::json);
-                let tool = text("tool").unwrap_or(Text::Plain("none"));
-                out.emit(ToolCall { call_id: None, args, ..ToolCall::new(tool, ToolKind::Execute) }, at).map(drop)?;
-            }
             "wrap" => {
-                let inner = node.find("inner").ok_or_else(|| Fault::malformed("/inner", "a record", "nothing"))?;
-                return self.convert(inner, Pointer::At("/inner"), out);
+                let inner = value.member("inner").ok_or_else(|| Fault::malformed("/inner", "a record", "nothing"))?;
+                self.check_value(inner, Pointer::At("/inner"), check)
             }
-            "state" => return Ok(Outcome::Bookkeeping { record: "state", rule: "ui_state" }),
-            other => return Err(Fault::unrecognized(other)),
+            "say" if text(value, "text").is_none() => Err(Fault::malformed("/text", "text", "nothing")),
+            "toy" | "say" | "call" | "state" => Ok(()),
+            other => Err(Fault::unrecognized(other)),
         }
-        Ok(Outcome::Mapped)
     }
+}
+
+fn emit_value(value: Value<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Outcome {
+    match kind(value) {
+        "toy" => {
+            out.emit(Meta::Session(SessionFacts::default()), at);
+        }
+        "say" => {
+            out.emit(MsgOut { text: text(value, "text"), ..MsgOut::default() }, at);
+        }
+        "call" => {
+            let args = value.member("args").map(Value::raw);
+            let tool = text(value, "tool").unwrap_or(Text::Plain("none"));
+            out.emit(ToolCall { call_id: None, args, ..ToolCall::new(tool, ToolKind::Execute) }, at);
+        }
+        "wrap" => return value.member("inner").map_or(Outcome::Mapped, |inner| emit_value(inner, Pointer::At("/inner"), out)),
+        _ => return Outcome::Bookkeeping { record: "state", rule: "ui_state" },
+    }
+    Outcome::Mapped
+}
+
+fn kind(value: Value<'_>) -> &str {
+    value.member("type").map_or("", Value::raw_str)
+}
+
+fn text<'a>(value: Value<'a>, name: &str) -> Option<Text<'a>> {
+    value.member(name).and_then(Value::text)
 }

@@ -17,7 +17,7 @@ use crate::ledger::Ledger;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
 use crate::members::{MemberTable, Path, RawNode};
 use crate::sink::EventSink;
-use crate::stream::Framing;
+use crate::stream_adapter::Framing;
 use crate::text::Text;
 
 /// The most changes of version that are followed.
@@ -48,8 +48,6 @@ pub struct SessionDrift {
     path: String,
     descriptor: AdapterDescriptor,
     report: DriftReport,
-    /// What the record states that is not committed yet.
-    pending: Vec<Noted>,
     /// The versions that wrote the session, with their first record.
     versions: Vec<(At, Option<String>)>,
     /// Records, and blocks in them, that the adapter does not know, with their pointers.
@@ -63,13 +61,6 @@ pub struct SessionDrift {
     names_pointers: bool,
 }
 
-/// Something that an event states.
-#[derive(Debug)]
-enum Noted {
-    Version(At, Option<String>),
-    Unknown { at: At, name: String, pattern: String, pointer: String },
-}
-
 impl EventSink for SessionDrift {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         let origin = &record.origin;
@@ -79,40 +70,20 @@ impl EventSink for SessionDrift {
         let at = (origin.line.unwrap_or(0), origin.part);
         let version = |version: Option<Text<'_>>| version.map(|version| version.decode_lossy().into_owned());
         match meta {
-            Meta::TapeStart(start) => self.pending.push(Noted::Version(at, version(start.harness.version))),
-            Meta::Revision(change) => self.pending.push(Noted::Version(at, version(change.harness.version))),
-            Meta::Unrecognized(unknown) => self.pending.extend(unknown_type(&unknown.name.decode_lossy(), at, origin)),
+            Meta::TapeStart(start) => self.add_version(at, version(start.harness.version)),
+            Meta::Revision(change) => self.add_version(at, version(change.harness.version)),
+            Meta::Unrecognized(unknown) => self.note_unknown(&unknown.name.decode_lossy(), at, origin),
             Meta::TapeStop(stop) => self.ledger = stop.ledger.clone(),
             _ => {}
         }
         Ok(())
     }
-
-    fn commit(&mut self) -> io::Result<()> {
-        for noted in std::mem::take(&mut self.pending) {
-            self.note(noted);
-        }
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
-    }
 }
 
-/// An unknown type, unless the record could not be read at all.
-fn unknown_type(name: &str, at: At, origin: &Origin<'_>) -> Option<Noted> {
-    let pattern = |pointer: &str| {
-        let segment = |segment| if is_index(segment) { "*" } else { segment };
-        pointer.split('/').map(segment).collect::<Vec<_>>().join("/")
-    };
-    let pointer = origin.pointer.to_string();
-    (name != MALFORMED && name != LIMIT_EXCEEDED).then(|| Noted::Unknown {
-        at,
-        name: excerpt(name),
-        pattern: excerpt(&pattern(&pointer)),
-        pointer: format!("{}{pointer}", origin.pointer_prefix),
-    })
+/// A pointer with every index as `*`.
+fn pattern(pointer: &str) -> String {
+    let segment = |segment| if is_index(segment) { "*" } else { segment };
+    pointer.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
 fn is_index(segment: &str) -> bool {
@@ -126,7 +97,6 @@ impl SessionDrift {
             path: path.into(),
             descriptor,
             report: DriftReport::default(),
-            pending: Vec::new(),
             versions: Vec::new(),
             reported: HashSet::new(),
             unplaced: BTreeMap::new(),
@@ -153,20 +123,22 @@ impl SessionDrift {
         Ok(self.report)
     }
 
-    fn note(&mut self, noted: Noted) {
-        match noted {
-            Noted::Version(at, version) => self.add_version(at, version),
-            Noted::Unknown { at: (0, _), name, pointer, .. } if pointer.is_empty() => {
-                let is_listed = self.unplaced.len() < MAX_DRIFT_ROWS || self.unplaced.contains_key(&name);
-                *self.unplaced.entry(if is_listed { name } else { OTHER.to_owned() }).or_default() += 1;
-            }
-            Noted::Unknown { at, name, pattern, pointer } => {
-                let place = self.place(at, pointer.clone());
-                self.group(at).add((Change::UnknownType, name, pattern), 1, || place);
-                if self.reported.len() < MAX_REPORTED {
-                    self.reported.insert((at, pointer));
-                }
-            }
+    /// Notes an unknown type, unless the record could not be read at all.
+    fn note_unknown(&mut self, name: &str, at: At, origin: &Origin<'_>) {
+        if name == MALFORMED || name == LIMIT_EXCEEDED {
+            return;
+        }
+        let (name, inside) = (excerpt(name), origin.pointer.to_string());
+        let pointer = format!("{}{inside}", origin.pointer_prefix);
+        if at.0 == 0 && pointer.is_empty() {
+            let is_listed = self.unplaced.len() < MAX_DRIFT_ROWS || self.unplaced.contains_key(&name);
+            *self.unplaced.entry(if is_listed { name } else { OTHER.to_owned() }).or_default() += 1;
+            return;
+        }
+        let place = self.place(at, pointer.clone());
+        self.group(at).add((Change::UnknownType, name, excerpt(&pattern(&inside))), 1, || place);
+        if self.reported.len() < MAX_REPORTED {
+            self.reported.insert((at, pointer));
         }
     }
 

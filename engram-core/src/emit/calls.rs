@@ -27,8 +27,6 @@ pub(super) struct Calls {
     earlier: KeyMap<Vec<Seq>>,
     /// The id, used again, whose latest call the current record ends.
     ending: Option<u64>,
-    /// What the current record has changed, in order.
-    changes: Vec<Change>,
 }
 
 /// A call, and whether it has a result.
@@ -53,19 +51,9 @@ impl Call {
     }
 }
 
-#[derive(Debug)]
-enum Change {
-    /// The id has a new call. The call before it may be kept as an earlier one.
-    Opened { key: u64, before: Option<Call>, is_kept: bool },
-    /// The latest call of the id has its first result.
-    Ended { key: u64 },
-    /// The latest call of the id was closed, and an earlier one took its place.
-    Closed { key: u64, call: Call },
-}
-
 impl Calls {
     pub(super) fn new() -> Self {
-        Calls { latest: keys::key_map(), earlier: KeyMap::default(), ending: None, changes: Vec::new() }
+        Calls { latest: keys::key_map(), earlier: KeyMap::default(), ending: None }
     }
 
     /// The call that reads and edits with this id belong to.
@@ -81,19 +69,17 @@ impl Calls {
 
     /// Adds a call. A call of the same id that has no result stays open.
     pub(super) fn open(&mut self, key: u64, seq: Seq) {
-        let before = self.latest.insert(key, Call::open(seq));
-        let is_kept = before.is_some_and(|call| !call.has_result() && self.keep(key, call.seq()));
-        self.changes.push(Change::Opened { key, before, is_kept });
+        if let Some(before) = self.latest.insert(key, Call::open(seq)).filter(|before| !before.has_result()) {
+            self.keep(key, before.seq());
+        }
     }
 
     #[cold]
-    fn keep(&mut self, key: u64, seq: Seq) -> bool {
+    fn keep(&mut self, key: u64, seq: Seq) {
         let open = self.earlier.entry(key).or_default();
-        let has_space = open.len() < MAX_OPEN_PER_ID;
-        if has_space {
+        if open.len() < MAX_OPEN_PER_ID {
             open.push(seq);
         }
-        has_space
     }
 
     /// The call that a result with this id belongs to: the latest one that is open, else the latest one. It has a result now.
@@ -102,31 +88,28 @@ impl Calls {
             self.end_repeated(key);
         }
         let call = self.latest.get_mut(&key)?;
-        if !call.has_result() {
-            call.end();
-            self.changes.push(Change::Ended { key });
-        }
+        call.end();
         Some(call.seq())
     }
 
     #[cold]
     fn end_repeated(&mut self, key: u64) {
         self.ending = Some(key);
-        if let Some(call) = self.latest.get(&key).copied().filter(|call| call.has_result())
-            && self.close(key)
-        {
-            self.changes.push(Change::Closed { key, call });
+        if self.latest.get(&key).is_some_and(|call| call.has_result()) {
+            self.close(key);
         }
     }
 
     /// Puts the last earlier call of an id in the place of its latest one.
-    fn close(&mut self, key: u64) -> bool {
-        let Some(open) = self.earlier.get_mut(&key) else { return false };
+    fn close(&mut self, key: u64) {
+        let Some(open) = self.earlier.get_mut(&key) else { return };
         let earlier = open.pop();
         if open.is_empty() {
             self.earlier.remove(&key);
         }
-        earlier.is_some_and(|earlier| self.latest.insert(key, Call::open(earlier)).is_some())
+        if let Some(earlier) = earlier {
+            self.latest.insert(key, Call::open(earlier));
+        }
     }
 
     /// The next record begins: a call that has its result is closed if an earlier call of its id is open.
@@ -135,43 +118,6 @@ impl Calls {
             && self.latest.get(&key).is_some_and(|call| call.has_result())
         {
             self.close(key);
-        }
-    }
-
-    /// All changes so far are final.
-    pub(super) fn commit(&mut self) {
-        self.changes.clear();
-    }
-
-    /// Takes back what the current record has changed.
-    pub(super) fn roll_back(&mut self) {
-        self.ending = None;
-        while let Some(change) = self.changes.pop() {
-            match change {
-                Change::Opened { key, before, is_kept } => {
-                    if is_kept {
-                        self.forget_earlier(key);
-                    }
-                    match before {
-                        Some(call) => self.latest.insert(key, call),
-                        None => self.latest.remove(&key),
-                    };
-                }
-                Change::Ended { key } => drop(self.latest.get_mut(&key).map(|call| *call = Call::open(call.seq()))),
-                Change::Closed { key, call } => {
-                    if let Some(earlier) = self.latest.insert(key, call) {
-                        self.earlier.entry(key).or_default().push(earlier.seq());
-                    }
-                }
-            }
-        }
-    }
-
-    fn forget_earlier(&mut self, key: u64) {
-        let Some(open) = self.earlier.get_mut(&key) else { return };
-        open.pop();
-        if open.is_empty() {
-            self.earlier.remove(&key);
         }
     }
 }
@@ -212,20 +158,5 @@ mod tests {
         assert_eq!((calls.latest(KEY), calls.latest_open(KEY)), (Some(Seq(2)), Some(Seq(1))));
         calls.begin_record();
         assert_eq!(calls.latest(KEY), Some(Seq(1)));
-    }
-
-    #[test]
-    fn a_rollback_takes_back_calls_and_results() {
-        let mut calls = opened(&[1, 2]);
-        calls.commit();
-        for _ in 0..2 {
-            calls.end(KEY);
-            calls.end(KEY);
-            calls.open(KEY, Seq(5));
-            calls.open(KEY, Seq(6));
-            calls.end(KEY);
-            calls.roll_back();
-        }
-        assert_eq!([calls.end(KEY), calls.end(KEY)], [Some(Seq(2)), Some(Seq(1))]);
     }
 }

@@ -46,21 +46,16 @@ fn set<K: Ord>(values: &mut BTreeMap<K, String>, key: K, value: String) {
 }
 
 impl Stated {
-    /// What is stated after these facts. `None` if they change nothing.
-    pub(super) fn after(&self, facts: &SessionFacts<'_>, speaker: Speaker<'_>) -> Option<Stated> {
-        if facts.cwd.is_none() && facts.model.is_none() {
-            return None;
-        }
-        let mut stated = self.clone();
+    /// Notes the directory and the model that these facts state.
+    pub(super) fn remember(&mut self, facts: &SessionFacts<'_>, speaker: Speaker<'_>) {
         if let Some(cwd) = facts.cwd {
-            set(&mut stated.cwds, speaker.session(), cwd.decode().map(Cow::into_owned).unwrap_or_default());
+            set(&mut self.cwds, speaker.session(), cwd.decode().map(Cow::into_owned).unwrap_or_default());
         }
         if let Some(model) = facts.model {
             let mut name = String::new();
             push_text(&mut name, model);
-            set(&mut stated.models, speaker.key(), name);
+            set(&mut self.models, speaker.key(), name);
         }
-        Some(stated)
     }
 
     /// What the event leaves to the session. `None` if it lacks nothing, or if the session does not state it.
@@ -140,7 +135,9 @@ mod tests {
 
     fn after(stated: &Stated, cwd: Option<&'static str>, model: Option<&'static str>, speaker: Speaker<'_>) -> Stated {
         let facts = SessionFacts { cwd: cwd.map(Text::Plain), model: model.map(Text::Plain), ..SessionFacts::default() };
-        stated.after(&facts, speaker).unwrap_or_else(|| stated.clone())
+        let mut after = stated.clone();
+        after.remember(&facts, speaker);
+        after
     }
 
     /// The path of an edit of this file.

@@ -48,6 +48,9 @@ impl Kind {
     }
 }
 
+/// A set of kinds, in the order of [`Kind::ALL`].
+pub(crate) type Kinds = [bool; Kind::ALL.len()];
+
 /// Numbers of events per kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KindCounts([u64; Kind::ALL.len()]);

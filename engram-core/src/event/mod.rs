@@ -12,6 +12,7 @@ mod tool;
 mod validate;
 
 pub use self::code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
+pub(crate) use self::kind::Kinds;
 pub use self::kind::{Kind, KindCounts};
 pub use self::lifecycle::{BesideFile, Claims, Harness, InputDigest, RevisionChange, TapeStart, TapeStop, UNICODE_REPLACED, Unrecognized};
 pub use self::message::{Attachment, Author, Channel, MsgIn, MsgOut, Role};

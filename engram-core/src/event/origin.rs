@@ -48,8 +48,7 @@ impl fmt::Display for Pointer<'_> {
     }
 }
 
-/// The location of a record in its artifact: line and part in a line format, neither in a document. See
-/// [`Emitter::attribute_to`](crate::emit::Emitter::attribute_to).
+/// The location of a record in its artifact: line and part in a line format, neither in a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordLocation {
     /// 1-based physical line; 0 for documents.

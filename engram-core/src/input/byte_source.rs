@@ -31,11 +31,6 @@ pub trait ByteSource {
     /// Those of the reader. Bytes that were read before the error are kept.
     fn read(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// These bytes, to be rewritten in place, if this source has a copy of its own.
-    fn bytes_mut(&mut self, _range: Range<usize>) -> Option<&mut [u8]> {
-        None
-    }
-
     /// The same artifact for a second reading, after it was read to its end. `discarded` bytes are not in [`ByteSource::bytes`] any more.
     #[doc(hidden)]
     fn again(&mut self, discarded: u64) -> SourceText<'_>;
@@ -121,10 +116,6 @@ impl<R: Source> ByteSource for Reader<R> {
             self.buffer.resize(end, 0);
         }
         read_full(&mut self.reader, &mut self.buffer[..end], &mut self.filled)
-    }
-
-    fn bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
-        self.buffer.get_mut(range)
     }
 
     fn again(&mut self, discarded: u64) -> SourceText<'_> {

@@ -4,7 +4,6 @@ pub mod again;
 pub(crate) mod broken;
 mod byte_source;
 pub mod head;
-mod large_record;
 pub mod source;
 pub(crate) mod terminal;
 pub(crate) mod truncation;
@@ -21,8 +20,6 @@ use crate::limits::Limits;
 use self::again::SourceText;
 pub use self::byte_source::{ByteSource, Memory, Reader};
 use self::head::{BOM, HEAD_BYTES, HEAD_LINES, HEAD_MAX_BYTES, Head, canonical_head};
-pub(crate) use self::large_record::OriginalRecord;
-use self::large_record::{LARGE_RECORD_BYTES, needs_rewriting, rewrite};
 use self::source::{READ_BYTES, Source, Spool};
 
 /// An artifact that is being read.
@@ -39,10 +36,6 @@ pub struct Input<S> {
     head_lines_end: usize,
     /// The text of the head in canonical form, if it has other escapes.
     canonical_head: Option<String>,
-    /// The last record that was rewritten, with the offset of its line in the artifact.
-    rewritten: Option<(u64, OriginalRecord)>,
-    /// Large records are not rewritten where they are: they are read twice.
-    keeps_bytes: bool,
     ended: bool,
     /// Why the artifact ended too early, if it did.
     truncation_reason: Option<String>,
@@ -58,8 +51,6 @@ pub(crate) struct Line<'b> {
     pub text: Result<&'b str, Box<UnreadableLine<'b>>>,
     /// False for a last line without `\n`.
     pub terminated: bool,
-    /// The record as it was, if it was rewritten.
-    pub original: Option<OriginalRecord>,
     /// The offset of the line in the artifact.
     pub offset: u64,
     /// The bytes before the text: a byte order mark.
@@ -106,8 +97,6 @@ impl<S: ByteSource> Input<S> {
             head_lines: 0,
             head_lines_end: 0,
             canonical_head: None,
-            rewritten: None,
-            keeps_bytes: false,
             ended: false,
             truncation_reason: None,
             hasher: StreamHasher::default(),
@@ -130,11 +119,6 @@ impl<S: ByteSource> Input<S> {
             }
         }
         let len = self.head_len();
-        if self.start == 0 {
-            let first = memchr(b'\n', &self.source.bytes()[..len]).unwrap_or(len);
-            let is_whole = first < len || self.ended && len == self.source.bytes().len();
-            self.rewrite_large(0, if is_whole { first } else { 0 });
-        }
         let (bytes, text) = (&self.source.bytes()[..len], self.source.text(0..len));
         let is_complete = self.ended && len == self.source.bytes().len();
         // Adapters search the head for names of members and for types, as harnesses write them.
@@ -150,11 +134,6 @@ impl<S: ByteSource> Input<S> {
         self.canonical_head = None;
     }
 
-    /// Leaves the bytes of all records as they are from here on.
-    pub(crate) fn keep_bytes(&mut self) {
-        self.keeps_bytes = true;
-    }
-
     /// The rest of the artifact that [`Input::rest`] has read: its bytes, and the same as text.
     pub(crate) fn whole(&self) -> (&[u8], Result<&str, Utf8Error>) {
         let bytes = &self.source.bytes()[self.start..];
@@ -166,22 +145,6 @@ impl<S: ByteSource> Input<S> {
     pub(crate) fn again(&mut self) -> SourceText<'_> {
         let discarded = self.hasher.len() - self.hashed as u64;
         self.source.again(discarded)
-    }
-
-    /// Writes a large record in canonical form, where it is.
-    fn rewrite_large(&mut self, from: usize, to: usize) {
-        if self.keeps_bytes || to - from < LARGE_RECORD_BYTES || (to - from) as u64 > self.limits.record_bytes {
-            return;
-        }
-        let text = from + self.lead(from, to);
-        if !self.source.text(text..to).is_ok_and(needs_rewriting) {
-            return;
-        }
-        self.hash_read();
-        let offset = self.offset(from);
-        if let Some(bytes) = self.source.bytes_mut(text..to) {
-            self.rewritten = Some((offset, rewrite(bytes)));
-        }
     }
 
     /// The length of the byte order mark that precedes the text of a line.
@@ -280,10 +243,8 @@ impl<S: ByteSource> Input<S> {
         if from == self.start {
             return Ok(None);
         }
-        self.rewrite_large(from, to);
-        let original = self.rewritten.as_ref().filter(|(offset, _)| *offset == self.offset(from)).map(|(_, original)| *original);
         let (offset, lead) = (self.offset(from), self.lead(from, to));
-        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), original, offset, lead }))
+        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), offset, lead }))
     }
 
     #[inline]
@@ -321,7 +282,7 @@ impl<S: ByteSource> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), original: None, offset, lead: 0 });
+                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), offset, lead: 0 });
             }
             self.fill()?;
         }
@@ -335,7 +296,6 @@ impl<S: ByteSource> Input<S> {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
         }
-        self.rewrite_large(self.start, self.source.bytes().len());
         Ok(self.whole())
     }
 }
@@ -397,27 +357,6 @@ mod tests {
         assert!(input.next_line().unwrap().is_none());
         assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are allocated", input.source.buffer.capacity());
         assert_eq!(input.consumed().1, LINE as u64);
-    }
-
-    #[test]
-    fn a_large_record_is_rewritten_where_it_is() {
-        let text = r"\u003Cb\u003E".repeat(1 << 20);
-        for (before, after) in [("", ""), ("{\"a\":1}\n", "\n{}\n")] {
-            let log = format!("{before}{{\"text\":\"{text}\"}}{after}");
-            let mut input = Input::new(log.as_bytes(), Limits::default());
-            input.head().unwrap();
-            let mut lines = std::iter::from_fn(|| {
-                let line = input.next_line().unwrap()?;
-                Some((line.text.unwrap().trim_end().to_owned(), line.original.map(|original| (original.bytes, original.hash))))
-            });
-            let (record, original) = lines.find(|(line, _)| line.len() > 10).unwrap();
-            let record_as_it_was = log.lines().find(|line| line.contains("text")).unwrap();
-            assert_eq!(record, record_as_it_was.replace(r"\u003C", "<").replace(r"\u003E", ">"));
-            assert_eq!(original, Some((record_as_it_was.len() as u64, Hash::of_bytes(record_as_it_was.as_bytes()))));
-            assert!(input.source.buffer.capacity() < 2 * log.len(), "{} bytes are allocated", input.source.buffer.capacity());
-            while input.next_line().unwrap().is_some() {}
-            assert_eq!(input.consumed(), (Hash::of_bytes(log.as_bytes()), log.len() as u64));
-        }
     }
 
     /// Gives bytes, `step` at a time.

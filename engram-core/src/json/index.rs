@@ -8,10 +8,9 @@ use crate::text::canonical_json;
 use serde::de::IgnoredAny;
 
 use super::json_type::JsonType;
-use super::names;
 use super::node::{Escapes, Node};
 use super::scan::Scanner;
-use super::string_mask::{MaskProgress, OffFastPath, StringMask};
+use super::string_mask::{OffFastPath, StringMask};
 
 /// The most values in one record. A node has 16 bytes, so a record of many short values needs several times its size.
 const MAX_VALUES: usize = 3 << 20;
@@ -23,9 +22,9 @@ const FIRST_NODES: usize = 256 << 10;
 /// The positions of a record's values. Reuse one index for all records: its memory grows to the largest record and stays.
 #[derive(Debug, Default)]
 pub struct StructuralIndex {
-    pub(super) mask: StringMask,
+    mask: StringMask,
     /// The nodes of the current record, then unused ones.
-    pub(super) nodes: Vec<Node>,
+    nodes: Vec<Node>,
     /// The canonical form of the current record, if the record has other escapes.
     canonical: String,
     /// How deep the containers of a record may nest, if that is limited.
@@ -34,7 +33,7 @@ pub struct StructuralIndex {
 
 /// Why a text could not be indexed.
 #[derive(Debug)]
-pub(super) enum Stop {
+enum Stop {
     /// The text is not JSON, or the mask does not cover enough of it yet.
     OffFastPath,
     /// There are more values than allocated nodes.
@@ -53,7 +52,7 @@ impl StructuralIndex {
     /// strings have equal bytes.
     ///
     /// # Errors
-    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 3 Mi values, or if a name is too long.
+    /// [`Fault::Json`] with the error of `serde_json`, [`Fault::Limit`] if there are more than 3 Mi values.
     pub fn build<'a>(&'a mut self, text: &'a str) -> Result<(&'a str, &'a [Node]), Fault> {
         if !self.canonical.is_empty() {
             self.canonical = String::new();
@@ -62,7 +61,6 @@ impl StructuralIndex {
         if let Some(allowed) = self.max_depth.filter(|allowed| depth as usize > *allowed) {
             return Err(LimitExceeded { limit: "nesting", allowed: allowed as u64 }.into());
         }
-        names::check(text, &self.nodes[..count])?;
         if escapes.are_canonical() { Ok((text, &self.nodes[..count])) } else { self.build_canonical(text, count) }
     }
 
@@ -86,36 +84,26 @@ impl StructuralIndex {
 
     /// Indexes `text` and returns the number of its nodes, the escapes that its strings may have, and how deep its containers nest.
     fn index(&mut self, text: &str) -> Result<(usize, Escapes, u32), Stop> {
-        let mut progress = MaskProgress::new(text)?;
-        self.mask.clear();
-        self.mask.extend(&mut progress, text.len())?;
+        self.mask.fill(text)?;
         self.grow_nodes((text.len() / BYTES_PER_NODE + 1).min(FIRST_NODES));
-        let indexed = self.with_builder(text, 0, 0, |builder: &mut Builder<'_, false>| builder.document());
+        let indexed = self.nodes_of(text);
         self.mask.release();
         indexed
     }
 
-    /// Runs `step` with a builder that begins at `at`; runs it again with more nodes if they run out. The mask covers `text` from
-    /// `mask_start`.
-    #[inline(always)]
-    pub(super) fn with_builder<const PRETTY: bool, T>(
-        &mut self,
-        text: &str,
-        mask_start: u32,
-        at: u32,
-        step: impl Fn(&mut Builder<'_, PRETTY>) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
+    /// As [`StructuralIndex::index`], when the mask is there. Begins again with more nodes if they run out.
+    fn nodes_of(&mut self, text: &str) -> Result<(usize, Escapes, u32), Stop> {
         loop {
-            let scanner = Scanner::new(text, self.mask.strings(mask_start, at));
+            let scanner = Scanner::new(text, self.mask.strings());
             let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, escapes: Escapes::NONE, open: 0, depth: 0 };
-            match step(&mut builder) {
+            match builder.document() {
                 Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
                 result => return result,
             }
         }
     }
 
-    pub(super) fn grow_nodes(&mut self, nodes: usize) {
+    fn grow_nodes(&mut self, nodes: usize) {
         let nodes = nodes.min(MAX_VALUES);
         if nodes > self.nodes.len() {
             self.nodes.resize(nodes, Node::default());
@@ -126,7 +114,7 @@ impl StructuralIndex {
 impl Stop {
     /// The error for `text`.
     #[cold]
-    pub(super) fn into_fault(self, text: &str) -> Fault {
+    fn into_fault(self, text: &str) -> Fault {
         if let Stop::OutOfNodes = self {
             return LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into();
         }
@@ -139,13 +127,13 @@ impl Stop {
 }
 
 /// Builds the nodes of a text, value by value.
-pub(super) struct Builder<'t, const PRETTY: bool> {
-    pub scanner: Scanner<'t, PRETTY>,
+struct Builder<'t> {
+    scanner: Scanner<'t>,
     nodes: &'t mut [Node],
     /// Nodes built so far.
-    pub count: usize,
+    count: usize,
     /// The escapes that names and strings so far may have.
-    pub escapes: Escapes,
+    escapes: Escapes,
     /// The number of open containers, and the most of them at once.
     open: u32,
     depth: u32,
@@ -171,7 +159,7 @@ struct Next {
 /// No enclosing container.
 const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
 
-impl<const PRETTY: bool> Builder<'_, PRETTY> {
+impl Builder<'_> {
     /// Builds the nodes of a text that is one value, and returns their number, the escapes that its strings may have, and how deep its
     /// containers nest.
     #[inline(always)]
@@ -182,7 +170,7 @@ impl<const PRETTY: bool> Builder<'_, PRETTY> {
 
     /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
     #[inline(always)]
-    pub(super) fn value(&mut self, at: u32) -> Result<u32, Stop> {
+    fn value(&mut self, at: u32) -> Result<u32, Stop> {
         let (start, byte) = self.scanner.skip_whitespace(at)?;
         if closing_byte(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
     }

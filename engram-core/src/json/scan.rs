@@ -10,15 +10,15 @@ use fearless_simd::{Level, dispatch, u8x16};
 use super::node::Escapes;
 use super::string_mask::{OffFastPath, Strings};
 
-/// A scanner over JSON text and its strings. Methods take and return positions, which then stay in registers. `PRETTY` is faster for
-/// text with one member per line, and otherwise the scanner is faster for text without white space. Both accept any JSON.
+/// A scanner over JSON text and its strings. Methods take and return positions, which then stay in registers. Text without white space is
+/// the fastest.
 #[derive(Debug)]
-pub(super) struct Scanner<'t, const PRETTY: bool> {
+pub(super) struct Scanner<'t> {
     text: &'t [u8],
     strings: Strings<'t>,
 }
 
-impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
+impl<'t> Scanner<'t> {
     /// A scanner of `text`, with its strings from the current position on.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
         Scanner { text: text.as_bytes(), strings }
@@ -50,32 +50,20 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
         {
             return Ok((at + 1, next));
         }
-        let at = self.skip_any_whitespace(at);
+        let at = skip_long_whitespace(self.text, at);
         Ok((at, self.byte(at)?))
     }
 
-    /// As `skip_whitespace`, where usually a line ends.
-    #[inline(always)]
-    fn skip_any_whitespace(&self, at: u32) -> u32 {
-        if PRETTY
-            && let Some(start) = skip_line_feed(self.text, at)
-            && self.text.get(start as usize).is_some_and(|byte| *byte > b' ')
-        {
-            return start;
-        }
-        skip_long_whitespace(self.text, at)
-    }
-
-    /// As `skip_any_whitespace`, where some white space is required.
+    /// The first position from `at` on without white space, where some is required.
     #[inline(always)]
     pub(super) fn skip_required_whitespace(&self, at: u32) -> Result<u32, OffFastPath> {
-        let end = self.skip_any_whitespace(at);
+        let end = skip_long_whitespace(self.text, at);
         if end > at { Ok(end) } else { Err(OffFastPath) }
     }
 
     /// True if only white space follows from `at` on.
     pub(super) fn is_blank_from(&self, at: u32) -> bool {
-        at as usize == self.text.len() || self.skip_any_whitespace(at) as usize == self.text.len()
+        at as usize == self.text.len() || skip_long_whitespace(self.text, at) as usize == self.text.len()
     }
 
     /// The position of the byte `expected`, which only white space may precede.
@@ -84,28 +72,21 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
         if self.byte(at)? == expected {
             return Ok(at);
         }
-        let at = self.skip_any_whitespace(at);
+        let at = skip_long_whitespace(self.text, at);
         if self.byte(at)? == expected { Ok(at) } else { Err(OffFastPath) }
     }
 
     /// Where the value of a member begins, and its first byte, if the spacing is the usual one. `at` is the position after the name.
     #[inline(always)]
     pub(super) fn value_of_name(&self, at: u32) -> Option<(u32, u8)> {
-        let between: &[u8] = if PRETTY { b": " } else { b":" };
-        let start = at as usize + between.len();
-        let first = *self.text.get(start)?;
-        (self.text[at as usize..start] == *between).then_some((start as u32, first))
+        let first = self.byte(at + 1).ok()?;
+        self.has(at, b":").then_some((at + 1, first))
     }
 
     /// Where the name of the next member begins, if one follows the value that ends at `at`, with the usual spacing.
     #[inline(always)]
     pub(super) fn next_name(&self, at: u32) -> Option<u32> {
-        if !PRETTY {
-            return self.has(at, b",\"").then_some(at + 1);
-        }
-        let start = skip_line_feed(self.text, at + 1)?;
-        let is_name = self.has(at, b",") && self.has(start, b"\"");
-        is_name.then_some(start)
+        self.has(at, b",\"").then_some(at + 1)
     }
 
     /// The position after the next string, and the escapes that it may contain.
@@ -122,8 +103,7 @@ impl<'t, const PRETTY: bool> Scanner<'t, PRETTY> {
     }
 }
 
-/// The first position from `at` on without white space. Not inlined: most texts have none, or have one member per line, and other
-/// code handles these.
+/// The first position from `at` on without white space. Not inlined: most texts have none.
 #[inline(never)]
 fn skip_long_whitespace(text: &[u8], mut at: u32) -> u32 {
     while matches!(text.get(at as usize), Some(b' ' | b'\n' | b'\r' | b'\t')) {

@@ -36,11 +36,6 @@ impl Block {
 }
 
 impl StringMask {
-    /// Removes all blocks.
-    pub(super) fn clear(&mut self) {
-        self.blocks.clear();
-    }
-
     /// Gives back the memory of a large mask whose text is indexed.
     pub(super) fn release(&mut self) {
         if self.blocks.capacity() > KEPT_BLOCKS {
@@ -48,38 +43,20 @@ impl StringMask {
         }
     }
 
-    /// As [`StringMask::discard_before`], and gives back the memory, if the mask is large and most of its text is read.
-    pub(super) fn release_before(&mut self, start: u32, at: u32) -> u32 {
-        let left = self.blocks.len().saturating_sub((at - start) as usize / BLOCK);
-        if self.blocks.capacity() <= KEPT_BLOCKS || left > self.blocks.len() / 2 {
-            return start;
-        }
-        let start = self.discard_before(start, at);
-        self.blocks.shrink_to_fit();
-        start
+    /// Makes the mask of `text`. Checks that strings have valid escapes and no control characters. A string or escape that the end of the text
+    /// cuts off is left to the scanner, which finds no closing quote.
+    pub(super) fn fill(&mut self, text: &str) -> Result<(), OffFastPath> {
+        self.fill_at_level(Level::new(), text)
     }
 
-    /// Removes the blocks before position `at`. `start` is the position of the first block; returns its new value.
-    pub(super) fn discard_before(&mut self, start: u32, at: u32) -> u32 {
-        let passed = ((at - start) as usize / BLOCK).min(self.blocks.len());
-        self.blocks.drain(..passed);
-        start + (passed * BLOCK) as u32
-    }
-
-    /// Adds the mask of the next `bytes` of a text (or of the rest, if it is shorter). Checks that strings have valid escapes and no
-    /// control characters. A string or escape that the end of the text cuts off is left to the scanner, which finds no closing quote.
-    pub(super) fn extend(&mut self, progress: &mut MaskProgress<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        self.extend_at_level(Level::new(), progress, bytes)
-    }
-
-    /// As `extend`, with the vectors of one SIMD level.
+    /// As `fill`, with the vectors of one SIMD level.
     #[inline(always)]
-    fn extend_at_level(&mut self, level: Level, progress: &mut MaskProgress<'_>, bytes: usize) -> Result<(), OffFastPath> {
-        let rest = progress.text.get(progress.at..).unwrap_or_default();
-        let rest = &rest[..rest.len().min(bytes.next_multiple_of(BLOCK))];
+    fn fill_at_level(&mut self, level: Level, text: &str) -> Result<(), OffFastPath> {
+        let mut progress = MaskProgress::new(text)?;
+        self.blocks.clear();
         dispatch!(level, simd => {
-            for chunk in rest.chunks(CHUNK_BYTES) {
-                self.extend_by_chunk(simd, progress, chunk);
+            for chunk in text.as_bytes().chunks(CHUNK_BYTES) {
+                self.extend_by_chunk(simd, &mut progress, chunk);
             }
         });
         if progress.is_invalid { Err(OffFastPath) } else { Ok(()) }
@@ -112,14 +89,12 @@ impl StringMask {
         *progress = local;
     }
 
-    /// The strings from `at` on, a position outside of all strings. `start` is the position of the first block.
+    /// The strings of the text.
     #[inline(always)]
-    pub(super) fn strings(&self, start: u32, at: u32) -> Strings<'_> {
-        let number = (at - start) as usize / BLOCK;
-        let mut rest = self.blocks.get(number..).unwrap_or_default().iter();
-        let mut block = rest.next().copied().unwrap_or(Block::EMPTY);
-        block.quotes &= u64::MAX << (at as usize % BLOCK);
-        Strings { block, start: at - at % BLOCK as u32, rest }
+    pub(super) fn strings(&self) -> Strings<'_> {
+        let mut rest = self.blocks.iter();
+        let block = rest.next().copied().unwrap_or(Block::EMPTY);
+        Strings { block, start: 0, rest }
     }
 }
 
@@ -168,7 +143,7 @@ impl Strings<'_> {
 
 /// How far the mask of a text has been computed, and the state that carries over to the next block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MaskProgress<'t> {
+struct MaskProgress<'t> {
     text: &'t [u8],
     /// The position of the next block.
     at: usize,
@@ -182,15 +157,10 @@ pub(super) struct MaskProgress<'t> {
 
 impl<'t> MaskProgress<'t> {
     /// The start of `text`, whose positions must fit 32 bits.
-    pub(super) fn new(text: &'t str) -> Result<Self, OffFastPath> {
+    fn new(text: &'t str) -> Result<Self, OffFastPath> {
         u32::try_from(text.len() + BLOCK).map_err(|_| OffFastPath)?;
         let text = text.as_bytes();
         Ok(MaskProgress { text, at: 0, begins_escaped: false, begins_in_string: false, is_invalid: false })
-    }
-
-    /// True at the end of the text.
-    pub(super) fn is_done(&self) -> bool {
-        self.at >= self.text.len()
     }
 
     /// The mask of the next block.
@@ -307,9 +277,9 @@ mod tests {
     /// The positions of the closing quotes. All SIMD levels must agree.
     fn ends(text: &str) -> Option<Vec<u32>> {
         let at_level = |level: Level| {
-            let (mut mask, mut progress) = (StringMask::default(), MaskProgress::new(text).ok()?);
-            mask.extend_at_level(level, &mut progress, text.len()).ok()?;
-            let mut strings = mask.strings(0, 0);
+            let mut mask = StringMask::default();
+            mask.fill_at_level(level, text).ok()?;
+            let mut strings = mask.strings();
             Some(std::iter::from_fn(|| strings.next_end().ok()).collect::<Vec<_>>())
         };
         let widest = at_level(Level::new());

@@ -58,7 +58,7 @@ pub type Field<'a> = Option<Value<'a>>;
 /// Parses a text that is one JSON value.
 ///
 /// # Errors
-/// [`Fault::Json`] if `text` is not one JSON value, [`Fault::Limit`] if it contains too many values or a name of more than 1 MiB.
+/// [`Fault::Json`] if `text` is not one JSON value, [`Fault::Limit`] if it contains too many values.
 ///
 /// ```
 /// use engram_core::json::{StructuralIndex, Value, parse};

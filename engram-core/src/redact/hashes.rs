@@ -19,7 +19,7 @@ const MAX_CALLS: usize = 4096;
 const MAX_TEXTS: usize = 64;
 
 /// What is known about a call.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Call {
     /// The call or its result had a secret.
     has_secret: bool,
@@ -33,8 +33,6 @@ struct Call {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: BTreeMap<Seq, Call>,
-    /// What the pending events changed: a call, and what was known before.
-    undo: Vec<(Seq, Option<Call>)>,
 }
 
 impl Calls {
@@ -54,23 +52,9 @@ impl Calls {
     }
 
     fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Call)) {
-        self.undo.push((seq, self.calls.get(&seq).cloned()));
         change(self.calls.entry(seq).or_default());
-    }
-
-    pub fn commit(&mut self) {
-        self.undo.clear();
         while self.calls.len() > MAX_CALLS {
             self.calls.pop_first();
-        }
-    }
-
-    pub fn rollback(&mut self) {
-        for (seq, before) in self.undo.drain(..).rev() {
-            match before {
-                Some(call) => drop(self.calls.insert(seq, call)),
-                None => drop(self.calls.remove(&seq)),
-            }
         }
     }
 

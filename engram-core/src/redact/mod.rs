@@ -43,10 +43,8 @@ pub struct Redacting<S> {
     sink: S,
     rules: &'static Compiled,
     calls: Calls,
-    /// Secrets per rule, of events that are final.
+    /// Secrets per rule.
     counts: Vec<u64>,
-    /// The rules of the secrets in pending events.
-    pending: Vec<usize>,
 }
 
 /// The names of all rules.
@@ -83,7 +81,7 @@ impl<S: EventSink> Redacting<S> {
     /// If the rules are not valid, which a test excludes.
     pub fn new(sink: S) -> io::Result<Self> {
         let rules = COMPILED.as_ref().map_err(|error| io::Error::other(error.clone()))?;
-        Ok(Redacting { sink, rules, calls: Calls::default(), counts: vec![0; TABLE.len()], pending: Vec::new() })
+        Ok(Redacting { sink, rules, calls: Calls::default(), counts: vec![0; TABLE.len()] })
     }
 
     /// How many secrets were replaced, by rule. Rules that replaced nothing are left out.
@@ -100,9 +98,9 @@ impl<S: EventSink> Redacting<S> {
         self.sink
     }
 
-    /// The replacements of the texts of an event, in the order of their slots.
-    fn replacements(&mut self, event: &Event<'_>) -> Vec<Option<String>> {
-        let (mut replacements, found, rules) = (Vec::new(), &mut self.pending, self.rules);
+    /// The replacements of the texts of an event, in the order of their slots. Adds the rules of the secrets to `found`.
+    fn replacements(&self, event: &Event<'_>, found: &mut Vec<usize>) -> Vec<Option<String>> {
+        let (mut replacements, rules) = (Vec::new(), self.rules);
         each_slot(&mut event.clone(), &mut |slot| {
             replacements.push(match slot {
                 Slot::Text(text) => rules.event_text(*text, found),
@@ -136,7 +134,7 @@ impl<S: EventSink> Redacting<S> {
             replace(&mut member.record);
             replace(&mut member.pointer);
         }
-        found.into_iter().for_each(|rule| self.counts[rule] += 1);
+        self.count(&found);
         // A tape that is redacted again keeps its earlier counts.
         let mut redactions = std::mem::take(&mut stop.ledger.redactions);
         for more in self.redactions() {
@@ -151,15 +149,20 @@ impl<S: EventSink> Redacting<S> {
     }
 
     /// True for a pointer with a secret in the name of a member.
-    fn has_secret(&mut self, pointer: Pointer<'_>) -> bool {
+    fn has_secret(&self, pointer: Pointer<'_>, found: &mut Vec<usize>) -> bool {
         let may_have = matches!(pointer, Pointer::Member(..) | Pointer::Read(_));
-        may_have && self.rules.text(&pointer.to_string(), &mut self.pending).is_some()
+        may_have && self.rules.text(&pointer.to_string(), found).is_some()
+    }
+
+    fn count(&mut self, rules: &[usize]) {
+        rules.iter().for_each(|rule| self.counts[*rule] += 1);
     }
 }
 
 impl<S: EventSink> EventSink for Redacting<S> {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
-        let replacements = self.replacements(record.event);
+        let mut found = Vec::new();
+        let replacements = self.replacements(record.event, &mut found);
         let has_secret = replacements.iter().any(Option::is_some);
         let mut event = record.event.clone();
         let mut texts = replacements.iter();
@@ -171,45 +174,25 @@ impl<S: EventSink> EventSink for Redacting<S> {
                 }
             }
         });
+        let has_secret_in_place =
+            self.has_secret(record.origin.pointer, &mut found) || self.has_secret(record.origin.pointer_prefix, &mut found);
+        self.count(&found);
         match &mut event {
             Event::Meta(Meta::TapeStart(start)) => start.redaction = Some(RULES),
-            Event::Meta(Meta::TapeStop(stop)) => {
-                self.commit_counts();
-                **stop = self.stop(stop);
-            }
+            Event::Meta(Meta::TapeStop(stop)) => **stop = self.stop(stop),
             _ => {}
         }
         self.calls.note(record, has_secret);
         self.calls.strip(&mut event, record.parent, has_secret);
         let mut redacted = EventRef { event: &event, ..record.clone() };
-        if self.has_secret(record.origin.pointer) || self.has_secret(record.origin.pointer_prefix) {
+        if has_secret_in_place {
             redacted.origin.pointer = Pointer::Root;
             redacted.origin.pointer_prefix = Pointer::Root;
         }
         self.sink.event(&redacted)
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        self.commit_counts();
-        self.calls.commit();
-        self.sink.commit()
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
-        self.calls.rollback();
-        self.sink.rollback();
-    }
-
     fn finish(&mut self) -> io::Result<()> {
         self.sink.finish()
-    }
-}
-
-impl<S> Redacting<S> {
-    fn commit_counts(&mut self) {
-        for rule in self.pending.drain(..) {
-            self.counts[rule] += 1;
-        }
     }
 }

@@ -26,7 +26,6 @@ pub struct Breakdown {
     split: Split,
     groups: BTreeMap<String, Stats>,
     tape: Tape,
-    pending: Vec<Step>,
 }
 
 /// The state of the current tape.
@@ -40,18 +39,10 @@ struct Tape {
     values: Vec<String>,
 }
 
-#[derive(Debug)]
-struct Step {
-    /// The value, if the event has it by itself.
-    value: Option<String>,
-    parent: Option<Seq>,
-    fact: Fact,
-}
-
 impl Breakdown {
     /// A sink without counts.
     pub fn new(split: Split) -> Breakdown {
-        Breakdown { split, groups: BTreeMap::new(), tape: Tape::default(), pending: Vec::new() }
+        Breakdown { split, groups: BTreeMap::new(), tape: Tape::default() }
     }
 
     /// The counts by value.
@@ -67,7 +58,8 @@ impl Breakdown {
         }
     }
 
-    fn count(&mut self, Step { value, parent, fact }: Step) {
+    /// Counts what an event says. `value` is its value, if the event has it by itself.
+    fn count(&mut self, value: Option<String>, parent: Option<Seq>, fact: Fact) {
         match &fact {
             Fact::Tape { is_sub_agent } => {
                 self.tape = Tape { is_sub_agent: *is_sub_agent, ..Tape::default() };
@@ -102,21 +94,9 @@ impl Breakdown {
 impl EventSink for Breakdown {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         if let Some(fact) = fact(record) {
-            let step = Step { value: self.value(record), parent: record.parent, fact };
-            self.pending.push(step);
+            self.count(self.value(record), record.parent, fact);
         }
         Ok(())
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        for step in std::mem::take(&mut self.pending) {
-            self.count(step);
-        }
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.pending.clear();
     }
 
     fn finish(&mut self) -> io::Result<()> {

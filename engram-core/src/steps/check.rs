@@ -1,11 +1,11 @@
 //! Step 1 for one record: its members, its kinds of events, and its version.
 
+use super::member_check::{Collect, FoundMember, MemberCheck};
 use crate::coverage::Grade;
 use crate::descriptor::AdapterDescriptor;
 use crate::emit::Fault;
-use crate::emit::member_check::{Collect, FoundMember, Kinds, MemberCheck};
 use crate::error::{AdapterError, ErrorCode};
-use crate::event::{Kind, Pointer, RecordLocation};
+use crate::event::{Kind, Kinds, Pointer, RecordLocation};
 use crate::members::{JsonNode, Path, UnknownMember, UnknownMembers, Walk};
 use crate::policy::Policy;
 use crate::support::{ResolvedSupport, refusal, resolve_support};
@@ -20,6 +20,8 @@ pub(super) struct Checks {
     members: MemberCheck,
     /// Members that the table does not name.
     pub unknown: UnknownMembers,
+    /// The kinds whose claims are lowered so far.
+    lowered_so_far: Kinds,
     /// The kinds whose claims are lowered from a record on, by its number.
     pub lowered: Vec<(usize, Kinds)>,
 }
@@ -40,7 +42,15 @@ impl Checks {
     pub fn new(descriptor: &'static AdapterDescriptor, policy: Policy, support: ResolvedSupport) -> Result<Self, AdapterError> {
         let members = MemberCheck::new(descriptor.members)
             .map_err(|error| AdapterError::new(ErrorCode::AdapterDefect).expected("a member table").found(&error.to_string()))?;
-        Ok(Checks { descriptor, policy, support, members, unknown: UnknownMembers::default(), lowered: Vec::new() })
+        Ok(Checks {
+            descriptor,
+            policy,
+            support,
+            members,
+            unknown: UnknownMembers::default(),
+            lowered_so_far: Kinds::default(),
+            lowered: Vec::new(),
+        })
     }
 
     pub fn begin(&mut self, base: Pointer<'static>) -> Check<'_> {
@@ -105,7 +115,7 @@ impl Check<'_> {
         kinds.iter().for_each(|kind| self.lowers[*kind as usize] = true);
     }
 
-    /// Names a part of the record that the adapter does not know. Step 3 emits it ([`Emitter::unrecognized_block`](super::Emitter)).
+    /// Names a part of the record that the adapter does not know. Step 3 emits it ([`Emitter::unrecognized_block`](super::Emitter::unrecognized_block)).
     ///
     /// # Errors
     /// [`Fault::Unrecognized`] under strict policy.
@@ -189,10 +199,10 @@ impl Checks {
             self.unknown.add(UnknownMember { record, pointer: pattern, found, count: 1, first });
         }
         self.unknown.more += std::mem::take(&mut self.members.found.more);
-        let before = self.members.lowered;
-        self.members.lowered.iter_mut().zip(lowers).for_each(|(lowered, lowers)| *lowered |= lowers);
-        if before != self.members.lowered {
-            self.lowered.push((number, self.members.lowered));
+        let before = self.lowered_so_far;
+        self.lowered_so_far.iter_mut().zip(lowers).for_each(|(lowered, lowers)| *lowered |= lowers);
+        if before != self.lowered_so_far {
+            self.lowered.push((number, self.lowered_so_far));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use simdutf8::basic::from_utf8;
 
-use super::verdicts::{Entry, Verdict};
+use crate::emit::verdicts::{Entry, Verdict};
 use crate::input::again::{OpenFile, SourceText};
 use crate::input::source::READ_BYTES;
 use crate::json::{StructuralIndex, Value, parse};

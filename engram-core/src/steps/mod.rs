@@ -13,15 +13,14 @@
 
 mod check;
 mod damage;
-mod emitter;
 mod lookup;
+mod member_check;
 mod run;
 #[cfg(test)]
 mod toy;
-mod verdicts;
 
+pub use crate::emit::Emitter;
 pub use check::Check;
-pub use emitter::Emitter;
 pub use lookup::{Again, Lookup};
 pub(crate) use run::{Start, convert};
 

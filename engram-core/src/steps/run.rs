@@ -9,16 +9,15 @@ use simdutf8::compat::from_utf8;
 
 use super::check::Checks;
 use super::damage::whole_record;
-use super::emitter::Emitter;
 use super::lookup::{InOrder, Lookup, SourceOf, Texts, text_of};
-use super::verdicts::{Entry, Rejected, Verdict, Verdicts};
 use super::{Conversion, Item, Record};
 use crate::conversion::{Options, Summary};
 use crate::descriptor::AdapterDescriptor;
-use crate::emit::member_check::Kinds;
-use crate::emit::{self, Fault, RecordLocation};
+use crate::emit::attribution::Attribution;
+use crate::emit::verdicts::{Entry, Rejected, Verdict, Verdicts};
+use crate::emit::{Emitter, Fault, RecordLocation};
 use crate::error::{AdapterError, ErrorCode, error_of, unreadable};
-use crate::event::{InputDigest, Pointer};
+use crate::event::{InputDigest, Kinds, Pointer};
 use crate::hash::Hash;
 use crate::input::broken::Broken;
 use crate::input::head::{Identity, first_value, is_blank};
@@ -30,7 +29,7 @@ use crate::keys::{KeyMap, hash64};
 use crate::members::UnknownMembers;
 use crate::policy::Policy;
 use crate::sink::EventSink;
-use crate::stream::Framing;
+use crate::stream_adapter::Framing;
 use crate::support::ResolvedSupport;
 
 /// What a conversion starts with.
@@ -49,7 +48,6 @@ pub(crate) fn convert<S: ByteSource>(
     input: &mut Input<S>,
     sink: &mut dyn EventSink,
 ) -> Result<Summary, AdapterError> {
-    input.keep_bytes();
     match start.framing {
         Framing::Lines => lines(start, conversion, input, sink),
         Framing::Document => document(start, conversion, input, sink),
@@ -515,23 +513,22 @@ impl<'r> SecondRead<'r> {
         rejected: BTreeMap<usize, Rejected>,
     ) -> Self {
         let Start { descriptor, options, identity, ref support, .. } = *start;
-        let mut out = emit::Emitter::new(sink, descriptor, options.policy, options.limits, identity, support.clone());
+        let records = Attribution::new(texts.entries, bases);
+        let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, identity, support.clone(), records);
         out.set_apart(conversion.sessions_are_apart());
-        let out = Emitter::new(out, texts.entries, bases);
         SecondRead { start, conversion, out, texts, bases, lowered: lowered.into_iter().peekable(), rejected }
     }
 
     fn error(&mut self, mut error: AdapterError) -> AdapterError {
         if error.version.is_none() {
-            error.version.clone_from(&self.out.inner().support().version);
+            error.version.clone_from(&self.out.support().version);
         }
         error
     }
 
     fn start(&mut self, unknown: UnknownMembers) -> Result<(), AdapterError> {
-        let out = self.out.inner();
-        out.set_unknown_members(unknown);
-        out.start().map_err(|fault| error_of(fault, 0))
+        self.out.set_unknown_members(unknown);
+        self.out.start()
     }
 
     /// Emits one record. `raw` is its text if it was not accepted.
@@ -574,8 +571,7 @@ impl<'r> SecondRead<'r> {
         self.out.end()?;
         let beside = self.start.options.context.side_files.as_ref().map(|files| files.files_read()).unwrap_or_default();
         let bytes = digest.bytes;
-        let out = self.out.inner();
-        out.stop(InputDigest { beside, ..digest }, complete).map_err(|fault| error_of(fault, 0))?;
-        Ok(Summary::of(self.start.descriptor, self.start.identity, out, bytes, complete))
+        self.out.stop(InputDigest { beside, ..digest }, complete)?;
+        Ok(Summary::of(self.start.descriptor, self.start.identity, &self.out, bytes, complete))
     }
 }

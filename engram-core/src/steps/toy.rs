@@ -67,8 +67,8 @@ impl StreamAdapter for Toy {
         Identity { schema: Some("toy"), ..Identity::default() }
     }
 
-    fn conversion(&self, _: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
-        Some(Box::new(Prompts::default()))
+    fn conversion(&self, _: &SessionInit<'_>) -> Box<dyn Conversion> {
+        Box::new(Prompts::default())
     }
 }
 

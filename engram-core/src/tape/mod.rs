@@ -24,7 +24,7 @@ mod read;
 mod replay;
 
 pub use error::{InvalidEvent, TapeError};
-pub use jsonl::{JsonLines, OpenStorage, Storage};
+pub use jsonl::JsonLines;
 pub use owned::OwnedEvent;
 pub use raw::{Members, RawEvent, RawEvents, raw_events};
 pub use read::{Events, events};

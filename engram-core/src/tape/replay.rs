@@ -22,6 +22,5 @@ pub fn replay(mut tape: impl BufRead, sink: &mut dyn EventSink) -> io::Result<()
         let line = str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
         let record = EventRecord::parse(line.trim_end_matches('\n')).map_err(|error| invalid(error.to_string()))?;
         sink.event(&record.as_event_ref())?;
-        sink.commit()?;
     }
 }

@@ -79,29 +79,6 @@ pub(crate) fn push_token(out: &mut impl Push, token: &str) {
     out.push_str(&token[start..]);
 }
 
-/// As [`push_token`], in place: canonical escapes are never longer than others. Returns the new length; what is behind it has no meaning.
-pub(crate) fn rewrite_escapes(json: &mut [u8]) -> usize {
-    let (mut written, mut start, mut at) = (0, 0, 0);
-    let mut canonical = String::new();
-    while let Some(escape) = backslash(json, at) {
-        if !is_other_escape(&json[escape + 1..]) {
-            at = escape + 2;
-            continue;
-        }
-        let (unit, len) = read_escape(json, escape);
-        canonical.clear();
-        push_unit(&mut canonical, unit);
-        json.copy_within(start..escape, written);
-        written += escape - start;
-        json[written..written + canonical.len()].copy_from_slice(canonical.as_bytes());
-        written += canonical.len();
-        at = escape + len;
-        start = at;
-    }
-    json.copy_within(start.., written);
-    written + json.len() - start
-}
-
 fn push_unit(out: &mut impl Push, unit: Unit) {
     match unit {
         Unit::Char(c) => push_char(out, c),
@@ -157,41 +134,7 @@ pub fn is_canonical_escape(after_backslash: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    /// What strings may have, and parts of it.
-    const PIECES: [&str; 16] = [
-        r"\n",
-        r"\/",
-        r"\u001F",
-        r"\u0041",
-        r"\\",
-        "\\\"",
-        "a",
-        " long plain text ",
-        r"\u00E9",
-        r"\uD83D",
-        r"\uDE00",
-        r"\u003c",
-        r"\u",
-        r"\",
-        "é",
-        r"\u0022",
-    ];
-
-    proptest! {
-        #[test]
-        fn rewriting_in_place_gives_the_same_text(pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..30)) {
-            let text = pieces.concat();
-            let mut expected = String::new();
-            push_token(&mut expected, &text);
-            let mut bytes = text.into_bytes();
-            let len = rewrite_escapes(&mut bytes);
-            prop_assert_eq!(str::from_utf8(&bytes[..len]), Ok(&*expected));
-        }
-    }
 
     #[test]
     fn what_is_no_escape_stays() {

@@ -78,7 +78,6 @@ const LINES: &[&str] = &[
     r#"{"type":"mystery","text":"who knows what"}"#,
     r#"{"type":"say","text":{"is":"no string at all"}}"#,
     r#"{"type":"say","text":"one of two values"}{"type":"say","text":"two of two values"}"#,
-    r#"{"type":"say","text":"said","type":"say","more":"than one type"}"#,
     r#"{"type":"say","te{"type":"say","text":"glued to a cut one"}"#,
     "[\"an array\"]",
     "\u{2028}",

@@ -2,16 +2,17 @@
 
 use std::io::BufReader;
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::drift::{DriftGroup, DriftReport, MAX_DRIFT_ROWS, SessionDrift};
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
-use engram_core::members::{JsonNode, MemberSource, RawNode};
+use engram_core::members::MemberSource;
 use engram_core::pipeline::{Input, Options, convert};
+use engram_core::steps::{Check, Conversion, Emitter, Record};
 
-use crate::toy::{HEADER, Toy};
+use crate::toy::{HEADER, Toy, kind};
 
 /// The toy adapter with another descriptor. With `checks`, it checks the members itself, and knows that every result is one of `run`.
 struct Tabled {
@@ -19,14 +20,18 @@ struct Tabled {
     checks: bool,
 }
 
-struct Checking(Box<dyn Session>);
+struct Checking(Box<dyn Conversion>);
 
-impl Session for Checking {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        let node = RawNode::parse(text).ok_or_else(|| Fault::malformed("", "JSON", text))?;
-        let record = node.find("type").map_or("", |kind| kind.word());
-        out.check_members(record, node, Pointer::Root, &|_| Some("run"))?;
-        self.0.record(text, out)
+impl Conversion for Checking {
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        check.members(kind(record.value), record.value, Pointer::Root, &|_| Some("run"));
+        self.0.check(record, check)
+    }
+
+    fn decide(&mut self) {}
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.0.emit(record, out)
     }
 }
 
@@ -43,8 +48,8 @@ impl StreamAdapter for Tabled {
         Toy.identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        if self.checks { Box::new(Checking(Toy.session(init))) } else { Toy.session(init) }
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        if self.checks { Box::new(Checking(Toy.conversion(init))) } else { Toy.conversion(init) }
     }
 }
 
@@ -252,8 +257,7 @@ fn documents_and_records_inside_records_are_compared() {
         ]
     );
     assert_eq!((report.groups()[0].version.as_deref(), report.records()), (Some("1.0.0"), 4));
-    // Without a table the place of the record is not known.
-    assert_eq!(all(&drift_by(&adapter(None), "a", &document)), ["unknown_type new  1 a:null"]);
+    assert_eq!(all(&drift_by(&adapter(None), "a", &document)), ["unknown_type new  1 a:null/document/3"]);
     let inside = r#"{"type":"state","inner":[{"type":"say","text":1},{"type":"state","inner":[{"type":"none"}]}]}"#;
     assert_eq!(
         all(&drift("a", &[inside])),

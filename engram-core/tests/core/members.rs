@@ -1,33 +1,37 @@
 //! Members that the table of an adapter does not name, under both policies.
 
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::check::check;
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::AdapterDescriptor;
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
 use engram_core::ledger::Outcome;
-use engram_core::members::{JsonNode, MemberSource, RawNode};
+use engram_core::members::MemberSource;
 use engram_core::pipeline::{Input, Options, Summary, convert};
 use engram_core::policy::Policy;
+use engram_core::steps::{Check, Conversion, Emitter, Record};
 use engram_core::tape::JsonLines;
 use engram_core::version::{Revision, Support, VersionMatrix};
 
-use crate::toy::{HEADER, Toy};
+use crate::toy::{HEADER, Toy, kind};
 
 /// The toy adapter with a member table.
 struct Tabled(&'static AdapterDescriptor);
 
-struct TabledSession(Box<dyn Session>);
+struct Checking(Box<dyn Conversion>);
 
-impl Session for TabledSession {
-    fn record(&mut self, text: &str, out: &mut Emitter) -> Result<Outcome, Fault> {
-        if let Some(node) = RawNode::parse(text) {
-            let record = node.find("type").map_or("", |kind| kind.word());
-            out.check_members(record, node, Pointer::Root, &|_| None)?;
-        }
-        self.0.record(text, out)
+impl Conversion for Checking {
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        check.members(kind(record.value), record.value, Pointer::Root, &|_| None);
+        self.0.check(record, check)
+    }
+
+    fn decide(&mut self) {}
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        self.0.emit(record, out)
     }
 }
 
@@ -44,8 +48,8 @@ impl StreamAdapter for Tabled {
         Toy.identify(head)
     }
 
-    fn session(&self, init: &SessionInit<'_>) -> Box<dyn Session> {
-        Box::new(TabledSession(Toy.session(init)))
+    fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        Box::new(Checking(Toy.conversion(init)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Exact repeats that the pipeline finds.
+//! Exact repeats that the driver finds.
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::event::{Event, Meta, TapeStop};
@@ -13,7 +13,7 @@ const WITH_ID: &str = r#"{"type":"say","id":"m-1","text":"with an id"}"#;
 const BARE: &str = r#"{"type":"say","text":"bare"}"#;
 const STATE: &str = r#"{"type":"state","t":"2026-01-02T03:04:06Z"}"#;
 const ECHO: &str = r#"{"type":"echo","t":"2026-01-02T03:04:06Z"}"#;
-const BROKEN: &str = r#"{"type":"half","t":"2026-01-02T03:04:06Z"}"#;
+const BROKEN: &str = r#"{"type":"say","t":"2026-01-02T03:04:06Z"}"#;
 
 /// The events of a log without their places, and its `tape.stop`.
 fn converted(adapter: &dyn StreamAdapter, text: &str) -> (Vec<String>, String) {
@@ -66,7 +66,7 @@ fn several_values_on_a_line_are_compared_one_by_one() {
 }
 
 #[test]
-fn a_session_that_does_not_ask_gets_every_record() {
+fn a_conversion_that_does_not_ask_gets_every_record() {
     let (events, _) = converted(&Toy, &[TIMED, TIMED].join("\n"));
     assert_eq!(events.iter().filter(|line| line.contains("\"timed\"")).count(), 2);
 }

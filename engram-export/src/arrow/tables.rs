@@ -40,8 +40,8 @@ pub(super) const MORE_SESSIONS: Rule =
 /// A sink that turns tapes to rows, and passes them on in batches. Memory is bounded by two batches of each table and the calls that wait
 /// for a result.
 ///
-/// It takes any number of tapes, one after the other: [`begin`](Tables::begin), then a [replay](engram_core::tape::replay) of it. Events
-/// cannot be taken back; a conversion that fails inside a record needs a [`Settled`](crate::settled::Settled) in front.
+/// It takes any number of tapes, one after the other: [`begin`](Tables::begin), then a [replay](engram_core::tape::replay) or a
+/// conversion of it.
 #[derive(Debug)]
 pub struct Tables<B> {
     out: B,
@@ -62,7 +62,6 @@ pub struct Tables<B> {
     calls: CallRows,
     edits: EditRows,
     usage: UsageRows,
-    was_rolled_back: bool,
 }
 
 /// The session of the last event, with its ids as the tape writes them.
@@ -105,7 +104,6 @@ impl<B: BatchSink> Tables<B> {
             calls: CallRows::default(),
             edits: EditRows::default(),
             usage: UsageRows::default(),
-            was_rolled_back: false,
         }
     }
 
@@ -227,19 +225,7 @@ impl<B: BatchSink> EventSink for Tables<B> {
         self.flush(BATCH_ROWS, BATCH_BYTES)
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        if self.was_rolled_back {
-            return Err(io::Error::other("rows cannot be taken back: a conversion needs a `Settled` in front of `Tables`"));
-        }
-        Ok(())
-    }
-
-    fn rollback(&mut self) {
-        self.was_rolled_back = true;
-    }
-
     fn finish(&mut self) -> io::Result<()> {
-        self.commit()?;
         self.end_tape()
     }
 }

@@ -1,72 +1,80 @@
-//! Which function converts which record, and which block of a message.
+//! Which function checks and which one converts each record, and each block of a message.
 
-use engram_adapters::shared::route::{Action, Route};
 use engram_adapters::shared::time::from_seconds;
-use engram_adapters::shared::value::{StructuralIndex, Value, integer, parse, raw_str, text};
-use engram_core::adapter::Session;
-use engram_core::emit::{Emitter, Fault, Pointer, RecordHeader};
+use engram_adapters::shared::value::{Value, integer, raw_str, text};
+use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
+use engram_core::steps::{Check, Conversion, Emitter, Record};
 
-use crate::messages::{header, text_block, thinking_block};
-use crate::results::{tool_request, tool_response};
-use crate::schema::{Block, Message};
+use crate::messages::{check_text, emit_header, emit_text, emit_thinking, required_text};
+use crate::results::{check_request, check_response, emit_request, emit_response};
+use crate::schema::{Block, Header, Message};
 
-/// Converts one block. Gets the role of its message, and the block's place in the record.
-type Handler = fn(&str, &Block<'_>, Pointer<'_>, &mut Emitter<'_>) -> Result<(), Fault>;
-
-/// Each type of block and what happens to it.
-static BLOCKS: &[Route<Handler>] = &[
-    Route::convert("text", text_block),
-    Route::convert("toolRequest", tool_request),
-    Route::convert("toolResponse", tool_response),
-    Route::convert("thinking", thinking_block),
-];
-
-/// A session: its header, then messages.
+/// A session: its header, then messages. Nothing in a message depends on a later one, so there is nothing to decide.
 #[derive(Default)]
 pub struct Transcript {
-    index: StructuralIndex,
-    is_past_header: bool,
+    /// The number of the header.
+    header: Option<usize>,
 }
 
-impl Session for Transcript {
+impl Conversion for Transcript {
     /// A message has an id or a time, so one that is there twice was copied.
     fn repeats_are_exact(&self) -> bool {
         true
     }
 
-    fn record(&mut self, line: &str, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-        let record = parse(line, &mut self.index)?;
-        if !self.is_past_header && record.member("working_dir").is_some() {
-            self.is_past_header = true;
-            out.check_members("", record, Pointer::Root, &|_| None)?;
-            return header(record, out);
+    fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        if self.header.is_none() && record.value.member("working_dir").is_some() {
+            Header::strict(record.value, "")?;
+            check.members("", record.value, Pointer::Root, &|_| None);
+            self.header = Some(record.number);
+            return Ok(());
         }
-        message(record, out)
+        check_message(record.value, check)
+    }
+
+    fn decide(&mut self) {}
+
+    fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+        if self.header == Some(record.number) { emit_header(record.value, out) } else { emit_message(record.value, out) }
+        Outcome::Mapped
     }
 }
 
-fn message(record: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let message = Message::strict(record, "")?;
-    let t = integer(message.created()).and_then(from_seconds);
-    out.set_header(RecordHeader { t: t.as_deref(), id: text(message.id()), replay: false });
-    out.check_members(raw_str(message.role()), record, Pointer::Root, &|_| None)?;
+fn check_message(value: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    let message = Message::strict(value, "")?;
+    check.members(raw_str(message.role()), value, Pointer::Root, &|_| None);
+    if message.id().is_some() || integer(message.created()).is_some() {
+        check.identify();
+    }
     let blocks = message.content().into_iter().flat_map(Value::elements);
     let mut is_empty = true;
     for (n, value) in blocks.enumerate() {
         is_empty = false;
-        block(raw_str(message.role()), value, n, out)?;
+        let block = Block::strict(value, &format!("/content/{n}"))?;
+        match raw_str(block.kind()) {
+            "text" => check_text(raw_str(message.role()), &block)?,
+            "thinking" => drop(required_text(block.thinking(), "/content/thinking")?),
+            "toolRequest" => check_request(&block)?,
+            "toolResponse" => check_response(&block)?,
+            other => check.unknown_block(other)?,
+        }
     }
-    if is_empty { Err(Fault::malformed("/content", "content", "nothing")) } else { Ok(Outcome::Mapped) }
+    if is_empty { Err(Fault::malformed("/content", "content", "nothing")) } else { Ok(()) }
 }
 
-fn block(role: &str, value: Value<'_>, n: usize, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let pointer = Pointer::Item("/content", n);
-    let block = Block::strict(value, &format!("/content/{n}"))?;
-    let kind = raw_str(block.kind());
-    match Route::find(BLOCKS, kind) {
-        Some(Action::Convert(convert)) => convert(role, &block, pointer, out),
-        Some(Action::Omit) => Ok(()),
-        None => out.unrecognized_block(kind, value.raw(), pointer),
+fn emit_message(value: Value<'_>, out: &mut Emitter<'_>) {
+    let message = Message::lenient(value);
+    let t = integer(message.created()).and_then(from_seconds);
+    out.set_header(RecordHeader { t: t.as_deref(), id: text(message.id()), replay: false });
+    for (n, value) in message.content().into_iter().flat_map(Value::elements).enumerate() {
+        let (block, pointer) = (Block::lenient(value), Pointer::Item("/content", n));
+        match raw_str(block.kind()) {
+            "text" => emit_text(raw_str(message.role()), &block, pointer, out),
+            "thinking" => emit_thinking(&block, pointer, out),
+            "toolRequest" => emit_request(&block, pointer, out),
+            "toolResponse" => emit_response(&block, pointer, out),
+            other => out.unrecognized_block(other, value.raw(), pointer),
+        }
     }
 }

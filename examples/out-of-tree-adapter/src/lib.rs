@@ -4,9 +4,10 @@
 //! `role`, `created` (seconds since 1970) and `content`, a list of text, tool requests and tool responses.
 
 use engram_adapters::Registration;
-use engram_core::adapter::{Evidence, Identity, Session, SessionInit, StreamAdapter};
+use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
+use engram_core::steps::Conversion;
 
 mod descriptor;
 mod detect;
@@ -39,7 +40,7 @@ impl StreamAdapter for Goose {
         detect::identify(head)
     }
 
-    fn session(&self, _init: &SessionInit<'_>) -> Box<dyn Session> {
+    fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
         Box::<dispatch::Transcript>::default()
     }
 }

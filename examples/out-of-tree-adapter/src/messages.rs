@@ -1,41 +1,44 @@
 //! The header, and the blocks of text in a message.
 
 use engram_adapters::shared::value::{Field, Value, count, non_empty_text, text};
-use engram_core::emit::{Emitter, Fault, Pointer};
+use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Tokens, Usage};
-use engram_core::ledger::Outcome;
+use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::schema::{Block, Header};
 
-/// Converts the header: facts and tokens of the session.
-pub fn header(record: Value<'_>, out: &mut Emitter<'_>) -> Result<Outcome, Fault> {
-    let header = Header::strict(record, "")?;
+/// Emits the header: facts and tokens of the session.
+pub fn emit_header(record: Value<'_>, out: &mut Emitter<'_>) {
+    let header = Header::lenient(record);
     let (cwd, title) = (non_empty_text(header.working_dir()), non_empty_text(header.description()));
-    out.emit(Meta::Session(SessionFacts { cwd, title, ..SessionFacts::default() }), Pointer::Root)?;
+    out.emit(Meta::Session(SessionFacts { cwd, title, ..SessionFacts::default() }), Pointer::Root);
     let tokens = Tokens { input: count(header.input_tokens()), output: count(header.output_tokens()), ..Tokens::default() };
     if tokens.input.is_some() {
-        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root)?;
+        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root);
     }
-    Ok(Outcome::Mapped)
 }
 
-/// Converts a block of text, by the role of its message.
-pub fn text_block(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let text = Some(required_text(block.text(), "/content/text")?);
-    match role {
-        "user" => out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?,
-        "assistant" => out.emit(MsgOut { text, ..MsgOut::default() }, pointer)?,
-        other => return Err(Fault::unrecognized(other)),
-    };
-    Ok(())
+/// A block of text needs a text, and a role that is known.
+pub fn check_text(role: &str, block: &Block<'_>) -> Result<(), Fault> {
+    required_text(block.text(), "/content/text")?;
+    if matches!(role, "user" | "assistant") { Ok(()) } else { Err(Fault::unrecognized(role)) }
 }
 
-/// Converts a block of the model's reasoning.
-pub fn thinking_block(_role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Result<(), Fault> {
-    let text = Some(required_text(block.thinking(), "/content/thinking")?);
-    out.emit(MsgOut { text, channel: Some(Channel::Reasoning), ..MsgOut::default() }, pointer)?;
-    Ok(())
+/// Emits a block of text, by the role of its message.
+pub fn emit_text(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let text = text(block.text());
+    if role == "user" {
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer);
+    } else {
+        out.emit(MsgOut { text, ..MsgOut::default() }, pointer);
+    }
+}
+
+/// Emits a block of the model's reasoning.
+pub fn emit_thinking(block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+    let text = text(block.thinking());
+    out.emit(MsgOut { text, channel: Some(Channel::Reasoning), ..MsgOut::default() }, pointer);
 }
 
 /// The text of a field that must be a string.

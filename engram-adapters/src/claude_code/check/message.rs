@@ -15,7 +15,7 @@ use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, No
 use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
 use crate::claude_code::schema::{self, Line, Message};
 use crate::claude_code::tools::TOOLS;
-use crate::shared::record_facts::{fact_of, fact_of_members};
+use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::time::millis;
 use crate::shared::value::{Value, is_true, raw_str, text};
 use std::borrow::Cow;

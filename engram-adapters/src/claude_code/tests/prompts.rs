@@ -1,6 +1,5 @@
 //! Who wrote a text in the user's place, commands, queued prompts, rewinds.
 
-use engram_core::emit::MAX_KEPT_BYTES;
 use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -257,20 +256,6 @@ fn lines_of_the_harness_behind_a_prompt_follow_it() {
         third < at(&|event| event["origin"]["line"] == 6) && at(&|event| event["origin"]["line"] == 6) < at(&|event| event["text"] == "m3")
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
-}
-
-#[test]
-fn a_queued_prompt_that_is_too_large_to_wait_is_on_the_tape_once() {
-    let large = "x".repeat(MAX_KEPT_BYTES);
-    let texts = [large.as_str(), "second", "third"];
-    let mut lines = vec![prompt("2.1.90", 1, "first", json!({}))];
-    lines.extend(texts.iter().map(|text| queue("enqueue", 2, Some(text))));
-    for (number, text) in (3..).zip(texts) {
-        lines.extend([queue("dequeue", number, None), prompt("2.1.90", number, text, json!({}))]);
-    }
-    let tape = tape(&lines, Policy::Strict).unwrap();
-    let prompts = tape.iter().filter(|event| event["k"] == "msg.in").map(|event| event["text"].as_str().unwrap().len());
-    assert_eq!(prompts.collect::<Vec<_>>(), [5, MAX_KEPT_BYTES, 6, 5]);
 }
 
 #[test]

@@ -29,20 +29,15 @@ use engram_core::adapter::SideInfo;
 use engram_core::emit::RecordHeader;
 use engram_core::event::Seq;
 use engram_core::keys::{KeyMap, hash64};
-use engram_core::ledger::Outcome;
-use engram_core::steps::{self, Emitter};
+use engram_core::steps::Emitter;
 
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, raw_str, text};
 
-use super::check::{Located, locate};
-use super::descriptor::DESCRIPTOR;
-use super::notes::{CallNote, Note, Notes, Row};
-use super::omissions;
+use super::notes::{CallNote, Note, Notes};
 use super::plan::Plan;
 use super::plan::calls::CallFate;
 use super::record::{Container, Record};
-use super::records::steps_of;
 
 /// What the handlers know.
 #[derive(Default)]
@@ -72,30 +67,20 @@ impl State {
         State { thread: thread::Thread::new(side_info), ..State::default() }
     }
 
-    /// Emits the events of one record.
-    pub fn emit(&mut self, record: &steps::Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        while self.notes.notes.get(self.here).is_some_and(|note| (note.number as usize) < record.number) {
+    /// Goes to the note of a record.
+    pub fn go_to(&mut self, number: usize) {
+        while self.notes.notes.get(self.here).is_some_and(|note| (note.number as usize) < number) {
             self.here += 1;
-        }
-        let Ok(Located { row, record }) = locate(record) else { return Outcome::Mapped };
-        if self.plan.repeats.get(self.here) == Some(&true) {
-            return Outcome::Duplicate { record: record.type_name(), rule: omissions::REPEATED.rule };
-        }
-        self.set_header(&record, out);
-        match row {
-            Row::Type(row) => match steps_of(row) {
-                Some(steps) => (steps.emit)(self, &record, out),
-                None => DESCRIPTOR.ignored_record(record.name).unwrap_or(Outcome::Mapped),
-            },
-            Row::BareHeader => settings::bare_header(self, record.value, "/instructions", out),
-            Row::Document => settings::document_header(self, record.value, out),
-            Row::PrintedSettings => printed_events::settings(self, record.value, out),
-            Row::PrintedPrompt => printed_events::prompt(self, record.value, out),
         }
     }
 
+    /// True if the current record repeats an earlier one.
+    pub fn is_repeat(&self) -> bool {
+        self.plan.repeats.get(self.here) == Some(&true)
+    }
+
     /// Sets session, time, id and replay mark of a record.
-    fn set_header(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
+    pub fn set_header(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         match record.container {
             Container::Envelope => {
                 let payload = record.line.first_member("payload").unwrap_or(Value::MISSING);

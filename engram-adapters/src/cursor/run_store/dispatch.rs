@@ -19,8 +19,8 @@ use crate::cursor::sdk_messages::schema::Message;
 use crate::cursor::sdk_messages::source::SourceForm;
 use crate::cursor::sdk_messages::{MessageRecord, SdkMessages, rows as message_types};
 use crate::cursor::steps::{Out, Reader};
-use crate::shared::record_facts::fact_of;
 use crate::shared::route::{Action, Route};
+use crate::shared::seen::fact_of;
 use crate::shared::value::{Value, non_empty_text, raw_str};
 
 /// Converts a line of one type.

@@ -1,19 +1,17 @@
 //! Tool calls and their results.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{Attachment, SideFile, Status, ToolCall, ToolResult};
+use engram_core::event::{SideFile, Status, ToolCall, ToolResult};
 use engram_core::steps::Emitter;
-use engram_core::text::{Text, push_text};
+use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 use memchr::memmem;
 
-use super::files;
-use super::messages::{Events, attachment};
+use super::files::{self, CallRecord, set_changes};
+use super::result_texts::ResultTexts;
+use super::state::Events;
 use crate::gemini::descriptor::TOOLS;
-use crate::gemini::schema::{Call, FileChange, FunctionCall, FunctionResponse, MASKED_OUTPUT, Part, Response, parts, raw};
+use crate::gemini::schema::{Call, FunctionCall, FunctionResponse, MASKED_OUTPUT, parts, raw};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, raw_str, text};
 
@@ -31,26 +29,6 @@ const TRUNCATED: [&str; 4] = ["Output too large.", "<untrusted_context>\\nOutput
 
 /// What precedes the path of the file with the full output.
 const FULL_OUTPUT: [&str; 3] = ["For full output see: ", "The full output has been saved to: ", "Full output available at: "];
-
-/// One call of a turn.
-pub(super) struct CallRecord<'c> {
-    pub call: Call<'c>,
-    /// Its index in the list of calls.
-    pub n: usize,
-    /// The file before and after, as the call reports it.
-    pub change: Option<FileChange<'c>>,
-    /// Another call of the turn changed the same version of the same file, so one of the two changes is lost.
-    ///
-    /// From 0.35.3 to 0.47.0 the calls of a turn ran in parallel, and both report success.
-    pub is_contested: bool,
-}
-
-impl CallRecord<'_> {
-    /// The place of a field of the call.
-    pub(super) fn field(&self, field: &'static str) -> Pointer<'_> {
-        Pointer::Field("/toolCalls", self.n, field)
-    }
-}
 
 /// The facts of a result, its texts excepted.
 struct ToolEnd<'a> {
@@ -173,22 +151,6 @@ impl Events {
     }
 }
 
-/// Sets the changes that the calls of a turn report. Only successful calls count: a cancelled call reports what it would have done.
-fn set_changes(calls: &mut [CallRecord<'_>]) {
-    // The last change of each file.
-    let mut last = HashMap::new();
-    for n in 0..calls.len() {
-        let call = &calls[n].call;
-        let Some(display) = call.display().filter(|display| display.is_object() && call.is_edit() && call.succeeded()) else { continue };
-        let file = FileChange::lenient(display);
-        calls[n].change = Some(file);
-        let Some(before) = last.insert(raw(file.file_path()), n) else { continue };
-        if calls[before].change.is_some_and(|before| raw(before.original()) == raw(file.original())) {
-            (calls[before].is_contested, calls[n].is_contested) = (true, true);
-        }
-    }
-}
-
 fn made_call<'a>(tool: Text<'a>, call_id: Field<'a>, args: Field<'a>, message_id: Field<'a>) -> ToolCall<'a> {
     let kind = TOOLS.kind(&tool.decode_lossy());
     ToolCall { call_id: text(call_id), args: raw(args), message_id: text(message_id), ..ToolCall::new(tool, kind) }
@@ -212,117 +174,4 @@ fn full_output_path(output: Text<'_>) -> Option<String> {
     let output = output.decode_lossy();
     let (_, rest) = FULL_OUTPUT.iter().find_map(|prefix| output.split_once(prefix))?;
     rest.lines().next().map(|path| path.trim_end().to_owned())
-}
-
-/// The texts of one result, as raw JSON, and its files.
-#[derive(Default)]
-pub(super) struct ResultTexts<'a> {
-    pub output: Texts<'a>,
-    pub error: Texts<'a>,
-    pub attachments: Vec<Attachment<'a>>,
-}
-
-impl<'a> ResultTexts<'a> {
-    /// The texts of the result of a call.
-    fn of_call(call: &Call<'a>) -> Self {
-        let mut texts = ResultTexts::default();
-        let response = call.response_at();
-        for (n, part) in parts(call.result()).enumerate() {
-            match part.response().map(FunctionResponse::lenient) {
-                Some(response) => texts.add_response(&response),
-                // A person wrote it while the tool ran.
-                None if n < response && part.plain_text().is_some() => {}
-                None => texts.add_part(&part),
-            }
-        }
-        if texts.output.first.is_none() && texts.error.first.is_none() {
-            // A call that never ran has no result, only the text that the terminal shows.
-            let shown = call.display().filter(|shown| shown.text().is_some());
-            if call.succeeded() { texts.output.add(shown) } else { texts.error.add(shown) }
-        }
-        texts
-    }
-
-    /// The texts of a response.
-    pub(super) fn of_response(response: &FunctionResponse<'a>) -> Self {
-        let mut texts = ResultTexts::default();
-        texts.add_response(response);
-        texts
-    }
-
-    fn add_response(&mut self, response: &FunctionResponse<'a>) {
-        let content = Response::lenient_opt(response.response());
-        self.output.add(content.output());
-        self.error.add(content.error());
-        if content.output().is_none() && content.error().is_none() {
-            // Third-party tools may respond in another form.
-            self.output.add(response.response().filter(|content| !content.is_empty_object() && content.raw() != "\"\""));
-        }
-        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::lenient(part).inline_data());
-        self.attachments.extend(files.map(attachment));
-    }
-
-    /// Adds a text or file next to the response.
-    fn add_part(&mut self, part: &Part<'a>) {
-        self.output.add(part.plain_text());
-        self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
-    }
-}
-
-/// Texts in their order. Almost always there is one, which needs no allocation.
-#[derive(Default)]
-pub(super) struct Texts<'a> {
-    first: Field<'a>,
-    others: Vec<Value<'a>>,
-}
-
-impl<'a> Texts<'a> {
-    /// Adds a text.
-    fn add(&mut self, text: Field<'a>) {
-        match self.first {
-            None => self.first = text,
-            Some(_) => self.others.extend(text),
-        }
-    }
-
-    /// All texts.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Value<'a>> {
-        self.first.into_iter().chain(self.others.iter().copied())
-    }
-
-    /// The texts as one, separated by line ends. Several are joined in `scratch`.
-    fn joined<'t>(&self, scratch: &'t mut String) -> Option<Text<'t>>
-    where
-        'a: 't,
-    {
-        let single = text(self.first).filter(|_| self.others.is_empty());
-        if single.is_none() && self.first.is_some() {
-            *scratch = self.join();
-            return Some(Text::Token(scratch));
-        }
-        single
-    }
-
-    #[cold]
-    fn join(&self) -> String {
-        let mut joined = String::from("\"");
-        for (n, value) in self.iter().enumerate() {
-            joined.push_str(if n > 0 { "\\n" } else { "" });
-            joined.push_str(&unquoted(value));
-        }
-        joined.push('"');
-        joined
-    }
-}
-
-/// A text without its quotes, in canonical form. Another value as the text that its JSON is.
-fn unquoted(value: Value<'_>) -> Cow<'_, str> {
-    match value.text() {
-        Some(_) => Cow::Borrowed(raw_str(Some(value))),
-        None => {
-            let mut quoted = String::new();
-            push_text(&mut quoted, value.json());
-            Cow::Owned(quoted[1..quoted.len() - 1].to_owned())
-        }
-    }
 }

@@ -5,6 +5,7 @@
 //! only together with the file.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use engram_core::emit::Pointer;
@@ -14,13 +15,48 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use super::calls::CallRecord;
-use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts, without_hook};
+use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts, raw, without_hook};
 use crate::shared::spans::{
     ChangedSpan, Rewrite, full_range, has_crlf, hash_and_anchors, line_count, with_unix_line_ends, without_final_line_end,
     without_half_line_end,
 };
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
+
+/// One call of a turn.
+pub(super) struct CallRecord<'c> {
+    pub call: Call<'c>,
+    /// Its index in the list of calls.
+    pub n: usize,
+    /// The file before and after, as the call reports it.
+    pub change: Option<FileChange<'c>>,
+    /// Another call of the turn changed the same version of the same file, so one of the two changes is lost.
+    ///
+    /// From 0.35.3 to 0.47.0 the calls of a turn ran in parallel, and both report success.
+    pub is_contested: bool,
+}
+
+impl CallRecord<'_> {
+    /// The place of a field of the call.
+    fn field(&self, field: &'static str) -> Pointer<'_> {
+        Pointer::Field("/toolCalls", self.n, field)
+    }
+}
+
+/// Sets the changes that the calls of a turn report. Only successful calls count: a cancelled call reports what it would have done.
+pub(super) fn set_changes(calls: &mut [CallRecord<'_>]) {
+    // The last change of each file.
+    let mut last = HashMap::new();
+    for n in 0..calls.len() {
+        let call = &calls[n].call;
+        let Some(display) = call.display().filter(|display| display.is_object() && call.is_edit() && call.succeeded()) else { continue };
+        let file = FileChange::lenient(display);
+        calls[n].change = Some(file);
+        let Some(before) = last.insert(raw(file.file_path()), n) else { continue };
+        if calls[before].change.is_some_and(|before| raw(before.original()) == raw(file.original())) {
+            (calls[before].is_contested, calls[n].is_contested) = (true, true);
+        }
+    }
+}
 
 /// Emits what a successful call read or changed.
 pub(super) fn events(record: &CallRecord<'_>, out: &mut Emitter<'_>) {

@@ -1,27 +1,23 @@
 //! The events of each record: headers, changes, messages and notices.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
-use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{self, Attachment, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, Seq, SessionFacts};
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::event::{self, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
+use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::calls::ResultTexts;
-use super::stream::Answer;
+use super::result_texts::ResultTexts;
+use super::state::{Events, OpenUsage, attachment, set_header};
 use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
-use crate::gemini::plan::repeats::{Decision, repeats};
-use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
+use crate::gemini::plan::responses::Usage;
 use crate::gemini::schema::{
-    Blob, FILLERS, Form, FunctionResponse, HOOK_BEGIN, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens,
+    FILLERS, Form, FunctionResponse, HOOK_BEGIN, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens,
     TypedPrompt, TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective, parts,
 };
-use crate::shared::media::base64_hash;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text};
 
@@ -40,82 +36,6 @@ const HARNESS_TEXTS: &[&str] = &[
     "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
 ];
 
-/// Emits the events of records by the decisions about their notes.
-pub struct Events {
-    pub(super) form: Form,
-    pub(super) plan: Plan,
-    pub(super) side_info: SideInfo,
-    session_id: Option<String>,
-    is_subagent: bool,
-    has_header: bool,
-    /// The record with the task of the sub-agent. What follows in the user's place is the harness's.
-    task: Option<usize>,
-    /// The current record.
-    number: usize,
-    /// The last text in the user's place was a context or a summary of the harness.
-    follows_context: bool,
-    /// The last turn of a saved conversation is in a log beside it.
-    is_saved_copy: bool,
-    /// What calls ask of a sub-agent, by the key of the text.
-    objectives: HashSet<u64>,
-    /// How often a file that repeats prompts has stated each.
-    typed: KeyMap<u32>,
-    /// The last event before each message that a person goes back to.
-    rewind_points: KeyMap<Option<Seq>>,
-    /// The token counts of the current turn.
-    usage: Option<OpenUsage>,
-    pub(super) answer: Answer,
-}
-
-/// The decisions about all notes, taken one by one.
-#[derive(Default)]
-pub struct Plan {
-    notes: Vec<Note>,
-    decisions: Vec<Decision>,
-    usages: Vec<Usage>,
-    pub(super) pieces: std::vec::IntoIter<Piece>,
-    /// The next note.
-    at: usize,
-    /// The next usage.
-    usage_at: usize,
-    /// Something in the current record was stated before.
-    has_repeats: bool,
-}
-
-impl Plan {
-    /// Goes to the notes of a record.
-    fn begin(&mut self, number: usize) {
-        self.has_repeats = false;
-        if matches!(self.notes.get(self.at), Some(Note::Record { number: next, .. }) if *next as usize == number) {
-            self.at += 1;
-        }
-    }
-
-    /// The next note and its decision.
-    fn next_note(&mut self) -> (Note, Decision) {
-        let next = self.notes.get(self.at).copied().zip(self.decisions.get(self.at).copied());
-        self.at += 1;
-        next.unwrap_or((Note::Piece { bytes: 0 }, Decision::default()))
-    }
-
-    /// True if the next fact is new.
-    pub fn is_new(&mut self) -> bool {
-        let (note, decision) = self.next_note();
-        self.has_repeats |= decision.is_repeated && !matches!(note, Note::Model { .. });
-        !decision.is_repeated
-    }
-}
-
-/// Token counts that stand after a later record.
-struct OpenUsage {
-    of: usize,
-    tokens: event::Tokens,
-    time: Option<String>,
-    /// Id and model as raw JSON.
-    id: Option<String>,
-    model: Option<String>,
-}
-
 /// One message, as its handlers get it.
 pub(super) struct Message<'m> {
     pub line: Line<'m>,
@@ -125,37 +45,6 @@ pub(super) struct Message<'m> {
 }
 
 impl Events {
-    pub fn new(form: Form, init: &SessionInit<'_>) -> Self {
-        Events {
-            form,
-            plan: Plan::default(),
-            side_info: init.context.clone(),
-            session_id: init.identity.session_id.clone(),
-            is_subagent: false,
-            has_header: false,
-            task: None,
-            number: 0,
-            follows_context: false,
-            is_saved_copy: false,
-            objectives: HashSet::new(),
-            typed: KeyMap::default(),
-            rewind_points: KeyMap::default(),
-            usage: None,
-            answer: Answer::default(),
-        }
-    }
-
-    /// Step 2.
-    pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
-        self.objectives = objectives;
-        let decisions = repeats(self.form, &notes);
-        let usages = if self.form == Form::Lines { usages(&notes, &decisions) } else { Vec::new() };
-        let pieces = if self.form == Form::Stream { pieces(&notes) } else { Vec::new() };
-        let rewinds = notes.iter().filter_map(|note| if let Note::Rewind { to } = note { Some((*to, None)) } else { None });
-        self.rewind_points = rewinds.collect();
-        self.plan = Plan { notes, decisions, usages, pieces: pieces.into_iter(), ..Plan::default() };
-    }
-
     /// Sets time and id of a record that is kept as it is.
     pub fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let member = |name| record.value.member(name);
@@ -571,13 +460,6 @@ impl Events {
     }
 }
 
-/// Sets the time and id of the following events.
-#[inline(never)]
-pub(super) fn set_header(time: Field<'_>, id: Field<'_>, out: &mut Emitter<'_>) {
-    let time = tape_time(time);
-    out.set_header(RecordHeader { t: time.as_deref(), id: text(id), replay: false });
-}
-
 /// An answer, or reasoning.
 #[inline(never)]
 fn emit_text(text: Text<'_>, channel: Option<Channel>, line: &Line<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
@@ -614,11 +496,4 @@ fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
         reasoning: count(tokens.thoughts()),
         ..event::Tokens::default()
     }
-}
-
-/// A file next to a text, as its hash.
-pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
-    let blob = Blob::lenient(blob);
-    let (hash, bytes) = text(blob.data()).and_then(base64_hash).unzip();
-    Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
 }

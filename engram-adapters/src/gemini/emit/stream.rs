@@ -6,25 +6,13 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::messages::{Events, set_header};
+use super::state::{Answer, Events, set_header};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::format::{StreamKind, rule};
 use crate::gemini::plan::responses::Piece;
 use crate::gemini::schema::{ModelStats, StreamLine, raw, stream_kind};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
-
-/// The answer whose pieces are being read.
-#[derive(Default)]
-pub(super) struct Answer {
-    /// The pieces so far, as the contents of a JSON string.
-    text: String,
-    /// The record of the first piece, and its time.
-    first: usize,
-    time: Option<String>,
-    /// The record of the last piece.
-    last: Option<usize>,
-}
 
 impl Events {
     /// A line of what a run prints.

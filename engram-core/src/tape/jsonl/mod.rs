@@ -4,21 +4,19 @@ pub(crate) mod buffer;
 mod digits;
 mod frame;
 mod members;
-mod overflow;
 mod render;
 
 use std::io::{self, Write};
 
 use self::buffer::Buffer;
-pub use self::overflow::{OpenStorage, Storage};
 use self::render::push_record;
 use crate::event::{EventRecord, EventRef};
 use crate::sink::EventSink;
 
-/// Bytes of committed events that are collected before they are written.
+/// Bytes of events that are collected before they are written.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// A sink that writes a tape. An event is written only after it is committed.
+/// A sink that writes a tape.
 ///
 /// ```
 /// use engram_core::tape::{JsonLines, replay};
@@ -33,36 +31,18 @@ const FLUSH_BYTES: usize = 64 << 10;
 pub struct JsonLines<W> {
     writer: W,
     lines: Buffer,
-    /// Length of the committed lines in `lines`.
-    committed: usize,
 }
 
 impl<W: Write> JsonLines<W> {
     /// Writes to `writer` in chunks of at least 64 KiB. [`EventSink::finish`] writes the rest; a conversion calls it.
     pub fn new(writer: W) -> Self {
-        JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES), committed: 0 }
-    }
-
-    /// As [`JsonLines::new`]. Keeps at most 16 MiB of events that are not committed in memory, and the others in storage that `open` opens.
-    ///
-    /// ```
-    /// use std::io::Write;
-    /// use engram_core::tape::{JsonLines, Storage};
-    ///
-    /// /// A sink that a record of any size needs little memory for.
-    /// fn sink<W: Write>(tape: W) -> JsonLines<W> {
-    ///     JsonLines::with_overflow(tape, || Ok(Box::new(tempfile::tempfile()?) as Box<dyn Storage>))
-    /// }
-    /// ```
-    pub fn with_overflow(writer: W, open: OpenStorage) -> Self {
-        let lines = Buffer::with_capacity(2 * FLUSH_BYTES).with_overflow(open);
-        JsonLines { writer, lines, committed: 0 }
+        JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES) }
     }
 
     #[inline(never)]
     fn write(&mut self) -> io::Result<()> {
-        self.lines.drain_to(&mut self.writer)?;
-        self.committed = 0;
+        self.writer.write_all(self.lines.bytes())?;
+        self.lines.clear();
         Ok(())
     }
 }
@@ -70,20 +50,10 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write> EventSink for JsonLines<W> {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         push_record(&mut self.lines, record);
-        self.lines.check()
-    }
-
-    fn commit(&mut self) -> io::Result<()> {
-        self.committed = self.lines.len();
-        if self.committed >= FLUSH_BYTES { self.write() } else { Ok(()) }
-    }
-
-    fn rollback(&mut self) {
-        self.lines.truncate(self.committed);
+        if self.lines.len() >= FLUSH_BYTES { self.write() } else { Ok(()) }
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.lines.truncate(self.committed);
         self.write()?;
         self.writer.flush()
     }

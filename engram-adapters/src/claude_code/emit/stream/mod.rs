@@ -90,7 +90,7 @@ impl Conversion for Stream {
         self.current = self.session_of(&printed);
         let plan = self.plans.get(&self.current).map(Rc::clone).unwrap_or_default();
         if let Some(session) = text(printed.session_id()) {
-            drop(self.sessions.switch_to(&session.decode_lossy()));
+            self.sessions.switch_to(&session.decode_lossy());
         }
         let has_several = self.sessions.has_several();
         let state = self.sessions.current();

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::emit::{Fault, RecordLocation};
+use crate::error::Fault;
+use crate::event::RecordLocation;
 use crate::hash::Hash;
 
 /// One record of an artifact.

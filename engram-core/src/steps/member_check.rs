@@ -1,34 +1,29 @@
 //! What the check of a record against the member table finds.
 
 use crate::error::excerpt;
-use crate::event::{Kind, Pointer};
+use crate::event::Pointer;
 use crate::members::{JsonNode, KnownObjects, MAX_UNKNOWN_MEMBERS, MemberSource, MemberTable, MemberTableError, Path, Row, Visitor};
 
 /// The member table of the adapter, and what was found with it.
 #[derive(Debug, Default)]
-pub(crate) struct MemberCheck {
+pub(super) struct MemberCheck {
     source: Option<&'static MemberSource>,
     pub table: Option<&'static MemberTable>,
     /// What complete objects in the records before look like.
     pub known: KnownObjects,
     /// What the current record has.
     pub found: Found,
-    /// The kinds whose claims are lowered.
-    pub lowered: Kinds,
 }
-
-/// A set of kinds, in the order of [`Kind::ALL`].
-pub(crate) type Kinds = [bool; Kind::ALL.len()];
 
 /// Unknown members of one record, at most [`MAX_UNKNOWN_MEMBERS`]; further ones are counted.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(super) struct Found {
     pub members: Vec<FoundMember>,
     pub more: u64,
 }
 
 #[derive(Debug)]
-pub(crate) struct FoundMember {
+pub(super) struct FoundMember {
     /// The pointer in the outermost record, as the prefix was when it was found.
     pub pointer: String,
     /// As in the ledger.
@@ -55,7 +50,7 @@ impl Found {
 }
 
 /// Collects what a walk finds in a record.
-pub(crate) struct Collect<'f> {
+pub(super) struct Collect<'f> {
     pub known: &'f mut KnownObjects,
     pub found: &'f mut Found,
     pub record: &'f str,
@@ -94,17 +89,7 @@ impl MemberCheck {
     pub fn new(source: Option<&'static MemberSource>) -> Result<Self, MemberTableError> {
         let table = source.map(MemberSource::table).transpose()?;
         let known = source.map(MemberSource::take_known).unwrap_or_default();
-        Ok(MemberCheck { source, table, known, found: Found::default(), lowered: Kinds::default() })
-    }
-
-    pub fn lowered(&self) -> Kinds {
-        self.lowered
-    }
-
-    /// Forgets the current record.
-    pub fn forget(&mut self, lowered: Kinds) {
-        self.found.clear();
-        self.lowered = lowered;
+        Ok(MemberCheck { source, table, known, found: Found::default() })
     }
 }
 

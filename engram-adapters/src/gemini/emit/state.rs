@@ -1,0 +1,152 @@
+//! What the handlers know: the decisions about the notes, and what events need of the records before them.
+
+use std::collections::HashSet;
+
+use engram_core::adapter::{SessionInit, SideInfo};
+use engram_core::emit::RecordHeader;
+use engram_core::event::{self, Attachment, Seq};
+use engram_core::keys::KeyMap;
+use engram_core::steps::Emitter;
+
+use crate::gemini::notes::Note;
+use crate::gemini::plan::repeats::{Decision, repeats};
+use crate::gemini::plan::responses::{Piece, Usage, pieces, usages};
+use crate::gemini::schema::{Blob, Form};
+use crate::shared::media::base64_hash;
+use crate::shared::time::tape_time;
+use crate::shared::value::{Field, Value, text};
+
+/// Emits the events of records by the decisions about their notes.
+pub struct Events {
+    pub(super) form: Form,
+    pub(super) plan: Plan,
+    pub(super) side_info: SideInfo,
+    pub(super) session_id: Option<String>,
+    pub(super) is_subagent: bool,
+    pub(super) has_header: bool,
+    /// The record with the task of the sub-agent. What follows in the user's place is the harness's.
+    pub(super) task: Option<usize>,
+    /// The current record.
+    pub(super) number: usize,
+    /// The last text in the user's place was a context or a summary of the harness.
+    pub(super) follows_context: bool,
+    /// The last turn of a saved conversation is in a log beside it.
+    pub(super) is_saved_copy: bool,
+    /// What calls ask of a sub-agent, by the key of the text.
+    pub(super) objectives: HashSet<u64>,
+    /// How often a file that repeats prompts has stated each.
+    pub(super) typed: KeyMap<u32>,
+    /// The last event before each message that a person goes back to.
+    pub(super) rewind_points: KeyMap<Option<Seq>>,
+    /// The token counts of the current turn.
+    pub(super) usage: Option<OpenUsage>,
+    pub(super) answer: Answer,
+}
+
+/// The decisions about all notes, taken one by one.
+#[derive(Default)]
+pub struct Plan {
+    pub(super) notes: Vec<Note>,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) usages: Vec<Usage>,
+    pub(super) pieces: std::vec::IntoIter<Piece>,
+    /// The next note.
+    pub(super) at: usize,
+    /// The next usage.
+    pub(super) usage_at: usize,
+    /// Something in the current record was stated before.
+    pub(super) has_repeats: bool,
+}
+
+impl Plan {
+    /// Goes to the notes of a record.
+    pub(super) fn begin(&mut self, number: usize) {
+        self.has_repeats = false;
+        if matches!(self.notes.get(self.at), Some(Note::Record { number: next, .. }) if *next as usize == number) {
+            self.at += 1;
+        }
+    }
+
+    /// The next note and its decision.
+    pub(super) fn next_note(&mut self) -> (Note, Decision) {
+        let next = self.notes.get(self.at).copied().zip(self.decisions.get(self.at).copied());
+        self.at += 1;
+        next.unwrap_or((Note::Piece { bytes: 0 }, Decision::default()))
+    }
+
+    /// True if the next fact is new.
+    pub fn is_new(&mut self) -> bool {
+        let (note, decision) = self.next_note();
+        self.has_repeats |= decision.is_repeated && !matches!(note, Note::Model { .. });
+        !decision.is_repeated
+    }
+}
+
+/// Token counts that stand after a later record.
+pub(super) struct OpenUsage {
+    pub(super) of: usize,
+    pub(super) tokens: event::Tokens,
+    pub(super) time: Option<String>,
+    /// Id and model as raw JSON.
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+/// The answer whose pieces are being read.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// The pieces so far, as the contents of a JSON string.
+    pub(super) text: String,
+    /// The record of the first piece, and its time.
+    pub(super) first: usize,
+    pub(super) time: Option<String>,
+    /// The record of the last piece.
+    pub(super) last: Option<usize>,
+}
+
+impl Events {
+    pub fn new(form: Form, init: &SessionInit<'_>) -> Self {
+        Events {
+            form,
+            plan: Plan::default(),
+            side_info: init.context.clone(),
+            session_id: init.identity.session_id.clone(),
+            is_subagent: false,
+            has_header: false,
+            task: None,
+            number: 0,
+            follows_context: false,
+            is_saved_copy: false,
+            objectives: HashSet::new(),
+            typed: KeyMap::default(),
+            rewind_points: KeyMap::default(),
+            usage: None,
+            answer: Answer::default(),
+        }
+    }
+
+    /// Step 2.
+    pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
+        self.objectives = objectives;
+        let decisions = repeats(self.form, &notes);
+        let usages = if self.form == Form::Lines { usages(&notes, &decisions) } else { Vec::new() };
+        let pieces = if self.form == Form::Stream { pieces(&notes) } else { Vec::new() };
+        let rewinds = notes.iter().filter_map(|note| if let Note::Rewind { to } = note { Some((*to, None)) } else { None });
+        self.rewind_points = rewinds.collect();
+        self.plan = Plan { notes, decisions, usages, pieces: pieces.into_iter(), ..Plan::default() };
+    }
+}
+
+/// Sets the time and id of the following events.
+#[inline(never)]
+pub(super) fn set_header(time: Field<'_>, id: Field<'_>, out: &mut Emitter<'_>) {
+    let time = tape_time(time);
+    out.set_header(RecordHeader { t: time.as_deref(), id: text(id), replay: false });
+}
+
+/// A file next to a text, as its hash.
+pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
+    let blob = Blob::lenient(blob);
+    let (hash, bytes) = text(blob.data()).and_then(base64_hash).unzip();
+    Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
+}

@@ -1,0 +1,94 @@
+//! Facts about an artifact from the files next to it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::event::BesideFile;
+use crate::hash::Hash;
+use crate::input::head::Identity;
+
+/// The side files of a session. Their content is read only inside the directory of the session.
+pub trait SideFiles: Send + Sync {
+    /// Hash and size in bytes of the side file with this path in the source, if it exists and may be read.
+    fn hash(&self, _recorded_path: &str) -> Option<(Hash, u64)> {
+        None
+    }
+
+    /// The files that were read so far, sorted by name.
+    fn files_read(&self) -> Vec<BesideFile> {
+        Vec::new()
+    }
+
+    /// True if the log of this session has this text, as raw JSON; without a session, if any log does. For files that repeat what a log
+    /// has.
+    fn has_text(&self, _session_id: Option<&str>, _raw: &str) -> bool {
+        false
+    }
+
+    /// How many prompts of the session's logs are this text, as raw JSON; without a session, of all logs. For files that repeat what a log
+    /// has.
+    fn count_prompts(&self, _session_id: Option<&str>, _raw: &str) -> u32 {
+        0
+    }
+
+    /// True if the sub-agent with this id has a file of its own. Then its records in the session's file are not converted.
+    fn has_agent(&self, _agent_id: &str) -> bool {
+        false
+    }
+}
+
+/// A call by which a session gave another one a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentCall {
+    /// Its id.
+    pub call_id: String,
+    /// The hash of the prompt among its arguments, byte by byte; that of the empty text if they have none.
+    pub prompt: Hash,
+}
+
+/// Facts about an artifact from files next to it.
+#[derive(Clone, Default)]
+pub struct SideInfo {
+    /// The session's id, for artifacts whose records have none.
+    pub session_id: Option<String>,
+    /// The session that started this one.
+    pub parent_session_id: Option<String>,
+    /// The call that started this one.
+    pub parent_call_id: Option<String>,
+    /// The calls that gave this session further prompts, in order.
+    pub later_calls: Vec<ParentCall>,
+    /// Name of the agent.
+    pub agent: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The session's side files.
+    pub side_files: Option<Arc<dyn SideFiles>>,
+    /// True if the store of the session has a schema that no tested version has.
+    pub unknown_schema: bool,
+}
+
+impl fmt::Debug for SideInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SideInfo")
+            .field("session_id", &self.session_id)
+            .field("parent_session_id", &self.parent_session_id)
+            .field("parent_call_id", &self.parent_call_id)
+            .field("later_calls", &self.later_calls)
+            .field("agent", &self.agent)
+            .field("cwd", &self.cwd)
+            .field("side_files", &self.side_files.is_some())
+            .field("unknown_schema", &self.unknown_schema)
+            .finish()
+    }
+}
+
+impl SideInfo {
+    /// The identity that the head states, with the session's id from here if the head has none.
+    #[must_use]
+    pub fn complete(&self, identity: Identity) -> Identity {
+        let session_id = identity.session_id.or_else(|| self.session_id.clone());
+        // A session of its own that another one started is a sub-agent's.
+        let agent_id = identity.agent_id.or_else(|| session_id.clone().filter(|_| self.parent_session_id.is_some()));
+        Identity { session_id, agent_id, ..identity }
+    }
+}
