@@ -1,6 +1,6 @@
 //! 64-bit hashes as compact keys for facts that a conversion has to remember. They never reach a tape.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher};
 
 use foldhash::quality::FixedState;
@@ -12,6 +12,9 @@ pub fn hash64(fact: impl Hash) -> u64 {
 
 /// A map with keys from [`hash64`], which are not hashed again.
 pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
+
+/// A set of keys from [`hash64`], which are not hashed again.
+pub type KeySet = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 /// An empty map with capacity for a short session: growing to that size would copy the map six times.
 pub fn key_map<T>() -> KeyMap<T> {

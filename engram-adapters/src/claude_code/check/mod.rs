@@ -6,10 +6,9 @@ mod shape;
 mod transcript;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use engram_core::emit::{Fault, Pointer};
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, KeySet, hash64};
 use engram_core::steps::Check;
 
 use super::members::{ARGUMENTS, set_record_type};
@@ -30,7 +29,7 @@ pub(super) struct Checker {
     /// The tools of the open calls, by the ids of the calls.
     tools: KeyMap<Cow<'static, str>>,
     /// All calls so far.
-    calls: HashSet<u64>,
+    calls: KeySet,
     /// The arguments of open calls that lack what such a call needs.
     lacking: KeyMap<Lacking>,
     /// The log has prompts in a queue.
@@ -57,7 +56,7 @@ impl Checker {
             dialect,
             version: String::new(),
             tools: KeyMap::default(),
-            calls: HashSet::new(),
+            calls: KeySet::default(),
             lacking: KeyMap::default(),
             has_queue: false,
             own_agent: None,

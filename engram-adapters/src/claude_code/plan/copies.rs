@@ -5,9 +5,9 @@
 //!   and that nobody can type so fast. A person may say the same again, but no model gives the same answer.
 //! - 2.0.30 to 2.1.12, when a session is resumed: lines come again with their old times.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, KeySet, hash64};
 
 use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note, Notes};
@@ -73,7 +73,7 @@ impl<'n> History<'n> {
 
     /// The prompts from which a copied line goes on, or at once another one that was said before.
     fn beginnings(&self) -> HashSet<usize> {
-        let mut next: HashMap<u64, Next> = HashMap::new();
+        let mut next: KeyMap<Next> = KeyMap::default();
         let mut copies = HashSet::new();
         for at in self.lines.iter().rev().copied() {
             let note = &self.notes.all[at];
@@ -91,7 +91,7 @@ impl<'n> History<'n> {
 
     /// Adds the prompts and notices that go on from a copied line as the history does.
     fn add_continuations(&self, copies: &mut HashSet<usize>) {
-        let places: HashMap<u64, usize> = self.lines.iter().map(|at| (self.notes.all[*at].uuid, *at)).collect();
+        let places: KeyMap<usize> = self.lines.iter().map(|at| (self.notes.all[*at].uuid, *at)).collect();
         for at in self.lines.iter().copied().filter(|at| self.again.contains(at)) {
             let Some(before) = places.get(&self.notes.all[at].parent) else { continue };
             let is_copy = |at: &usize| copies.contains(at) || self.answers.contains(at);
@@ -122,7 +122,7 @@ fn is_prompt(note: &Note) -> bool {
 pub(in crate::claude_code) fn rewritten(notes: &Notes, is_repeat: &[bool]) -> Vec<usize> {
     let mut originals: KeyMap<usize> = KeyMap::default();
     let mut places: KeyMap<usize> = KeyMap::default();
-    let mut copied: HashSet<u64> = HashSet::new();
+    let mut copied: KeySet = KeySet::default();
     let mut copies = Vec::new();
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !is_repeat[*at]) {
         if note.uuid != NONE {

@@ -10,6 +10,8 @@ pub(super) mod rewinds;
 pub(super) mod skip;
 pub(super) mod twins;
 
+use engram_core::keys::KeySet;
+
 use super::notes::{Flags, Kind, NONE, Notes};
 use agents::Agents;
 use prompts::Prompts;
@@ -155,7 +157,7 @@ fn last_outputs(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
 /// The results that name a later line as that of their call (2.1.91 to 2.1.172).
 fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> {
     let mut waiting: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    let mut read: HashSet<u64> = HashSet::new();
+    let mut read: KeySet = KeySet::default();
     let mut early = BTreeMap::new();
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
         if note.kind == Kind::User && note.is(Flags::RESULT) && note.request != NONE && !read.contains(&note.request) {
@@ -175,7 +177,7 @@ fn own_titles(notes: &Notes) -> HashSet<usize> {
     if titles.is_empty() {
         return HashSet::new();
     }
-    let lines: HashSet<u64> = notes.all.iter().map(|note| note.uuid).filter(|uuid| *uuid != NONE).collect();
+    let lines: KeySet = notes.all.iter().map(|note| note.uuid).filter(|uuid| *uuid != NONE).collect();
     titles.into_iter().filter(|at| lines.contains(&notes.all[*at].parent)).collect()
 }
 

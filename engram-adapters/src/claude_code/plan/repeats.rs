@@ -1,6 +1,6 @@
 //! Which lines the log has again: by their id and what they state, or by what identifies them in place of an id.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, key_map};
 
@@ -42,7 +42,7 @@ pub(in crate::claude_code) fn repeats(notes: &Notes) -> Repeats {
 fn compare(notes: &Notes, places: &[usize], found: &mut Repeats) {
     // Lines without a common fact have the id.
     let mut is_shared = false;
-    let mut first_time: HashMap<u64, i64> = HashMap::new();
+    let mut first_time: KeyMap<i64> = KeyMap::default();
     let mut with_time: HashSet<(u64, i64)> = HashSet::new();
     for (turn, at) in places.iter().copied().enumerate() {
         let time = notes.all[at].time;

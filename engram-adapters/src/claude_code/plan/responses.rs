@@ -3,9 +3,9 @@
 //! A message is logged block by block, and each line repeats the counts, which may grow. Between its parts there may be lines of other
 //! agents, notices, and results.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use engram_core::keys::hash64;
+use engram_core::keys::{KeySet, hash64};
 
 use super::agents::Agents;
 use super::skip::{Blocks, Skip};
@@ -36,7 +36,7 @@ struct Open {
 
 /// Finds the place of each usage. `repeated` are blocks that an earlier line has stated.
 pub(in crate::claude_code) fn responses(notes: &Notes, agents: &Agents, skip: &Skip<'_>, repeated: &Blocks) -> Vec<UsageHere> {
-    let mut places = Places { usage: vec![UsageHere::None; notes.all.len()], emitted: HashSet::new(), open: HashMap::new() };
+    let mut places = Places { usage: vec![UsageHere::None; notes.all.len()], emitted: KeySet::default(), open: HashMap::new() };
     for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| !skip.has(*at) && !note.is(Flags::OMITTED)) {
         let agent = (note.session, agents.key(notes, at));
         match note.kind {
@@ -59,7 +59,7 @@ fn is_new(notes: &Notes, at: usize, skip: &Skip<'_>, repeated: &Blocks) -> bool 
 struct Places {
     usage: Vec<UsageHere>,
     /// The responses that have a usage: each message, alone and with its request.
-    emitted: HashSet<u64>,
+    emitted: KeySet,
     /// One for each agent of each session.
     open: HashMap<(u16, u64), Open>,
 }

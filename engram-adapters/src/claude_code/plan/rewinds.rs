@@ -1,6 +1,8 @@
 //! Going back to an earlier point (2.1.300 and later). A `last-prompt` line states it, before or after the prompt with which the person goes on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use engram_core::keys::KeyMap;
 
 use super::agents::Agents;
 use super::skip::Skip;
@@ -38,7 +40,7 @@ impl Target {
 /// Finds the rewinds. Each belongs before a line: the prompt with which the person goes on, else the line that states it.
 pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Skip<'_>) -> BTreeMap<usize, Rewind> {
     let mut found = BTreeMap::new();
-    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut places: KeyMap<usize> = KeyMap::default();
     let mut prompts: Vec<usize> = Vec::new();
     let mut files = Files::default();
     notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)).for_each(|(at, note)| files.add(note, at));
@@ -76,7 +78,7 @@ pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Ski
 }
 
 /// The point that a prompt goes on from, if it is before the last prompt.
-fn target(note: &Note, prompts: &[usize], places: &HashMap<u64, usize>) -> Option<Target> {
+fn target(note: &Note, prompts: &[usize], places: &KeyMap<usize>) -> Option<Target> {
     let (first, last) = (prompts.first()?, prompts.last()?);
     match note.parent {
         NONE => Some(Target::Before(*first)),
@@ -88,7 +90,7 @@ fn target(note: &Note, prompts: &[usize], places: &HashMap<u64, usize>) -> Optio
 #[derive(Default)]
 struct Files {
     /// Which files there were when a message was sent, by the message.
-    snapshots: HashMap<u64, u64>,
+    snapshots: KeyMap<u64>,
     /// The results that show that a file was changed.
     changes: Vec<usize>,
 }

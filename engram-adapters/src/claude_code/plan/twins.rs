@@ -1,9 +1,7 @@
 //! Blocks, calls and results that the log has a second time under other ids: messages that were appended again after a failed stream or when
 //! the session was resumed (up to 2.1.12), and results that state what an earlier one has stated.
 
-use std::collections::HashSet;
-
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, KeySet, hash64};
 
 use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NONE, Note, Notes};
@@ -67,14 +65,14 @@ fn of_session(note: &Note, call: u64) -> u64 {
 struct Seen {
     open_message: u64,
     /// Messages that another message has followed. Only these are appended again.
-    finished: HashSet<u64>,
-    blocks: HashSet<u64>,
-    calls: HashSet<u64>,
-    called: HashSet<u64>,
+    finished: KeySet,
+    blocks: KeySet,
+    calls: KeySet,
+    called: KeySet,
     results: KeyMap<Results>,
-    result_facts: HashSet<u64>,
+    result_facts: KeySet,
     /// Calls whose results have a structured form.
-    structured: HashSet<u64>,
+    structured: KeySet,
 }
 
 /// The results of the calls with one id.

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use engram_core::keys::KeyMap;
+use engram_core::keys::{KeyMap, KeySet, hash64};
 
 use crate::codex::notes::{Ink, Kind, Note, Notes, Part, PartKind, Twin};
 
@@ -57,7 +57,7 @@ struct Reader<'n> {
     /// Results of `view_image` whose message has not been read (up to 0.98).
     views: u32,
     /// The prompts of the review that runs.
-    review: Option<HashSet<u64>>,
+    review: Option<KeySet>,
 }
 
 impl Reader<'_> {

@@ -3,7 +3,7 @@
 //! A fork or sub-agent may begin with the history of the thread that it continues, with the header of that thread (0.115 to 0.150, 0.169) or
 //! without. The times of the copies are those of the new thread, but turns have ids with the time at which they began.
 
-use std::collections::HashSet;
+use engram_core::keys::KeySet;
 
 use crate::codex::notes::{Header, Kind, Note, Notes, Turn};
 
@@ -32,7 +32,7 @@ struct Own {
 /// Finds what is copied.
 pub fn replay(notes: &Notes) -> Replay {
     let mut replay = Replay::default();
-    let (mut own, mut known): (Option<Own>, HashSet<u64>) = (None, HashSet::new());
+    let (mut own, mut known): (Option<Own>, KeySet) = (None, KeySet::default());
     let (mut is_copying, mut last_copied) = (false, None);
     for (at, note) in notes.notes.iter().enumerate() {
         if let Some(header) = header_of(notes, note) {

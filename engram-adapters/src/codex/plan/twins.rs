@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use engram_core::keys::{KeyMap, hash64};
+use engram_core::keys::{KeyMap, KeySet, hash64};
 
 use super::calls::{CallFate, Is};
 use crate::codex::notes::{AgentText, Kind, Note, Notes, Side};
@@ -36,8 +36,8 @@ struct Reader {
     twins: Twins,
     /// How often the model (above zero) or the screen (below) is ahead with a text.
     ahead: KeyMap<i32>,
-    answers: HashSet<u64>,
-    plans: HashSet<u64>,
+    answers: KeySet,
+    plans: KeySet,
     /// Compactions whose mark has not been read.
     unmarked: u64,
     /// The record before is a web search for the screen.
