@@ -13,6 +13,7 @@ use super::walk::{Level, Walk, pointer};
 use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::error::excerpt;
 use crate::members::{Fate, FateKind};
+use crate::tape::Members;
 use crate::text::Text;
 use crate::text::json::push_json;
 
@@ -62,6 +63,7 @@ pub(super) struct Record<'r> {
 pub(super) struct Known<'r> {
     kind: OnceCell<String>,
     tape_strings: OnceCell<Vec<String>>,
+    texts: OnceCell<Vec<String>>,
     omitted_by: OnceCell<Option<&'r OmissionRule>>,
 }
 
@@ -74,6 +76,23 @@ impl<'r> Record<'r> {
     /// The strings in its lines of the tape, decoded, with line ends normalised.
     fn tape_strings(&self) -> &[String] {
         self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
+    }
+
+    /// The texts of its events.
+    fn texts(&self) -> &[String] {
+        let text_of = |line: &&str| Members::of(line).ok()?.text("text").map(normalised).filter(|text| !text.is_empty());
+        self.known.texts.get_or_init(|| self.lines.iter().filter_map(text_of).collect())
+    }
+
+    /// True if the text is what several events of this record say, one after the other: words of the harness around those of a person have
+    /// an event of their own.
+    fn is_split(&self, text: &str) -> bool {
+        let mut rest = text.trim();
+        let begins = |rest: &str| self.texts().iter().map(|text| text.trim()).filter(|text| rest.starts_with(text)).map(str::len).max();
+        while let Some(length) = begins(rest).filter(|length| *length > 0) {
+            rest = rest[length..].trim_start();
+        }
+        rest.is_empty() && !text.trim().is_empty()
     }
 
     /// True if the ledger has records of this type that the rule omits.
@@ -137,6 +156,7 @@ impl<'r> Record<'r> {
         // The source may have cut the text between `\r` and `\n`.
         let text = text.strip_suffix('\r').unwrap_or(&text);
         self.tape_strings().iter().any(|string| string.contains(text))
+            || self.is_split(text)
             || (depth < MAX_EMBEDDED_DEPTH && self.parts_are_in_tape(text, depth))
     }
 

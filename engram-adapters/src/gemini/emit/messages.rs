@@ -362,16 +362,8 @@ impl Events {
         } else if in_history && is_summary {
             out.emit(Meta::Compaction { text: Some(text), trigger: None }, place);
         } else {
-            let decoded = if text.starts_with(HOOK_BEGIN) { text.decode().unwrap_or_default() } else { Cow::Borrowed("") };
-            let text = match hook_before(&decoded) {
-                Some((section, words)) => {
-                    let text = Some(Text::Plain(section));
-                    let input = ImplicitInput { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text };
-                    out.emit(Meta::Context(input), place);
-                    Text::Plain(words)
-                }
-                None => text,
-            };
+            let words = split_hook(text, place, out);
+            let text = words.as_deref().map_or(text, Text::Plain);
             if text.is_empty() {
                 return;
             }
@@ -496,4 +488,13 @@ fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
         reasoning: count(tokens.thoughts()),
         ..event::Tokens::default()
     }
+}
+
+/// Emits what a hook has put before a prompt (`<hook_context>`), and returns the prompt without it; `None` if there is no such text.
+pub(super) fn split_hook(text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
+    let decoded = text.decode().ok().filter(|_| text.starts_with(HOOK_BEGIN))?;
+    let (section, words) = hook_before(&decoded)?;
+    let input = ImplicitInput { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(section)) };
+    out.emit(Meta::Context(input), place);
+    Some(words.to_owned())
 }

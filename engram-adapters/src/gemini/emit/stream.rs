@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
+use super::messages::split_hook;
 use super::state::{Answer, Events, set_header};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::format::{StreamKind, rule};
@@ -64,10 +65,14 @@ fn init(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
     out.emit(Meta::Session(facts), Pointer::Root);
 }
 
-/// The prompt.
+/// The prompt, without what a hook has put before it.
 fn message(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
-    let prompt = MsgIn { role: Role::User, by: Author::Person, text: text(line.content()), attachments: Vec::new() };
-    out.emit(prompt, Pointer::At("/content"));
+    let (whole, place) = (text(line.content()), Pointer::At("/content"));
+    let words = whole.and_then(|text| split_hook(text, place, out));
+    let text = words.as_deref().map(Text::Plain).or(whole);
+    if words.as_deref() != Some("") {
+        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, place);
+    }
 }
 
 fn tool_use(line: &StreamLine<'_>, out: &mut Emitter<'_>) {
