@@ -7,7 +7,7 @@ use crate::error::AdapterError;
 pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
-pub use crate::stream::{Evidence, Framing, ParentCall, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
+pub use crate::stream::{Evidence, Framing, LogRecord, OlderLog, ParentCall, Session, SessionInit, SideFiles, SideInfo, StreamAdapter};
 use crate::tape::JsonLines;
 
 /// Stable id of an adapter.

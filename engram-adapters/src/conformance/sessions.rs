@@ -11,7 +11,7 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 use crate::sessions::{open_store, store_at_root};
 
-/// Ends of the paths of files that are not sessions: prompt histories, indexes, side files, stores.
+/// Ends of the paths of files that are not sessions: prompt histories, indexes, notes that a harness remembers, side files, stores.
 const NOT_SESSIONS: &[&str] = &[
     "/history.jsonl",
     "/session_index.jsonl",
@@ -19,6 +19,7 @@ const NOT_SESSIONS: &[&str] = &[
     ".meta.json",
     ".db",
     ".txt",
+    ".md",
     "/projects.json",
     "/.project_root",
     "/custom-title.json",

@@ -15,6 +15,8 @@ pub(in crate::claude_code) struct Twins {
     pub repeated: Blocks,
     /// Results whose calls are not in the log.
     pub without_call: Blocks,
+    /// Results that the harness made up while another process still ran the call, whose own result the log has, too.
+    pub refuted: Blocks,
 }
 
 /// Finds them among the lines and blocks that are not skipped.
@@ -55,7 +57,25 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
             blocks(at).filter(|(_, block)| block.kind == BlockKind::Result && !seen.called.contains(&of_session(note, block.key)));
         found.without_call.extend(orphans.map(|(n, _)| (at, n)));
     }
+    found.refuted = refuted(notes, skip);
     found
+}
+
+/// The made-up results of calls that have another result.
+fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
+    let lines = |made_up: bool| {
+        let is_kept = move |(at, note): &(usize, &Note)| note.is(Flags::RESULT) && note.is(Flags::MADE_UP) == made_up && !skip.has(*at);
+        notes.all.iter().enumerate().filter(is_kept).map(|(at, _)| at)
+    };
+    if lines(true).next().is_none() {
+        return Blocks::new();
+    }
+    let results = |at: usize| notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result);
+    let key = |at: usize, block: &Block| of_session(&notes.all[at], block.key);
+    let real: HashSet<u64> = lines(false).flat_map(|at| results(at).map(move |(_, block)| key(at, block))).collect();
+    lines(true)
+        .flat_map(|at| results(at).filter(|(_, block)| real.contains(&key(at, block))).map(|(n, _)| (at, n)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The key of a call. The sessions of a capture have nothing in common.
@@ -168,6 +188,20 @@ mod tests {
     fn another_result_of_a_call_is_none_that_is_repeated() {
         let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (user(), vec![result(5, 7)]), (user(), vec![result(5, 7)])];
         assert_eq!(found(&lines), [(3, 0)]);
+    }
+
+    #[test]
+    fn a_made_up_result_is_refuted_by_the_result_of_its_call() {
+        let made_up = Note { flags: Flags::RESULT | Flags::MADE_UP, ..user() };
+        let real = Note { flags: Flags::RESULT, ..user() };
+        let refuted_of = |lines: &[(Note, Block)]| {
+            let mut notes = Notes::default();
+            notes.push(answer(1), &[call(5), call(6)]);
+            lines.iter().for_each(|(note, block)| notes.push(*note, &[*block]));
+            twins(&notes, &Skip::nothing()).refuted.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2)), (real, result(5, 2))]), [(1, 0)]);
+        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2))]), []);
     }
 
     #[test]
