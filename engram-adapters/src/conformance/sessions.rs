@@ -11,7 +11,8 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 use crate::sessions::{open_store, store_at_root};
 
-/// Ends of the paths of files that are not sessions: prompt histories, indexes, notes that a harness remembers, side files, stores.
+/// Ends of the paths of files that are not sessions: prompt histories, indexes, journals of workflows, notes that a harness
+/// remembers, side files, stores.
 const NOT_SESSIONS: &[&str] = &[
     "/history.jsonl",
     "/session_index.jsonl",
@@ -23,6 +24,7 @@ const NOT_SESSIONS: &[&str] = &[
     "/projects.json",
     "/.project_root",
     "/custom-title.json",
+    "/journal.jsonl",
 ];
 /// Directories with side files of sessions: outputs of tools and of servers, in any format.
 const SIDE_DIRECTORIES: &[&str] = &["tool-results"];

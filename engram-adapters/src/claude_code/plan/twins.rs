@@ -22,7 +22,7 @@ pub(in crate::claude_code) struct Twins {
 /// Finds them among the lines and blocks that are not skipped.
 pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
     let mut seen = Seen::default();
-    let mut found = Twins::default();
+    let mut found = Twins { refuted: refuted(notes, skip), ..Twins::default() };
     let blocks = |at: usize| notes.blocks_of(at).iter().enumerate().filter(move |(n, _)| !skip.has_block(at, *n));
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
         let is_answer = note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC);
@@ -37,6 +37,7 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
         }
         for (n, block) in blocks(at) {
             let is_new = match block.kind {
+                BlockKind::Result if found.refuted.contains(&(at, n)) => true,
                 BlockKind::Result if note.kind == Kind::User => seen.result(of_session(note, block.key), block),
                 // A result that was appended again may have the structured form that the first one lacked.
                 BlockKind::Structured if note.kind == Kind::User => {
@@ -57,25 +58,24 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
             blocks(at).filter(|(_, block)| block.kind == BlockKind::Result && !seen.called.contains(&of_session(note, block.key)));
         found.without_call.extend(orphans.map(|(n, _)| (at, n)));
     }
-    found.refuted = refuted(notes, skip);
     found
 }
 
-/// The made-up results of calls that have another result.
+/// The made-up results of calls that have another result. Calls may have the id of another one: both results name the line of the call.
 fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
-    let lines = |made_up: bool| {
-        let is_kept = move |(at, note): &(usize, &Note)| note.is(Flags::RESULT) && note.is(Flags::MADE_UP) == made_up && !skip.has(*at);
-        notes.all.iter().enumerate().filter(is_kept).map(|(at, _)| at)
-    };
-    if lines(true).next().is_none() {
-        return Blocks::new();
+    let mut real: HashSet<u64> = HashSet::new();
+    let mut made_up = Vec::new();
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.is(Flags::RESULT) && !skip.has(*at)) {
+        for (n, block) in notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result) {
+            let call = hash64((of_session(note, block.key), note.request));
+            if note.is(Flags::MADE_UP) {
+                made_up.push((at, n, call));
+            } else {
+                real.insert(call);
+            }
+        }
     }
-    let results = |at: usize| notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result);
-    let key = |at: usize, block: &Block| of_session(&notes.all[at], block.key);
-    let real: HashSet<u64> = lines(false).flat_map(|at| results(at).map(move |(_, block)| key(at, block))).collect();
-    lines(true)
-        .flat_map(|at| results(at).filter(|(_, block)| real.contains(&key(at, block))).map(|(n, _)| (at, n)).collect::<Vec<_>>())
-        .collect()
+    made_up.into_iter().filter(|(_, _, call)| real.contains(call)).map(|(at, n, _)| (at, n)).collect()
 }
 
 /// The key of a call. The sessions of a capture have nothing in common.
@@ -202,6 +202,8 @@ mod tests {
         };
         assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2)), (real, result(5, 2))]), [(1, 0)]);
         assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2))]), []);
+        let of_line = |note, request| Note { request, ..note };
+        assert_eq!(refuted_of(&[(of_line(made_up, 8), result(5, 1)), (of_line(real, 9), result(5, 2))]), [], "another call with its id");
     }
 
     #[test]

@@ -212,9 +212,7 @@ fn a_file_that_another_call_changed_meanwhile_is_no_change_of_the_command() {
 
 #[test]
 fn calls_whose_own_lines_are_lost_are_those_of_the_sent_messages() {
-    let blob = |role: &str, block: Value| {
-        json!({"type": "api-request-blob", "sessionId": "s", "hash": "h", "message": {"role": role, "content": [block]}})
-    };
+    let blob = |role: &str, block: Value| json!({"type": "api-request-blob", "sessionId": "s", "hash": "h", "message": {"role": role, "content": [block]}});
     let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}});
     let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"});
     let lines = [prompt(1, json!({})), blob("assistant", call.clone()), blob("user", result.clone()), answer(2)];
