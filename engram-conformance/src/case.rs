@@ -80,6 +80,14 @@ impl<'a> Case<'a> {
         self.sessions.iter().any(|session| session.records_with(&escaped(id)).any(|record| !is_summary(record)))
     }
 
+    /// True if a record with the id of a call also has the name of its tool. A record that only mentions the call, as one of a task that it
+    /// started, does not. The log may have a namespace apart from the name.
+    pub(crate) fn names_tool(&self, id: &str, tool: &str) -> bool {
+        let name = escaped(tool.rsplit("__").next().unwrap_or(tool));
+        let has_name = |record: &[u8]| memchr::memmem::find(record, name.as_bytes()).is_some();
+        self.sessions.iter().any(|session| session.records_with(&escaped(id)).any(has_name))
+    }
+
     /// The real call with this id.
     pub(crate) fn call(&self, id: &str) -> Option<&Call> {
         self.truth.calls.iter().find(|call| call.id == id)

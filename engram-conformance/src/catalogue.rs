@@ -6,8 +6,8 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    apart, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance, reads,
-    repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
+    apart, arguments, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance,
+    reads, repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -116,7 +116,7 @@ checks! {
     "call.id_repeated" asserts "a later call with the id of an earlier one is a call of its own, and its result is its own",
         needs CALLS, from "runtime: Parallel tool calls", by Conversion(repeated_ids::calls);
     "call.facts" asserts "a call has the tool and the arguments that the model sent",
-        needs CALLS, from "ack: event.params contains the tool input", by Conversion(conversation::call_facts);
+        needs CALLS, from "ack: event.params contains the tool input", by Conversion(arguments::call_facts);
     "call.kind" asserts "the adapter's table has a kind for every tool name, and the tape has the same kind",
         needs TOOLS, from "substrate: Tool Kind normalization", by Conversion(observable::tool_kinds);
     "call.parallel" asserts "each result of parallel calls names its own call",

@@ -96,6 +96,13 @@ impl ConvertedSession {
         }
     }
 
+    /// True if a person went back to a point before the event, and files were restored, too.
+    pub fn is_taken_back(&self, event: &Event) -> bool {
+        let seq = event.number("seq");
+        let restores = |other: &&Event| other.label() == Some("rewind") && other.0.get("files") == Some(&serde_json::Value::Bool(true));
+        self.events.iter().filter(restores).any(|rewind| rewind.number("to") < seq && seq < rewind.number("seq"))
+    }
+
     /// The `tool.call` that an event belongs to.
     pub fn call_of(&self, event: &Event) -> Option<&Event> {
         let id = event.text("call_id")?;

@@ -7,7 +7,7 @@ use crate::error::AdapterError;
 pub use crate::input::head::Identity;
 use crate::pipeline::{Input, Options, convert};
 use crate::policy::Policy;
-pub use crate::side_info::{ParentCall, SideFiles, SideInfo};
+pub use crate::side_info::{LogRecord, OlderLog, ParentCall, SideFiles, SideInfo};
 pub use crate::stream_adapter::{Evidence, Framing, SessionInit, StreamAdapter};
 use crate::tape::JsonLines;
 

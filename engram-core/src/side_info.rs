@@ -1,5 +1,6 @@
 //! Facts about an artifact from the files next to it.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,6 +36,29 @@ pub trait SideFiles: Send + Sync {
     fn has_agent(&self, _agent_id: &str) -> bool {
         false
     }
+
+    /// The logs of other sessions whose history these records of a session repeat, in the order of how much they share, most first.
+    fn older_logs(&self, _records: &[LogRecord]) -> Vec<OlderLog> {
+        Vec::new()
+    }
+}
+
+/// A record of a log, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The [`hash64`](crate::keys::hash64) of its id, as the log spells it.
+    pub id: u64,
+    /// Its time in milliseconds since the epoch; `i64::MIN` if it has none.
+    pub time: i64,
+}
+
+/// A log that had records before another one repeated them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OlderLog {
+    /// The session of the log.
+    pub session_id: String,
+    /// The ids of its records, as in [`LogRecord`].
+    pub records: HashSet<u64>,
 }
 
 /// A call by which a session gave another one a prompt.

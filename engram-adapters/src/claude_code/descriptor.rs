@@ -44,8 +44,8 @@ const GAPS: &[Gap] = &[
     gap(
         "edit.shell",
         "2.1.278/b_edit",
-        "before 2.1.280 the log does not record which files a shell command changes; later not if it fails, or runs in the background or in a \
-         sub-agent",
+        "before 2.1.280 the log does not record which files a shell command changes; later not if it fails, runs in the background or in a \
+         sub-agent, or changes a file that another call changes meanwhile",
     ),
     gap(
         "edit.shell_names_only",

@@ -33,6 +33,10 @@ pub(super) enum Kind {
     LastPrompt,
     /// Which files are as they were when a message was sent: the message is `parent`, the files are `message`.
     Snapshot,
+    /// A message of the conversation as it was sent to the model.
+    Blob,
+    /// A session that is the fork of another one begins here. Before it are copies.
+    ForkBriefing,
     /// The file is that of a fork: it begins with the response of the parent that launched it.
     Fork,
     #[default]
@@ -75,6 +79,8 @@ impl Flags {
     pub const CHANGES_FILE: Flags = Flags(1 << 19);
     /// The line is that of a sub-agent that has a file of its own.
     pub const BESIDE: Flags = Flags(1 << 20);
+    /// The harness wrote the result for a call whose session seemed to have ended.
+    pub const MADE_UP: Flags = Flags(1 << 21);
     /// The line states that it is the copy of a line of another session.
     pub const FORKED: Flags = Flags(1 << 15);
     /// The queue delivers the prompt to the agent.
@@ -138,8 +144,8 @@ impl Note {
 
     /// True for a line whose session facts count, and that may be the copy of another session's line.
     pub fn is_conversation(&self) -> bool {
-        use Kind::{Assistant, Attachment, Boundary, Progress, System, TurnEnd, User};
-        matches!(self.kind, User | Assistant | Attachment | System | TurnEnd | Boundary | Progress)
+        use Kind::{Assistant, Attachment, Boundary, ForkBriefing, Progress, System, TurnEnd, User};
+        matches!(self.kind, User | Assistant | Attachment | ForkBriefing | System | TurnEnd | Boundary | Progress)
     }
 }
 
@@ -154,7 +160,7 @@ pub(super) struct Block {
 }
 
 /// What the key of a block is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum BlockKind {
     /// The id of a call.
     Call,

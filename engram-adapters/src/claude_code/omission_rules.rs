@@ -24,6 +24,8 @@ pub(super) mod rule {
     pub const PARTIAL_OUTPUT: &str = "progress.so_far";
     /// The input of a StructuredOutput call again.
     pub const STRUCTURED: &str = "result.structured";
+    /// A message of the conversation as it was sent to the model.
+    pub const SENT_MESSAGE: &str = "request.blob";
     /// A question of the harness to the program that runs it.
     pub const CONTROL: &str = "stream.control";
     /// What runs at the moment.
@@ -88,7 +90,7 @@ const RECORD_RULES: &[OmissionRule] = &[
     OmissionRule::bookkeeping("progress.state", "progress/waiting_for_task", "a call waits for a background command"),
     OmissionRule::duplicate(rule::LAST_PROMPT, "last-prompt", "the last prompt with its white space shortened, for a list of sessions"),
     OmissionRule::duplicate(rule::SAME_TITLE, "summary", "the same title of the same session again"),
-    OmissionRule::duplicate("request.blob", "api-request-blob", "a message of the conversation as it was sent, stored by hash"),
+    OmissionRule::duplicate(rule::SENT_MESSAGE, "api-request-blob", "a message of the conversation as it was sent, stored by hash"),
     OmissionRule::bookkeeping("request.delta", "api-request", "the hashes of the messages in a request, and its parameters"),
     OmissionRule::bookkeeping("state.latch", "atis-latch", "an opaque flag"),
     OmissionRule::bookkeeping("ui.color", "agent-color", "the color in which the session is displayed"),

@@ -193,8 +193,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         },
         Revision {
             schema: SHELL_DIFFS,
-            versions: Some(">=2.1.280, <=2.1.331"),
-            tested: &["2.1.280", "2.1.300", "2.1.329", "2.1.330", "2.1.331"],
+            versions: Some(">=2.1.280, <=2.1.332"),
+            tested: &["2.1.280", "2.1.300", "2.1.326", "2.1.329", "2.1.330", "2.1.331", "2.1.332"],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
@@ -211,7 +211,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.329", "2.1.330", "2.1.331"],
+            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.326", "2.1.329", "2.1.330", "2.1.331", "2.1.332"],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(

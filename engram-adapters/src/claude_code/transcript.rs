@@ -3,7 +3,7 @@
 use std::mem;
 use std::rc::Rc;
 
-use engram_core::adapter::SessionInit;
+use engram_core::adapter::{LogRecord, SessionInit};
 use engram_core::emit::{Fault, RecordHeader};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Check, Conversion, Emitter, Record};
@@ -38,7 +38,9 @@ impl Conversion for Transcript {
     }
 
     fn decide(&mut self) {
-        self.state.plan = Rc::new(Plan::of(mem::take(&mut self.checker.notes)));
+        let files = self.state.side_info.side_files.as_deref();
+        let older_logs = |records: &[LogRecord]| files.map(|files| files.older_logs(records)).unwrap_or_default();
+        self.state.plan = Rc::new(Plan::of(mem::take(&mut self.checker.notes), older_logs));
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

@@ -11,7 +11,8 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 use crate::sessions::{open_store, store_at_root};
 
-/// Ends of the paths of files that are not sessions: prompt histories, indexes, side files, stores.
+/// Ends of the paths of files that are not sessions: prompt histories, indexes, journals and scripts of workflows, notes that a harness
+/// remembers, side files, stores.
 const NOT_SESSIONS: &[&str] = &[
     "/history.jsonl",
     "/session_index.jsonl",
@@ -19,12 +20,17 @@ const NOT_SESSIONS: &[&str] = &[
     ".meta.json",
     ".db",
     ".txt",
+    ".md",
     "/projects.json",
     "/.project_root",
     "/custom-title.json",
+    "/journal.jsonl",
+    ".js",
 ];
 /// Directories with side files of sessions: outputs of tools and of servers, in any format.
 const SIDE_DIRECTORIES: &[&str] = &["tool-results"];
+/// The directory with what a harness keeps of its workflows. Their agents have directories below it.
+const WORKFLOWS: &str = "workflows";
 /// What SQLite adds to the name of a database for the files that it keeps beside it.
 const SQLITE_SUFFIXES: &[&str] = &["-wal", "-shm", "-journal"];
 /// Ends of the names of databases.
@@ -43,6 +49,7 @@ pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
         || path.ancestors().skip(1).any(|directory| SIDE_DIRECTORIES.contains(&name_of(directory)))
         || path.parent().is_some_and(|directory| name_of(directory) == "stdout" && !is_stream(path))
+        || path.parent().is_some_and(|directory| name_of(directory) == WORKFLOWS)
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
@@ -187,8 +194,10 @@ mod tests {
         for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
             assert!(is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }
-        assert!(is_not_a_session(&Registry::empty(), Path::new("session/x/tool-results/sound.wav")));
-        for name in ["notes-wal", "a.jsonl"] {
+        for name in ["tool-results/sound.wav", "workflows/wf_1.json", "workflows/scripts/flow.js", "workflows/wf_1/journal.jsonl"] {
+            assert!(is_not_a_session(&Registry::empty(), &Path::new("session/x").join(name)), "{name}");
+        }
+        for name in ["notes-wal", "a.jsonl", "workflows/wf_1/agent-a.jsonl"] {
             assert!(!is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
         }
     }

@@ -3,10 +3,10 @@
 //! A log can name any path, and a directory that somebody sends can contain links to anywhere. So all adapters read neighbouring files
 //! through [`Neighbours`]: no `..` and no link leads out of its directory, and only regular files are opened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -26,6 +26,23 @@ const MAX_FILE_BYTES: u64 = 4 << 30;
 const MAX_ENTRIES: usize = 10_000;
 /// The most records of a directory of a store that are listed.
 const MAX_RECORDS: usize = 1 << 20;
+
+/// The most bytes at the beginning of a file that are looked at, where many files are.
+const MAX_BEGINNING_BYTES: u64 = 32 << 10;
+
+/// The files of a directory by what their beginnings say.
+#[derive(Debug)]
+pub struct Beginnings {
+    key: fn(&[u8]) -> Option<u64>,
+    names: Remembered<HashMap<u64, Vec<String>>>,
+}
+
+impl Beginnings {
+    /// The files by a key of the beginning of each: the last line may be cut off.
+    pub const fn new(key: fn(&[u8]) -> Option<u64>) -> Self {
+        Beginnings { key, names: Remembered::new() }
+    }
+}
 
 /// The names in directories that many artifacts ask for.
 static NAMES: Remembered<Vec<String>> = Remembered::new();
@@ -149,6 +166,39 @@ impl Neighbours {
         let facts = facts.of_file(state, |visit| each_line(reader, visit))?;
         self.record(path, Some(facts.digest));
         facts.get(key)
+    }
+
+    /// The names of the files in the directory that begin with this key and end like this, sorted.
+    pub fn names_beginning(&self, beginnings: &Beginnings, key: u64, ending: &str) -> Vec<String> {
+        let state = self.directory.metadata(".").ok().and_then(|found| FileState::of_directory(self.path.clone(), &found));
+        let by_key = || {
+            let mut by_key: HashMap<u64, Vec<String>> = HashMap::new();
+            for name in self.names_ending(Path::new(""), ending) {
+                let beginning = self.bytes(Path::new(&name), MAX_BEGINNING_BYTES).unwrap_or_default();
+                if let Some(key) = (beginnings.key)(&beginning) {
+                    by_key.entry(key).or_default().push(name);
+                }
+            }
+            Some(by_key)
+        };
+        let by_key = beginnings.names.get(state, HashMap::len, by_key);
+        by_key.and_then(|by_key| by_key.get(&key).cloned()).unwrap_or_default()
+    }
+
+    /// What the lines of a file add up to. The file is read once for all artifacts beside it, and not recorded as read.
+    pub fn folded<T: Default>(
+        &self,
+        path: &Path,
+        known: &Remembered<T>,
+        size: fn(&T) -> usize,
+        mut add: impl FnMut(&mut T, &[u8]),
+    ) -> Option<Arc<T>> {
+        let reader = self.whole(path)?;
+        let state = FileState::of(self.path.join(path), &reader.get_ref().get_ref().metadata().ok()?);
+        known.get(state, size, || {
+            let mut value = T::default();
+            each_line(reader, |line| add(&mut value, line)).map(|_| value)
+        })
     }
 
     /// The files that were read, as in `tape.stop`.

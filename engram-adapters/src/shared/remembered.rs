@@ -18,7 +18,7 @@ const MAX_FACTS: usize = 1 << 16;
 
 /// The state of a file or directory. Two reads in the same state give the same: logs grow, so a log that changed has another size.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileState {
+pub struct FileState {
     path: PathBuf,
     bytes: u64,
     modified: SystemTime,
@@ -39,11 +39,12 @@ impl FileState {
 
 /// Values by the state of the file that they were made from. The oldest are forgotten first.
 #[derive(Debug)]
-pub(super) struct Remembered<V> {
+pub struct Remembered<V> {
     values: Mutex<VecDeque<(FileState, Arc<V>)>>,
 }
 
 impl<V> Remembered<V> {
+    /// Nothing is known yet.
     pub const fn new() -> Self {
         Remembered { values: Mutex::new(VecDeque::new()) }
     }

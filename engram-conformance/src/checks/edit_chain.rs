@@ -61,7 +61,7 @@ pub fn links(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// The real changes of every file in order, each with the edits of its calls.
+/// The real changes of every file in order, each with the edits of its calls. A change that a person took back left no state.
 fn files<'s>(case: &'s Case<'_>) -> BTreeMap<&'s str, Vec<Step<'s>>> {
     let mut files: BTreeMap<&str, Vec<Step<'_>>> = BTreeMap::new();
     for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
@@ -71,6 +71,9 @@ fn files<'s>(case: &'s Case<'_>) -> BTreeMap<&'s str, Vec<Step<'s>>> {
         };
         let mut edits: Vec<(&ConvertedSession, &Event)> =
             case.own_events(Kind::CodeEdit).filter(|(session, event)| is_of(session, event)).collect();
+        if !edits.is_empty() && edits.iter().all(|(session, event)| session.is_taken_back(event)) {
+            continue;
+        }
         // The calls of one turn may be on the tapes of several agents.
         edits.sort_by_key(|(_, event)| event.text("t").unwrap_or_default());
         files.entry(&real.file).or_default().push(Step { real, edits });

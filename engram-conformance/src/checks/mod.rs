@@ -1,6 +1,7 @@
 //! The check functions, grouped by subject. `catalogue.rs` lists the checks that use them.
 
 pub mod apart;
+pub mod arguments;
 mod attribution;
 mod call_edits;
 pub mod claims;

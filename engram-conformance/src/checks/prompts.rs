@@ -126,6 +126,17 @@ fn is_after_result(session: &ConvertedSession, event: &Event) -> bool {
     before.filter(is_turn).last().is_some_and(|last| last.is(Kind::ToolResult))
 }
 
+/// True for words that a person typed when refusing a call: the harness returned them to the model as the result of that call.
+fn is_words_of_denial(case: &Case<'_>, session: &ConvertedSession, event: &Event) -> bool {
+    let text = event.text("text").unwrap_or_default().trim();
+    let is_of_record = |other: &&Event| other.is(Kind::ToolResult) && other.line().is_some() && other.line() == event.line();
+    let refused = |call: &str| {
+        case.truth.results.iter().any(|result| result.id == call && result.is_error == Some(true) && result.text.contains(text))
+    };
+    let mut results = session.events.iter().filter(is_of_record);
+    !text.is_empty() && results.any(|result| result.text("status") == Some("denied") && result.text("call_id").is_some_and(refused))
+}
+
 /// Every `msg.in` by a person is a prompt that was given, where the prompts are known, and every logged prompt is one.
 pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let is_known = !case.truth.prompts.is_empty() && !case.recording.scenario.contains(TYPED);
@@ -145,6 +156,8 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             findings.note("commands that are logged without their arguments");
         } else if is_of_review(event) {
             findings.note("instructions of reviews");
+        } else if is_words_of_denial(case, session, event) {
+            findings.count("words of persons who refused a call");
         } else if let Some(code) = subject.author_gap(session, event) {
             findings.gap(code);
         } else {

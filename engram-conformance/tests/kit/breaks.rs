@@ -202,6 +202,12 @@ pub const BREAKS: &[Break] = &[
         change(tape, &["\"k\":\"msg.in\"", "LAB please do many edits"], "\"by\":\"person\"", "\"by\":\"harness\"");
     }),
     over(
+        &["claude-code/2.1.332/n_perms"],
+        events("takes the reason of a refusal for words of a person", "prompt.person", |tape| {
+            change(tape, &["\"k\":\"msg.in\"", "LABUSER not this"], "LABUSER not this", "permission-rule");
+        }),
+    ),
+    over(
         &["codex/0.98.0/main"],
         of_codex(events("takes the image of a tool for a prompt", "prompt.person", |tape| {
             change(tape, &["\"k\":\"msg.in\"", "\"by\":\"harness\",\"attachments\""], "\"by\":\"harness\"", "\"by\":\"person\"");
@@ -319,6 +325,9 @@ pub const BREAKS: &[Break] = &[
     events("changes the arguments of a call", "call.facts", |tape| {
         change(tape, &["\"tool\":\"Grep\"", "\"pattern\":\"NEW\""], "NEW", "OLD")
     }),
+    events("adds an argument that the log does not have", "call.facts", |tape| {
+        change(tape, &["\"tool\":\"Grep\"", "\"pattern\":\"NEW\""], "\"pattern\":\"NEW\"", "\"pattern\":\"NEW\",\"glob\":\"*.rs\"")
+    }),
     events("emits the wrong kind of a tool", "call.kind", |tape| {
         change(tape, &["\"tool\":\"Grep\"", "\"kind\":\"search\""], "\"kind\":\"search\"", "\"kind\":\"list\"")
     }),
@@ -411,6 +420,12 @@ pub const BREAKS: &[Break] = &[
     events("starts an edit from the wrong state", "edit.chain", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "src/a.py", "\"before_range\":[10,10]"], "file_before_hash", WRONG_HASH);
     }),
+    over(
+        &["claude-code/2.1.332/m_tuifork"],
+        events("says that files stayed when a person went back", "edit.chain", |tape| {
+            change(tape, &["\"label\":\"rewind\""], "\"files\":true", "\"files\":false");
+        }),
+    ),
     of_codex(events("hashes a text that is not in the call", "edit.snippet", |tape| {
         set(tape, &["\"k\":\"code.edit\"", "\"basis\":\"snippet\"", "\"before_hash\""], "before_hash", WRONG_HASH);
     })),

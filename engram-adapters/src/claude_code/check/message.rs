@@ -41,11 +41,11 @@ const ENVELOPE: &[&str] = &[
     "type",
 ];
 
-/// Types of lines that have a time and no id. All bytes of such a line must be the same to repeat another.
-const WITHOUT_ID: &[&str] = &["queue-operation", "pr-link", "api-request-shape", "file-history-delta"];
-
 /// The type of lines with running totals of the session. Totals grow, so one that has all bytes of an earlier one repeats it.
 const TOTALS: &str = "cost-state";
+
+/// How a result begins that the harness writes when it resumes a session with a call that has none.
+const MADE_UP: &str = "[Tool call interrupted: the session ended before";
 
 /// The type of lines that have an id of another name.
 const REQUEST: &str = "api-request";
@@ -90,16 +90,12 @@ impl Checker {
         note
     }
 
-    /// What identifies a line without an id.
+    /// What identifies a line without an id: all its bytes, a time among them.
     fn identify(&self, note: &mut Note, line: &Line<'_>) {
-        let kind = raw_str(line.kind());
-        let identity = match kind {
+        let identity = match raw_str(line.kind()) {
             REQUEST => line.object().member("id").map(|id| hash64((REQUEST, id.raw()))),
             TOTALS => Some(hash64(line.object().raw())),
-            _ => {
-                let has_time = line.timestamp().is_some() && (line.uuid().is_some() || WITHOUT_ID.contains(&kind));
-                has_time.then(|| hash64(line.object().raw()))
-            }
+            _ => line.timestamp().map(|_| hash64(line.object().raw())),
         };
         if let Some(identity) = identity {
             note.flags.set(Flags::IDENTITY, true);
@@ -121,9 +117,11 @@ impl Checker {
         };
         let id = message.object().first_member("id").map(Value::raw);
         let fact = |value: Value<'_>| hash64((kind, id, fact_of(value)));
+        let is_sent_answer = note.kind == Kind::Blob && raw_str(message.object().member("role")) == "assistant";
+        let is_answer = note.kind == Kind::Assistant || is_sent_answer;
         if content.is_array() && !content.is_empty_list() {
             for value in content.elements() {
-                let (key, kind) = if note.kind == Kind::Assistant { of_answer(value) } else { of_input(value) };
+                let (key, kind) = if is_answer { of_answer(value) } else { of_input(value) };
                 self.blocks.push(Block { fact: fact(value), key, kind });
             }
         } else {
@@ -193,6 +191,7 @@ impl Checker {
             has_image |= block.source().is_some();
             if super::is_result(value) {
                 note.flags.set(Flags::RESULT, true);
+                note.flags.set(Flags::MADE_UP, text(block.content()).is_some_and(|said| said.starts_with(MADE_UP)));
                 self.note_result(line, &block, Pointer::Item(CONTENT, index), check);
             } else if let Some(said) = text(block.text()) {
                 self.add_command(stated, said);

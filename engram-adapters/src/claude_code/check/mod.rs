@@ -102,7 +102,7 @@ fn called_tool<'c>(tools: &'c KeyMap<Cow<'static, str>>, content: Field<'_>) -> 
 }
 
 /// The key of an id.
-fn key(id: Field<'_>) -> u64 {
+pub(super) fn key(id: Field<'_>) -> u64 {
     text(id).filter(|id| !id.is_empty()).map_or(super::notes::NONE, |id| hash64(id.raw()))
 }
 

@@ -115,7 +115,8 @@ impl Checker {
         if raw_str(attachment.kind()) == "structured_output" && !self.calls.contains(&key(attachment.object().member("toolUseID"))) {
             return Err(Fault::unrecognized("attachment/structured_output"));
         }
-        let note = self.note(Kind::Attachment, line, message, record);
+        let kind = if raw_str(attachment.kind()) == "fork_briefing" { Kind::ForkBriefing } else { Kind::Attachment };
+        let note = self.note(kind, line, message, record);
         if self.has_queue
             && raw_str(attachment.kind()) == "queued_command"
             && let Some(prompt) = attachment.prompt()
@@ -152,6 +153,7 @@ impl Checker {
             "last-prompt" => Kind::LastPrompt,
             "file-history-snapshot" => Kind::Snapshot,
             "fork-context-ref" => Kind::Fork,
+            "api-request-blob" => Kind::Blob,
             _ => Kind::Other,
         };
         let mut note = self.note(kind, line, message, record);

@@ -10,7 +10,7 @@ use super::session_meta::{begin_record, fill_in};
 use super::state::State;
 #[cfg(test)]
 use super::stream;
-use super::{assistant, late, progress, queue, session_lines, system, user};
+use super::{assistant, late, progress, queue, sent_messages, session_lines, system, user};
 use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::members;
 use crate::claude_code::notes::Kind;
@@ -35,7 +35,7 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert("cost-state", session_lines::cost),
     Route::convert("api-request-shape", session_lines::request_shape),
     Route::omit("api-request"),
-    Route::omit("api-request-blob"),
+    Route::convert("api-request-blob", sent_messages::sent_message),
     Route::omit("atis-latch"),
     Route::omit("agent-color"),
     Route::omit("frame-link"),
@@ -321,49 +321,6 @@ mod tests {
         let of_lines = table.records().iter().map(|shape| &*shape.name).filter(|name| !name.starts_with(members::ARGUMENTS));
         let without_row: Vec<&str> = of_lines.filter(|name| !rows.contains(name)).collect();
         assert_eq!(without_row, [] as [&str; 0]);
-    }
-
-    /// Types of lines that the harness's own reader knows, and that no recording and no public log has.
-    const UNSEEN: &[&str] = &[
-        "api-request-resumed",
-        "attribution-snapshot",
-        "data-flow-incomplete",
-        "data-flow-records",
-        "derived-from",
-        "dev-mods",
-        "ended-by-model",
-        "history-suppression",
-        "isolation-latch",
-        "memory-mode",
-        "observer-ref",
-        "resume-head-vouch",
-        "session-owner",
-    ];
-
-    /// The types of a list that have no row, although some log has them. Types with subtypes have a table of their own.
-    fn without_row(list: &str) -> Vec<&str> {
-        const WITH_SUBTYPES: [&str; 4] = ["system", "progress", "queue-operation", "attachment"];
-        let types = list.lines().filter_map(|line| line.strip_prefix("line_types\t")).filter_map(|entry| entry.split('\t').next());
-        let is_known = |kind: &str| WITH_SUBTYPES.contains(&kind) || RECORDS.iter().any(|row| row.record == kind);
-        types.filter(|kind| !is_known(kind) && !UNSEEN.contains(kind)).collect()
-    }
-
-    #[test]
-    fn every_type_of_line_that_the_harness_reads_has_a_row_or_was_never_seen() {
-        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../matrix/lists/claude-code");
-        let lists: Vec<String> =
-            std::fs::read_dir(directory).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
-        assert!(lists.iter().any(|list| list.contains("line_types\tuser\t")), "a list has the type of prompts");
-        assert_eq!(lists.iter().flat_map(|list| without_row(list)).collect::<Vec<_>>(), [""; 0]);
-        let known: Vec<&&str> = UNSEEN.iter().filter(|kind| RECORDS.iter().any(|row| row.record == **kind)).collect();
-        assert_eq!(known, [] as [&&str; 0], "types with a row");
-        let gone: Vec<&&str> = UNSEEN.iter().filter(|kind| !lists.iter().any(|list| list.contains(&format!("\t{kind}\t")))).collect();
-        assert_eq!(gone, [] as [&&str; 0], "types that no list has");
-    }
-
-    #[test]
-    fn a_new_type_of_line_is_found() {
-        assert_eq!(without_row("list\tentry\tvalue\nline_types\tuser\ttranscript\nline_types\tnew-thing\tlast-wins\n"), ["new-thing"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod late;
 mod progress;
 mod queue;
 mod results;
+mod sent_messages;
 mod session_lines;
 mod session_meta;
 pub mod state;

@@ -61,7 +61,8 @@ pub(super) fn begin_record(state: &mut State, record: &mut Record<'_>, out: &mut
         return false;
     }
     changes = state.last_stated.set_conversation_facts(record, changes);
-    let forked = state.plan.replay.forked.filter(|(at, _)| *at == record.at).map(|(_, session)| session);
+    let plan = std::rc::Rc::clone(&state.plan);
+    let forked = plan.replay.forked.as_ref().filter(|(at, _)| *at == record.at).map(|(_, session)| &**session);
     if changes.has_conversation_fact() || forked.is_some() { emit_changes(state, changes, forked, record, out) } else { false }
 }
 
@@ -82,10 +83,9 @@ fn state_version(line: &Line<'_>, out: &mut Emitter) {
 }
 
 #[cold]
-fn emit_changes(state: &State, changes: Changes, forked: Option<u16>, record: &Record<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_changes(state: &State, changes: Changes, forked: Option<&str>, record: &Record<'_>, out: &mut Emitter<'_>) -> bool {
     let line = &record.line;
-    let origin = forked.and_then(|session| state.plan.notes.sessions.get(usize::from(session).checked_sub(1)?));
-    let mut facts = SessionFacts { fork_of: origin.map(|session| Text::Plain(session)), ..SessionFacts::default() };
+    let mut facts = SessionFacts { fork_of: forked.map(Text::Plain), ..SessionFacts::default() };
     if changes.has(Fact::Parent) {
         facts.parent_session_id = text(line.session_id());
         facts.parent_call_id = state.side_info.parent_call_id.as_deref().map(Text::Plain);

@@ -75,6 +75,9 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         summary.has_result |= is_result;
         if state.plan.is_stated(record.at, index) && (is_result_stated || !is_result) {
             summary.repeated = true;
+        } else if is_result && state.plan.is_refuted(record.at, index) {
+            emit_text("call_interrupted", text(block.content()), Pointer::Item(CONTENT, index), out);
+            summary.emitted = true;
         } else if is_result {
             state.words.set_result(line, state.dialect);
             let is_launch = state.plan.replay.results.contains(&(record.at, index));

@@ -2,6 +2,8 @@
 
 pub(super) mod agents;
 pub(super) mod copies;
+pub(super) mod lost;
+pub(super) mod older;
 pub(super) mod prompts;
 pub(super) mod repeats;
 pub(super) mod replay;
@@ -14,6 +16,7 @@ use engram_core::keys::KeySet;
 
 use super::notes::{Flags, Kind, NONE, Notes};
 use agents::Agents;
+use engram_core::adapter::{LogRecord, OlderLog};
 use prompts::Prompts;
 use replay::Replay;
 use responses::UsageHere;
@@ -42,6 +45,9 @@ pub(super) struct Plan {
     stated: Blocks,
     repeated: Blocks,
     without_call: Blocks,
+    refuted: Blocks,
+    /// Calls and results whose own lines are lost, in lines with what was sent to the model.
+    pub lost: Blocks,
     usage: Vec<UsageHere>,
     pub agents: Agents,
     pub replay: Replay,
@@ -58,8 +64,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Decides everything.
-    pub fn of(all: Notes) -> Plan {
+    /// Decides everything. `older_logs`: see [`engram_core::adapter::SideFiles::older_logs`].
+    pub fn of(all: Notes, older_logs: impl FnOnce(&[LogRecord]) -> Vec<OlderLog>) -> Plan {
         let notes = &all;
         let repeats = repeats::repeats(notes);
         let mut fates: Vec<Fate> = repeats.is_repeat.iter().map(|is| if *is { Fate::Repeated } else { Fate::Convert }).collect();
@@ -74,9 +80,11 @@ impl Plan {
         }
         let skip = Skip { lines: &skipped, blocks: &repeats.stated };
         let rewinds = rewinds::rewinds(notes, &agents, &skip);
+        let mut replay = replay::replay(notes, &skipped);
+        older::add_copies(notes, &skipped, &mut replay, older_logs);
         let plan = Plan {
             usage: responses::responses(notes, &agents, &skip, &twins.repeated),
-            replay: replay::replay(notes, &skipped),
+            replay,
             prompts: prompts::prompts(notes, &agents, &skip),
             targets: rewinds.values().map(|rewind| rewind.to.line()).collect(),
             last_outputs: last_outputs(notes, &skip),
@@ -84,6 +92,8 @@ impl Plan {
             early: early_results(notes, &skip),
             repeated: twins.repeated,
             without_call: twins.without_call,
+            refuted: twins.refuted,
+            lost: lost::lost(notes, &skip),
             rewinds,
             agents,
             fates,
@@ -115,6 +125,11 @@ impl Plan {
     /// True for a result whose call the log does not have.
     pub fn lacks_call(&self, at: usize, block: usize) -> bool {
         self.without_call.contains(&(at, block))
+    }
+
+    /// True for a result that the harness made up, and that another one refutes.
+    pub fn is_refuted(&self, at: usize, block: usize) -> bool {
+        self.refuted.contains(&(at, block))
     }
 
     /// The usage that follows the line.

@@ -12,13 +12,25 @@ pub(in crate::claude_code) struct Replay {
     /// Results that are copies in a line that is new: those of the response that began a fork.
     pub results: Blocks,
     /// The first new line after copies that name their session, and that session.
-    pub forked: Option<(usize, u16)>,
+    pub forked: Option<(usize, String)>,
 }
 
 impl Replay {
     /// True for the line with the result of the response that launched a fork.
     pub fn is_launch(&self, at: usize) -> bool {
         self.results.range((at, 0)..(at + 1, 0)).next().is_some()
+    }
+
+    /// True if the log itself shows that it repeats another session.
+    pub fn has_copies(&self, notes: &Notes) -> bool {
+        self.is_copy.iter().zip(&notes.all).any(|(is_copy, note)| *is_copy && !note.is(Flags::BESIDE))
+    }
+
+    /// The session goes on from this one, with the first line after the copies.
+    pub(super) fn set_forked(&mut self, notes: &Notes, skip: &[bool], session: &str) {
+        let last = self.is_copy.iter().rposition(|is_copy| *is_copy).unwrap_or_default();
+        let first_new = kept(notes, skip).find(|(at, note)| *at > last && note.is_conversation()).map(|(at, _)| at);
+        self.forked = first_new.map(|at| (at, session.to_owned()));
     }
 }
 
@@ -27,7 +39,8 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
     let mut found = Replay { is_copy: vec![false; notes.all.len()], ..Replay::default() };
     // Where the log states which lines are copies, all others are new.
     let states_copies = notes.all.iter().any(|note| note.is(Flags::FORKED));
-    let lines = || notes.all.iter().enumerate().filter(|(at, note)| !skip[*at] && note.is_conversation());
+    // A fork is briefed after the copies (2.1.332). The history of a fork of a fork has an older briefing.
+    let briefing = notes.all.iter().zip(skip).rposition(|(note, skip)| note.kind == Kind::ForkBriefing && !skip);
     let mut restamped =
         begins_with_copies(notes, skip).then(|| Restamped { until: last_answer_without_request(notes, skip), ..Restamped::default() });
     let foreign = last_foreign_request(notes, skip);
@@ -56,15 +69,18 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
         let is_foreign = note.is(Flags::FOREIGN_REQUEST) || foreign.is_some_and(|last| at <= last);
         let (is_older, of_session) = older.has(note, only_copies);
         origin = of_session.or(origin);
-        let is_copy = if states_copies { note.is(Flags::FORKED) } else { is_restamped || is_foreign || is_older };
+        let is_copy = match briefing {
+            _ if states_copies => note.is(Flags::FORKED),
+            Some(briefing) => is_foreign || at < briefing,
+            None => is_restamped || is_foreign || is_older,
+        };
         let is_copy = is_copy || note.is(Flags::BESIDE);
         only_copies &= is_copy;
         found.is_copy[at] = is_copy;
     }
     add_launch(notes, &mut found);
-    if let Some(session) = origin {
-        let last = found.is_copy.iter().rposition(|is_copy| *is_copy).unwrap_or_default();
-        found.forked = lines().find(|(at, _)| *at > last && !found.is_copy[*at]).map(|(at, _)| (at, session));
+    if let Some(session) = origin.and_then(|session| notes.sessions.get(usize::from(session).checked_sub(1)?)) {
+        found.set_forked(notes, skip, session);
     }
     found
 }
@@ -232,8 +248,12 @@ mod tests {
     use super::*;
     use crate::claude_code::revisions::Dialect;
 
-    fn copies(lines: &[Note]) -> (Vec<bool>, Option<(usize, u16)>) {
-        let mut notes = Notes::default();
+    fn sessions() -> Vec<String> {
+        ["own", "first", "second"].map(str::to_owned).to_vec()
+    }
+
+    fn copies(lines: &[Note]) -> (Vec<bool>, Option<(usize, String)>) {
+        let mut notes = Notes { sessions: sessions(), ..Notes::default() };
         for note in lines {
             if note.is(Flags::FOREIGN_REQUEST) {
                 notes.requested_by.push((notes.all.len() as u32, 2));
@@ -248,6 +268,12 @@ mod tests {
     fn lines_that_state_it_are_copies() {
         let forked = |note: Note| Note { flags: Flags::FORKED, ..note };
         assert_eq!(copies(&[forked(user()), forked(part(1)), user(), part(2)]).0, [true, true, false, false]);
+    }
+
+    #[test]
+    fn lines_before_the_last_briefing_of_a_fork_are_copies() {
+        let briefing = Note { kind: Kind::ForkBriefing, ..Note::default() };
+        assert_eq!(copies(&[user(), briefing, part(1), briefing, user(), part(2)]).0, [true, true, true, false, false, false]);
     }
 
     #[test]
@@ -267,16 +293,16 @@ mod tests {
     fn lines_before_the_last_answer_for_another_session_are_copies() {
         let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
         let own = Note { flags: Flags::OWN_REQUEST, ..part(2) };
-        assert_eq!(copies(&[user(), foreign, user(), own]), (vec![true, true, false, false], Some((2, 2))));
+        assert_eq!(copies(&[user(), foreign, user(), own]), (vec![true, true, false, false], Some((2, "first".to_owned()))));
     }
 
     #[test]
     fn a_repeated_line_shows_no_copies() {
         let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
-        let mut notes = Notes { requested_by: vec![(1, 2), (3, 3)], ..Notes::default() };
+        let mut notes = Notes { requested_by: vec![(1, 2), (3, 3)], sessions: sessions(), ..Notes::default() };
         [user(), foreign, user(), foreign].iter().for_each(|note| notes.push(*note, &[]));
         let found = replay(&notes, &[false, false, false, true]);
-        assert_eq!((found.is_copy, found.forked), (vec![true, true, false, false], Some((2, 2))));
+        assert_eq!((found.is_copy, found.forked), (vec![true, true, false, false], Some((2, "first".to_owned()))));
     }
 
     #[test]
@@ -293,6 +319,6 @@ mod tests {
         let at = |time, kind, session| Note { time, kind, session, ..user() };
         let lines =
             [at(50, Kind::Enqueue, 1), at(50, Kind::Dequeue, 1), at(10, Kind::User, 2), at(11, Kind::Assistant, 1), at(51, Kind::User, 1)];
-        assert_eq!(copies(&lines), (vec![false, false, true, true, false], Some((4, 2))));
+        assert_eq!(copies(&lines), (vec![false, false, true, true, false], Some((4, "first".to_owned()))));
     }
 }

@@ -13,12 +13,14 @@ pub(in crate::claude_code) struct Twins {
     pub repeated: Blocks,
     /// Results whose calls are not in the log.
     pub without_call: Blocks,
+    /// Results that the harness made up while another process still ran the call, whose own result the log has, too.
+    pub refuted: Blocks,
 }
 
 /// Finds them among the lines and blocks that are not skipped.
 pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
     let mut seen = Seen::default();
-    let mut found = Twins::default();
+    let mut found = Twins { refuted: refuted(notes, skip), ..Twins::default() };
     let blocks = |at: usize| notes.blocks_of(at).iter().enumerate().filter(move |(n, _)| !skip.has_block(at, *n));
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
         let is_answer = note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC);
@@ -33,6 +35,7 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
         }
         for (n, block) in blocks(at) {
             let is_new = match block.kind {
+                BlockKind::Result if found.refuted.contains(&(at, n)) => true,
                 BlockKind::Result if note.kind == Kind::User => seen.result(of_session(note, block.key), block),
                 // A result that was appended again may have the structured form that the first one lacked.
                 BlockKind::Structured if note.kind == Kind::User => {
@@ -54,6 +57,23 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
         found.without_call.extend(orphans.map(|(n, _)| (at, n)));
     }
     found
+}
+
+/// The made-up results of calls that have another result. Calls may have the id of another one: both results name the line of the call.
+fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
+    let mut real: HashSet<u64> = HashSet::new();
+    let mut made_up = Vec::new();
+    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.is(Flags::RESULT) && !skip.has(*at)) {
+        for (n, block) in notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result) {
+            let call = hash64((of_session(note, block.key), note.request));
+            if note.is(Flags::MADE_UP) {
+                made_up.push((at, n, call));
+            } else {
+                real.insert(call);
+            }
+        }
+    }
+    made_up.into_iter().filter(|(_, _, call)| real.contains(call)).map(|(at, n, _)| (at, n)).collect()
 }
 
 /// The key of a call. The sessions of a capture have nothing in common.
@@ -166,6 +186,22 @@ mod tests {
     fn another_result_of_a_call_is_none_that_is_repeated() {
         let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (user(), vec![result(5, 7)]), (user(), vec![result(5, 7)])];
         assert_eq!(found(&lines), [(3, 0)]);
+    }
+
+    #[test]
+    fn a_made_up_result_is_refuted_by_the_result_of_its_call() {
+        let made_up = Note { flags: Flags::RESULT | Flags::MADE_UP, ..user() };
+        let real = Note { flags: Flags::RESULT, ..user() };
+        let refuted_of = |lines: &[(Note, Block)]| {
+            let mut notes = Notes::default();
+            notes.push(answer(1), &[call(5), call(6)]);
+            lines.iter().for_each(|(note, block)| notes.push(*note, &[*block]));
+            twins(&notes, &Skip::nothing()).refuted.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2)), (real, result(5, 2))]), [(1, 0)]);
+        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2))]), []);
+        let of_line = |note, request| Note { request, ..note };
+        assert_eq!(refuted_of(&[(of_line(made_up, 8), result(5, 1)), (of_line(real, 9), result(5, 2))]), [], "another call with its id");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
 use crate::shared::time::tape_time;
-use crate::shared::value::{Value, find_line, has_members, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, find_line, has_members, parse, raw_str, text};
 use crate::shared::view::view;
 
 /// What only lines of transcripts of this harness have.
@@ -120,7 +120,17 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
         }
         (mark == MARKS[0].name).then_some(())
     });
-    (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
+    (!marks.is_empty() && !is_silent(head)).then_some(Evidence { marks, framing: Framing::Lines })
+}
+
+/// True for a whole file of state alone: a session in the background that was stopped before anybody said anything is none.
+fn is_silent(head: &Head<'_>) -> bool {
+    const SAID: [&str; 6] = ["uuid", "message", "operation", "summary", "leafUuid", "version"];
+    let is_state = |line: &str| {
+        let mut index = StructuralIndex::default();
+        parse(line, &mut index).is_ok_and(|line| line.is_object() && SAID.iter().all(|member| line.member(member).is_none()))
+    };
+    head.is_complete() && head.lines().all(|line| line.trim_ascii().is_empty() || is_state(line.trim_ascii()))
 }
 
 /// Every mark needs one of these fields. To search for their names spares parsing the lines of other harnesses.
@@ -175,12 +185,23 @@ fn fill(slot: &mut Option<String>, found: Option<Text<'_>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::value::{StructuralIndex, parse};
 
     fn is_marked(line: &str) -> bool {
         let mut index = StructuralIndex::default();
         let value = parse(line, &mut index).unwrap();
         MARKS.iter().any(|mark| mark.is_in(value)) || Printed::lenient(value).is_init()
+    }
+
+    #[test]
+    fn a_file_of_state_alone_is_no_session() {
+        let is_found = |log: &str, is_complete| probe(&Head::new(log.as_bytes(), is_complete)).is_some();
+        let state =
+            "{\"type\":\"ai-title\",\"aiTitle\":\"x\",\"sessionId\":\"s\"}\n{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"s\"}\n";
+        assert!(!is_found(state, true));
+        assert!(is_found(state, false), "more follows");
+        assert!(is_found(&format!("{state}{{\"type\":\"user\",\"uu"), true), "a line is damaged");
+        let queued = r#"{"type":"queue-operation","operation":"enqueue","content":"hi","sessionId":"s"}"#;
+        assert!(is_found(&format!("{state}{queued}\n"), true));
     }
 
     #[test]

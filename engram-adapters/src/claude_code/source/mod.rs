@@ -3,6 +3,7 @@
 pub mod detect;
 #[cfg(feature = "sqlite")]
 pub mod legacy_db;
+mod older_logs;
 #[cfg(feature = "sqlite")]
 pub mod session_forms;
 pub mod side_info;

@@ -7,12 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engram_core::adapter::{SideFiles, SideInfo};
+use engram_core::adapter::{LogRecord, OlderLog, SideFiles, SideInfo};
 use engram_core::event::BesideFile;
 use engram_core::hash::Hash;
 use engram_core::head::Head;
 
 use super::detect::identify;
+use super::older_logs::older_logs;
 use crate::claude_code::schema::{Block, Line, Message};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
@@ -26,8 +27,9 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
     let mut info = SideInfo::default();
     let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return info };
-    let Some(files) = SessionFiles::open(path, &session) else { return info };
+    let Some(mut files) = SessionFiles::open(path, &session) else { return info };
     if let Some(agent) = identity.agent_id {
+        files.own_log = None;
         let meta = files.agent_meta(path);
         let of_agent = || files.starting_call(path, "agentId", &agent);
         let of_run = || files.starting_call(path, "runId", workflow_run(path)?);
@@ -103,6 +105,8 @@ struct SessionFiles {
     /// The files of the project.
     neighbours: Neighbours,
     session: String,
+    /// The name of the file, if it is that of a session.
+    own_log: Option<String>,
     /// The transcript's own directory, from the project's.
     directory: PathBuf,
 }
@@ -114,7 +118,8 @@ impl SessionFiles {
         let of_session = own.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == session));
         let project = of_session.and_then(Path::parent).unwrap_or(own);
         let directory = own.strip_prefix(project).ok()?.to_owned();
-        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), directory })
+        let own_log = path.file_name().and_then(|name| name.to_str()).filter(|_| directory.as_os_str().is_empty()).map(str::to_owned);
+        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), own_log, directory })
     }
 
     fn agent_meta(&self, path: &Path) -> AgentMeta {
@@ -148,6 +153,10 @@ impl SideFiles for SessionFiles {
             return None;
         }
         self.neighbours.digest(&Path::new(&self.session).join(RESULTS).join(name))
+    }
+
+    fn older_logs(&self, records: &[LogRecord]) -> Vec<OlderLog> {
+        self.own_log.as_deref().map(|name| older_logs(&self.neighbours, (name, &self.session), records)).unwrap_or_default()
     }
 
     fn files_read(&self) -> Vec<BesideFile> {

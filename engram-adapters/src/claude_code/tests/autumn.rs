@@ -169,3 +169,72 @@ fn lines_of_an_agent_in_a_worktree_state_where_it_was() {
     assert_eq!(beside, ["/p/w", "w"]);
     complete(&lines);
 }
+
+#[test]
+fn a_result_that_the_harness_made_up_is_none_if_the_call_has_another() {
+    let call = assistant_line(VERSION, 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "sleep 1"}}]));
+    let made_up = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown.]";
+    let mut other_process = result_line(VERSION, 2, "t1", made_up, None);
+    other_process["message"]["content"][0]["is_error"] = json!(true);
+    (other_process["toolUseResult"], other_process["toolDenialKind"]) = (json!(made_up), json!("interrupted"));
+    let result = result_line(VERSION, 4, "t1", "done", Some(json!({"stdout": "done", "stderr": "", "interrupted": false})));
+    let lines = [call, other_process, answer(3), result];
+    let results: Vec<Value> = events(&lines, "tool.result").iter().map(|result| result["status"].clone()).collect();
+    assert_eq!(results, ["ok"]);
+    let context = events(&lines, "meta").into_iter().find(|event| event["name"] == "call_interrupted").unwrap();
+    assert_eq!(context["text"], made_up);
+    assert_eq!(events(&lines[..3], "tool.result")[0]["status"], "cancelled");
+    complete(&lines);
+}
+
+#[test]
+fn a_file_that_another_call_changed_meanwhile_is_no_change_of_the_command() {
+    let call = |number, id: &str, tool: &str, input: Value| {
+        assistant_line(VERSION, number, id, json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]))
+    };
+    let file = |path: &str, line: &str| {
+        let hunk = json!({"oldStart": 0, "oldLines": 0, "newStart": 1, "newLines": 1, "lines": [line]});
+        json!({"filePath": path, "hunks": [hunk], "created": true})
+    };
+    let written = json!({"type": "create", "filePath": "/p/c.txt", "content": "c\n", "structuredPatch": [], "originalFile": null});
+    let diff = json!({"files": [file("/p/b.txt", "+B"), file("/p/c.txt", "+c")], "moreFiles": 0, "changedFiles": ["/p/b.txt", "/p/c.txt"]});
+    let lines = [
+        call(1, "t1", "Bash", json!({"command": "sleep 1; echo B > b.txt"})),
+        call(2, "t2", "Write", json!({"file_path": "/p/c.txt", "content": "c\n"})),
+        result_line(VERSION, 3, "t2", "created", Some(written)),
+        result_line(VERSION, 4, "t1", "", Some(json!({"stdout": "", "stderr": "", "interrupted": false, "bashEditDiff": diff}))),
+    ];
+    let edits: Vec<(Value, Value)> =
+        events(&lines, "code.edit").iter().map(|edit| (edit["call_id"].clone(), edit["file"].clone())).collect();
+    assert_eq!(edits, [(json!("t2"), json!("/p/c.txt")), (json!("t1"), json!("/p/b.txt"))]);
+    complete(&lines);
+}
+
+#[test]
+fn calls_whose_own_lines_are_lost_are_those_of_the_sent_messages() {
+    let blob = |role: &str, block: Value| json!({"type": "api-request-blob", "sessionId": "s", "hash": "h", "message": {"role": role, "content": [block]}});
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "a.txt"});
+    let lines = [prompt(1, json!({})), blob("assistant", call.clone()), blob("user", result.clone()), answer(2)];
+    let tape_of = |lines: &[Value]| -> Vec<Value> { [events(lines, "tool.call"), events(lines, "tool.result")].concat() };
+    let found = tape_of(&lines);
+    assert_eq!((found.len(), &found[0]["args"]["command"], &found[1]["stdout"]), (2, &json!("ls"), &json!("a.txt")));
+    assert_eq!((&found[1]["tool"], &found[1]["parent"]), (&json!("Bash"), &found[0]["seq"]));
+    let own = [assistant_line(VERSION, 2, "m1", json!([call])), result_line(VERSION, 3, "t1", "a.txt", None)];
+    let lines = [&lines[..3], &own[..]].concat();
+    assert!(tape_of(&lines).iter().all(|event| event["origin"]["line"].as_u64() > Some(3)));
+    complete(&lines);
+}
+
+#[test]
+fn before_the_briefing_of_a_fork_are_copies() {
+    let briefing = json!({"attachment": {"type": "fork_briefing", "text": "You are a fork."}});
+    let lines = [prompt(1, json!({})), answer(2), line(VERSION, 3, "attachment", briefing), prompt(4, json!({})), answer(5)];
+    let replays: Vec<bool> = tape(&lines, Policy::Strict)
+        .unwrap()
+        .iter()
+        .filter(|event| event["k"] == "msg.in" || event["label"] == "usage")
+        .map(|event| event["replay"] == true)
+        .collect();
+    assert_eq!(replays, [true, true, false, false]);
+}

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod autumn;
+mod beside;
 mod edits;
 mod legacy_db;
 mod members;

@@ -307,3 +307,23 @@ fn a_failed_request_of_a_sub_agent_is_an_error() {
     let ledger = &tape.last().unwrap()["ledger"];
     assert_eq!((&ledger["bookkeeping"], ledger.get("unknown_members")), (&json!(2), None));
 }
+
+#[test]
+fn the_prompt_of_a_task_is_told_if_its_call_is_not_printed() {
+    let call = json!({"type": "tool_use", "id": "c1", "name": "Agent", "input": {"prompt": "go"}});
+    let message =
+        json!({"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": [call], "usage": {"output_tokens": 1}});
+    let task = |uuid: &str, call: &str, prompt: &str| {
+        json!({"type": "system", "subtype": "task_started", "session_id": "s", "uuid": uuid, "task_id": uuid, "tool_use_id": call,
+            "description": "d", "task_type": "local_agent", "prompt": prompt})
+    };
+    let lines = [
+        init(),
+        json!({"type": "assistant", "message": message, "parent_tool_use_id": null, "session_id": "s", "uuid": "a1"}),
+        task("t1", "c1", "go"),
+        task("t2", "c2", "go deeper"),
+    ];
+    let tape = convert(&lines);
+    let told: Vec<&Value> = tape.iter().filter(|event| event["name"] == "task_started").map(|event| &event["text"]).collect();
+    assert_eq!(told, ["go deeper"]);
+}

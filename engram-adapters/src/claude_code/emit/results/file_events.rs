@@ -57,11 +57,15 @@ pub(super) fn emit_file_events(state: &mut State, result: &ResultContext<'_>, in
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
         Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => true,
-        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, out),
-        Shape::Notebook(file) => edits::emit_notebook_edit(&result.edit_of(file), structured, out),
+        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &state.calls, out),
+        Shape::Notebook(file) => {
+            state.calls.set_changed(file);
+            edits::emit_notebook_edit(&result.edit_of(file), structured, out)
+        }
         Shape::File(file) => {
             let before = structured.original_file().or(structured.original_file_contents());
             state.marked_files.note(file, before, structured.content());
+            state.calls.set_changed(file);
             edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out)
         }
         Shape::Read(_) | Shape::OnlyArguments => {

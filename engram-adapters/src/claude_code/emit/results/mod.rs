@@ -9,7 +9,7 @@ mod patch_lines;
 mod patches;
 mod reads;
 mod result_context;
-mod result_text;
+pub(super) mod result_text;
 mod status;
 mod text_only_results;
 pub mod tool_result;

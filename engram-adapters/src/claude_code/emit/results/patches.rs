@@ -6,9 +6,11 @@ use engram_core::emit::Pointer;
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
 use engram_core::steps::Emitter;
+use engram_core::text::Text;
 
 use super::patch_lines::{PatchLine, Side, patch_lines};
 use super::result_context::{EditTarget, ResultContext};
+use crate::claude_code::emit::state::open_calls::OpenCalls;
 use crate::claude_code::schema::DiffFile;
 use crate::shared::value::{Field, Value, is_true, text};
 
@@ -44,22 +46,29 @@ pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>,
 }
 
 /// The changes that the harness found after a shell command. It shows the changed lines of at most five files, and of none that is big
-/// or binary; the others it only names, and whether they are new or deleted is not known.
+/// or binary; the others it only names, and whether they are new or deleted is not known. A file that another call has changed meanwhile is
+/// among them, too: what the command did to it is not known.
 #[inline(never)]
-pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, out: &mut Emitter) -> bool {
+pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, calls: &OpenCalls, out: &mut Emitter) -> bool {
     let pointer = Pointer::At("/toolUseResult/bashEditDiff");
+    let is_others = |file: Text<'_>| result.call.as_ref().is_some_and(|call| calls.is_changed_since(call, file));
     let mut shown = HashSet::new();
+    let mut is_any = false;
     for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
         let Some(path) = text(file.path()) else { continue };
-        emit_changed_file(&result.edit_of(path), &file, pointer, out);
         shown.insert(path.raw());
-    }
-    for path in diff.member("changedFiles").into_iter().flat_map(Value::elements).filter_map(Value::text) {
-        if shown.insert(path.raw()) {
-            out.emit(result.edit_of(path).event(EditOp::Update), pointer);
+        if !is_others(path) {
+            emit_changed_file(&result.edit_of(path), &file, pointer, out);
+            is_any = true;
         }
     }
-    !shown.is_empty()
+    for path in diff.member("changedFiles").into_iter().flat_map(Value::elements).filter_map(Value::text) {
+        if shown.insert(path.raw()) && !is_others(path) {
+            out.emit(result.edit_of(path).event(EditOp::Update), pointer);
+            is_any = true;
+        }
+    }
+    is_any
 }
 
 /// One file of which the changed lines are shown.

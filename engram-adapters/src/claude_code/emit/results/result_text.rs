@@ -8,7 +8,7 @@ use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 
 /// The text of a result's blocks, if there is any. The texts of several blocks are joined in `buffer`, with line ends between them.
 #[inline(never)]
-pub(super) fn joined_text<'t, 'a: 't>(blocks: Value<'a>, buffer: &'t mut String) -> Option<Text<'t>> {
+pub fn joined_text<'t, 'a: 't>(blocks: Value<'a>, buffer: &'t mut String) -> Option<Text<'t>> {
     let mut texts = blocks.elements().filter_map(text_of_block);
     let (first, second) = (texts.next()?, texts.next());
     if second.is_none() {

@@ -15,12 +15,25 @@ use engram_core::keys::hash64;
 #[derive(Default)]
 pub struct OpenCalls {
     calls: PendingCalls<Call>,
+    /// Hashes of the names of the files that calls have changed, in the order of their results.
+    changed: Vec<u64>,
 }
 
 impl OpenCalls {
     /// Adds a call.
     pub fn open(&mut self, key: u64, call: Call) {
-        self.calls.open(key, call);
+        self.calls.open(key, Call { changed_before: self.changed.len(), ..call });
+    }
+
+    /// A result states that its call has changed this file.
+    pub fn set_changed(&mut self, file: Text<'_>) {
+        self.changed.push(hash64(file.comparable()));
+    }
+
+    /// True if another call has changed this file since the call began.
+    pub fn is_changed_since(&self, call: &Call, file: Text<'_>) -> bool {
+        let changed = self.changed.get(call.changed_before..).unwrap_or_default();
+        !changed.is_empty() && changed.contains(&hash64(file.comparable()))
     }
 
     /// The tool of an open call, if it is one of the harness's own or of an MCP server.
@@ -49,6 +62,8 @@ pub struct Call {
     pub tool: Cow<'static, str>,
     pub kind: ToolKind,
     pub arguments: KeptArguments,
+    /// The number of changes of files that the log has before the call.
+    changed_before: usize,
     spawned: Option<Box<SpawnedAgent>>,
 }
 
@@ -84,7 +99,7 @@ impl Call {
         let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.comparable()));
         let spawned = prompt.map(|prompt| Box::new(SpawnedAgent { call_id: call_id.decode_lossy().into_owned(), prompt }));
         let is_own = matches!(tool, Cow::Borrowed(_));
-        Call { tool, kind, spawned, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all) }
+        Call { tool, kind, spawned, changed_before: 0, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all) }
     }
 }
 

@@ -79,7 +79,7 @@ impl Conversion for Stream {
     }
 
     fn decide(&mut self) {
-        let plan = |(session, mut checker): (u64, Checker)| (session, Rc::new(Plan::of(mem::take(&mut checker.notes))));
+        let plan = |(session, mut checker): (u64, Checker)| (session, Rc::new(Plan::of(mem::take(&mut checker.notes), |_| Vec::new())));
         self.plans = mem::take(&mut self.checkers).into_iter().map(plan).collect();
         self.current = self.first;
     }

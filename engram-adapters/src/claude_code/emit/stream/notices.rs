@@ -68,6 +68,17 @@ pub(super) fn notification(_: &mut StreamState, stream: &StreamRecord<'_>, out: 
     emit_notice("notification", stream.printed.object().member("text"), "/text", out)
 }
 
+/// `system/task_started`: a background task begins. Its prompt is a fact where its call is not printed: that of a sub-agent's sub-agent.
+pub(super) fn task_started(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let line = stream.printed.object();
+    let is_printed = text(line.member("tool_use_id")).is_some_and(|call| out.seq_of_call(call).is_some());
+    let prompt = line.member("prompt").filter(|_| !is_printed);
+    if prompt.is_none() {
+        return Outcome::Duplicate { record: "system/task_started", rule: rule::STREAM_STATE };
+    }
+    emit_notice("task_started", prompt, "/prompt", out)
+}
+
 /// `system/task_notification`: a background task has ended.
 pub(super) fn task_notification(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let line = stream.printed.object();
