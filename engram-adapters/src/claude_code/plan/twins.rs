@@ -61,7 +61,7 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
 
 /// The made-up results of calls that have another result. Calls may have the id of another one: both results name the line of the call.
 fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
-    let mut real: HashSet<u64> = HashSet::new();
+    let mut real = KeySet::default();
     let mut made_up = Vec::new();
     for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.is(Flags::RESULT) && !skip.has(*at)) {
         for (n, block) in notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result) {
