@@ -44,9 +44,16 @@ impl ProfileError {
     }
 }
 
+impl ProfileError {
+    /// The place, if it is known, and what is wrong there: the message without its code.
+    pub fn place_and_reason(&self) -> String {
+        let place = if self.pointer.is_empty() { String::new() } else { format!("at {}: ", self.pointer) };
+        format!("{place}{}", self.what)
+    }
+}
+
 impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { String::new() } else { format!("at {}: ", self.pointer) };
-        write!(f, "{}: {place}{}", self.fault.code(), self.what)
+        write!(f, "{}: {}", self.fault.code(), self.place_and_reason())
     }
 }

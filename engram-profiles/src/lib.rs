@@ -27,6 +27,7 @@ pub mod registry;
 pub mod schema;
 pub mod template;
 mod validate;
+pub mod wrap;
 
 pub use error::{ProfileError, ProfileFault};
 pub use hash::ProfileHash;

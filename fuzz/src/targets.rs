@@ -32,7 +32,7 @@ pub trait Target {
 
 /// All targets.
 pub fn all() -> Vec<Box<dyn Target>> {
-    let adapters = ["claude-code", "codex", "gemini", "opencode", "cursor"];
+    let adapters = ["claude-code", "codex", "gemini", "opencode", "cursor", "tool-intent"];
     let mut targets: Vec<Box<dyn Target>> =
         adapters.into_iter().map(|harness| Box::new(adapter::Adapter { harness }) as Box<dyn Target>).collect();
     targets.push(Box::new(store::Stores::new()));
