@@ -14,4 +14,6 @@ pub static BUILTIN: &[&Registration] = &[
     &crate::gemini::REGISTRATION,
     #[cfg(feature = "cursor")]
     &crate::cursor::REGISTRATION,
+    #[cfg(feature = "tool-intent")]
+    &crate::tool_intent::REGISTRATION,
 ];

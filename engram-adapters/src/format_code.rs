@@ -7,7 +7,7 @@ use std::{env, fs};
 use engram_core::members::{MemberTable, RecordShape};
 
 /// The directories of the adapters whose code is generated, with the files of their tables.
-const FORMATS: &[(&str, &[&str])] = &[("gemini", &["records", "tools", "rules"])];
+const FORMATS: &[(&str, &[&str])] = &[("gemini", &["records", "tools", "rules"]), ("tool_intent", &["records", "rules"])];
 
 /// The code of a table.
 fn code(table: &MemberTable) -> String {

@@ -55,6 +55,8 @@ pub mod sessions;
 pub mod shared;
 pub mod tables;
 mod text_only;
+#[cfg(feature = "tool-intent")]
+mod tool_intent;
 
 pub use registration::{AdapterForm, Registration, SideInfoFn};
 pub use registry::Registry;

@@ -124,7 +124,7 @@ pub enum Command {
     /// List the supported harnesses, versions and coverage
     Adapters(Adapters),
     /// Print the JSON Schema of the events
-    Schema,
+    Schema(Schema),
     /// Check the adapters against recordings of real sessions
     ///
     /// Runs every check of docs/conformance.md over every recording. A check that has nothing to examine is reported as skipped, with
@@ -145,6 +145,14 @@ pub enum Command {
     /// Show what came of all published versions, or propose what recordings earn
     #[cfg(all(unix, feature = "record"))]
     Matrix(crate::record::matrix::Matrix),
+    /// Show and check how agents are run: profiles
+    ///
+    /// A profile is chosen by its hash. docs/profiles.md describes its form.
+    #[cfg(feature = "record")]
+    Profile(crate::profile::Profile),
+    /// Make logs of episodes of black-box agents
+    #[cfg(feature = "record")]
+    Episode(crate::episode::Episode),
     /// Generate shell completions
     ///
     /// For example, `engram completions bash > ~/.local/share/bash-completion/completions/engram`.
@@ -359,6 +367,15 @@ pub struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: Shell,
+}
+
+/// Arguments of `engram schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Print that of a profile instead
+    #[cfg(feature = "record")]
+    #[arg(long)]
+    pub profile: bool,
 }
 
 /// Arguments of `engram man`.

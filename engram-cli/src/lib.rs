@@ -31,6 +31,8 @@ mod conform;
 mod conversion;
 mod detect;
 mod drift;
+#[cfg(feature = "record")]
+mod episode;
 mod exit;
 mod export;
 mod fail_on;
@@ -49,6 +51,8 @@ mod once;
 mod output;
 mod places;
 mod pool;
+#[cfg(feature = "record")]
+mod profile;
 mod progress;
 mod reading;
 #[cfg(all(unix, feature = "record"))]
@@ -109,7 +113,13 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Blame(args) => index::blame(args, &report),
         Command::Grep(args) => index::grep(args, &report),
         Command::Query(args) => index::query(args, &report),
-        Command::Schema => print(&json_schema()),
+        #[cfg(feature = "record")]
+        Command::Schema(args) if args.profile => print(&engram_profiles::schema::json_schema()),
+        Command::Schema(_) => print(&json_schema()),
+        #[cfg(feature = "record")]
+        Command::Episode(args) => episode::run(args, &report),
+        #[cfg(feature = "record")]
+        Command::Profile(args) => profile::run(args, &report),
         Command::Completions(args) => print(&completions(args.shell)),
         Command::Man(args) => man::run(args, &report),
     };

@@ -22,8 +22,12 @@ impl Hash {
 
     /// Parses a JSON string such as `"blake3:.."`.
     pub(crate) fn of_json(raw: &str) -> Option<Hash> {
-        let hex = raw.strip_prefix("\"blake3:")?.strip_suffix('"')?;
-        blake3::Hash::from_hex(hex).ok().map(Hash)
+        Hash::parse(raw.strip_prefix('"')?.strip_suffix('"')?)
+    }
+
+    /// The hash with this text form; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Hash> {
+        blake3::Hash::from_hex(text.strip_prefix("blake3:")?).ok().map(Hash)
     }
 
     /// The hash of bytes without any normalisation: for attachments, side files and the input.

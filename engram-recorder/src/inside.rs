@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engram_profiles::Profile;
+use engram_profiles::template::Values;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Fault, RecorderError};
-use crate::harness::{self, Harness, Setting};
+use crate::harness::{self, FAKE_KEY, Harness, Setting};
 use crate::isolation::Places;
 use crate::process::{End, Invocation, Running};
 use crate::sandbox::write;
@@ -100,7 +102,8 @@ pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
     let stage = Arc::new(Stage::new(&plan.scenario, ops, place, plan.places.project.clone()));
     let server = Server::start(Arc::clone(&stage), harness.documents())?;
     let version = plan.version.parse().map_err(|error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version)))?;
-    let mut session = Session { plan, version, harness, stage: &stage, port: server.port, help: String::new(), first: None };
+    let profile = harness::profile(&plan.harness)?;
+    let mut session = Session { plan, version, harness, stage: &stage, port: server.port, profile, help: String::new(), first: None };
     session.help = session.help()?;
     session.prepare()?;
     let runs = session.runs()?;
@@ -115,6 +118,7 @@ struct Session<'p> {
     harness: &'static dyn Harness,
     stage: &'p Arc<Stage>,
     port: u16,
+    profile: &'static Profile,
     help: String,
     first: Option<String>,
 }
@@ -130,31 +134,18 @@ impl Session<'_> {
         then(&self.setting(&home, &project))
     }
 
-    /// What every command sees: nothing of the caller's environment.
+    /// What every command sees: the environment of the profile, and nothing of the caller's.
     fn env(&self) -> BTreeMap<String, String> {
-        self.with_setting(|setting| {
-            let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.plan.places.node.display());
-            let common = [
-                ("PATH", path.as_str()),
-                ("HOME", setting.home),
-                ("USER", "dev"),
-                ("LOGNAME", "dev"),
-                ("SHELL", "/bin/bash"),
-                ("TERM", "xterm-256color"),
-                ("LANG", "C.UTF-8"),
-                ("TZ", "UTC"),
-                ("NO_PROXY", "127.0.0.1,localhost"),
-                ("GIT_CONFIG_GLOBAL", "/dev/null"),
-                ("GIT_AUTHOR_NAME", "Dev"),
-                ("GIT_AUTHOR_EMAIL", "dev@example.invalid"),
-                ("GIT_COMMITTER_NAME", "Dev"),
-                ("GIT_COMMITTER_EMAIL", "dev@example.invalid"),
-            ];
-            let mut env: BTreeMap<String, String> = common.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            env.extend(self.harness.env(setting));
-            env.extend(self.plan.scenario.env.clone());
-            env
-        })
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.plan.places.node.display());
+        let base_url = format!("http://127.0.0.1:{}", self.port);
+        let version = self.version.to_string();
+        let mut env = self.with_setting(|setting| {
+            let (home, cwd) = (setting.home, setting.project);
+            let values = Values { home, cwd, base_url: &base_url, path: &path, api_key: FAKE_KEY, version: &version, ..Values::default() };
+            self.profile.env(&values)
+        });
+        env.extend(self.plan.scenario.env.clone());
+        env
     }
 
     /// What `--help` prints: it says which flags this version has.

@@ -4,6 +4,7 @@
 
 #![cfg(unix)]
 
+pub mod agent;
 pub mod dialog;
 pub mod error;
 pub mod harness;

@@ -27,6 +27,7 @@ golden! {
     tapes_of_cursor: "cursor",
     tapes_of_gemini: "gemini",
     tapes_of_opencode: "opencode",
+    tapes_of_tool_intent: "tool-intent",
 }
 
 /// The tapes of the fixtures of some harnesses, and the errors of those that cannot be converted.

@@ -181,6 +181,11 @@ fn of_meta(meta: &Meta<'_>) -> Option<What> {
     match meta {
         Meta::TapeStart(start) => facts(of_harness(&start.harness, &start.claims)),
         Meta::Revision(change) => facts(of_harness(&change.harness, &change.claims)),
+        Meta::Episode(episode) => {
+            let agent = episode.agent.map(owned).unwrap_or_default();
+            let version = episode.agent_version.map(|version| format!(" {}", owned(version))).unwrap_or_default();
+            notice(Detail, &format!("episode of {agent}{version}"), episode.adapter_profile_hash.map(owned))
+        }
         Meta::Session(stated) => facts(of_session(stated)),
         Meta::TapeStop(stop) => {
             let redacted = stop.ledger.redactions.iter().map(|redacted| (redacted.rule.to_string(), redacted.count));

@@ -22,6 +22,8 @@ pub enum Meta<'a> {
     Other(&'a str),
     /// Facts about the session.
     Session(SessionFacts<'a>),
+    /// Facts about an episode.
+    Episode(EpisodeFacts<'a>),
     /// Tokens and cost.
     Usage(Usage<'a>),
     /// The person went back to an earlier point. The events between stay in the tape.
@@ -96,6 +98,23 @@ pub struct SessionFacts<'a> {
     pub cost_total_usd: Option<Number<'a>>,
     /// Estimated size of the context in tokens. Not a spend: do not add it up.
     pub context_tokens: Option<u64>,
+}
+
+/// Facts about an episode: one run of an agent under a profile, which a driver led.
+#[derive(Debug, Clone, Default)]
+pub struct EpisodeFacts<'a> {
+    /// The work that the episode is part of.
+    pub work_id: Option<Text<'a>>,
+    /// The episode.
+    pub episode_id: Option<Text<'a>>,
+    /// The session.
+    pub session_id: Option<Text<'a>>,
+    /// The hash of the profile.
+    pub adapter_profile_hash: Option<Text<'a>>,
+    /// The agent, by the name that the profile has.
+    pub agent: Option<Text<'a>>,
+    /// The agent's version.
+    pub agent_version: Option<Text<'a>>,
 }
 
 /// A number as written in the source (`1.0`, `1e3`).

@@ -16,7 +16,7 @@ pub(crate) use self::kind::Kinds;
 pub use self::kind::{Kind, KindCounts};
 pub use self::lifecycle::{BesideFile, Claims, Harness, InputDigest, RevisionChange, TapeStart, TapeStop, UNICODE_REPLACED, Unrecognized};
 pub use self::message::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
-pub use self::meta::{Decision, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
+pub use self::meta::{Decision, EpisodeFacts, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
 pub use self::origin::{Pointer, RecordLocation};
 pub use self::record::{EventRecord, EventRef, EventSource, Origin, TimeBasis};
 pub use self::seq::Seq;

@@ -208,6 +208,19 @@ pub const EVENTS: &[EventSchema] = &[
          it, which has a usage of its own",
     ),
     meta(
+        "episode",
+        &[
+            LABEL,
+            stated("work_id", FieldType::Name),
+            stated("episode_id", FieldType::Name),
+            stated("session_id", FieldType::Name),
+            stated("adapter_profile_hash", FieldType::Name),
+            stated("agent", FieldType::Name),
+            stated("agent_version", FieldType::Name),
+        ],
+        "one run of an agent under a profile, which a driver led: its ids, the hash of the profile, the agent and its version",
+    ),
+    meta(
         "rewind",
         &[LABEL, always("to", FieldType::Count), stated("files", FieldType::Only(true))],
         "the person went back: `to` is the last event that still holds; `files` if files were restored too",

@@ -61,6 +61,7 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
             &mut facts.effort,
             &mut facts.repo_head,
         ]),
+        Meta::Episode(facts) => texts(&mut [&mut facts.agent, &mut facts.agent_version]),
         Meta::Usage(usage) => texts(&mut [&mut usage.model, &mut usage.stop_reason, &mut usage.service_tier, &mut usage.part]),
         Meta::TapeStart(start) => texts(&mut [&mut start.harness.version]),
         Meta::Revision(change) => texts(&mut [&mut change.harness.version]),

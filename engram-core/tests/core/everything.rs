@@ -49,6 +49,14 @@ fn meta() -> Vec<Meta<'static>> {
     let tokens = Tokens { input: one, cache_read: one, cache_write: one, cache_write_1h: one, output: one, reasoning: one };
     vec![
         Meta::Session(facts),
+        Meta::Episode(EpisodeFacts {
+            work_id: text("w"),
+            episode_id: text("e"),
+            session_id: text("s"),
+            adapter_profile_hash: text("blake3:0"),
+            agent: text("a"),
+            agent_version: text("1"),
+        }),
         Meta::Usage(Usage {
             message_id: text("i"),
             request_id: text("r"),

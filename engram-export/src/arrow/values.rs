@@ -33,6 +33,7 @@ pub(crate) fn label<'e>(event: &'e Event<'_>) -> Option<&'e str> {
         Meta::Unrecognized(_) => "unrecognized",
         Meta::TapeStop(_) => "tape.stop",
         Meta::Session(_) => "session",
+        Meta::Episode(_) => "episode",
         Meta::Usage(_) => "usage",
         Meta::Rewind { .. } => "rewind",
         Meta::Compaction { .. } => "compaction",

@@ -107,7 +107,9 @@ pub(super) fn count_losses(session: &Session<'_>, losses: &mut Losses) {
         };
         losses.count_many(&FINGERPRINTS, u64::from(has_anchors));
         match &record.event {
-            Event::Meta(Meta::Context(_) | Meta::System { .. } | Meta::Revision(_) | Meta::Unrecognized(_)) => losses.count(&CONTEXT),
+            Event::Meta(Meta::Context(_) | Meta::Episode(_) | Meta::System { .. } | Meta::Revision(_) | Meta::Unrecognized(_)) => {
+                losses.count(&CONTEXT)
+            }
             Event::Meta(Meta::Other(_)) => losses.count(&UNKNOWN_LABEL),
             _ => {}
         }

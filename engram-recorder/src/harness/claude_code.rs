@@ -1,6 +1,5 @@
 //! Claude Code: `@anthropic-ai/claude-code`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -28,21 +27,6 @@ impl Harness for ClaudeCode {
 
     fn program(&self) -> &'static str {
         "claude"
-    }
-
-    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String> {
-        let pairs = [
-            ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", setting.port)),
-            ("ANTHROPIC_API_KEY", FAKE_KEY.to_owned()),
-            ("API_TIMEOUT_MS", "60000".to_owned()),
-            ("CLAUDE_CODE_MAX_RETRIES", "3".to_owned()),
-            ("DISABLE_TELEMETRY", "1".to_owned()),
-            ("DISABLE_AUTOUPDATER", "1".to_owned()),
-            ("DISABLE_ERROR_REPORTING", "1".to_owned()),
-            ("DISABLE_BUG_COMMAND", "1".to_owned()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-        ];
-        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {

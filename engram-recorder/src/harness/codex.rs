@@ -1,9 +1,8 @@
 //! Codex: `@openai/codex`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{FAKE_KEY, Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in};
+use super::{Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
@@ -29,17 +28,6 @@ impl Harness for Codex {
 
     fn program(&self) -> &'static str {
         "codex"
-    }
-
-    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String> {
-        let pairs = [
-            ("CODEX_HOME", format!("{}/.codex", setting.home)),
-            ("SCRIPTED_API_KEY", FAKE_KEY.to_owned()),
-            ("OPENAI_API_KEY", FAKE_KEY.to_owned()),
-            ("RUST_LOG", "error".to_owned()),
-            ("CODEX_DISABLE_UPDATE", "1".to_owned()),
-        ];
-        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {

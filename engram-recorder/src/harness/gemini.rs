@@ -1,6 +1,5 @@
 //! Gemini CLI: `@google/gemini-cli`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -23,18 +22,6 @@ impl Harness for Gemini {
 
     fn program(&self) -> &'static str {
         "gemini"
-    }
-
-    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String> {
-        let pairs = [
-            ("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{}", setting.port)),
-            ("GEMINI_API_KEY", "fake-gemini-key".to_owned()),
-            ("GEMINI_TELEMETRY_ENABLED", "false".to_owned()),
-            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
-            ("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()),
-            ("NO_BROWSER", "1".to_owned()),
-        ];
-        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {

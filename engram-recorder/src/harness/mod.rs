@@ -1,8 +1,10 @@
 //! How each harness is run so that it leaves its log: environment, settings, command lines, and where the log is.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use engram_profiles::Profile;
+use engram_profiles::profile::AdapterMode;
+use engram_profiles::registry;
 use semver::Version;
 use serde_json::Value;
 
@@ -66,8 +68,6 @@ pub trait Harness: Sync {
     fn package(&self) -> &'static str;
     /// The name of the program.
     fn program(&self) -> &'static str;
-    /// Its own variables of the environment.
-    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String>;
     /// Files that must be there before it starts: absolute paths, as the harness sees them.
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)>;
     /// The command line of a run. `session` is the id of the session that it goes on with.
@@ -112,6 +112,17 @@ pub fn named(family: &str) -> Result<&'static dyn Harness, RecorderError> {
         let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.family()).collect();
         RecorderError::new(Fault::UnknownHarness, format!("nothing records `{family}`; there are {}", known.join(", ")))
     })
+}
+
+/// The shipped profile under which this harness is recorded. Its environment is that of every version; its arguments and files are those of
+/// the versions that it is for.
+///
+/// # Errors
+/// `adapter_misconfigured` if there is none.
+pub fn profile(family: &str) -> Result<&'static Profile, RecorderError> {
+    let is_own = |profile: &&Profile| profile.adapter_mode == AdapterMode::StructuredOutput && profile.harness.adapter_id() == Some(family);
+    let found = registry::all().map(|shipped| &shipped.profile).find(is_own);
+    found.ok_or_else(|| RecorderError::new(Fault::Misconfigured, format!("no shipped profile records {family}")))
 }
 
 /// A settings file with what a scenario adds to it.

@@ -1,6 +1,5 @@
 //! OpenCode 1.x: `opencode-ai`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -51,22 +50,6 @@ impl Harness for OpenCode {
 
     fn program(&self) -> &'static str {
         "opencode"
-    }
-
-    fn env(&self, setting: &Setting<'_>) -> BTreeMap<String, String> {
-        let pairs = [
-            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
-            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
-            ("OPENCODE_MODELS_URL", format!("http://127.0.0.1:{}", setting.port)),
-            ("OPENCODE_MODELS_PATH", format!("{}/models.json", setting.home)),
-            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
-            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".to_owned()),
-            ("OPENCODE_DISABLE_SHARE", "1".to_owned()),
-            ("OPENCODE_PURE", "1".to_owned()),
-            ("ANTHROPIC_API_KEY", FAKE_KEY.to_owned()),
-            ("OPENAI_API_KEY", FAKE_KEY.to_owned()),
-        ];
-        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {

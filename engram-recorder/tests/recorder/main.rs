@@ -3,4 +3,5 @@
 
 mod data;
 mod fake;
+mod profiles;
 mod server;

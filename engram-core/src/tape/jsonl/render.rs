@@ -213,6 +213,15 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
             out.number(key!("to"), Some(to.get()));
             out.bool_if(key!("files"), *files, false);
         }
+        Meta::Episode(facts) => {
+            out.push_static(word!("label", "episode"));
+            out.name(key!("work_id"), &facts.work_id);
+            out.name(key!("episode_id"), &facts.episode_id);
+            out.name(key!("session_id"), &facts.session_id);
+            out.name(key!("adapter_profile_hash"), &facts.adapter_profile_hash);
+            out.name(key!("agent"), &facts.agent);
+            out.name(key!("agent_version"), &facts.agent_version);
+        }
         Meta::Compaction { text, trigger } => {
             out.push_static(word!("label", "compaction"));
             out.text_if(key!("text"), text);

@@ -1,0 +1,34 @@
+//! Detection by the header, and the identity that it states.
+
+use engram_core::adapter::{Evidence, Framing, Identity};
+use engram_core::head::Head;
+
+use super::format::mark;
+use super::revisions;
+use super::schema::{Header, SCHEMAS};
+use crate::shared::time::tape_time;
+use crate::shared::value::{StructuralIndex, has_members, parse, raw_str, text};
+
+/// Reads the header, if the head begins with one.
+fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Header<'_>) -> T) -> Option<T> {
+    let mut index = StructuralIndex::default();
+    let value = parse(head.lines().next()?, &mut index).ok()?;
+    let is_header = has_members(value, &["episode_id", "nonce_hash"]) && raw_str(value.member("schema")).starts_with(SCHEMAS);
+    is_header.then(|| then(Header::lenient(value)))
+}
+
+/// Evidence if the head begins with the header of an episode.
+pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
+    with_header(head, |_| Evidence { marks: vec![mark::HEADER], framing: Framing::Lines })
+}
+
+/// Session, start, and the schema if the version is known.
+pub(super) fn identify(head: &Head<'_>) -> Identity {
+    let identity = |header: Header<'_>| Identity {
+        session_id: text(header.session_id()).map(|id| id.decode_lossy().into_owned()),
+        start: tape_time(header.t()).map(|time| time.into_owned()),
+        schema: (raw_str(header.schema()) == revisions::V1_NAME).then_some(revisions::V1),
+        ..Identity::default()
+    };
+    with_header(head, identity).unwrap_or_default()
+}

@@ -1,0 +1,107 @@
+//! Step 1: checks each record, and finds lines that break the grammar. What a later record says changes nothing, so no facts are noted.
+
+use engram_core::emit::{Fault, Pointer};
+use engram_core::policy::Policy;
+use engram_core::steps::{Check, Record};
+
+use super::format::{EventKind, SaidKind};
+use super::schema::{Event, Header, Output, SCHEMAS, Said};
+use super::transcript::{Part, Transcript, decoded};
+use crate::shared::value::{raw_str, text};
+
+/// The type of a record.
+pub(super) enum RecordType {
+    /// The header.
+    Header,
+    /// A text.
+    Said(SaidKind),
+    /// An event.
+    Event(EventKind),
+}
+
+/// The type of a record.
+///
+/// # Errors
+/// [`Fault::Unrecognized`] if it has none that is known.
+pub(super) fn record_type(record: &Record<'_>) -> Result<RecordType, Fault> {
+    let name = |member: &str| raw_str(record.value.member(member));
+    if name("schema").starts_with(SCHEMAS) {
+        return Ok(RecordType::Header);
+    }
+    let (from, event) = (name("from"), name("event"));
+    let known = match event {
+        "" => SaidKind::named(from).map(RecordType::Said),
+        event => EventKind::named(&format!("{from}/{event}")).map(RecordType::Event),
+    };
+    known.ok_or_else(|| Fault::unrecognized(if event.is_empty() { from } else { event }))
+}
+
+/// Checks the records of an episode.
+#[derive(Default)]
+pub(super) struct Notes {
+    transcript: Option<Transcript>,
+}
+
+impl Notes {
+    /// Checks a record.
+    pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        if record.value.member("t").is_some() {
+            check.identify();
+        }
+        match record_type(record)? {
+            RecordType::Header => self.header(record, check),
+            RecordType::Said(kind) => self.said(kind, record, check),
+            RecordType::Event(kind) => {
+                event(kind, &Event::strict(record.value, "")?)?;
+                check.members(kind.name(), record.value, Pointer::Root, &|_| None);
+                Ok(())
+            }
+        }
+    }
+
+    fn header(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        if self.transcript.is_some() {
+            return Err(Fault::malformed("", "one header", "a second one"));
+        }
+        let header = Header::strict(record.value, "")?;
+        self.transcript = Some(Transcript::new(&header)?);
+        check.members(raw_str(header.schema()), record.value, Pointer::Root, &|_| None);
+        Ok(())
+    }
+
+    fn said(&mut self, kind: SaidKind, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+        let said = Said::strict(record.value, "")?;
+        let Some(words) = text(said.text()) else { return Err(Fault::malformed("/text", "text", "none")) };
+        let transcript = self.transcript.as_mut().ok_or_else(|| Fault::malformed("", "a header before it", "none"))?;
+        let parts = match kind {
+            SaidKind::Agent => transcript.agent(&words.decode_lossy()),
+            SaidKind::Driver => transcript.driver(&words.decode_lossy()),
+        };
+        for part in &parts {
+            if let Part::Violation(line, violation) = part
+                && check.policy() == Policy::Strict
+            {
+                return Err(Fault::malformed("/text", "text, or a frame of the grammar", &format!("{}: {line}", violation.code())));
+            }
+        }
+        if let Some(result) = said.result() {
+            let answers = parts.iter().filter(|part| matches!(part, Part::Response(..))).count();
+            if answers != 1 {
+                return Err(Fault::malformed("/result", "a result beside one answer", result.raw()));
+            }
+            let output = Output::strict(result, "/result")?;
+            if !matches!(raw_str(output.status()), "ok" | "error") {
+                return Err(Fault::malformed("/result/status", "`ok` or `error`", &decoded(output.status())));
+            }
+        }
+        check.members(kind.name(), record.value, Pointer::Root, &|_| None);
+        Ok(())
+    }
+}
+
+fn event(kind: EventKind, event: &Event<'_>) -> Result<(), Fault> {
+    if kind == EventKind::DriverToolDecided && !matches!(raw_str(event.decision()), "allow" | "deny") {
+        return Err(Fault::malformed("/decision", "`allow` or `deny`", &decoded(event.decision())));
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Receipts: what is proven of each call of a tool, and of an episode.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical;
+use crate::episode::{Decision, EndStatus, ToolStatus};
+use crate::error::ProfileError;
+use crate::hash::{self, ProfileHash};
+
+/// `ToolExecutionReceiptV1`: what became of one request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolReceipt {
+    /// The request.
+    pub request_id: String,
+    /// The tool.
+    pub tool: String,
+    /// Its kind, as tapes name it.
+    pub tool_class: String,
+    /// The hash of the arguments.
+    pub args_hash: String,
+    /// Whether it was allowed.
+    pub decision: Decision,
+    /// Why it was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The hash of the result's envelope, if it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_hash: Option<String>,
+    /// The bytes of the envelope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_bytes: Option<u64>,
+    /// How it ended.
+    pub status: ReceiptStatus,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReceiptStatus {
+    /// The tool did what it was asked for.
+    Ok,
+    /// The tool failed.
+    Error,
+    /// The tool did not run.
+    Denied,
+}
+
+impl From<ToolStatus> for ReceiptStatus {
+    fn from(status: ToolStatus) -> Self {
+        match status {
+            ToolStatus::Ok => ReceiptStatus::Ok,
+            ToolStatus::Error => ReceiptStatus::Error,
+        }
+    }
+}
+
+/// `ToolLogIndexV1`: where in the ledger each request is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolLogIndex {
+    /// One for each request, in order.
+    pub entries: Vec<ToolLogEntry>,
+}
+
+/// One request in the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolLogEntry {
+    /// The request.
+    pub request_id: String,
+    /// The line of the ledger that has the request.
+    pub intent_seq: u64,
+    /// The line that has the receipt.
+    pub result_seq: u64,
+    /// The hash of the receipt's canonical bytes.
+    pub receipt_hash: String,
+}
+
+/// `ReviewReceiptV1`: what is proven of an episode that passed its checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewReceipt {
+    /// The profile.
+    pub profile_hash: ProfileHash,
+    /// The version of the agent.
+    pub version: String,
+    /// The BLAKE3 of the ledger's line before this one, which all others chain to: 64 hexadecimal digits.
+    pub episode_hash: String,
+    /// The hash of the index's canonical bytes.
+    pub tool_log_index_hash: String,
+    /// The hash of the tape.
+    pub tape_hash: String,
+    /// The verdict of each check.
+    pub checks: BTreeMap<String, Verdict>,
+    /// Whether bytes could leave the machine.
+    pub egress: Egress,
+}
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It holds.
+    Passed,
+    /// It does not.
+    Failed,
+    /// There was nothing to look at.
+    Skipped,
+    /// It could not begin.
+    Blocked,
+}
+
+/// Whether bytes could leave the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Egress {
+    /// Only loopback was there.
+    Refused,
+    /// Nobody kept them.
+    Unknown,
+}
+
+/// `EpisodeStarted`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// The agent.
+    pub harness: String,
+    /// Its version.
+    pub version: String,
+    /// The hash of the nonce.
+    pub nonce_hash: String,
+}
+
+/// `ToolRequested`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requested {
+    /// The request.
+    pub request_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The hash of the arguments.
+    pub args_hash: String,
+}
+
+/// `ToolDecided`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decided {
+    /// The request.
+    pub request_id: String,
+    /// The decision.
+    pub decision: Decision,
+    /// Why it was denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `EpisodeEnded`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// How.
+    pub status: EndStatus,
+    /// The hash of the episode's log.
+    pub log_hash: String,
+    /// The hash of the index's canonical bytes.
+    pub tool_log_index_hash: String,
+}
+
+/// `ReviewBlockedRecorded`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blocked {
+    /// `ADAPTER_MISCONFIGURED/…` or `ADAPTER_PROTOCOL_VIOLATION/…`.
+    pub reason: String,
+}
+
+/// The hash of a value's canonical bytes.
+///
+/// # Errors
+/// If the value is no JSON.
+pub fn hash_of(value: &impl Serialize) -> Result<String, ProfileError> {
+    Ok(hash::of_bytes(&canonical::to_vec(value)?))
+}

@@ -1,0 +1,133 @@
+//! A ledger that is whole, and ledgers that are broken on purpose.
+
+use engram_profiles::ProfileHash;
+use engram_profiles::episode::{Decision, EndStatus, Ids};
+use engram_profiles::ledger::{self, Entry, FIRST, Ledger, Line};
+use engram_profiles::receipt::{Blocked, Decided, Ended, ReceiptStatus, Requested, Started, ToolReceipt};
+
+fn ids() -> Ids {
+    Ids { work_id: "w1".into(), episode_id: "e1".into(), session_id: "s1".into(), adapter_profile_hash: ProfileHash::of(b"{}") }
+}
+
+fn hash(of: &str) -> String {
+    engram_profiles::hash::of_bytes(of.as_bytes())
+}
+
+fn started() -> Entry {
+    Entry::EpisodeStarted(Started { harness: "local-inference".into(), version: "0.1.0".into(), nonce_hash: hash("nonce") })
+}
+
+fn requested(id: &str) -> Entry {
+    Entry::ToolRequested(Requested { request_id: id.into(), tool: "read".into(), args_hash: hash("args") })
+}
+
+fn decided(id: &str, decision: Decision) -> Entry {
+    let reason = (decision == Decision::Deny).then(|| "NOT_ALLOWED".to_owned());
+    Entry::ToolDecided(Decided { request_id: id.into(), decision, reason })
+}
+
+fn receipt(id: &str, decision: Decision) -> ToolReceipt {
+    let ran = decision == Decision::Allow;
+    ToolReceipt {
+        request_id: id.into(),
+        tool: "read".into(),
+        tool_class: "read".into(),
+        args_hash: hash("args"),
+        decision,
+        reason: (!ran).then(|| "NOT_ALLOWED".to_owned()),
+        result_hash: ran.then(|| hash("result")),
+        result_bytes: ran.then_some(6),
+        status: if ran { ReceiptStatus::Ok } else { ReceiptStatus::Denied },
+        duration_ms: 3,
+    }
+}
+
+fn ended() -> Entry {
+    Entry::EpisodeEnded(Ended { status: EndStatus::Completed, log_hash: hash("log"), tool_log_index_hash: hash("index") })
+}
+
+fn sound() -> Vec<Entry> {
+    vec![
+        started(),
+        requested("r1"),
+        decided("r1", Decision::Allow),
+        Entry::ToolExecuted(receipt("r1", Decision::Allow)),
+        requested("r2"),
+        decided("r2", Decision::Deny),
+        Entry::ToolExecuted(receipt("r2", Decision::Deny)),
+        ended(),
+    ]
+}
+
+fn written(entries: Vec<Entry>) -> String {
+    let mut ledger = Ledger::new(ids());
+    entries.into_iter().map(|entry| ledger.line(Some("2026-11-27T10:00:00.000Z"), entry).unwrap()).collect()
+}
+
+#[test]
+fn whole_ledger_is_read_as_it_is_written() {
+    let text = written(sound());
+    let lines = ledger::verify(text.as_bytes()).unwrap();
+    assert_eq!(lines.iter().map(|line| line.entry.clone()).collect::<Vec<Entry>>(), sound());
+    assert_eq!(lines[0].prev, FIRST);
+    let index = ledger::index(&lines).unwrap();
+    let places: Vec<_> = index.entries.iter().map(|entry| (entry.request_id.as_str(), entry.intent_seq, entry.result_seq)).collect();
+    assert_eq!(places, [("r1", 1, 3), ("r2", 4, 6)]);
+}
+
+#[test]
+fn change_of_any_byte_is_refused() {
+    let mut bytes = written(sound()).into_bytes();
+    let last = bytes.iter().rposition(|byte| *byte == b'{').unwrap();
+    for at in 0..bytes.len() {
+        bytes[at] ^= 1;
+        let refused = ledger::verify(&bytes).is_err();
+        // Nothing chains to the last line yet, so its texts can be others; a review receipt closes it.
+        assert!(refused || at > last, "byte {at} of {}", bytes.len());
+        bytes[at] ^= 1;
+    }
+}
+
+fn refused(entries: Vec<Entry>) -> String {
+    ledger::verify(written(entries).as_bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn order_that_no_episode_has_is_refused() {
+    assert!(refused(vec![requested("r1")]).contains("line 1: it cannot follow"));
+    assert!(refused(vec![started(), ended(), requested("r1")]).contains("line 3: it cannot follow"));
+    assert!(refused(vec![started(), requested("r1"), requested("r1")]).contains("twice"));
+    assert!(refused(vec![started(), decided("r1", Decision::Allow)]).contains("no open request"));
+    assert!(refused(vec![started(), requested("r1"), Entry::ToolExecuted(receipt("r1", Decision::Allow))]).contains("no decided request"));
+    let denied_but_ran =
+        vec![started(), requested("r1"), decided("r1", Decision::Deny), Entry::ToolExecuted(receipt("r1", Decision::Allow))];
+    assert!(refused(denied_but_ran).contains("not that of the request"));
+    let no_result = ToolReceipt { result_hash: None, ..receipt("r1", Decision::Allow) };
+    assert!(
+        refused(vec![started(), requested("r1"), decided("r1", Decision::Allow), Entry::ToolExecuted(no_result)]).contains("has a result")
+    );
+    assert!(ledger::verify(b"").is_err());
+}
+
+#[test]
+fn episode_that_could_not_go_on_says_why() {
+    let blocked = Entry::ReviewBlockedRecorded(Blocked { reason: "ADAPTER_MISCONFIGURED/version".into() });
+    assert_eq!(ledger::verify(written(vec![started(), blocked]).as_bytes()).unwrap().len(), 2);
+}
+
+#[test]
+fn line_of_another_episode_or_with_more_members_is_refused() {
+    let text = written(sound());
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    lines.remove(1);
+    assert!(ledger::verify(lines.concat().as_bytes()).unwrap_err().to_string().contains("hash of the line before"));
+    let first = text.lines().next().unwrap();
+    let more = format!("{}\n", first.replacen("\"kind\"", "\"kept\":true,\"kind\"", 1));
+    assert!(ledger::verify(more.as_bytes()).unwrap_err().what.contains("members that nothing names"));
+    let mut other = Ledger::new(Ids { work_id: "w2".into(), ..ids() });
+    other.line(None, started()).unwrap();
+    let line: Line = serde_json::from_str(first).unwrap();
+    assert_eq!(line.ids, ids());
+    let mixed = format!("{first}\n{}", other.line(None, requested("r1")).unwrap());
+    assert!(ledger::verify(mixed.as_bytes()).is_err());
+}

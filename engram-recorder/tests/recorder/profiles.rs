@@ -1,0 +1,67 @@
+//! The record profiles hold what the recorder uses for the versions that they are for.
+
+use engram_profiles::profile::{Expected, InputMode, Tier};
+use engram_profiles::template::Values;
+use engram_recorder::harness::{self, FAKE_KEY, HARNESSES, Setting};
+use engram_recorder::scenario::Scenario;
+use serde_json::json;
+
+/// A version of each harness, and what it prints when it is asked for it.
+const VERSIONS: &[(&str, &str, &str)] = &[
+    ("claude-code", "2.1.330", "2.1.330 (Claude Code)"),
+    ("codex", "0.169.0", "codex-cli 0.169.0"),
+    ("gemini", "0.61.0", "0.61.0"),
+    ("opencode", "1.18.34", "1.18.34"),
+];
+/// The flags that these versions have.
+const HELP: &str = "--output-format --verbose --dangerously-skip-permissions --approval-mode stream-json --skip-trust";
+const HOME: &str = "/home/dev";
+const PROJECT: &str = "/home/dev/proj";
+
+/// A scenario that asks for nothing special. Claude Code gets no model: it has one by itself.
+fn scenario() -> Scenario {
+    let scenario = json!({
+        "id": "plain", "about": "x", "shows": ["text_response"], "model": {"codex": "m", "gemini": "m", "opencode": "m"},
+        "runs": [{"prompt": "do it [[main]]"}], "threads": {"main": [[{"say": "done"}]]},
+    });
+    serde_json::from_value(scenario).unwrap()
+}
+
+#[test]
+fn each_harness_has_a_profile_for_a_version() {
+    assert_eq!(VERSIONS.len(), HARNESSES.len());
+    for (family, version, printed) in VERSIONS {
+        assert_eq!(harness::profile(family).unwrap().probed(printed), Some((*version, Expected::Yes)), "{family}");
+    }
+    assert!(harness::profile("nobody").is_err());
+}
+
+#[test]
+fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
+    let scenario = scenario();
+    for (family, number, _) in VERSIONS {
+        let (harness, profile, version) = (harness::named(family).unwrap(), harness::profile(family).unwrap(), number.parse().unwrap());
+        let exe = ["program".to_owned()];
+        let setting = Setting { version: &version, help: HELP, home: HOME, project: PROJECT, port: 1234, scenario: &scenario, exe: &exe };
+        let run = &scenario.runs[0];
+        let values = Values {
+            prompt: Some(&run.prompt),
+            model: Some("m"),
+            home: HOME,
+            cwd: PROJECT,
+            base_url: "http://127.0.0.1:1234",
+            api_key: FAKE_KEY,
+            version: number,
+            ..Values::default()
+        };
+        let invocation = harness.invocation(&setting, run, None).unwrap();
+        assert_eq!(invocation.argv[1..], profile.args(&values, Tier::Full).unwrap(), "{family}");
+        let stdin = if profile.input_mode == InputMode::Stdin { run.prompt.as_bytes() } else { b"" };
+        assert_eq!(invocation.stdin, stdin, "{family}");
+        let mut files = harness.files(&setting);
+        files.sort();
+        let mut expected = profile.files(&values);
+        expected.sort();
+        assert_eq!(files, expected, "{family}");
+    }
+}
