@@ -45,6 +45,12 @@ pub trait SideFiles: Send + Sync {
         Vec::new()
     }
 
+    /// The directories with the files that [`SideFiles::hash`] and [`SideFiles::has_text`] may read, as paths from the artifact's directory,
+    /// whether they are there or not. Who copies an artifact to another machine copies them too.
+    fn directories(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// True if the log of this session has this text, as raw JSON; without a session, if any log does. For files that repeat what a log
     /// has.
     fn has_text(&self, _session_id: Option<&str>, _raw: &str) -> bool {
