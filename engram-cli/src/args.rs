@@ -1,6 +1,7 @@
 //! The command line: the only source of its help and of `docs/cli.md`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -12,6 +13,7 @@ use crate::report::ErrorFormat;
 use crate::stats::By;
 use crate::table::Output;
 use crate::unicode::Unicode;
+use crate::units::{Chosen, Shard};
 use crate::write::Form;
 
 const EXAMPLES: &str = "\
@@ -104,6 +106,11 @@ pub enum Command {
     Query(crate::index::args::Query),
     /// Write tapes in the forms that other programs read
     Export(crate::export::Export),
+    /// List what can be converted alone, for work on many machines
+    ///
+    /// A unit is a session with its sub-agents and side files, or one session of a store. `engram ingest --units FILE --shard I/N` converts a
+    /// part of them: give each of N machines another I.
+    Units(crate::units::UnitsArgs),
     /// Check that tapes follow the format, and that a directory is as its index states
     ///
     /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
@@ -180,6 +187,15 @@ pub struct Ingest {
     /// Convert again whenever a log changes, until interrupted
     #[arg(long)]
     pub watch: bool,
+    /// Convert the units of this file, which `engram units --json` wrote; `-` reads standard input
+    #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["paths", "watch"])]
+    pub units: Option<PathBuf>,
+    /// Convert the units of one part of N, such as `1/4`. Each part needs a directory of its own
+    #[arg(long, value_name = "I/N", requires = "units")]
+    pub shard: Option<Shard>,
+    /// What both choose. Read when the command begins
+    #[arg(skip)]
+    pub chosen: Option<Arc<Chosen>>,
     /// Read everything, also what has not changed
     #[arg(long)]
     pub again: bool,

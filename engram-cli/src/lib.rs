@@ -68,6 +68,7 @@ mod table;
 mod tape_dir;
 mod tapes;
 mod unicode;
+mod units;
 mod when;
 mod write;
 
@@ -99,6 +100,7 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         Command::Stats(args) => stats::run(args, registry, &report),
         Command::Show(args) => show::run(args, registry, &report),
         Command::Export(args) => export::run(args, &report),
+        Command::Units(args) => units::run(args, registry, &report),
         Command::Check(args) => check::run(args, &report),
         Command::Conform(args) => conform::run(args, registry, &report),
         #[cfg(all(unix, feature = "record"))]

@@ -37,6 +37,12 @@ pub trait SideFiles: Send + Sync {
         false
     }
 
+    /// The directories with the files that [`SideFiles::hash`] and [`SideFiles::has_text`] may read, as paths from the artifact's directory,
+    /// whether they are there or not. Who copies an artifact to another machine copies them too.
+    fn directories(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The logs of other sessions whose history these records of a session repeat, in the order of how much they share, most first.
     fn older_logs(&self, _records: &[LogRecord]) -> Vec<OlderLog> {
         Vec::new()

@@ -113,6 +113,14 @@ impl SessionLocation {
         }
     }
 
+    /// The adapter that opened the store that contains it; `None` for a file.
+    pub(super) fn stored_by(&self) -> Option<&'static Registration> {
+        match &self.place {
+            Place::File(_) => None,
+            Place::Store(session) => Some(session.registration),
+        }
+    }
+
     /// The place as the forms of a harness see it.
     pub(super) fn form_place(&self) -> FormPlace<'_> {
         match &self.place {

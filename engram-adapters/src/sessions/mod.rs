@@ -14,6 +14,7 @@ mod source;
 mod stamp;
 mod store_session;
 mod stores;
+mod units;
 
 use std::path::Path;
 
@@ -29,6 +30,7 @@ pub use source::SessionSource;
 pub use stamp::Stamp;
 pub use store_session::display_path;
 pub use stores::{RegisteredStore, open_store, store_at_root};
+pub use units::{Unit, units};
 
 /// Every session at `path`: a session file, a store, or a directory to search for both.
 ///

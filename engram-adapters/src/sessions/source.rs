@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
@@ -15,6 +15,7 @@ use engram_core::version::{Revision, Support};
 use super::options::SessionOptions;
 use crate::open::{self, Content, FirstReading};
 use crate::registration::{AdapterForm, Registration};
+use crate::shared::remembered::absolute;
 use crate::text_only::{self, Converted};
 
 /// Any source of bytes.
@@ -228,6 +229,19 @@ impl SessionSource {
         self.identity.session_id.as_deref()
     }
 
+    /// The session that started this one, if the files around it state one.
+    pub fn parent_session_id(&self) -> Option<&str> {
+        self.options.context.parent_session_id.as_deref()
+    }
+
+    /// The side files that were read so far, and the directories of those that the conversion may read, as absolute paths.
+    pub(super) fn beside(&self) -> Vec<PathBuf> {
+        let Some(side_files) = &self.options.context.side_files else { return Vec::new() };
+        let read = side_files.files_read().into_iter().map(|file| file.name);
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        read.chain(side_files.directories()).map(|name| plain(&directory.join(name))).collect()
+    }
+
     /// The revision of its schema, and how well its version is known.
     pub fn revision(&self) -> (Option<&'static Revision>, Support) {
         let (revision, support) = self.registration.descriptor().matrix.identify(&self.identity);
@@ -247,6 +261,18 @@ impl SessionSource {
         };
         converted.map_err(|error| error.path(self.path.to_string_lossy()))
     }
+}
+
+/// An absolute path without `..`, whether it is there or not.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in absolute(path).components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Copies what is read for the first time.

@@ -13,7 +13,7 @@ use super::stores::store_at_root;
 use crate::registry::Registry;
 
 /// What SQLite keeps beside a database until it is part of it.
-const DATABASE_LOGS: [&str; 2] = ["-wal", "-journal"];
+pub(super) const DATABASE_LOGS: [&str; 2] = ["-wal", "-journal"];
 /// The most entries below a session's own directory that are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -110,7 +110,7 @@ fn changed(_: &Metadata) -> Option<String> {
 }
 
 /// Always nine digits of a second, so that times compare as texts.
-fn modified(metadata: &Metadata) -> String {
+pub(super) fn modified(metadata: &Metadata) -> String {
     let time = metadata.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok());
     time.map(|time| format!("{time:.9}")).unwrap_or_default()
 }

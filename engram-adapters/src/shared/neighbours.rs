@@ -238,7 +238,7 @@ impl Neighbours {
     }
 
     /// A path from the directory as a path from the artifact's own directory.
-    fn name_from_artifact(&self, path: &Path) -> String {
+    pub fn name_from_artifact(&self, path: &Path) -> String {
         let shared = self.artifact.components().zip(path.components()).take_while(|(one, other)| one == other).count();
         let up = self.artifact.components().count() - shared;
         let down = path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());

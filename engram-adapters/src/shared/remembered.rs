@@ -133,7 +133,7 @@ impl<T: Clone> FactsOfFile<T> {
 }
 
 /// The absolute form of a path, as the name of a file in this process.
-pub(super) fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 

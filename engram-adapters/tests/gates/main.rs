@@ -31,6 +31,7 @@ mod tape;
 mod tidy;
 mod tree;
 mod typed;
+mod units;
 mod vendor_text;
 mod versions;
 mod white_space;

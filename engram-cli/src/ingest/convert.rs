@@ -23,6 +23,8 @@ pub enum Outcome {
     Filtered(Box<Overview>),
     /// A session of a harness that the filters leave out. Nothing is known of it but that.
     OtherHarness,
+    /// A session of a store that belongs to no chosen unit.
+    OtherUnit,
     /// A file in a searched directory that is not a session.
     NoSession,
     /// The run has ended before it: there is no room for more tapes.
@@ -70,6 +72,11 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
         Ok(input) => input,
         Err(error) => return Outcome::Failed(error.clone()),
     };
+    if let (SessionInput::At(location), Some(chosen)) = (input, &args.chosen)
+        && !chosen.wants(location)
+    {
+        return Outcome::OtherUnit;
+    }
     let prefix = Arc::new(Mutex::new(Prefix::of(&work.before)));
     let opened = match &work.before.text {
         Some(_) => input.open_with_copy(PrefixWriter(Arc::clone(&prefix)), options),

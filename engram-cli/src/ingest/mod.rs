@@ -14,6 +14,7 @@ mod watch;
 
 use std::io::{self, IsTerminal, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engram_adapters::Registry;
 use engram_adapters::sessions::{SessionOptions, store_at_root};
@@ -26,12 +27,25 @@ use crate::output;
 use crate::places;
 use crate::report::Reporter;
 use crate::tape_dir::Index;
+use crate::units::Chosen;
 
 /// Runs the command.
 ///
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
+    let Some(units) = &args.units else { return run_paths(args, registry, report) };
+    match Chosen::read(units, args.shard) {
+        Err(error) => Ok(report.failure(&error)),
+        Ok(chosen) if chosen.paths().is_empty() => {
+            report.note("no unit falls to this part");
+            Ok(Exit::Success)
+        }
+        Ok(chosen) => run_paths(&Ingest { paths: chosen.paths(), chosen: Some(Arc::new(chosen)), ..args.clone() }, registry, report),
+    }
+}
+
+fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let options = match session_options(&args.conversion, registry, report.bar()) {
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),

@@ -143,6 +143,7 @@ impl Pass {
             self.answered.insert(key.0.clone());
         }
         match outcome {
+            Outcome::OtherUnit => self.seen.extend(work.key.clone()),
             Outcome::OtherHarness => {
                 self.totals.filtered += 1;
                 self.seen.extend(work.key.clone());

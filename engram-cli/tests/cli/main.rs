@@ -37,6 +37,7 @@ mod show_page;
 mod stats;
 mod stores;
 mod torn_reads;
+mod units;
 mod unread;
 mod watch;
 

@@ -162,6 +162,10 @@ impl SideFiles for SessionFiles {
     fn files_read(&self) -> Vec<BesideFile> {
         self.neighbours.files_read()
     }
+
+    fn directories(&self) -> Vec<String> {
+        vec![self.neighbours.name_from_artifact(Path::new(&self.session))]
+    }
 }
 
 #[cfg(test)]

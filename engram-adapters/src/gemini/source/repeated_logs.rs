@@ -134,6 +134,10 @@ impl SideFiles for RepeatedLogs {
         self.neighbours.files_read()
     }
 
+    fn directories(&self) -> Vec<String> {
+        vec![self.neighbours.name_from_artifact(Path::new(CHATS))]
+    }
+
     fn has_text(&self, session_id: Option<&str>, raw: &str) -> bool {
         self.texts(session_id).is_some_and(|texts| texts.all.contains(&hash64(raw)))
     }

@@ -111,4 +111,8 @@ impl SideFiles for Outputs {
     fn files_read(&self) -> Vec<BesideFile> {
         self.0.files_read()
     }
+
+    fn directories(&self) -> Vec<String> {
+        vec![self.0.name_from_artifact(Path::new(OUTPUTS))]
+    }
 }
