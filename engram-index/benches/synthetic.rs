@@ -107,6 +107,16 @@ impl Tape {
         self.event("code.edit", &fields);
     }
 
+    /// Says that lines were moved from one file to another.
+    pub fn link(&mut self, (from, from_range): (&str, [usize; 2]), (to, to_range): (&str, [usize; 2])) {
+        let call = self.call("Move", "move", "{}");
+        self.result(call, "done");
+        let fields = format!(
+            r#""from_file":"{ROOT}/{from}","from_range":{from_range:?},"to_file":"{ROOT}/{to}","to_range":{to_range:?},"parent":{call}"#
+        );
+        self.event("span.link", &fields);
+    }
+
     fn call(&mut self, tool: &str, kind: &str, args: &str) -> u64 {
         let id = self.seq;
         self.event("tool.call", &format!(r#""tool":"{tool}","kind":"{kind}","call_id":"c{id}","args":{args}"#))

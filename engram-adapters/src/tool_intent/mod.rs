@@ -57,8 +57,8 @@ impl StreamAdapter for ToolIntent {
         detect::identify(head)
     }
 
-    fn conversion(&self, _init: &SessionInit<'_>) -> Option<Box<dyn Conversion>> {
-        Some(Box::<Episode>::default())
+    fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
+        Box::<Episode>::default()
     }
 }
 

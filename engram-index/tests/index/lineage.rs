@@ -80,6 +80,51 @@ fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
     assert_eq!((removed.total, removed.notes.len()), (1, 1), "the text is a person's, so lines are not known");
 }
 
+/// An index over one synthetic tape.
+fn index_of(tape: Tape) -> (tempfile::TempDir, Index) {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("1.tape.jsonl"), tape.end()).unwrap();
+    let place = directory.path().join("index");
+    let added = Writer::open(&place, || ()).unwrap().add(&[directory.path().to_owned()], &mut |_| ()).unwrap();
+    assert!(added.failed.is_empty(), "{:?}", added.failed);
+    let index = Index::open(&place).unwrap();
+    (directory, index)
+}
+
+/// Synthetic: no recorded harness says which lines a call moved.
+#[test]
+fn a_link_that_the_log_declares_leads_to_the_other_file() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let (old, moved) = (code(42, &mut random), code(30, &mut random));
+    let mut tape = Tape::new("one", 1_750_000_000_000);
+    tape.prompt("write it, and move it");
+    tape.edit("src/a.rs", None, &format!("{old}{moved}"));
+    tape.link(("src/a.rs", [43, 72]), ("src/b.rs", [1, 30]));
+    tape.edit("src/b.rs", None, &moved);
+    let (_directory, index) = index_of(tape);
+    let events = index.history(&query(&format!("{}/src/b.rs", crate::synthetic::ROOT), &moved, (5, 5))).unwrap();
+    assert_eq!(ways(&events), [("made", "create"), ("declared", "link"), ("declared", "create")], "{events:?}");
+    assert!(events.items[2].file.ends_with("src/a.rs"));
+}
+
+/// Synthetic: no recorded session changes a line so often.
+#[test]
+fn edits_that_are_too_many_in_a_row_are_left_out_and_that_is_said() {
+    let texts: Vec<String> =
+        (0..15).map(|n| format!("{}the line, changed {n} times\n", code(20, &mut fastrand::Rng::with_seed(4)))).collect();
+    let mut tape = Tape::new("one", 1_750_000_000_000);
+    tape.prompt("change it often");
+    tape.edit("src/a.rs", None, &texts[0]);
+    texts.windows(2).for_each(|pair| tape.edit("src/a.rs", Some(&pair[0]), &pair[1]));
+    let (_directory, index) = index_of(tape);
+    let path = format!("{}/src/a.rs", crate::synthetic::ROOT);
+    let events = index.history(&query(&path, &texts[14], (21, 21))).unwrap();
+    assert_eq!((events.total, ways(&events)[1]), (11, ("chain", "update")), "{events:?}");
+    assert!(events.notes.iter().any(|note| note.contains("10 in a row")), "{:?}", events.notes);
+    let events = index.history(&query(&path, &texts[8], (21, 21))).unwrap();
+    assert_eq!((events.total, events.notes.len()), (9, 0), "all of them are there");
+}
+
 #[test]
 fn an_index_that_knows_what_was_said_lists_mentions_apart() {
     let recording = &fixtures("claude-code/2.1.329/b_edit")[0];

@@ -4,6 +4,7 @@
 //! `role`, `created` (seconds since 1970) and `content`, a list of text, tool requests and tool responses.
 
 use engram_adapters::Registration;
+use engram_adapters::homes::{Base, HomeDirectory};
 use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::head::Head;
@@ -17,8 +18,11 @@ mod results;
 mod schema;
 mod tools;
 
-/// The adapter with its tool table: the argument of `Registry::with`.
-pub static REGISTRATION: Registration = Registration::new(&Goose).with_tools(&tools::TOOLS);
+/// Where the harness keeps its sessions.
+const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "goose")];
+
+/// The adapter with its tables: the argument of `Registry::with`.
+pub static REGISTRATION: Registration = Registration::new(&Goose).with_tools(&tools::TOOLS).with_homes(HOMES);
 
 /// The adapter.
 pub struct Goose;

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use engram_core::keys::{KeyMap, KeySet, hash64};
+use engram_core::keys::{KeyMap, KeySet};
 
 use crate::codex::notes::{Ink, Kind, Note, Notes, Part, PartKind, Twin};
 

@@ -1,7 +1,5 @@
 //! The events of each record: headers, changes, messages and notices.
 
-use std::borrow::Cow;
-
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{self, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
 use engram_core::keys::hash64;
