@@ -130,7 +130,7 @@ fn declared(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
             ORDER BY t DESC, tape DESC, seq DESC LIMIT 1";
         return Hit::find(db, sql, params![hit.id, hit.t.unwrap_or(i64::MAX)]);
     }
-    let sql = "file = ?1 AND what = 6 AND tape = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 50";
+    let sql = "+file = ?1 AND what = 6 AND tape = ?2 AND seq <= ?3 ORDER BY seq DESC LIMIT 50";
     let mut links = Hit::find(db, sql, params![hit.file, hit.tape, hit.seq])?;
     let meets = |link: &Hit| match (link.after, hit.before) {
         (Some((first, last)), Some(before)) => first <= before.1 && before.0 <= last,
@@ -150,7 +150,7 @@ fn chain(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
             break;
         }
         // On one tape the order is certain; from one tape to another, equal hashes are.
-        let sql = "fah = ?1 AND file = ?2 AND what BETWEEN 1 AND 3 AND flags & 2 = 0 AND (tape != ?3 OR seq < ?4) AND ifnull(t, 0) <= ?5
+        let sql = "fah = ?1 AND +file = ?2 AND what BETWEEN 1 AND 3 AND flags & 2 = 0 AND (tape != ?3 OR seq < ?4) AND ifnull(t, 0) <= ?5
             ORDER BY tape = ?3 DESC, t DESC, tape DESC, seq DESC LIMIT 4096";
         let mut step = Hit::find(db, sql, params![hash, hit.file, hit.tape, seq, hit.t.unwrap_or(i64::MAX)])?;
         let Some(newest) = step.first().cloned() else { break };

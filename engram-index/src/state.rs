@@ -76,8 +76,9 @@ fn newest(
     bound: (i64, i64, i64),
     tape: Option<i64>,
 ) -> rusqlite::Result<Option<(Step, Vec<Hit>)>> {
+    // With `+`, SQLite does not walk all edits of the file in their order: a text has few edits.
     let condition =
-        format!("fah = ?1 AND file IN ({}) AND what BETWEEN 1 AND 3 ORDER BY t DESC, tape DESC, seq DESC LIMIT ?2", list(files));
+        format!("fah = ?1 AND +file IN ({}) AND what BETWEEN 1 AND 3 ORDER BY t DESC, tape DESC, seq DESC LIMIT ?2", list(files));
     let found = Hit::find(db, &condition, rusqlite::params![hash, MAX_SPANS])?;
     let is_before = |hit: &Hit| match tape {
         // On one tape the order is certain, whatever the times are.
@@ -106,7 +107,7 @@ fn newest(
 /// True if no edit on the tape left another text of the file between two edits that left the same.
 fn is_unchanged_between(db: &Connection, one: &Hit, other: &Hit, files: &Files, hash: &[u8; 16]) -> rusqlite::Result<bool> {
     let sql = format!(
-        "SELECT 1 FROM span WHERE tape = ?1 AND seq > ?2 AND seq < ?3 AND file IN ({}) AND what BETWEEN 1 AND 5 AND fah IS NOT ?4",
+        "SELECT 1 FROM span WHERE tape = ?1 AND seq > ?2 AND seq < ?3 AND +file IN ({}) AND what BETWEEN 1 AND 5 AND fah IS NOT ?4",
         list(files)
     );
     db.prepare_cached(&sql)?.exists((one.tape, one.seq, other.seq, hash)).map(|changed| !changed)
