@@ -186,7 +186,7 @@ impl Neighbours {
     }
 
     /// What the lines of a file add up to. The file is read once for all artifacts beside it, and not recorded as read.
-    pub fn folded<T: Default>(
+    pub(crate) fn folded<T: Default>(
         &self,
         path: &Path,
         known: &Remembered<T>,

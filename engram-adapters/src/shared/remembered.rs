@@ -18,7 +18,7 @@ const MAX_FACTS: usize = 1 << 16;
 
 /// The state of a file or directory. Two reads in the same state give the same: logs grow, so a log that changed has another size.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileState {
+pub(super) struct FileState {
     path: PathBuf,
     bytes: u64,
     modified: SystemTime,
@@ -39,7 +39,7 @@ impl FileState {
 
 /// Values by the state of the file that they were made from. The oldest are forgotten first.
 #[derive(Debug)]
-pub struct Remembered<V> {
+pub(crate) struct Remembered<V> {
     values: Mutex<VecDeque<(FileState, Arc<V>)>>,
 }
 
@@ -50,7 +50,7 @@ impl<V> Remembered<V> {
     }
 
     /// The value for a file in this state; `read` makes it if it is not known. `size` is the number of facts in a value.
-    pub fn get(&self, state: Option<FileState>, size: fn(&V) -> usize, read: impl FnOnce() -> Option<V>) -> Option<Arc<V>> {
+    pub(super) fn get(&self, state: Option<FileState>, size: fn(&V) -> usize, read: impl FnOnce() -> Option<V>) -> Option<Arc<V>> {
         let Some(state) = state else { return read().map(Arc::new) };
         let values = || self.values.lock().unwrap_or_else(PoisonError::into_inner);
         let known = values().iter().find(|(known, _)| *known == state).map(|(_, value)| value.clone());
