@@ -155,10 +155,10 @@ pub enum Command {
     /// Show and check how agents are run: profiles
     ///
     /// A profile is chosen by its hash. docs/profiles.md describes its form.
-    #[cfg(feature = "record")]
+    #[cfg(all(unix, feature = "record"))]
     Profile(crate::profile::Profile),
     /// Make logs of episodes of black-box agents
-    #[cfg(feature = "record")]
+    #[cfg(all(unix, feature = "record"))]
     Episode(crate::episode::Episode),
     /// Generate shell completions
     ///

@@ -31,12 +31,10 @@ pub enum Action {
     /// Ask a model on loopback, as the profile `local-inference` does
     ///
     /// Reads a prompt from standard input, sends it to the server that `OPENAI_BASE_URL` names, and prints what the model says.
-    #[cfg(unix)]
     Agent(Agent),
 }
 
 /// Arguments of `engram episode agent`.
-#[cfg(unix)]
 #[derive(Debug, Args)]
 pub struct Agent {
     /// The name of the model
@@ -82,7 +80,6 @@ pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
             report.finding(error.fault.code(), &error.place_and_reason());
             Exit::Usage
         }),
-        #[cfg(unix)]
         Action::Agent(args) => asked(args, &input).map_err(|error| {
             report.finding(error.fault.code(), &error.what);
             Exit::Misconfigured
@@ -99,7 +96,6 @@ pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
     }
 }
 
-#[cfg(unix)]
 fn asked(args: &Agent, prompt: &str) -> Result<String, engram_recorder::error::RecorderError> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let (base_url, key) = (variable("OPENAI_BASE_URL"), variable("OPENAI_API_KEY"));
@@ -113,4 +109,31 @@ fn wrapped(args: &Wrap, transcript: &str) -> Result<String, ProfileError> {
     let ids =
         Ids { work_id: args.work.clone(), session_id: episode.clone(), episode_id: episode, adapter_profile_hash: shipped.hash.clone() };
     wrap(transcript, &args.nonce, &shipped.profile, ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_core::pipeline::{Input, Options};
+    use engram_core::tape::JsonLines;
+    use engram_profiles::grammar::{Answer, Request, Response, request_frame, response_frame};
+
+    use super::*;
+
+    #[test]
+    fn wrapped_transcript_becomes_a_tape() {
+        let nonce = Nonce::scripted("tests", "e1");
+        let profile = registry::all().next().unwrap().hash.to_string();
+        let ask = request_frame(&nonce, &Request { id: "r1".into(), tool: "read".into(), args: r#"{"path":"a"}"#.into() });
+        let answer = response_frame(&nonce, &Response { id: "r1".into(), answer: Answer::Denied("NOT_ALLOWED".into()) });
+        let args = Wrap { nonce, profile, work: "w1".into(), episode: None };
+        let log = wrapped(&args, &format!("look\n{ask}{answer}done")).unwrap();
+        let (options, mut tape) = (Options::default(), Vec::new());
+        engram_adapters::ingest(Input::in_memory(&log, options.limits), &options, &mut JsonLines::new(&mut tape)).unwrap();
+        let tape = String::from_utf8(tape).unwrap();
+        for part in [r#""label":"episode","work_id":"w1","episode_id":"transcript-"#, r#""k":"tool.call""#, r#""status":"denied""#] {
+            assert!(tape.contains(part), "{part}: {tape}");
+        }
+        let unknown = Wrap { profile: format!("blake3:{}", "0".repeat(64)), ..args };
+        assert_eq!(wrapped(&unknown, "").unwrap_err().fault.code(), "unknown_profile");
+    }
 }

@@ -31,7 +31,7 @@ mod conform;
 mod conversion;
 mod detect;
 mod drift;
-#[cfg(feature = "record")]
+#[cfg(all(unix, feature = "record"))]
 mod episode;
 mod exit;
 mod export;
@@ -51,7 +51,7 @@ mod once;
 mod output;
 mod places;
 mod pool;
-#[cfg(feature = "record")]
+#[cfg(all(unix, feature = "record"))]
 mod profile;
 mod progress;
 mod reading;
@@ -118,9 +118,9 @@ fn dispatch(line: &CommandLine, registry: &Registry) -> Exit {
         #[cfg(feature = "record")]
         Command::Schema(args) if args.profile => print(&engram_profiles::schema::json_schema()),
         Command::Schema(_) => print(&json_schema()),
-        #[cfg(feature = "record")]
+        #[cfg(all(unix, feature = "record"))]
         Command::Episode(args) => episode::run(args, &report),
-        #[cfg(feature = "record")]
+        #[cfg(all(unix, feature = "record"))]
         Command::Profile(args) => profile::run(args, &report),
         Command::Completions(args) => print(&completions(args.shell)),
         Command::Man(args) => man::run(args, &report),

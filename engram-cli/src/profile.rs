@@ -4,11 +4,15 @@ use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use engram_profiles::ProfileHash;
+use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
-use engram_profiles::{Profile as AgentProfile, ProfileError, ProfileHash};
+use engram_profiles::{Profile as AgentProfile, ProfileError};
+use engram_recorder::conform::{self, Outcome};
 
 use crate::exit::Exit;
-use crate::report::{Reporter, printable};
+use crate::report::Reporter;
+use crate::report::printable;
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -27,7 +31,7 @@ pub enum Action {
     Show(Show),
     /// Print the hash of a profile in a file
     Hash(File),
-    /// Check that a file is a profile: canonical bytes, known fields, every rule
+    /// Check that a file is a sound profile, and with `--exe` that it is for this program
     Check(Check),
 }
 
@@ -59,6 +63,9 @@ pub struct Check {
     /// The hash that it must have
     #[arg(long, value_name = "HASH")]
     pub expect: Option<String>,
+    /// The program that it must be for: its version and its flags
+    #[arg(long, value_name = "PATH")]
+    pub exe: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -66,30 +73,32 @@ pub struct Check {
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
-    let text = match &args.action {
-        Action::List => Ok(registry::all().map(line).collect()),
-        Action::Show(show) => chosen(&show.which, show.expect.as_deref()).map(|shipped| format!("{}\n", shipped.canonical)),
-        Action::Hash(file) => match read(&file.path, report) {
-            Ok(bytes) => AgentProfile::parse(&bytes).map(|(_, hash)| format!("{hash}\n")),
-            Err(exit) => return Ok(exit),
-        },
-        Action::Check(check) => match read(&check.path, report) {
-            Ok(bytes) => checked(&bytes, check.expect.as_deref()),
-            Err(exit) => return Ok(exit),
-        },
+    let done = match &args.action {
+        Action::List => Ok((registry::all().map(line).collect(), Exit::Success)),
+        Action::Show(show) => {
+            let shipped = chosen(&show.which, show.expect.as_deref());
+            shipped.map(|shipped| (format!("{}\n", shipped.canonical), Exit::Success)).map_err(|error| failure(&error, report))
+        }
+        Action::Hash(file) => read(&file.path, report).and_then(|bytes| {
+            let parsed = AgentProfile::parse(&bytes);
+            parsed.map(|(_, hash)| (format!("{hash}\n"), Exit::Success)).map_err(|error| failure(&error, report))
+        }),
+        Action::Check(args) => check(args, report),
     };
-    match text {
-        Ok(text) => {
+    match done {
+        Ok((text, exit)) => {
             let mut out = stdout().lock();
             out.write_all(text.as_bytes())?;
             out.flush()?;
-            Ok(Exit::Success)
+            Ok(exit)
         }
-        Err(error) => {
-            report.finding(error.fault.code(), &error.place_and_reason());
-            Ok(Exit::Usage)
-        }
+        Err(exit) => Ok(exit),
     }
+}
+
+fn failure(error: &ProfileError, report: &Reporter) -> Exit {
+    report.finding(error.fault.code(), &error.place_and_reason());
+    Exit::Usage
 }
 
 fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
@@ -114,11 +123,21 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
     }
 }
 
-fn checked(bytes: &[u8], expect: Option<&str>) -> Result<String, ProfileError> {
-    let (profile, hash) = AgentProfile::parse(bytes)?;
-    let expected: Option<ProfileHash> = expect.map(str::parse).transpose()?;
-    if let Some(expected) = expected.filter(|expected| *expected != hash) {
-        return Err(ProfileError::unknown(format!("the profile has the hash {hash}, and {expected} was expected")));
-    }
-    Ok(format!("{}: {hash}\n", printable(&profile.profile_id)))
+/// A line for each check, with its verdict.
+fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
+    let bytes = read(&args.path, report)?;
+    let expected: Option<ProfileHash> = args.expect.as_deref().map(str::parse).transpose().map_err(|error| failure(&error, report))?;
+    let outcomes = conform::check(&bytes, expected.as_ref(), args.exe.as_deref());
+    let word = |verdict: Verdict| match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Skipped => "skipped",
+        Verdict::Blocked => "blocked",
+    };
+    let line = |outcome: &Outcome| {
+        let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
+        format!("{:<20} {:<7}{code} {}\n", outcome.check, word(outcome.verdict), printable(&outcome.what))
+    };
+    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
+    Ok((outcomes.iter().map(line).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
 }

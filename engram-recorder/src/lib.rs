@@ -5,6 +5,7 @@
 #![cfg(unix)]
 
 pub mod agent;
+pub mod conform;
 pub mod dialog;
 pub mod error;
 pub mod harness;

@@ -5,16 +5,18 @@ use engram_core::head::Head;
 
 use super::format::mark;
 use super::revisions;
-use super::schema::{Header, SCHEMAS};
+use super::schema::Header;
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, has_members, parse, raw_str, text};
+
+/// Members of every header.
+const HEADER: &[&str] = &["schema", "episode_id", "nonce_hash"];
 
 /// Reads the header, if the head begins with one.
 fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Header<'_>) -> T) -> Option<T> {
     let mut index = StructuralIndex::default();
     let value = parse(head.lines().next()?, &mut index).ok()?;
-    let is_header = has_members(value, &["episode_id", "nonce_hash"]) && raw_str(value.member("schema")).starts_with(SCHEMAS);
-    is_header.then(|| then(Header::lenient(value)))
+    has_members(value, HEADER).then(|| then(Header::lenient(value)))
 }
 
 /// Evidence if the head begins with the header of an episode.

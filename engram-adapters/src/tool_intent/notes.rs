@@ -25,7 +25,7 @@ pub(super) enum RecordType {
 /// [`Fault::Unrecognized`] if it has none that is known.
 pub(super) fn record_type(record: &Record<'_>) -> Result<RecordType, Fault> {
     let name = |member: &str| raw_str(record.value.member(member));
-    if name("schema").starts_with(SCHEMAS) {
+    if record.value.member("schema").is_some() {
         return Ok(RecordType::Header);
     }
     let (from, event) = (name("from"), name("event"));
@@ -64,8 +64,12 @@ impl Notes {
             return Err(Fault::malformed("", "one header", "a second one"));
         }
         let header = Header::strict(record.value, "")?;
+        let schema = raw_str(header.schema());
+        if !schema.starts_with(SCHEMAS) {
+            return Err(Fault::malformed("/schema", "the name of this log and its version", schema));
+        }
         self.transcript = Some(Transcript::new(&header)?);
-        check.members(raw_str(header.schema()), record.value, Pointer::Root, &|_| None);
+        check.members(schema, record.value, Pointer::Root, &|_| None);
         Ok(())
     }
 

@@ -1,0 +1,219 @@
+//! Whether a profile is sound, and whether it is for the program that is installed: the checks P1 to P3. They fail closed: a check that
+//! cannot begin is blocked, and one with nothing to look at is skipped with its reason.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use engram_profiles::profile::{AdapterMode, Expected, Profile};
+use engram_profiles::receipt::Verdict;
+use engram_profiles::{ProfileHash, registry};
+
+use crate::process::{End, Running};
+
+/// The longest time that a program may take to say its version or its flags.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first check.
+const CANONICAL: &str = "P1 profile.canonical";
+const PROBE: &str = "P2 profile.probe";
+const FLAGS: &str = "P3 profile.flags";
+
+/// What became of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The check.
+    pub check: &'static str,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The stable code of a failure, such as `ADAPTER_MISCONFIGURED/version`.
+    pub code: Option<&'static str>,
+    /// What was found, or why nothing was looked at.
+    pub what: String,
+}
+
+impl Outcome {
+    fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
+        Outcome { check, verdict, code: None, what: what.into() }
+    }
+
+    fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
+        Outcome { code: Some(code), ..Outcome::of(check, Verdict::Failed, what) }
+    }
+}
+
+/// Checks a profile; with a program also that the program is one that the profile is for.
+///
+/// `expected` is the hash that the profile must have. Without it, a profile with the id of a shipped one must be the shipped one.
+pub fn check(bytes: &[u8], expected: Option<&ProfileHash>, exe: Option<&Path>) -> Vec<Outcome> {
+    let (profile, first) = canonical(bytes, expected);
+    let Some(profile) = profile.filter(|_| first.verdict == Verdict::Passed) else {
+        let blocked = |check| Outcome::of(check, Verdict::Blocked, "the profile is not sound");
+        return vec![first, blocked(PROBE), blocked(FLAGS)];
+    };
+    let skipped = |why: &str| [PROBE, FLAGS].map(|check| Outcome::of(check, Verdict::Skipped, why));
+    let rest = match exe {
+        None => skipped("no program was named"),
+        Some(_) if profile.adapter_mode == AdapterMode::HookedVendor => skipped("this agent cannot be pointed at a model on loopback"),
+        Some(exe) => program(&profile, exe),
+    };
+    [first].into_iter().chain(rest).collect()
+}
+
+fn canonical(bytes: &[u8], expected: Option<&ProfileHash>) -> (Option<Profile>, Outcome) {
+    const CODE: &str = "ADAPTER_MISCONFIGURED/profile";
+    let (profile, hash) = match Profile::parse(bytes) {
+        Ok(parsed) => parsed,
+        Err(error) => return (None, Outcome::failed(CANONICAL, CODE, error.to_string())),
+    };
+    let shipped = registry::all().find(|shipped| shipped.profile.profile_id == profile.profile_id).map(|shipped| &shipped.hash);
+    let outcome = match expected.or(shipped) {
+        Some(other) if *other != hash => Outcome::failed(CANONICAL, CODE, format!("the hash is {hash}, and {other} was expected")),
+        _ => Outcome::of(CANONICAL, Verdict::Passed, format!("{}: {hash}", profile.profile_id)),
+    };
+    (Some(profile), outcome)
+}
+
+/// Asks the program for its version and its flags.
+fn program(profile: &Profile, exe: &Path) -> [Outcome; 2] {
+    let first = probe(profile, exe);
+    if first.verdict != Verdict::Passed {
+        return [first, Outcome::of(FLAGS, Verdict::Blocked, "the profile is not for this version")];
+    }
+    [first, flags(profile, exe)]
+}
+
+fn probe(profile: &Profile, exe: &Path) -> Outcome {
+    const CODE: &str = "ADAPTER_MISCONFIGURED/version";
+    let printed = match printed(exe, &profile.version_probe.args) {
+        Ok(printed) => printed,
+        Err(what) => return Outcome::failed(PROBE, CODE, what),
+    };
+    match profile.probed(&printed) {
+        Some((version, Expected::Yes)) => Outcome::of(PROBE, Verdict::Passed, version),
+        Some((version, Expected::No)) => {
+            Outcome::failed(PROBE, CODE, format!("{version} is installed, and the profile is for {}", profile.version_probe.expect))
+        }
+        None => Outcome::failed(PROBE, CODE, format!("no version in what it prints: {}", printed.lines().next().unwrap_or_default())),
+    }
+}
+
+fn flags(profile: &Profile, exe: &Path) -> Outcome {
+    const CODE: &str = "ADAPTER_MISCONFIGURED/flag";
+    let is_word = |argument: &&String| !argument.starts_with(['-', '{']);
+    let mut help: Vec<String> = profile.args_template.iter().take_while(is_word).cloned().collect();
+    help.push("--help".to_owned());
+    let help = match printed(exe, &help) {
+        Ok(help) => help,
+        Err(what) => return Outcome::failed(FLAGS, CODE, what),
+    };
+    let of_tiers = profile.permission_mode_map.iter().flat_map(|row| &row.flags);
+    let all: Vec<&String> = profile.args_template.iter().chain(of_tiers).filter(|argument| argument.starts_with('-')).collect();
+    let missing: Vec<&str> = all.iter().filter(|flag| !names(&help, flag)).map(|flag| flag.as_str()).collect();
+    if missing.is_empty() {
+        return Outcome::of(FLAGS, Verdict::Passed, format!("{} flags", all.len()));
+    }
+    Outcome::failed(FLAGS, CODE, format!("--help does not name {}", missing.join(", ")))
+}
+
+/// True if a text has this flag, not as the beginning or the end of another.
+fn names(help: &str, flag: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '-';
+    help.match_indices(flag).any(|(at, _)| !help[..at].ends_with(is_part) && !help[at + flag.len()..].starts_with(is_part))
+}
+
+/// What a program prints. It sees the caller's search path, an empty home, and nothing else.
+fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
+    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (out, err) = (home.path().join("out"), home.path().join("err"));
+    let failed = |error: std::io::Error| format!("{}: {error}", exe.display());
+    let argv: Vec<String> = [exe.to_string_lossy().into_owned()].into_iter().chain(args.iter().cloned()).collect();
+    let env = BTreeMap::from([
+        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
+        ("HOME".to_owned(), home.path().to_string_lossy().into_owned()),
+    ]);
+    let stdout = Stdio::from(File::create(&out).map_err(failed)?);
+    let mut running = Running::start(&argv, home.path(), &env, stdout, &err).map_err(failed)?;
+    running.feed(Vec::new());
+    match running.wait(PATIENCE, || false).map_err(failed)? {
+        End::Exit(0) => Ok(String::from_utf8_lossy(&fs::read(&out).map_err(failed)?).into_owned()),
+        End::Timeout => Err(format!("`{}` took longer than {} seconds", argv.join(" "), PATIENCE.as_secs())),
+        end => Err(format!("`{}` ended with {end:?}", argv.join(" "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    const HELP: &str = "-p --tools --no-session-persistence --strict-mcp-config --setting-sources";
+
+    /// A program that says this version and these flags.
+    fn installed(directory: &Path, version: &str, help: &str) -> PathBuf {
+        let path = directory.join("claude");
+        let script = format!("#!/bin/sh\ncase \"$1\" in --version) {version} ;; *) echo '{help}' ;; esac\n");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn bytes() -> &'static [u8] {
+        registry::all().find(|shipped| shipped.profile.profile_id == "claude-code-black-box").unwrap().canonical.as_bytes()
+    }
+
+    fn verdicts(outcomes: &[Outcome]) -> Vec<(Verdict, Option<&'static str>)> {
+        outcomes.iter().map(|outcome| (outcome.verdict, outcome.code)).collect()
+    }
+
+    fn with(version: &str, help: &str) -> Vec<(Verdict, Option<&'static str>)> {
+        let directory = tempfile::tempdir().unwrap();
+        verdicts(&check(bytes(), None, Some(&installed(directory.path(), version, help))))
+    }
+
+    const PASSED: (Verdict, Option<&str>) = (Verdict::Passed, None);
+    const BLOCKED: (Verdict, Option<&str>) = (Verdict::Blocked, None);
+
+    #[test]
+    fn installed_program_of_the_profile_passes() {
+        assert_eq!(with("echo '2.1.330 (Claude Code)'", HELP), [PASSED; 3]);
+    }
+
+    #[test]
+    fn profile_with_one_byte_changed_blocks_the_rest() {
+        let changed = String::from_utf8_lossy(bytes()).replace("~2.1", "~2.2");
+        let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/profile"));
+        assert_eq!(verdicts(&check(changed.as_bytes(), None, None)), [failed, BLOCKED, BLOCKED]);
+        assert_eq!(verdicts(&check(bytes(), Some(&ProfileHash::of(b"other")), None)), [failed, BLOCKED, BLOCKED]);
+        assert_eq!(verdicts(&check(b"{}", None, None)), [failed, BLOCKED, BLOCKED]);
+    }
+
+    #[test]
+    fn other_version_blocks_the_flags() {
+        let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/version"));
+        for version in ["echo '2.2.0 (Claude Code)'", "echo 'who am I'", "exit 3"] {
+            assert_eq!(with(version, HELP), [PASSED, failed, BLOCKED], "{version}");
+        }
+        assert_eq!(verdicts(&check(bytes(), None, Some(Path::new("/no/such/program")))), [PASSED, failed, BLOCKED]);
+    }
+
+    #[test]
+    fn flag_that_the_help_does_not_name_fails() {
+        let help = HELP.replace("--tools", "--tools-of-old");
+        let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/flag"));
+        assert_eq!(with("echo '2.1.330 (Claude Code)'", &help), [PASSED, PASSED, failed]);
+    }
+
+    #[test]
+    fn check_without_a_program_is_skipped_and_says_why() {
+        let outcomes = check(bytes(), None, None);
+        assert_eq!(verdicts(&outcomes), [PASSED, (Verdict::Skipped, None), (Verdict::Skipped, None)]);
+        assert_eq!(outcomes[1].what, "no program was named");
+        let cursor = registry::all().find(|shipped| shipped.profile.profile_id == "cursor-hooked").unwrap();
+        let outcomes = check(cursor.canonical.as_bytes(), None, Some(Path::new("/bin/true")));
+        assert!(outcomes[1].verdict == Verdict::Skipped && outcomes[1].what.contains("loopback"), "{outcomes:?}");
+    }
+}
