@@ -95,7 +95,7 @@ pub fn convert_chosen<'a, S: ByteSource>(
         });
     }
     let mut session = adapter.session(&init);
-    let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, &identity, support);
+    let mut out = Emitter::new(sink, descriptor, options, &identity, support);
     out.set_apart(session.sessions_are_apart());
     let repeats = session.repeats_are_exact().then(Repeats::default);
     let mut run = Run { out, complete: true, repeats, original: None, has_controls: session.has_terminal_controls() };

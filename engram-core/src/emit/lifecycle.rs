@@ -5,7 +5,7 @@ use simdutf8::basic::from_utf8;
 use super::Emitter;
 use crate::anchor;
 use crate::error::{Fault, excerpt};
-use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
+use crate::event::{InputDigest, Kind, Meta, Pointer, RecordLocation, RevisionChange, SPANS_TEXT, TapeStart, TapeStop, Unrecognized};
 use crate::hash::Hash;
 use crate::input::OriginalRecord;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED, Outcome};
@@ -28,6 +28,7 @@ impl Emitter<'_> {
             anchors: anchor::SCHEME,
             redaction: None,
             unicode: None,
+            spans: self.span_text.then_some(SPANS_TEXT),
             claims: support.claims(),
         };
         self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None).map(drop)

@@ -15,6 +15,7 @@ mod waiting;
 use std::mem;
 
 use crate::audit::record_type;
+use crate::conversion::Options;
 use crate::coverage::Grade;
 use crate::descriptor::{AdapterDescriptor, OmissionRule};
 pub use crate::error::Fault;
@@ -57,6 +58,8 @@ pub struct Emitter<'s> {
     descriptor: &'static AdapterDescriptor,
     policy: Policy,
     limits: Limits,
+    /// True if reads and edits have their texts.
+    span_text: bool,
     support: ResolvedSupport,
     /// The lowest support of the final events.
     lowest_support: ResolvedSupport,
@@ -134,8 +137,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn new(
         sink: &'s mut dyn EventSink,
         descriptor: &'static AdapterDescriptor,
-        policy: Policy,
-        limits: Limits,
+        options: &Options,
         identity: &Identity,
         support: ResolvedSupport,
     ) -> Self {
@@ -144,8 +146,9 @@ impl<'s> Emitter<'s> {
         let mut emitter = Emitter {
             sink,
             descriptor,
-            policy,
-            limits,
+            policy: options.policy,
+            limits: options.limits,
+            span_text: options.span_text,
             lowest_support: support.clone(),
             support,
             ledger: Ledger::default(),
@@ -312,7 +315,7 @@ impl<'s> Emitter<'s> {
     /// the claims have no event of this kind, [`Fault::Fatal`] if the event is not one that a tape may have (`adapter_defect`), or if the
     /// sink fails.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        self.emit_event(None, &event.into(), pointer)
+        self.emit_event(None, event.into(), pointer)
     }
 
     /// As [`Emitter::emit`], for an event with this parent.
@@ -320,10 +323,14 @@ impl<'s> Emitter<'s> {
     /// # Errors
     /// As [`Emitter::emit`].
     pub fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
-        self.emit_event(parent, &event.into(), pointer)
+        self.emit_event(parent, event.into(), pointer)
     }
 
-    fn emit_event(&mut self, parent: Option<Seq>, event: &Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+    fn emit_event(&mut self, parent: Option<Seq>, mut event: Event<'_>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+        if !self.span_text {
+            event.forget_span_text();
+        }
+        let event = &event;
         if let Some(violation) = violation(event) {
             return Err(self.refused(violation, pointer));
         }

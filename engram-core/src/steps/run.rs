@@ -515,7 +515,7 @@ impl<'r> SecondRead<'r> {
         rejected: BTreeMap<usize, Rejected>,
     ) -> Self {
         let Start { descriptor, options, identity, ref support, .. } = *start;
-        let mut out = emit::Emitter::new(sink, descriptor, options.policy, options.limits, identity, support.clone());
+        let mut out = emit::Emitter::new(sink, descriptor, options, identity, support.clone());
         out.set_apart(conversion.sessions_are_apart());
         let out = Emitter::new(out, texts.entries, bases);
         SecondRead { start, conversion, out, texts, bases, lowered: lowered.into_iter().peekable(), rejected }
