@@ -214,6 +214,9 @@ pub struct Ingest {
     /// Half a surrogate pair, which programs in JavaScript leave when they cut a text
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub unicode: Unicode,
+    /// Give reads and edits the texts that their hashes cover: what reads the tapes needs neither the logs nor the arguments of calls
+    #[arg(long)]
+    pub span_text: bool,
     #[command(flatten)]
     pub filter: Filter,
     /// End with exit code 1 if a session is not fully understood

@@ -18,6 +18,8 @@ pub struct Options {
     pub policy: Policy,
     /// Limits on records.
     pub limits: Limits,
+    /// True if reads and edits have the texts that were hashed, so that an index needs neither the log nor the arguments of calls.
+    pub span_text: bool,
     /// Facts from files next to the artifact.
     pub context: SideInfo,
 }

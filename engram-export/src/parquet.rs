@@ -20,7 +20,7 @@ const GROUP_BYTES: usize = 64 << 20;
 /// A file has at most this many rows, unless the caller says otherwise.
 pub const FILE_ROWS: u64 = 1_000_000;
 /// Columns of long texts that hardly repeat. A dictionary of them would cost time and save nothing, and nobody asks for the smallest one.
-const LONG_TEXTS: [&str; 6] = ["text", "stdout", "stderr", "args", "raw", "rest"];
+const LONG_TEXTS: [&str; 8] = ["text", "stdout", "stderr", "args", "before_text", "after_text", "raw", "rest"];
 /// The version of the tables, in each file.
 const VERSION: (&str, &str) = ("engram.tables", "1");
 

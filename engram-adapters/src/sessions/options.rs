@@ -29,6 +29,7 @@ pub struct SessionOptions {
     pub(super) policy: Policy,
     pub(super) limits: Limits,
     pub(super) every_form: bool,
+    pub(super) span_text: bool,
     pub(super) on_read: Option<OnRead>,
 }
 
@@ -62,6 +63,12 @@ impl SessionOptions {
     #[must_use]
     pub fn with_every_form(self) -> SessionOptions {
         SessionOptions { every_form: true, ..self }
+    }
+
+    /// Gives reads and edits the texts that were hashed.
+    #[must_use]
+    pub fn with_span_text(self) -> SessionOptions {
+        SessionOptions { span_text: true, ..self }
     }
 
     /// Calls `on_read` with the number of bytes read since the last call, for a progress bar. It may be called from several

@@ -136,7 +136,7 @@ impl SessionSource {
             evidence,
             identity,
             content: Prepared::Records(adapter, Box::new(input)),
-            options: Options { policy: options.policy, limits: options.limits, context },
+            options: Options { policy: options.policy, limits: options.limits, span_text: options.span_text, context },
         })
     }
 
@@ -185,7 +185,7 @@ impl SessionSource {
             evidence: None,
             identity,
             content: Prepared::Tape(Box::new(converted)),
-            options: Options { policy: options.policy, limits: options.limits, context: SideInfo::default() },
+            options: Options { policy: options.policy, limits: options.limits, ..Options::default() },
         }
     }
 

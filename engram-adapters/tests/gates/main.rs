@@ -26,6 +26,7 @@ mod rollback;
 mod schema;
 mod snapshot_faults;
 mod snapshots;
+mod span_text;
 mod stores;
 mod tape;
 mod tidy;

@@ -47,6 +47,7 @@ pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<
 
 fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let options = match session_options(&args.conversion, registry, report.bar()) {
+        Ok(options) if args.span_text => options.with_span_text(),
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };

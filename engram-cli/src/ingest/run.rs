@@ -162,7 +162,8 @@ fn options_of(args: &Ingest) -> String {
     let words = if args.redact { REDACTED } else { "whole" };
     let forms = if conversion.every_form { " every-form" } else { "" };
     let unicode = if args.unicode == Unicode::Replace { " unicode-replaced" } else { "" };
-    format!("{} {} {adapter} {form} {words}{forms}{unicode}", conversion.policy.as_str(), conversion.max_record_bytes)
+    let spans = if args.span_text { " span-text" } else { "" };
+    format!("{} {} {adapter} {form} {words}{forms}{unicode}{spans}", conversion.policy.as_str(), conversion.max_record_bytes)
 }
 
 type Changed = BTreeMap<String, engram_adapters::sessions::Stamp>;

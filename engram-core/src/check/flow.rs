@@ -9,7 +9,8 @@ use super::finding::Finding;
 use super::line::Checked;
 use super::rule::Rule;
 use crate::emit::NO_TIME;
-use crate::event::Kind;
+use crate::event::{Kind, SPANS_TEXT};
+use crate::hash::Hash;
 use crate::ledger::{Ledger, Omitted};
 use crate::members::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMembers};
 use crate::tape::Members;
@@ -26,6 +27,8 @@ pub(super) struct Flow {
     strict: bool,
     /// True if `tape.start` names the rules of a redaction.
     redacted: bool,
+    /// True if reads and edits have their texts, as `tape.start` says.
+    has_span_text: bool,
     claims_none: [bool; 8],
     /// The `seq` of each `tool.call` so far, and the hash of its `call_id`.
     calls: HashMap<u64, Option<u64>>,
@@ -47,8 +50,15 @@ impl Flow {
         match event.kind {
             Kind::MsgIn => content(members, &["text", "attachments"], found),
             Kind::MsgOut => message_out(members, found),
-            Kind::CodeRead => read_span(members, found),
-            Kind::CodeEdit => edit_spans(members, found),
+            Kind::CodeRead => {
+                read_span(members, found);
+                self.span_text(members, ("hash", "text"), found);
+            }
+            Kind::CodeEdit => {
+                edit_spans(members, found);
+                self.span_text(members, ("before_hash", "before_text"), found);
+                self.span_text(members, ("after_hash", "after_text"), found);
+            }
             Kind::Meta if event.label == Some("unrecognized") => self.unrecognized(members, found),
             Kind::Meta if event.label == Some("tape.stop") => self.stop(members, found),
             _ => {}
@@ -95,6 +105,7 @@ impl Flow {
         self.family = members.object("harness").and_then(|harness| harness.word("family").map(str::to_owned));
         self.strict = members.word("policy") == Some("strict");
         self.redacted = members.get("redaction").is_some();
+        self.has_span_text = members.word("spans") == Some(SPANS_TEXT);
     }
 
     fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
@@ -179,6 +190,20 @@ impl Flow {
         hasher.write(source.word("session_id").unwrap_or_default().as_bytes());
         hasher.write_u64(call_id);
         hasher.finish()
+    }
+
+    /// Checks that a span has its text if the tape has such texts, and that the hash is that of the text.
+    fn span_text(&self, members: &Members<'_>, (hash, text): (&str, &str), found: &mut Vec<Finding>) {
+        let fault = match (members.word(hash), members.text(text)) {
+            (_, Some(_)) if !self.has_span_text => format!("`{text}` without `spans` in `tape.start`"),
+            (None, Some(_)) => format!("`{text}` without `{hash}`"),
+            (Some(_), None) if self.has_span_text => format!("`{hash}` without `{text}`"),
+            (Some(stated), Some(covered)) if covered.decode().map_or(true, |covered| Hash::of_text(&covered).to_string() != stated) => {
+                format!("`{hash}` is not the hash of `{text}`")
+            }
+            _ => return,
+        };
+        found.push(Finding::new(Rule::SpanText, fault));
     }
 
     fn unrecognized(&self, members: &Members<'_>, found: &mut Vec<Finding>) {

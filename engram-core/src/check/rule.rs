@@ -61,6 +61,7 @@ rules! {
     Parent = "parent": "`parent` is an earlier `tool.call`, with the same `call_id` if there is one; `to` is an earlier event",
     MissingParent = "missing_parent": "a result, read or edit whose call is on the tape, in its session, names it as `parent`",
     Span = "span": "a hash has a `range` or is of a `snippet`, and anchors have a hash",
+    SpanText = "span_text": "where `tape.start` says `spans`, each hash of a span has the text that was hashed; elsewhere no span has one",
     Redacted = "redacted": "a redacted message has no text",
     Content = "content": "a message has text or attachments; an unrecognized record has `raw`, or its size and hash",
     Coverage = "coverage": "a kind claimed as `none` has no events, and a degraded tape claims nothing as `full`, except that `unknown_members` lowers the claims of some kinds",

@@ -7,7 +7,9 @@ use super::Emitter;
 use crate::anchor;
 use crate::coverage::Coverage;
 use crate::error::{AdapterError, Fault, error_of, excerpt};
-use crate::event::{InputDigest, Kind, Kinds, Meta, Pointer, RecordLocation, RevisionChange, TapeStart, TapeStop, Unrecognized};
+use crate::event::{
+    InputDigest, Kind, Kinds, Meta, Pointer, RecordLocation, RevisionChange, SPANS_TEXT, TapeStart, TapeStop, Unrecognized,
+};
 use crate::hash::Hash;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
 use crate::members::DEGRADED_BY_MEMBERS;
@@ -33,6 +35,7 @@ impl Emitter<'_> {
             anchors: anchor::SCHEME,
             redaction: None,
             unicode: None,
+            spans: self.span_text.then_some(SPANS_TEXT),
             claims: support.claims(),
         };
         self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None);

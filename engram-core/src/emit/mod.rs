@@ -11,6 +11,7 @@ pub(crate) mod verdicts;
 
 use std::mem;
 
+use crate::conversion::Options;
 use crate::descriptor::AdapterDescriptor;
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode, error_of};
@@ -53,6 +54,8 @@ pub struct Emitter<'s> {
     descriptor: &'static AdapterDescriptor,
     policy: Policy,
     limits: Limits,
+    /// True if reads and edits have their texts.
+    span_text: bool,
     support: ResolvedSupport,
     /// The lowest support of the events so far.
     lowest_support: ResolvedSupport,
@@ -122,8 +125,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn new(
         sink: &'s mut dyn EventSink,
         descriptor: &'static AdapterDescriptor,
-        policy: Policy,
-        limits: Limits,
+        options: &Options,
         identity: &Identity,
         support: ResolvedSupport,
         records: Attribution<'s>,
@@ -131,8 +133,9 @@ impl<'s> Emitter<'s> {
         Emitter {
             sink,
             descriptor,
-            policy,
-            limits,
+            policy: options.policy,
+            limits: options.limits,
+            span_text: options.span_text,
             lowest_support: support.clone(),
             support,
             lowered: Kinds::default(),
@@ -251,7 +254,11 @@ impl<'s> Emitter<'s> {
     /// As [`Emitter::emit`], for an event with this parent.
     pub fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
         self.lower_claims();
-        let seq = self.emit_event(parent, &event.into(), pointer);
+        let mut event = event.into();
+        if !self.span_text {
+            event.forget_span_text();
+        }
+        let seq = self.emit_event(parent, &event, pointer);
         self.records.note_event();
         seq
     }

@@ -1,5 +1,7 @@
 //! Reads and edits of files, and links between spans.
 
+use std::borrow::Cow;
+
 use crate::hash::Hash;
 use crate::text::Text;
 
@@ -27,6 +29,15 @@ pub struct CodeRead<'a> {
     pub hash: Option<Hash>,
     /// Fingerprints of the span.
     pub anchor_hashes: Vec<u64>,
+    /// The text that was hashed. A tape has it only if its start says so, [`SPANS_TEXT`](super::SPANS_TEXT).
+    pub text: Option<Cow<'a, str>>,
+}
+
+impl<'a> CodeRead<'a> {
+    /// A read of a file, and nothing else.
+    pub fn new(file: Text<'a>) -> Self {
+        CodeRead { call_id: None, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new(), text: None }
+    }
 }
 
 /// The effect of an edit on the file.
@@ -85,6 +96,10 @@ pub struct CodeEdit<'a> {
     pub before_anchor_hashes: Vec<u64>,
     /// Fingerprints of the text after.
     pub after_anchor_hashes: Vec<u64>,
+    /// The text before that was hashed. A tape has it only if its start says so, [`SPANS_TEXT`](super::SPANS_TEXT).
+    pub before_text: Option<Cow<'a, str>>,
+    /// The text after that was hashed.
+    pub after_text: Option<Cow<'a, str>>,
     /// Number of lines of the text before, of a snippet.
     pub before_lines: Option<u64>,
     /// Number of lines of the text after, of a snippet.
@@ -110,6 +125,8 @@ impl<'a> CodeEdit<'a> {
             file_after_hash: None,
             before_anchor_hashes: Vec::new(),
             after_anchor_hashes: Vec::new(),
+            before_text: None,
+            after_text: None,
             before_lines: None,
             after_lines: None,
             snippet: false,

@@ -46,6 +46,9 @@ impl From<&Coverage> for [ClaimGrade; Kind::ALL.len()] {
 /// The value of [`TapeStart::unicode`] on a tape without halves of surrogate pairs.
 pub const UNICODE_REPLACED: &str = "replace";
 
+/// The value of [`TapeStart::spans`] on a tape with the texts of reads and edits.
+pub const SPANS_TEXT: &str = "text";
+
 /// The first event of a tape.
 #[derive(Debug, Clone)]
 pub struct TapeStart<'a> {
@@ -65,6 +68,8 @@ pub struct TapeStart<'a> {
     pub redaction: Option<&'a str>,
     /// `replace` if U+FFFD stands for each half of a surrogate pair, [`UNICODE_REPLACED`].
     pub unicode: Option<&'a str>,
+    /// `text` if reads and edits have the texts that were hashed, [`SPANS_TEXT`].
+    pub spans: Option<&'a str>,
     /// The claims for the artifact.
     pub claims: Claims<'a>,
 }

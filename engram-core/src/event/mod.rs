@@ -14,7 +14,9 @@ mod validate;
 pub use self::code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
 pub(crate) use self::kind::Kinds;
 pub use self::kind::{Kind, KindCounts};
-pub use self::lifecycle::{BesideFile, Claims, Harness, InputDigest, RevisionChange, TapeStart, TapeStop, UNICODE_REPLACED, Unrecognized};
+pub use self::lifecycle::{
+    BesideFile, Claims, Harness, InputDigest, RevisionChange, SPANS_TEXT, TapeStart, TapeStop, UNICODE_REPLACED, Unrecognized,
+};
 pub use self::message::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
 pub use self::meta::{Decision, EpisodeFacts, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
 pub use self::origin::{Pointer, RecordLocation};
@@ -59,6 +61,15 @@ impl Event<'_> {
             Event::CodeRead(_) => Kind::CodeRead,
             Event::CodeEdit(_) => Kind::CodeEdit,
             Event::SpanLink(_) => Kind::SpanLink,
+        }
+    }
+
+    /// Leaves out the texts of spans, which a tape has only on request.
+    pub(crate) fn forget_span_text(&mut self) {
+        match self {
+            Event::CodeRead(read) => read.text = None,
+            Event::CodeEdit(edit) => (edit.before_text, edit.after_text) = (None, None),
+            _ => {}
         }
     }
 

@@ -44,23 +44,25 @@ fn message_out(message: &MsgOut<'_>) -> Option<&'static str> {
 fn read_spans(read: &CodeRead<'_>) -> Option<&'static str> {
     if read.hash.is_some() && read.range.is_none() {
         Some("a `range` for the `hash`")
-    } else if !read.anchor_hashes.is_empty() && read.hash.is_none() {
-        Some("a `hash` for the `anchor_hashes`")
+    } else if (!read.anchor_hashes.is_empty() || read.text.is_some()) && read.hash.is_none() {
+        Some("a `hash` for the `anchor_hashes` and the `text`")
     } else {
         None
     }
 }
 
 fn edit_spans(edit: &CodeEdit<'_>) -> Option<&'static str> {
-    let sides =
-        [(edit.before_range, edit.before_hash, &edit.before_anchor_hashes), (edit.after_range, edit.after_hash, &edit.after_anchor_hashes)];
-    sides.into_iter().find_map(|(range, hash, anchors)| {
+    let sides = [
+        (edit.before_range, edit.before_hash, &edit.before_anchor_hashes, &edit.before_text),
+        (edit.after_range, edit.after_hash, &edit.after_anchor_hashes, &edit.after_text),
+    ];
+    sides.into_iter().find_map(|(range, hash, anchors, text)| {
         if edit.snippet && range.is_some() {
             Some("a snippet without a range")
         } else if hash.is_some() && range.is_none() && !edit.snippet {
             Some("a range for the hash of a span")
-        } else if !anchors.is_empty() && hash.is_none() {
-            Some("a hash for the fingerprints of a span")
+        } else if (!anchors.is_empty() || text.is_some()) && hash.is_none() {
+            Some("a hash for the fingerprints and the text of a span")
         } else {
             None
         }

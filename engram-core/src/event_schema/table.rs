@@ -2,7 +2,7 @@
 
 use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
-use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, Status, TimeBasis, UNICODE_REPLACED};
+use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, SPANS_TEXT, Status, TimeBasis, UNICODE_REPLACED};
 use crate::policy::Policy;
 use crate::redact::RULES;
 use crate::tape::TAPE_SCHEMA;
@@ -157,6 +157,7 @@ pub const EVENTS: &[EventSchema] = &[
             always("anchors", FieldType::Word(&[SCHEME])),
             stated("redaction", FieldType::Word(&[RULES])),
             stated("unicode", FieldType::Word(&[UNICODE_REPLACED])),
+            stated("spans", FieldType::Word(&[SPANS_TEXT])),
             always("support", SUPPORT),
             always("coverage", COVERAGE),
             always("degraded", DEGRADED),
@@ -331,6 +332,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("total_lines", FieldType::Count),
             stated("hash", FieldType::Hash),
             stated("anchor_hashes", FieldType::Anchors),
+            stated("text", FieldType::Text),
         ],
         "a successful read of a file",
     ),
@@ -348,6 +350,8 @@ pub const EVENTS: &[EventSchema] = &[
             stated("file_after_hash", FieldType::Hash),
             stated("before_anchor_hashes", FieldType::Anchors),
             stated("after_anchor_hashes", FieldType::Anchors),
+            stated("before_text", FieldType::Text),
+            stated("after_text", FieldType::Text),
             stated("before_lines", FieldType::Count),
             stated("after_lines", FieldType::Count),
             stated("basis", FieldType::Word(&["snippet"])),

@@ -3,6 +3,7 @@
 //! A hash of a text with a secret is a leak: a guess can be tested with it. So one stays only if the text that it covers is on the tape,
 //! and has no secret.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use memchr::memchr;
@@ -63,8 +64,7 @@ impl Calls {
         let call = parent.and_then(|parent| self.calls.get(&parent)).filter(|call| !call.has_secret);
         match event {
             Event::CodeRead(read) if !call.is_some_and(|call| call.has_result) => {
-                read.hash = None;
-                read.anchor_hashes.clear();
+                forget(&mut read.hash, &mut read.anchor_hashes, &mut read.text);
             }
             Event::CodeEdit(edit) => strip_edit(edit, call),
             Event::ToolResult(result) => {
@@ -88,15 +88,38 @@ fn strip_edit(edit: &mut CodeEdit<'_>, call: Option<&Call>) {
         _ => false,
     };
     if !stays(&edit.before_hash) {
-        edit.before_hash = None;
-        edit.before_anchor_hashes.clear();
+        forget(&mut edit.before_hash, &mut edit.before_anchor_hashes, &mut edit.before_text);
     }
     if !stays(&edit.after_hash) {
-        edit.after_hash = None;
-        edit.after_anchor_hashes.clear();
+        forget(&mut edit.after_hash, &mut edit.after_anchor_hashes, &mut edit.after_text);
     }
     // Only hashes have a basis.
     edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
+}
+
+/// Leaves out all that a tape has of a span.
+fn forget(hash: &mut Option<Hash>, anchors: &mut Vec<u64>, text: &mut Option<Cow<'_, str>>) {
+    (*hash, *text) = (None, None);
+    anchors.clear();
+}
+
+/// Leaves out what a tape has of spans whose text has a secret. Lines of a result may have one only without the numbers before them.
+pub(super) fn strip_secret_spans(event: &mut Event<'_>, has_secret: &mut dyn FnMut(&str) -> bool) {
+    match event {
+        Event::CodeRead(read) if read.text.as_deref().is_some_and(|text| has_secret(text)) => {
+            forget(&mut read.hash, &mut read.anchor_hashes, &mut read.text);
+        }
+        Event::CodeEdit(edit) => {
+            if edit.before_text.as_deref().is_some_and(|text| has_secret(text)) {
+                forget(&mut edit.before_hash, &mut edit.before_anchor_hashes, &mut edit.before_text);
+            }
+            if edit.after_text.as_deref().is_some_and(|text| has_secret(text)) {
+                forget(&mut edit.after_hash, &mut edit.after_anchor_hashes, &mut edit.after_text);
+            }
+            edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
+        }
+        _ => {}
+    }
 }
 
 /// A picture has no text. The content of any other attachment is not on the tape.

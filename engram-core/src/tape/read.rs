@@ -1,5 +1,7 @@
 //! The reader: typed events from the lines of a tape.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use super::error::{InvalidEvent, TapeError};
@@ -83,6 +85,7 @@ fn event<'t>(kind: Kind, fields: &Reader<'t>) -> Result<Event<'t>, InvalidEvent>
             total_lines: fields.count("total_lines")?,
             hash: fields.hash("hash")?,
             anchor_hashes: fields.anchors("anchor_hashes")?,
+            text: fields.span_text("text")?,
         }),
         Kind::CodeEdit => Event::CodeEdit(code_edit(fields)?),
         Kind::SpanLink => Event::SpanLink(SpanLink {
@@ -127,6 +130,8 @@ fn code_edit<'t>(fields: &Reader<'t>) -> Result<CodeEdit<'t>, InvalidEvent> {
         file_after_hash: fields.hash("file_after_hash")?,
         before_anchor_hashes: fields.anchors("before_anchor_hashes")?,
         after_anchor_hashes: fields.anchors("after_anchor_hashes")?,
+        before_text: fields.span_text("before_text")?,
+        after_text: fields.span_text("after_text")?,
         before_lines: fields.count("before_lines")?,
         after_lines: fields.count("after_lines")?,
         snippet: fields.maybe_word("basis")? == Some("snippet"),
@@ -235,6 +240,7 @@ fn tape_start<'t>(fields: &Reader<'t>) -> Result<TapeStart<'t>, InvalidEvent> {
         anchors: fields.word("anchors")?,
         redaction: fields.maybe_word("redaction")?,
         unicode: fields.maybe_word("unicode")?,
+        spans: fields.maybe_word("spans")?,
         claims: claims(fields)?,
     })
 }
@@ -285,6 +291,10 @@ impl<'t> Reader<'t> {
 
     fn text(&self, key: &str) -> Result<Option<Text<'t>>, InvalidEvent> {
         self.parsed(key, "a string", Text::of_str)
+    }
+
+    fn span_text(&self, key: &str) -> Result<Option<Cow<'t, str>>, InvalidEvent> {
+        self.parsed(key, "a string without half surrogate pairs", |raw| Text::of_str(raw)?.decode().ok())
     }
 
     fn required_text(&self, key: &str) -> Result<Text<'t>, InvalidEvent> {

@@ -104,6 +104,8 @@ const BREAKS: &[(Rule, &str, &str)] = &[
     (Rule::Span, r#""range":[1,3],"total_lines""#, r#""total_lines""#),
     (Rule::Span, r#""basis":"snippet","#, ""),
     (Rule::Span, r#""before_range":[4,3],"#, ""),
+    (Rule::SpanText, r#""ffeeddccbbaa9988"],"parent""#, r#""ffeeddccbbaa9988"],"text":"x","parent""#),
+    (Rule::SpanText, r#"","support":"tested""#, r#"","spans":"text","support":"tested""#),
     (Rule::Redacted, r#""channel":"reasoning","redacted":true"#, r#""text":"thought","channel":"reasoning","redacted":true"#),
     (Rule::Content, r#","redacted":true"#, ""),
     (Rule::Content, r#""bytes":99,"#, ""),

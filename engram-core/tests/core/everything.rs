@@ -1,7 +1,7 @@
 //! Round-trip tests with every event and every field. They also show that the event schema is complete.
 
 use engram_core::adapter::convert_str;
-use engram_core::check::check;
+use engram_core::check::{Rule, check};
 use engram_core::event::*;
 use engram_core::event_schema::{self, EVENTS, Field};
 use engram_core::hash::Hash;
@@ -97,6 +97,8 @@ pub fn events() -> Vec<Event<'static>> {
         file_after_hash: hash,
         before_anchor_hashes: vec![1, 2],
         after_anchor_hashes: vec![3],
+        before_text: Some("x".into()),
+        after_text: Some("x".into()),
         ..CodeEdit::new(EditOp::Update, Text::Plain("f"))
     };
     let snippet = CodeEdit {
@@ -136,7 +138,8 @@ pub fn events() -> Vec<Event<'static>> {
         }
         .into(),
         result.into(),
-        CodeRead { call_id: text("c"), file: from_file, range, total_lines: Some(9), hash, anchor_hashes: vec![1] }.into(),
+        CodeRead { call_id: text("c"), file: from_file, range, total_lines: Some(9), hash, anchor_hashes: vec![1], text: Some("x".into()) }
+            .into(),
         edit.into(),
         snippet.into(),
         SpanLink { call_id: text("c"), from_file, from_range: range, to_file, to_range: range, note: text("x") }.into(),
@@ -145,6 +148,10 @@ pub fn events() -> Vec<Event<'static>> {
 }
 
 fn tape() -> String {
+    tape_with(&Options::default())
+}
+
+fn tape_with(options: &Options) -> String {
     let log = format!(
         "{HEADER}\n{}\n{}\n{}\n{}\n",
         r#"{"type":"everything","id":"e","t":"2026-01-02T03:04:06Z"}"#,
@@ -152,7 +159,7 @@ fn tape() -> String {
         r#"{"type":"mystery"}"#,
         "no json \u{0}"
     );
-    convert_str(&Toy, &log, &Options::default()).unwrap()
+    convert_str(&Toy, &log, options).unwrap()
 }
 
 fn redacted(tape: &str) -> String {
@@ -176,8 +183,24 @@ fn a_tape_with_every_event_survives_reading_and_writing() {
 }
 
 #[test]
+fn spans_have_their_text_where_the_start_of_the_tape_says_so() {
+    let tape = tape_with(&Options { span_text: true, ..Options::default() });
+    assert_eq!(check(&tape), []);
+    let texts = [r#","spans":"text""#, r#","before_text":"x","after_text":"x""#, r#"],"text":"x""#];
+    let without = texts.into_iter().fold(tape.clone(), |tape, text| tape.replace(text, if text.starts_with(']') { "]" } else { "" }));
+    assert_eq!(without, self::tape());
+    let mut written = Vec::new();
+    replay(tape.as_bytes(), &mut JsonLines::new(&mut written)).unwrap();
+    assert_eq!(String::from_utf8(written).unwrap(), tape);
+    for (from, to) in [(r#""after_text":"x""#, r#""after_text":"y""#), (r#","after_text":"x""#, "")] {
+        let rules: Vec<Rule> = check(&tape.replacen(from, to, 1)).iter().map(|found| found.rule).collect();
+        assert_eq!(rules, [Rule::SpanText], "{to}");
+    }
+}
+
+#[test]
 fn every_event_and_field_of_the_schema_is_written() {
-    let tape = tape() + &redacted(&tape());
+    let tape = tape_with(&Options { span_text: true, ..Options::default() }) + &redacted(&tape());
     let written: Vec<_> = raw_events(&tape).map(Result::unwrap).collect();
     // These three need damaged input. The policy tests cover them.
     let rare = ["bytes", "hash", "lossy"];

@@ -315,6 +315,20 @@ fn a_hash_stays_if_its_text_is_on_the_tape_and_has_no_secret() {
 }
 
 #[test]
+fn a_span_whose_text_has_a_secret_has_nothing_on_a_redacted_tape() {
+    let secret = format!("AKIAIOSFODNN7EXAMPLE {}", letters(4));
+    let with_text = |text: &str| {
+        let hash = Hash::of_text(text);
+        let edit =
+            format!(r#""before_hash":"{hash}","before_anchor_hashes":["00112233aabbccdd"],"before_text":"{text}","basis":"snippet""#);
+        redacted(&call_tape("{}", "\"x\"", &edit))
+    };
+    assert!(with_text("old").contains(r#""before_text":"old""#));
+    let shown = with_text(&secret);
+    assert!(!shown.contains("AKIA") && !shown.contains("before_") && !shown.contains("snippet"), "{shown}");
+}
+
+#[test]
 fn a_redacted_tape_is_valid_and_stays_as_it_is() {
     let tape = GOOD.replace(r#""text":"hello""#, &format!(r#""text":"hello ghp_{}""#, letters(36)));
     assert_ne!(tape, GOOD);

@@ -69,6 +69,8 @@ rows! {
         "the fingerprints of what was read" anchors: Anchors,
         "the fingerprints of the lines before" before_anchors: Anchors,
         "the fingerprints of the lines after" after_anchors: Anchors,
+        "the lines before, of tapes with the texts of spans" before_text: Texts,
+        "the lines after, of tapes with the texts of spans" after_text: Texts,
         "the tokens of a response; they add up" tokens: TokenSets,
         "the name of a context, a notice or an unrecognized record" name: Words,
         "the code of an error" code: Words,
@@ -117,6 +119,7 @@ pub(crate) fn columns(kind: Kind, label: Option<&str>) -> &'static [(&'static st
             ("total_lines", "total_lines"),
             ("hash", "hash"),
             ("anchor_hashes", "anchors"),
+            ("text", "text"),
         ],
         (Kind::CodeEdit, _) => &[
             ("call_id", "call_id"),
@@ -130,6 +133,8 @@ pub(crate) fn columns(kind: Kind, label: Option<&str>) -> &'static [(&'static st
             ("file_after_hash", "file_after_hash"),
             ("before_anchor_hashes", "before_anchors"),
             ("after_anchor_hashes", "after_anchors"),
+            ("before_text", "before_text"),
+            ("after_text", "after_text"),
             ("before_lines", "before_lines"),
             ("after_lines", "after_lines"),
             ("basis", "basis"),
@@ -226,6 +231,7 @@ impl EventRows {
                 push_range(&mut self.range, read.range);
                 push_count(&mut self.total_lines, read.total_lines);
                 push_hash(&mut self.hash, read.hash);
+                read.text.iter().for_each(|text| self.text.push(text));
                 self.anchors.push(&read.anchor_hashes);
             }
             Event::CodeEdit(edit) => self.edit(edit, decoder),
@@ -310,6 +316,8 @@ impl EventRows {
         push_hash(&mut self.file_after_hash, edit.file_after_hash);
         self.before_anchors.push(&edit.before_anchor_hashes);
         self.after_anchors.push(&edit.after_anchor_hashes);
+        edit.before_text.iter().for_each(|text| self.before_text.push(text));
+        edit.after_text.iter().for_each(|text| self.after_text.push(text));
         push_count(&mut self.before_lines, edit.before_lines);
         push_count(&mut self.after_lines, edit.after_lines);
         push_str(&mut self.basis, edit.snippet.then_some("snippet"));

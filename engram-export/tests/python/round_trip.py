@@ -20,7 +20,7 @@ COLUMNS = {
         c: c
         for c in ("tool", "call_id", "status", "exit", "stdout", "stderr", "truncated", "artifact", "attachments", "duration_ms")
     },
-    "code.read": {"call_id": "call_id", "file": "file", "range": "range", "total_lines": "total_lines", "hash": "hash", "anchors": "anchor_hashes"},
+    "code.read": {"call_id": "call_id", "file": "file", "range": "range", "total_lines": "total_lines", "hash": "hash", "anchors": "anchor_hashes", "text": "text"},
     "code.edit": {
         "before_anchors": "before_anchor_hashes",
         "after_anchors": "after_anchor_hashes",
@@ -28,7 +28,7 @@ COLUMNS = {
             c: c
             for c in (
                 "call_id", "op", "file", "before_range", "after_range", "before_hash", "after_hash", "file_before_hash", "file_after_hash",
-                "before_lines", "after_lines", "basis", "confirmed",
+                "before_text", "after_text", "before_lines", "after_lines", "basis", "confirmed",
             )
         },
     },

@@ -13,7 +13,7 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::shared::patch::{LineRuns, has_bare_cr, line_runs, unified_runs};
-use crate::shared::spans::{full_range, hash_and_anchors, without_final_line_end};
+use crate::shared::spans::{full_range, span_facts, without_final_line_end};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::files::SeenFiles;
@@ -304,11 +304,11 @@ fn span_edit<L: Borrow<str>>((before_first, before): (u64, &[L]), (after_first, 
 }
 
 fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(text);
+    (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(text);
 }
 
 fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(text);
+    (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(text);
 }
 
 /// A name as one segment of a JSON Pointer (RFC 6901).

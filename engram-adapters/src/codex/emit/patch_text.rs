@@ -12,7 +12,7 @@ use engram_core::text::Text;
 use memchr::memmem::Finder;
 
 use crate::shared::patch::{FileChange, FilePatch, Snippet, begin_patch, has_bare_cr};
-use crate::shared::spans::{hash_and_anchors, line_count};
+use crate::shared::spans::{line_count, span_facts};
 use crate::shared::value::{Value, text};
 
 use super::directories::{directory_of_call, directory_of_script};
@@ -202,12 +202,12 @@ fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: 
     let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
     if !snippet.before.is_empty() {
         let text = snippet.before.join("\n");
-        (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&text);
+        (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(&text);
         edit.before_lines = edit.before_hash.map(|_| line_count(&text));
     }
     if !snippet.after.is_empty() {
         let text = snippet.after.join("\n");
-        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(&text);
+        (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(&text);
         edit.after_lines = edit.after_hash.map(|_| line_count(&text));
     }
     edit

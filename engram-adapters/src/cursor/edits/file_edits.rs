@@ -7,11 +7,11 @@ use engram_core::hash::Hash;
 use engram_core::text::Text;
 
 use crate::shared::patch::{ChangedRun, unified_runs};
-use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, SpanFacts, line_count, span_facts, with_unix_line_ends};
 
-/// Hash and anchors of a text. None of a text that is not valid Unicode.
-fn snippet(text: Option<Text<'_>>) -> (Option<Hash>, Vec<u64>) {
-    text.and_then(|text| text.decode().ok()).map_or_else(|| (None, Vec::new()), |text| hash_and_anchors(&text))
+/// What is known of a text: nothing if it is not valid Unicode.
+fn snippet(text: Option<Text<'_>>) -> SpanFacts {
+    text.and_then(|text| text.decode().ok()).map(|text| span_facts(&text)).unwrap_or_default()
 }
 
 /// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
@@ -23,8 +23,8 @@ pub(in crate::cursor) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Te
     }
     edit.before_lines = old.0.and(before).map(lines);
     edit.after_lines = new.0.and(after).map(lines);
-    (edit.before_hash, edit.before_anchor_hashes) = old;
-    (edit.after_hash, edit.after_anchor_hashes) = new;
+    (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = old;
+    (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = new;
     edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
 }
 
@@ -127,7 +127,7 @@ mod tests {
         for text in ["a\nb\n", ""] {
             let edits = whole_file_edits(CodeEdit::new(EditOp::Create, Text::Plain("f")), None, Text::Plain(text), None);
             let [edit] = edits.as_slice() else { panic!("{edits:?}") };
-            assert_eq!((edit.before_range, edit.before_hash, edit.after_hash), (None, None, hash_and_anchors(text.trim_end()).0));
+            assert_eq!((edit.before_range, edit.before_hash, edit.after_hash), (None, None, span_facts(text.trim_end()).0));
         }
     }
 

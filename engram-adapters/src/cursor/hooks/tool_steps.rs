@@ -56,7 +56,7 @@ fn emit_code(state: &mut HookState, payload: &Step<'_>, write: Option<OpenWrite>
     let Some(file) = payload.tool_input().and_then(|input| non_empty_text(input.member("file_path"))) else { return Ok(()) };
     match raw_str(payload.tool_name()) {
         "Read" => {
-            let read = CodeRead { call_id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+            let read = CodeRead { call_id, ..CodeRead::new(file) };
             out.emit(read, Pointer::At("/tool_input"))?;
         }
         "Delete" => {

@@ -12,7 +12,7 @@ use crate::cursor::fields::{required_name, text_or_json, unsigned};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
-use crate::shared::spans::{hash_and_anchors, line_count, without_final_line_end};
+use crate::shared::spans::{line_count, span_facts, without_final_line_end};
 use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 
 /// Calls without a result yet, with the hash of their arguments.
@@ -156,14 +156,14 @@ fn no_code(_: &Ended<'_>, _: &mut Out<'_, '_>) -> Result<(), Fault> {
 fn emit_read(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let Some(file) = ended.file else { return Ok(()) };
     let call_id = Some(ended.call_id);
-    let mut read = CodeRead { call_id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut read = CodeRead { call_id, ..CodeRead::new(file) };
     if let Some(Ok(content)) = text(ended.value.content()).map(|content| content.decode())
         && unsigned(ended.value.total_lines()) == Some(content.split('\n').count() as u64)
         && !content.is_empty()
     {
         let lines = line_count(&content);
         (read.range, read.total_lines) = (Some(Range { first: 1, last: lines }), Some(lines));
-        (read.hash, read.anchor_hashes) = hash_and_anchors(without_final_line_end(&content));
+        (read.hash, read.anchor_hashes, read.text) = span_facts(without_final_line_end(&content));
     }
     out.emit(read, Pointer::At("/result"))?;
     Ok(())

@@ -12,7 +12,7 @@ use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::unsigned;
 use crate::cursor::steps::Out;
-use crate::shared::spans::{ChangedSpan, hash_and_anchors, line_count, without_final_line_end, without_half_line_end};
+use crate::shared::spans::{ChangedSpan, line_count, span_facts, without_final_line_end, without_half_line_end};
 use crate::shared::value::{non_empty_text, text};
 
 /// Nothing, for tools that neither read nor edit a file.
@@ -35,7 +35,7 @@ pub(super) fn emit_read(
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let Some(file) = non_empty_text(fields.path()) else { return Ok(()) };
-    let mut read = CodeRead { call_id: Some(call.call_id), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut read = CodeRead { call_id: Some(call.call_id), ..CodeRead::new(file) };
     let stated = fields.read_range().and_then(|range| Some((unsigned(range.member("startLine"))?, unsigned(range.member("endLine"))?)));
     if let Some((first, last)) = stated
         && let Some(Ok(content)) = text(fields.content()).map(|content| content.decode())
@@ -49,7 +49,7 @@ pub(super) fn emit_read(
         read.range = Some(Range { first, last: first - 1 + lines });
         read.total_lines = to_end.then_some(first - 1 + lines);
         let span = if to_end { without_final_line_end(&content) } else { without_half_line_end(&content) };
-        (read.hash, read.anchor_hashes) = hash_and_anchors(span);
+        (read.hash, read.anchor_hashes, read.text) = span_facts(span);
     }
     out.emit(read, call.pointer)?;
     Ok(())

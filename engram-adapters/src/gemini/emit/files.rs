@@ -17,8 +17,7 @@ use memchr::memmem::Finder;
 
 use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts, raw, without_hook};
 use crate::shared::spans::{
-    ChangedSpan, Rewrite, full_range, has_crlf, hash_and_anchors, line_count, with_unix_line_ends, without_final_line_end,
-    without_half_line_end,
+    ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends, without_final_line_end, without_half_line_end,
 };
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
@@ -94,7 +93,7 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
     let (Some(file), Some(shown)) = (text(args.file_path()).or_else(|| text(args.absolute_path())), text(call.display())) else {
         return;
     };
-    let mut event = CodeRead { call_id: text(call.id()), file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut event = CodeRead { call_id: text(call.id()), ..CodeRead::new(file) };
     let shown = shown.comparable();
     let pointer = record.field("/result");
     if !shown.is_empty() && !shown.starts_with("Read lines ") {
@@ -121,7 +120,7 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
         event.range = Some(lines.range);
         event.total_lines = lines.total;
         if let Some(text) = lines.text.filter(|_| !has_context) {
-            (event.hash, event.anchor_hashes) = hash_and_anchors(text);
+            (event.hash, event.anchor_hashes, event.text) = span_facts(text);
         }
     }
     out.emit(event, pointer);
@@ -137,7 +136,7 @@ fn read_many_files(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
         let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
         let is_whole = !content.starts_with("[WARNING: This file was truncated");
         let text = without_final_line_end(content);
-        let (hash, anchor_hashes) = if is_whole { hash_and_anchors(text) } else { Default::default() };
+        let (hash, anchor_hashes, text) = if is_whole { span_facts(text) } else { Default::default() };
         let event = CodeRead {
             call_id: self::text(record.call.id()),
             file: Text::Plain(file),
@@ -145,6 +144,7 @@ fn read_many_files(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
             total_lines: is_whole.then(|| line_count(content)),
             hash,
             anchor_hashes,
+            text,
         };
         out.emit(event, record.field("/result"));
     }
@@ -211,11 +211,11 @@ impl Request<'_> {
         if !is_exact {
             return;
         }
-        (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(new);
+        (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(new);
         edit.after_lines = edit.after_hash.is_some().then(|| line_count(new));
         edit.snippet = true;
         if let Some(Ok(old)) = text(self.old).map(|text| text.decode()) {
-            (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(&old);
+            (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(&old);
             edit.before_lines = edit.before_hash.is_some().then(|| line_count(&old));
         }
     }

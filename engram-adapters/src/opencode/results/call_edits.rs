@@ -15,7 +15,7 @@ use super::paths::absolute;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::{FileArgs, FileDiff, Metadata, PatchedFile};
 use crate::shared::patch::{FileChange, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, has_crlf, hash_and_anchors, line_count, with_unix_line_ends};
+use crate::shared::spans::{ChangedSpan, Rewrite, has_crlf, line_count, span_facts, with_unix_line_ends};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// What all edits of one call have in common.
@@ -89,8 +89,8 @@ impl<'e> CallEdits<'e> {
             diff.describe(run, is_exact, &mut event);
             match op {
                 // There was no file, so nothing is before.
-                EditOp::Create => (event.before_range, event.before_hash) = (None, None),
-                EditOp::Delete => (event.after_range, event.after_hash) = (None, None),
+                EditOp::Create => (event.before_range, event.before_hash, event.before_text) = (None, None, None),
+                EditOp::Delete => (event.after_range, event.after_hash, event.after_text) = (None, None, None),
                 _ => {}
             }
             self.emit(event, out);
@@ -229,11 +229,11 @@ fn file_versions<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str
 pub(super) fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
     if let Some(old) = old {
-        (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&old);
+        (event.before_hash, event.before_anchor_hashes, event.before_text) = span_facts(&old);
         event.before_lines = event.before_hash.is_some().then(|| line_count(&old));
     }
     if let Some(new) = new {
-        (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&new);
+        (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(&new);
         event.after_lines = event.after_hash.is_some().then(|| line_count(&new));
     }
     event.snippet = event.before_hash.is_some() || event.after_hash.is_some();

@@ -4,7 +4,7 @@
 use engram_core::event::{CodeEdit, Range};
 
 use crate::shared::patch::{ChangedRun, FileChange, unified_runs};
-use crate::shared::spans::{has_crlf, hash_and_anchors};
+use crate::shared::spans::{has_crlf, span_facts};
 
 /// A diff of one file.
 pub(super) struct Diff<'d> {
@@ -81,8 +81,8 @@ impl<'d> Diff<'d> {
         event.before_range = range(run.before_first, &run.before);
         event.after_range = range(run.after_first, &run.after);
         if is_exact {
-            (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&run.before.join("\n"));
-            (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&run.after.join("\n"));
+            (event.before_hash, event.before_anchor_hashes, event.before_text) = span_facts(&run.before.join("\n"));
+            (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(&run.after.join("\n"));
         }
     }
 }

@@ -14,7 +14,7 @@ use super::read_lines::Lines;
 use super::step_reads;
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::FileArgs;
-use crate::shared::spans::{has_crlf, hash_and_anchors};
+use crate::shared::spans::{has_crlf, span_facts};
 use crate::shared::value::non_empty_text;
 
 /// What precedes the entries of a directory.
@@ -34,12 +34,12 @@ pub(super) fn read(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     };
     let absolute = absolute(file, call.directory);
     let file = absolute.as_deref().map_or(file, Text::Plain);
-    let mut event = CodeRead { call_id: call.id, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut event = CodeRead { call_id: call.id, ..CodeRead::new(file) };
     if let Some(lines) = lines {
         event.range = Some(lines.range);
         event.total_lines = lines.total;
         if lines.is_exact && !has_crlf(&lines.text) {
-            (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
+            (event.hash, event.anchor_hashes, event.text) = span_facts(&lines.text);
         }
     }
     out.emit(event, pointer);

@@ -1,5 +1,7 @@
 //! One changed span of lines, and the hashes and anchors of its text.
 
+use std::borrow::Cow;
+
 use engram_core::anchor::anchors;
 use engram_core::event::{CodeEdit, EditOp, Range};
 use engram_core::hash::Hash;
@@ -52,20 +54,24 @@ impl<'t> ChangedSpan<'t> {
     pub fn set_in(&self, edit: &mut CodeEdit<'_>) {
         if edit.op != EditOp::Create {
             edit.before_range = Some(self.before);
-            (edit.before_hash, edit.before_anchor_hashes) = hash_and_anchors(self.before_text);
+            (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(self.before_text);
         }
         if edit.op != EditOp::Delete {
             edit.after_range = Some(self.after);
-            (edit.after_hash, edit.after_anchor_hashes) = hash_and_anchors(self.after_text);
+            (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(self.after_text);
         }
     }
 }
 
-/// The hash and anchors of a text. Neither if the text may differ from the file's bytes.
-pub fn hash_and_anchors(text: &str) -> (Option<Hash>, Vec<u64>) {
-    let hash = Hash::of_lossless_text(text);
-    let anchors = if hash.is_some() { anchors(text) } else { Vec::new() };
-    (hash, anchors)
+/// The hash of a text, its anchors, and the text itself.
+pub type SpanFacts = (Option<Hash>, Vec<u64>, Option<Cow<'static, str>>);
+
+/// What a tape has of the text of a span. Nothing if the text may differ from the file's bytes.
+pub fn span_facts(text: &str) -> SpanFacts {
+    match Hash::of_lossless_text(text) {
+        None => Default::default(),
+        hash => (hash, anchors(text), Some(Cow::Owned(text.to_owned()))),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,6 @@ mod changed_span;
 mod lines;
 mod rewrite;
 
-pub use changed_span::{ChangedSpan, hash_and_anchors};
+pub use changed_span::{ChangedSpan, SpanFacts, span_facts};
 pub use lines::{full_range, has_crlf, line_count, with_unix_line_ends, without_final_line_end, without_half_line_end};
 pub use rewrite::Rewrite;

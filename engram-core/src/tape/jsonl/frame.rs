@@ -24,6 +24,9 @@ pub(super) fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
     if let Some(unicode) = start.unicode {
         out.ascii_str(key!("unicode"), unicode);
     }
+    if let Some(spans) = start.spans {
+        out.ascii_str(key!("spans"), spans);
+    }
     push_claims(out, &start.claims);
 }
 

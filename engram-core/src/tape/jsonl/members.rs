@@ -74,6 +74,10 @@ impl Buffer {
         }
     }
 
+    pub fn span_text(&mut self, key: &StaticFragment, text: Option<&str>) {
+        self.text_if(key, &text.map(Text::Plain));
+    }
+
     /// As [`Buffer::text_if`], for names and ids: an empty one is left out.
     #[inline(never)]
     pub fn name(&mut self, key: &StaticFragment, name: &Option<Text<'_>>) {

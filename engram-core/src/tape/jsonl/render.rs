@@ -140,6 +140,7 @@ fn push_fields(out: &mut Buffer, event: &Event<'_>) {
             out.number(key!("total_lines"), read.total_lines);
             out.hash(key!("hash"), &read.hash);
             out.anchors(key!("anchor_hashes"), &read.anchor_hashes);
+            out.span_text(key!("text"), read.text.as_deref());
         }
         Event::CodeEdit(edit) => push_edit(out, edit),
         Event::SpanLink(link) => {
@@ -191,6 +192,8 @@ fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
     out.hash(key!("file_after_hash"), &edit.file_after_hash);
     out.anchors(key!("before_anchor_hashes"), &edit.before_anchor_hashes);
     out.anchors(key!("after_anchor_hashes"), &edit.after_anchor_hashes);
+    out.span_text(key!("before_text"), edit.before_text.as_deref());
+    out.span_text(key!("after_text"), edit.after_text.as_deref());
     out.number(key!("before_lines"), edit.before_lines);
     out.number(key!("after_lines"), edit.after_lines);
     if edit.snippet {

@@ -17,7 +17,7 @@ use super::result_context::EditTarget;
 use super::{located, patch_lines, patches};
 use crate::claude_code::emit::state::last_edit::LastEdit;
 use crate::claude_code::schema::{Replacement, Structured};
-use crate::shared::spans::{ChangedSpan, Rewrite, full_range, hash_and_anchors, with_unix_line_ends, without_final_line_end};
+use crate::shared::spans::{ChangedSpan, Rewrite, full_range, span_facts, with_unix_line_ends, without_final_line_end};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -122,7 +122,7 @@ fn has_carriage_return(field: Field<'_>) -> bool {
 /// Sets the after side of an event that created or replaced a whole file.
 pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(full_range(after));
-    (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(without_final_line_end(after));
+    (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(without_final_line_end(after));
     event.file_after_hash = Hash::of_lossless_text(after);
 }
 

@@ -10,7 +10,7 @@ use engram_core::steps::Emitter;
 use super::patch_lines::{PatchLine, Side, displayed, growth, is_ambiguous, patch_lines};
 use super::patches::{Run, emit_ranges, runs_of};
 use super::result_context::EditTarget;
-use crate::shared::spans::{hash_and_anchors, line_count};
+use crate::shared::spans::{line_count, span_facts};
 use crate::shared::value::Field;
 
 /// The limit of compared lines while the text is located in the patch.
@@ -49,13 +49,13 @@ pub(super) fn emit(edit: &EditTarget<'_>, (old, new): (&str, &str), everywhere: 
 /// The old and new text of a call, at unknown lines. A text that is none has half a surrogate pair.
 pub(super) fn snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&str>) -> CodeEdit<'a> {
     let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
-    (event.after_hash, event.after_anchor_hashes) = new.map(hash_and_anchors).unwrap_or_default();
+    (event.after_hash, event.after_anchor_hashes, event.after_text) = new.map(span_facts).unwrap_or_default();
     event.after_lines = new.filter(|_| event.after_hash.is_some()).map(line_count);
     if old == Some("") {
         event.op = EditOp::Create;
         return event;
     }
-    (event.before_hash, event.before_anchor_hashes) = old.map(hash_and_anchors).unwrap_or_default();
+    (event.before_hash, event.before_anchor_hashes, event.before_text) = old.map(span_facts).unwrap_or_default();
     event.before_lines = old.filter(|_| event.before_hash.is_some()).map(line_count);
     event
 }
@@ -112,10 +112,10 @@ impl<'t> Located<'t> {
         let mut event = CodeEdit { before_range: Some(run.before), after_range: Some(run.after), ..edit.event(EditOp::Update) };
         let (removed, added): (Vec<_>, Vec<_>) = lines.partition(|line| line.at.side == Side::Removed);
         if let Some(text) = self.exact(&removed, true) {
-            (event.before_hash, event.before_anchor_hashes) = hash_and_anchors(&text);
+            (event.before_hash, event.before_anchor_hashes, event.before_text) = span_facts(&text);
         }
         if let Some(text) = self.exact(&added, false) {
-            (event.after_hash, event.after_anchor_hashes) = hash_and_anchors(&text);
+            (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(&text);
         }
         event
     }

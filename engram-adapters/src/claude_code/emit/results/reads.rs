@@ -10,7 +10,7 @@ use crate::claude_code::emit::state::marked_files::MarkedFiles;
 use crate::claude_code::emit::state::open_calls::KeptArguments;
 use crate::claude_code::schema::FileRead;
 use crate::shared::linenum;
-use crate::shared::spans::{hash_and_anchors, without_final_line_end};
+use crate::shared::spans::{span_facts, without_final_line_end};
 use crate::shared::value::{Value, text};
 
 /// The harness truncates lines of this length and more, in bytes, before the model sees them.
@@ -31,7 +31,7 @@ pub(super) fn emit_read(
         _ => None,
     };
     let Some(path) = text(file.path()).or(argument) else { return false };
-    let mut event = CodeRead { call_id: result.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut event = CodeRead { call_id: result.call_id, ..CodeRead::new(path) };
     let content = text(file.content()).and_then(|content| content.decode_into(buffer).ok());
     let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
@@ -42,7 +42,7 @@ pub(super) fn emit_read(
         event.total_lines = span.total_lines;
         // The first line lacks the mark that the file has.
         if span.range.first > 1 || !marked.has(path) {
-            (event.hash, event.anchor_hashes) = hash_and_anchors(span.text);
+            (event.hash, event.anchor_hashes, event.text) = span_facts(span.text);
         }
     }
     out.emit(event, Pointer::At("/toolUseResult/file"));
@@ -57,12 +57,12 @@ pub(super) fn emit_shown_read(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) {
-    let mut event = CodeRead { call_id: result.call_id, file: path, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new() };
+    let mut event = CodeRead { call_id: result.call_id, ..CodeRead::new(path) };
     let content = result.content.and_then(|content| content.decode_into(buffer).ok());
     if let Some(lines) = content.and_then(linenum::strip_gutter) {
         event.range = Some(lines.range);
         if lines.longest_line_bytes < MAX_SHOWN_LINE {
-            (event.hash, event.anchor_hashes) = hash_and_anchors(&lines.text);
+            (event.hash, event.anchor_hashes, event.text) = span_facts(&lines.text);
         }
     }
     out.emit(event, pointer);

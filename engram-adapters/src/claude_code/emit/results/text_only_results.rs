@@ -17,6 +17,7 @@ use crate::claude_code::emit::state::Scratch;
 use crate::claude_code::emit::state::last_edit::LastCell;
 use crate::claude_code::emit::state::open_calls::KeptArguments;
 use crate::claude_code::schema::{FileArguments, Replacement};
+use crate::shared::spans::SpanFacts;
 use crate::shared::value::{is_true, parse, raw_str, text};
 use engram_core::keys::hash64;
 
@@ -103,8 +104,8 @@ fn certain_snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&st
     if new.is_some_and(has_quotation_mark) {
         return edit.event(EditOp::Update);
     }
-    let (before_hash, before_anchor_hashes) = Default::default();
-    CodeEdit { before_hash, before_anchor_hashes, before_lines: None, ..snippet(edit, old, new) }
+    let (before_hash, before_anchor_hashes, before_text) = SpanFacts::default();
+    CodeEdit { before_hash, before_anchor_hashes, before_text, before_lines: None, ..snippet(edit, old, new) }
 }
 
 /// The text of an edit with these marks is found in a file that has typographic ones, which newer versions keep in the new text.
