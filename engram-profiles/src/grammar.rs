@@ -215,6 +215,7 @@ enum Frame<'l> {
 
 fn frame<'l>(line: &'l str, opening: &str, nonce: &NonceHash) -> Option<Frame<'l>> {
     let rest = line.strip_prefix(opening)?;
+    // A nonce with nothing behind it is a nonce, and its frame lacks fields.
     let (digits, rest) = rest.split_once(NONCE_END).unwrap_or((rest.trim_end_matches('⟧'), ""));
     Some(match is_nonce(digits) {
         false => Frame::Wrong(Violation::Nonce),
