@@ -14,9 +14,9 @@ use crate::version::Support;
 
 /// Converts one artifact, and sends its events to `sink`.
 ///
-/// Takes linear time: the input is read twice ([`crate::steps`]). Memory is bounded by three times the largest record
-/// ([`Limits::record_bytes`](crate::limits::Limits::record_bytes)) and 64 MiB, except for the notes on each record. A document is one record,
-/// so it is completely in memory. The same input always gives the same events.
+/// Takes linear time: the input is read twice ([`crate::steps`]). Memory is bounded by the largest record
+/// ([`Limits::record_bytes`](crate::limits::Limits::record_bytes)), not by the size of the artifact, except for the notes on each record. A
+/// document is one record, so it is completely in memory. The same input always gives the same events.
 ///
 /// What is wrong with the input is found before the first event, so a strict conversion that fails for it has written nothing. After another
 /// error, of the file or the sink, the sink may have received part of a tape without [`EventSink::finish`]. Discard it.

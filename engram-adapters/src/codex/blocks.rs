@@ -28,6 +28,25 @@ pub(super) fn joined_texts<'a>(parts: Field<'a>, separator: &str) -> Option<Cow<
     }
 }
 
+/// The texts of a list as one JSON token, each on lines of its own.
+pub(super) fn joined_lines(list: Value<'_>) -> Option<Cow<'_, str>> {
+    let mut texts = list.elements().map(Part::lenient).filter_map(|part| part.text()).filter(|text| text.text().is_some());
+    if let (Some(only), None) = (texts.next(), texts.next()) {
+        return Some(Cow::Borrowed(only.raw()));
+    }
+    let mut joined = String::from("\"");
+    let mut has_text = false;
+    for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
+        if has_text && !joined.ends_with("\\n") && !text.is_empty() {
+            joined.push_str("\\n");
+        }
+        joined.push_str(text);
+        has_text = true;
+    }
+    joined.push('"');
+    has_text.then_some(Cow::Owned(joined))
+}
+
 /// True for the token of an empty string.
 pub(super) fn is_empty_token(token: &str) -> bool {
     token.len() <= "\"\"".len()

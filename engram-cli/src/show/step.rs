@@ -1,4 +1,4 @@
-//! What one event adds to a view. Events borrow their text and may be taken back, so it is kept until they are final.
+//! What one event adds to a view. An event borrows its text, so a step owns what the view keeps of it.
 
 use engram_core::event::*;
 use engram_core::stats::TokenCounts;

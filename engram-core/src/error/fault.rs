@@ -5,7 +5,7 @@ use std::fmt;
 use super::{AdapterError, excerpt};
 use crate::limits::LimitExceeded;
 
-/// Why a record could not be converted. The pipeline turns it into an error or an event, depending on the policy.
+/// Why a record could not be converted. The driver turns it into an error or an event, depending on the policy.
 #[derive(Debug)]
 pub enum Fault {
     /// The text is not a single JSON value of the expected structure.
@@ -25,7 +25,7 @@ pub enum Fault {
         /// What was found there.
         found: String,
     },
-    /// The emitter refused an event, because the record states what no file can have.
+    /// The record would give an event that the claims of its form do not have.
     Refused {
         /// The origin of the event (RFC 6901), from the root of the record.
         pointer: String,
@@ -47,7 +47,7 @@ impl Fault {
     }
 
     /// A fault inside the value at `place`. The place becomes the first part of the pointer, unless the pointer begins at the root of the
-    /// record already: the emitter refused an event.
+    /// record already ([`Fault::Refused`]).
     #[cold]
     pub fn within(self, place: impl fmt::Display) -> Fault {
         match self {

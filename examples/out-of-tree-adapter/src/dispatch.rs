@@ -36,7 +36,11 @@ impl Conversion for Transcript {
     fn decide(&mut self) {}
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        if self.header == Some(record.number) { emit_header(record.value, out) } else { emit_message(record.value, out) }
+        if self.header == Some(record.number) {
+            emit_header(record.value, out)
+        } else {
+            emit_message(record.value, out)
+        }
         Outcome::Mapped
     }
 }

@@ -89,7 +89,7 @@ fn a_prompt_that_is_given_again_is_no_copy() {
     assert_eq!(texts, ["one", "one", "one", "m1", "m2"]);
     assert_eq!(unaccounted_bytes(&lines), 0);
     let doubled = [&lines[..3], &lines[2..3], &lines[3..]].concat();
-    assert_eq!(events(&doubled, "msg.in").len(), 3, "a repeat of the line that waits shows nothing");
+    assert_eq!(events(&doubled, "msg.in").len(), 3, "a repeated line shows nothing");
 }
 
 #[test]

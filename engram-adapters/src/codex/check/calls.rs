@@ -8,15 +8,15 @@ use engram_core::keys::hash64;
 use engram_core::steps::Check;
 use engram_core::text::Text;
 
-use crate::shared::patch::{LineRuns, has_bare_cr, line_runs, unified_runs};
 use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
-use super::{Checker, Facts, Scratch};
-use crate::codex::blocks::{part, unquote};
+use super::{Called, Checker, Facts, Scratch};
+use crate::codex::blocks::{joined_lines, part, unquote};
 use crate::codex::emit::agents::ApprovalReview;
+use crate::codex::emit::edits::is_readable_diff;
 use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{ExitFacts, Framing, may_be_wrapped, strip_framing, wrapped_of};
-use crate::codex::emit::outputs::joined_lines;
+use crate::codex::emit::outputs::is_told;
 use crate::codex::emit::patch_text::{command_breaks, contain_patch, patch_of_command, patch_of_input};
 use crate::codex::emit::provider_calls::{GeneratedImage, WebSearch};
 use crate::codex::emit::tool_calls::{SHELL_TOOLS, object_or_list};
@@ -50,15 +50,6 @@ const SHOWN: [&str; 16] = [
     "event_msg/item_completed/ImageGeneration",
     "",
 ];
-
-/// What the output of a call is read with.
-#[derive(Debug, Clone, Copy)]
-pub struct Called {
-    tool: u32,
-    has_patch: bool,
-    /// How often its command begins a new line.
-    breaks: usize,
-}
 
 impl Checker {
     fn add_call(&mut self, note: CallNote) -> Facts {
@@ -212,11 +203,6 @@ pub fn call_output(checker: &mut Checker, record: &Record<'_>, check: &mut Check
     Ok(checker.add_call(CallNote { text, has_more: is_wrapped, exit, ..note(id, role) }))
 }
 
-/// True for a text that the harness gives to the model in the place of an output.
-pub fn is_told(item: &Output<'_>) -> bool {
-    text(item.call_id()).is_none() && text(item.name()).is_some() && text(item.output()).is_some()
-}
-
 /// The facts in an output that is a text, or a wrapped text (`{"output": ..., "metadata": ...}` in a string), the key of what was printed, and
 /// whether it is wrapped.
 fn exit_of_text(
@@ -358,25 +344,6 @@ fn check_change(change: Value<'_>, at: &str, check: &Check<'_>) -> Result<(), Fa
         return Err(Fault::malformed(format!("{at}/unified_diff"), "a unified diff", &diff));
     }
     Ok(())
-}
-
-/// True if a diff can be read, and its lines can be those of a file.
-pub fn is_readable_diff(diff: &str) -> bool {
-    let is_possible =
-        |first: u64, lines: usize| first > 0 && (first + lines as u64).checked_sub(2).is_none_or(|last| last + 1 >= first - 1);
-    if has_bare_cr(diff) {
-        return match line_runs(diff) {
-            None => false,
-            Some(LineRuns::Unknown) => true,
-            Some(LineRuns::Counted(runs)) => {
-                runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
-            }
-        };
-    }
-    let runs = unified_runs(diff);
-    runs.is_some_and(|runs| {
-        runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
-    })
 }
 
 /// The request for a call of a tool that the client offers.

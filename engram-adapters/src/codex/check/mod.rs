@@ -36,11 +36,20 @@ impl Facts {
     }
 }
 
+/// What the output of a call is read with.
+#[derive(Debug, Clone, Copy)]
+pub struct Called {
+    pub tool: u32,
+    pub has_patch: bool,
+    /// How often its command begins a new line.
+    pub breaks: usize,
+}
+
 /// What step 1 knows of the records before the current one.
 #[derive(Default)]
 pub struct Checker {
     pub notes: Notes,
-    pub calls: KeyMap<calls::Called>,
+    pub calls: KeyMap<Called>,
     /// By session of a running command: how often the command begins a new line.
     pub sessions: KeyMap<usize>,
     /// The thread of the file has no time in its id: copies end at a pause.

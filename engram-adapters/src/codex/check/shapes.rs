@@ -5,10 +5,10 @@ use engram_core::event::Kind as EventKind;
 use engram_core::keys::hash64;
 use engram_core::steps::Check;
 
-use crate::shared::value::{Field, Value, raw_str, text};
+use crate::shared::value::{Field, Value, text};
 
 use super::{Checker, Facts};
-use crate::codex::emit::agents::Review;
+use crate::codex::emit::agents::{Review, typed_instructions};
 use crate::codex::emit::printed_events::Event;
 use crate::codex::notes::Kind;
 use crate::codex::record::Record;
@@ -54,12 +54,6 @@ pub fn review_begins(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>
         check.gives(EventKind::MsgIn, Pointer::At(record.at))?;
     }
     Ok(Facts { fact: typed.map_or(0, |typed| hash64(typed.raw())), ..Facts::of(Kind::ReviewBegins) })
-}
-
-/// The instructions that a person wrote for a review.
-pub fn typed_instructions<'a>(review: &Review<'a>) -> Field<'a> {
-    let target = review.target().filter(|target| raw_str(target.first_member("type")) == "custom");
-    target.and_then(|target| target.first_member("instructions"))
 }
 
 /// A review ends.

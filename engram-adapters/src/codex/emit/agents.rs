@@ -10,7 +10,6 @@ use crate::shared::value::{Field, raw_str, text};
 use crate::shared::view::view;
 
 use super::State;
-use crate::codex::check::shapes::typed_instructions;
 use crate::codex::omissions;
 use crate::codex::record::Record;
 use crate::codex::schema::{AgentActivity, Message, Part, elements};
@@ -146,4 +145,10 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
         out.emit(event, Pointer::At("/payload/action"));
     }
     Outcome::Mapped
+}
+
+/// The instructions that a person wrote for a review.
+pub fn typed_instructions<'a>(review: &Review<'a>) -> Field<'a> {
+    let target = review.target().filter(|target| raw_str(target.first_member("type")) == "custom");
+    target.and_then(|target| target.first_member("instructions"))
 }

@@ -19,7 +19,6 @@ use crate::shared::value::{Value, raw_str, text};
 use super::files::SeenFiles;
 use super::patch_text::{Patch, add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable};
 use super::printed_files::{PrintedFile, printed_files};
-use crate::codex::check::calls::is_readable_diff;
 use crate::codex::schema::Change;
 
 /// The patch is read once for each listed file, up to this many files. In longer lists only names are certain where the list lacks a
@@ -314,4 +313,23 @@ fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
 /// A name as one segment of a JSON Pointer (RFC 6901).
 fn pointer_segment(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
+}
+
+/// True if a diff can be read, and its lines can be those of a file.
+pub fn is_readable_diff(diff: &str) -> bool {
+    let is_possible =
+        |first: u64, lines: usize| first > 0 && (first + lines as u64).checked_sub(2).is_none_or(|last| last + 1 >= first - 1);
+    if has_bare_cr(diff) {
+        return match line_runs(diff) {
+            None => false,
+            Some(LineRuns::Unknown) => true,
+            Some(LineRuns::Counted(runs)) => {
+                runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
+            }
+        };
+    }
+    let runs = unified_runs(diff);
+    runs.is_some_and(|runs| {
+        runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
+    })
 }

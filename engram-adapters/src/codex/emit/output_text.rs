@@ -2,6 +2,7 @@
 //!
 //! The framing (`Exit code: 3`, `Chunk ID: ...`) is read in the JSON token, so that long outputs are not decoded.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use engram_core::event::{Status, ToolResult};
@@ -12,7 +13,7 @@ use memchr::memmem::Finder;
 use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str};
 
 use super::printed_files::SUCCESS;
-use crate::codex::blocks::unquote;
+use crate::codex::blocks::{joined_lines, unquote};
 use crate::codex::schema::{Metadata, WrappedOutput};
 
 /// What an output states about the end of its call.
@@ -321,6 +322,22 @@ pub fn is_truncated_copy(copy: &str, full: &str) -> bool {
     let count = mark.strip_suffix(" tokens truncated").or(mark.strip_suffix(" chars truncated"));
     let is_mark = count.is_some_and(|count| count.parse::<u64>().is_ok());
     is_mark && full.len() >= start.len() + end.len() && full.starts_with(start) && full.ends_with(end)
+}
+
+/// What an output has printed, as a JSON token: its text, without the JSON that wraps it, or the texts of its list.
+pub fn printed_by(item: Value<'_>) -> Option<Cow<'_, str>> {
+    let output = item.first_member("output")?;
+    if output.is_array() {
+        return joined_lines(output);
+    }
+    if may_be_wrapped(output.raw())
+        && let Some(Ok(decoded)) = output.text().map(|text| text.decode())
+        && let Ok(value) = parse(&decoded, &mut StructuralIndex::default())
+        && let Some(inner) = wrapped_of(&decoded, value).and_then(|wrapped| wrapped.output())
+    {
+        return Some(Cow::Owned(inner.raw().to_owned()));
+    }
+    Some(Cow::Borrowed(output.raw()))
 }
 
 #[cfg(test)]

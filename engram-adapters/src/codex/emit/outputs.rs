@@ -9,15 +9,14 @@ use engram_core::steps::{Emitter, Lookup};
 use engram_core::text::Text;
 
 use crate::shared::media;
-use crate::shared::value::{StructuralIndex, Value, parse, raw_str, text};
+use crate::shared::value::{StructuralIndex, Value, raw_str, text};
 
 use super::State;
 use super::ends::{Place, ScreenEnd};
-use super::output_text::{BLOCKED, may_be_wrapped, wrapped_of};
+use super::output_text::{BLOCKED, printed_by};
 use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
 use super::tool_calls::object_or_list;
-use crate::codex::blocks::unquote;
-use crate::codex::check::calls::is_told;
+use crate::codex::blocks::{joined_lines, unquote};
 use crate::codex::omissions;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::record::Record;
@@ -109,41 +108,6 @@ fn emit_unknown_parts(list: Value<'_>, at: &'static str, out: &mut Emitter<'_>) 
     }
 }
 
-/// What an output has printed, as a JSON token: its text, without the JSON that wraps it, or the texts of its list.
-pub fn printed_by(item: Value<'_>) -> Option<Cow<'_, str>> {
-    let output = item.first_member("output")?;
-    if output.is_array() {
-        return joined_lines(output);
-    }
-    if may_be_wrapped(output.raw())
-        && let Some(Ok(decoded)) = output.text().map(|text| text.decode())
-        && let Ok(value) = parse(&decoded, &mut StructuralIndex::default())
-        && let Some(inner) = wrapped_of(&decoded, value).and_then(|wrapped| wrapped.output())
-    {
-        return Some(Cow::Owned(inner.raw().to_owned()));
-    }
-    Some(Cow::Borrowed(output.raw()))
-}
-
-/// The texts of a list as one JSON token, each on lines of its own.
-pub fn joined_lines(list: Value<'_>) -> Option<Cow<'_, str>> {
-    let mut texts = list.elements().map(Part::lenient).filter_map(|part| part.text()).filter(|text| text.text().is_some());
-    if let (Some(only), None) = (texts.next(), texts.next()) {
-        return Some(Cow::Borrowed(only.raw()));
-    }
-    let mut joined = String::from("\"");
-    let mut has_text = false;
-    for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
-        if has_text && !joined.ends_with("\\n") && !text.is_empty() {
-            joined.push_str("\\n");
-        }
-        joined.push_str(text);
-        has_text = true;
-    }
-    joined.push('"');
-    has_text.then_some(Cow::Owned(joined))
-}
-
 /// Emits the edits of an applied patch whose changes no record lists.
 fn emit_patch(state: &mut State, item: &Output<'_>, fate: CallFate, record: &Record<'_>, out: &mut Emitter<'_>) {
     let is_patched = state.call().0.and_then(|note| state.notes.exits.get(note.exit as usize)).is_some_and(|facts| facts.patched);
@@ -175,4 +139,9 @@ impl State {
         let token = patch_of_command(object_or_list(&arguments, &mut index)?)?.to_owned();
         Some(Patch { token, directory })
     }
+}
+
+/// True for a text that the harness gives to the model in the place of an output.
+pub fn is_told(item: &Output<'_>) -> bool {
+    text(item.call_id()).is_none() && text(item.name()).is_some() && text(item.output()).is_some()
 }

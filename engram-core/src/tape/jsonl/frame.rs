@@ -1,15 +1,14 @@
 //! Rendering of the events that frame a tape: its start and stop, changes of version, and records that the adapter does not know.
 
 use super::buffer::Buffer;
-use super::digits::push_number;
-use super::members::{key, push_ascii_str, word};
+use super::members::{key, push_ascii_str, push_number, word};
 use crate::event::*;
 use crate::ledger::{Ledger, Redactions};
 use crate::members::UnknownMembers;
-use crate::text::{Text, push_text};
+use crate::text::{Push as _, Text, push_text};
 
 pub(super) fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
-    out.push_static(word!("label", "tape.start"));
+    out.push_str(word!("label", "tape.start"));
     out.ascii_str(key!("schema"), start.schema);
     out.object(key!("adapter"), |adapter| {
         adapter.ascii_str(key!("id"), start.adapter_id);
@@ -31,7 +30,7 @@ pub(super) fn push_start(out: &mut Buffer, start: &TapeStart<'_>) {
 }
 
 pub(super) fn push_revision(out: &mut Buffer, revision: &RevisionChange<'_>) {
-    out.push_static(word!("label", "revision"));
+    out.push_str(word!("label", "revision"));
     push_harness(out, &revision.harness);
     push_claims(out, &revision.claims);
 }
@@ -53,7 +52,7 @@ fn push_claims(out: &mut Buffer, claims: &Claims<'_>) {
             push_ascii_str(inner.key(kind.as_str()), claims.grade(kind).as_str());
         }
     });
-    out.push_static(key!("degraded"));
+    out.push_str(key!("degraded"));
     out.ascii(b"[");
     for (n, reason) in claims.degraded.iter().enumerate() {
         if n > 0 {
@@ -65,7 +64,7 @@ fn push_claims(out: &mut Buffer, claims: &Claims<'_>) {
 }
 
 pub(super) fn push_unrecognized(out: &mut Buffer, unrecognized: &Unrecognized<'_>) {
-    out.push_static(word!("label", "unrecognized"));
+    out.push_str(word!("label", "unrecognized"));
     out.text(key!("name"), &unrecognized.name);
     match &unrecognized.text {
         Some(text) => out.text(key!("raw"), text),
@@ -77,7 +76,7 @@ pub(super) fn push_unrecognized(out: &mut Buffer, unrecognized: &Unrecognized<'_
 }
 
 pub(super) fn push_stop(out: &mut Buffer, stop: &TapeStop) {
-    out.push_static(word!("label", "tape.stop"));
+    out.push_str(word!("label", "tape.stop"));
     out.object(key!("counts"), |inner| {
         for (kind, count) in stop.counts.iter() {
             push_number(inner.key(kind.as_str()), count);
@@ -96,14 +95,14 @@ fn push_beside(out: &mut Buffer, files: &[BesideFile]) {
     if files.is_empty() {
         return;
     }
-    out.push_static(key!("beside"));
+    out.push_str(key!("beside"));
     out.ascii(b"[");
     for (n, file) in files.iter().enumerate() {
         if n > 0 {
             out.ascii(b",");
         }
         let start = out.len();
-        out.push_static(key!("name"));
+        out.push_str(key!("name"));
         push_text(out, Text::Plain(&file.name));
         out.hash(key!("hash"), &file.hash);
         out.number(key!("bytes"), Some(file.bytes));
@@ -120,16 +119,16 @@ fn push_ledger(out: &mut Buffer, ledger: &Ledger) {
         inner.number(key!("bookkeeping"), Some(ledger.bookkeeping));
         inner.number(key!("unrecognized"), Some(ledger.unrecognized));
         inner.number(key!("malformed"), Some(ledger.malformed));
-        inner.push_static(key!("omitted"));
+        inner.push_str(key!("omitted"));
         inner.ascii(b"[");
         for (n, row) in ledger.omitted.iter().enumerate() {
             if n > 0 {
                 inner.ascii(b",");
             }
             let start = inner.len();
-            inner.push_static(key!("type"));
+            inner.push_str(key!("type"));
             push_text(inner, Text::Plain(&row.record));
-            inner.push_static(key!("rule"));
+            inner.push_str(key!("rule"));
             push_text(inner, Text::Plain(&row.rule));
             inner.number(key!("count"), Some(row.count));
             inner.wrap_object(start);
@@ -144,14 +143,14 @@ fn push_redactions(out: &mut Buffer, redactions: &[Redactions]) {
     if redactions.is_empty() {
         return;
     }
-    out.push_static(key!("redactions"));
+    out.push_str(key!("redactions"));
     out.ascii(b"[");
     for (n, redacted) in redactions.iter().enumerate() {
         if n > 0 {
             out.ascii(b",");
         }
         let start = out.len();
-        out.push_static(key!("rule"));
+        out.push_str(key!("rule"));
         push_text(out, Text::Plain(&redacted.rule));
         out.number(key!("count"), Some(redacted.count));
         out.wrap_object(start);
@@ -161,16 +160,16 @@ fn push_redactions(out: &mut Buffer, redactions: &[Redactions]) {
 
 fn push_unknown_members(out: &mut Buffer, unknown: &UnknownMembers) {
     if !unknown.listed.is_empty() {
-        out.push_static(key!("unknown_members"));
+        out.push_str(key!("unknown_members"));
         out.ascii(b"[");
         for (n, member) in unknown.listed.iter().enumerate() {
             if n > 0 {
                 out.ascii(b",");
             }
             let start = out.len();
-            out.push_static(key!("type"));
+            out.push_str(key!("type"));
             push_text(out, Text::Plain(&member.record));
-            out.push_static(key!("pointer"));
+            out.push_str(key!("pointer"));
             push_text(out, Text::Plain(&member.pointer));
             out.text_if(key!("found"), &member.found.as_deref().map(Text::Plain));
             out.number(key!("count"), Some(member.count));

@@ -1,57 +1,29 @@
 //! Members of JSON objects: each method writes a comma, a key and a value.
 //!
 //! An event has about twenty members. Values are written by functions that are not inlined, so that this code stays small enough for the
-//! instruction cache; constant text is copied as one fragment.
+//! instruction cache.
 
-use super::buffer::{Buffer, StaticFragment};
-use super::digits::{hex_digits, push_number};
+use super::buffer::Buffer;
 use crate::event::{Attachment, Number, Range};
 use crate::hash::Hash;
 use crate::text::json::push_json;
 use crate::text::{Push as _, Text, push_text};
 
-/// A [`StaticFragment`] of these literals.
-macro_rules! fragment {
-    ($($text:expr),+) => {{
-        const FRAGMENT: &$crate::tape::jsonl::buffer::StaticFragment = &$crate::tape::jsonl::buffer::StaticFragment::of(&[$($text),+]);
-        FRAGMENT
-    }};
-}
-pub(crate) use fragment;
-
 /// A comma and a key: `,"name":`. The name needs no escapes.
 macro_rules! key {
     ($name:literal) => {
-        $crate::tape::jsonl::members::fragment!(",\"", $name, "\":")
+        concat!(",\"", $name, "\":")
     };
 }
 pub(crate) use key;
 
 /// A member with a constant value: `,"name":"word"`.
 macro_rules! word {
-    ($name:literal, $word:expr) => {
-        $crate::tape::jsonl::members::fragment!(",\"", $name, "\":\"", $word, "\"")
+    ($name:literal, $word:literal) => {
+        concat!(",\"", $name, "\":\"", $word, "\"")
     };
 }
 pub(crate) use word;
-
-/// A member whose value is the name of an enum's variant. `$all` lists all variants in their order.
-macro_rules! word_of {
-    ($name:literal, $all:expr, $one:expr) => {{
-        static WORDS: [$crate::tape::jsonl::buffer::StaticFragment; $all.len()] = {
-            let mut words = [$crate::tape::jsonl::buffer::StaticFragment::of(&[]); $all.len()];
-            let mut number = 0;
-            while number < words.len() {
-                assert!($all[number] as usize == number, "not in the order of the enum");
-                words[number] = $crate::tape::jsonl::buffer::StaticFragment::of(&[",\"", $name, "\":\"", $all[number].as_str(), "\""]);
-                number += 1;
-            }
-            words
-        };
-        &WORDS[$one as usize]
-    }};
-}
-pub(crate) use word_of;
 
 impl Buffer {
     /// Writes a key that is not constant. It needs no escapes.
@@ -63,12 +35,12 @@ impl Buffer {
     }
 
     #[inline(never)]
-    pub fn text(&mut self, key: &StaticFragment, text: &Text<'_>) {
-        self.push_static(key);
+    pub fn text(&mut self, key: &str, text: &Text<'_>) {
+        self.push_str(key);
         push_text(self, *text);
     }
 
-    pub fn text_if(&mut self, key: &StaticFragment, text: &Option<Text<'_>>) {
+    pub fn text_if(&mut self, key: &str, text: &Option<Text<'_>>) {
         if let Some(text) = text {
             self.text(key, text);
         }
@@ -80,7 +52,7 @@ impl Buffer {
 
     /// As [`Buffer::text_if`], for names and ids: an empty one is left out.
     #[inline(never)]
-    pub fn name(&mut self, key: &StaticFragment, name: &Option<Text<'_>>) {
+    pub fn name(&mut self, key: &str, name: &Option<Text<'_>>) {
         if let Some(name) = name
             && !name.is_empty()
         {
@@ -90,30 +62,30 @@ impl Buffer {
 
     /// Writes a string that needs no escapes.
     #[inline(never)]
-    pub fn ascii_str(&mut self, key: &StaticFragment, word: &str) {
-        self.push_static(key);
+    pub fn ascii_str(&mut self, key: &str, word: &str) {
+        self.push_str(key);
         push_ascii_str(self, word);
     }
 
-    pub fn number(&mut self, key: &StaticFragment, number: Option<u64>) {
+    pub fn number(&mut self, key: &str, number: Option<u64>) {
         if let Some(number) = number {
-            self.push_static(key);
+            self.push_str(key);
             push_number(self, number);
         }
     }
 
     /// Writes a number as written in the source.
-    pub fn raw_number(&mut self, key: &StaticFragment, number: Option<Number<'_>>) {
+    pub fn raw_number(&mut self, key: &str, number: Option<Number<'_>>) {
         if let Some(number) = number {
-            self.push_static(key);
+            self.push_str(key);
             self.push_str(number.as_str());
         }
     }
 
     #[inline(never)]
-    pub fn hash(&mut self, key: &StaticFragment, hash: &Option<Hash>) {
+    pub fn hash(&mut self, key: &str, hash: &Option<Hash>) {
         if let Some(hash) = hash {
-            self.push_static(key);
+            self.push_str(key);
             self.ascii(b"\"blake3:");
             hash.bytes().as_chunks().0.iter().for_each(|bytes| self.ascii(&hex_digits(*bytes)));
             self.ascii(b"\"");
@@ -122,22 +94,22 @@ impl Buffer {
 
     /// Writes a boolean, unless it equals `absent`: the value that a missing key means.
     #[inline(always)]
-    pub fn bool_if(&mut self, key: &StaticFragment, value: bool, absent: bool) {
+    pub fn bool_if(&mut self, key: &str, value: bool, absent: bool) {
         if value != absent {
             self.bool(key, value);
         }
     }
 
     #[inline(never)]
-    pub fn bool(&mut self, key: &StaticFragment, value: bool) {
-        self.push_static(key);
+    pub fn bool(&mut self, key: &str, value: bool) {
+        self.push_str(key);
         self.push_str(if value { "true" } else { "false" });
     }
 
     #[inline(never)]
-    pub fn range(&mut self, key: &StaticFragment, range: &Option<Range>) {
+    pub fn range(&mut self, key: &str, range: &Option<Range>) {
         if let Some(Range { first, last }) = *range {
-            self.push_static(key);
+            self.push_str(key);
             self.ascii(b"[");
             push_number(self, first);
             self.ascii(b",");
@@ -147,11 +119,11 @@ impl Buffer {
     }
 
     #[inline(never)]
-    pub fn anchors(&mut self, key: &StaticFragment, anchors: &[u64]) {
+    pub fn anchors(&mut self, key: &str, anchors: &[u64]) {
         if anchors.is_empty() {
             return;
         }
-        self.push_static(key);
+        self.push_str(key);
         self.ascii(b"[");
         for anchor in anchors {
             let mut item = *b"\"................\",";
@@ -164,17 +136,17 @@ impl Buffer {
     }
 
     /// Writes a JSON value of the source in canonical form.
-    pub fn json(&mut self, key: &StaticFragment, raw: Option<&str>) {
+    pub fn json(&mut self, key: &str, raw: Option<&str>) {
         if let Some(raw) = raw {
-            self.push_static(key);
+            self.push_str(key);
             // This cannot fail without a limit. The emitter has checked the nesting.
             let _ = push_json(self, raw, usize::MAX);
         }
     }
 
     /// Writes an object; `fill` writes its members.
-    pub fn object(&mut self, key: &StaticFragment, fill: impl FnOnce(&mut Buffer)) {
-        self.push_static(key);
+    pub fn object(&mut self, key: &str, fill: impl FnOnce(&mut Buffer)) {
+        self.push_str(key);
         let start = self.len();
         fill(self);
         self.wrap_object(start);
@@ -188,7 +160,7 @@ impl Buffer {
 
     #[inline(never)]
     fn non_empty_attachments(&mut self, attachments: &[Attachment<'_>]) {
-        self.push_static(key!("attachments"));
+        self.push_str(key!("attachments"));
         for (n, attachment) in attachments.iter().enumerate() {
             self.ascii(if n == 0 { b"[" } else { b"," });
             let start = self.len();
@@ -206,4 +178,29 @@ pub(crate) fn push_ascii_str(out: &mut Buffer, word: &str) {
     out.ascii(b"\"");
     out.push_str(word);
     out.ascii(b"\"");
+}
+
+/// Appends a number.
+#[inline(never)]
+pub(crate) fn push_number(out: &mut Buffer, number: u64) {
+    out.push_str(itoa::Buffer::new().format(number));
+}
+
+/// Two hex digits per byte.
+fn hex_digits(bytes: [u8; 8]) -> [u8; 16] {
+    let half = |at: usize| if at.is_multiple_of(2) { bytes[at / 2] >> 4 } else { bytes[at / 2] & 0xf };
+    std::array::from_fn(|at| b"0123456789abcdef"[usize::from(half(at))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_two_hex_digits() {
+        for byte in 0..=u8::MAX {
+            let expected = format!("{byte:02x}{:02x}", !byte).repeat(4);
+            assert_eq!(hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]), expected.as_bytes());
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Events as JSON Lines: the sink that writes a tape.
 
 pub(crate) mod buffer;
-mod digits;
 mod frame;
 mod members;
 mod render;

@@ -1,24 +1,11 @@
 //! Rendering of events as JSON.
 
-use super::buffer::{Buffer, StaticFragment};
-use super::digits::push_number;
+use super::buffer::Buffer;
 use super::frame::{push_revision, push_start, push_stop, push_unrecognized};
-use super::members::{fragment, key, word, word_of};
+use super::members::{key, push_number, word};
 use crate::event::*;
 use crate::text::Push as _;
 use crate::text::canonical::push_plain;
-use crate::tool_kind::ToolKind;
-
-/// What follows the time, per kind in the order of [`Kind::ALL`].
-static KINDS: [StaticFragment; Kind::ALL.len()] = {
-    let mut fragments = [StaticFragment::of(&[]); Kind::ALL.len()];
-    let mut number = 0;
-    while number < fragments.len() {
-        fragments[number] = StaticFragment::of(&["\",\"k\":\"", Kind::ALL[number].as_str(), "\",\"source\":"]);
-        number += 1;
-    }
-    fragments
-};
 
 /// Writes one line of a tape.
 pub(super) fn push_record(out: &mut Buffer, record: &EventRef<'_>) {
@@ -30,11 +17,13 @@ pub(super) fn push_record(out: &mut Buffer, record: &EventRef<'_>) {
 /// Writes what comes before the event's own fields.
 #[inline(never)]
 fn push_head(out: &mut Buffer, record: &EventRef<'_>) {
-    out.push_static(fragment!("{\"seq\":"));
+    out.push_str("{\"seq\":");
     push_number(out, record.seq.get());
-    out.push_static(fragment!(",\"t\":\""));
+    out.push_str(",\"t\":\"");
     out.push_str(record.t);
-    out.push_static(&KINDS[record.event.kind() as usize]);
+    out.push_str("\",\"k\":\"");
+    out.push_str(record.event.kind().as_str());
+    out.push_str("\",\"source\":");
     let start = out.len();
     out.ascii_str(key!("harness"), record.source.harness);
     out.name(key!("session_id"), &record.source.session_id);
@@ -47,22 +36,22 @@ fn push_head(out: &mut Buffer, record: &EventRef<'_>) {
 fn push_tail(out: &mut Buffer, record: &EventRef<'_>) {
     out.number(key!("parent"), record.parent.map(Seq::get));
     if let Some(basis) = record.t_basis {
-        out.push_static(word_of!("t_basis", TimeBasis::ALL, basis));
+        out.ascii_str(key!("t_basis"), basis.as_str());
     }
     if !record.origin.is_empty() {
         push_origin(out, &record.origin);
     }
     out.bool_if(key!("replay"), record.replay, false);
-    out.push_static(fragment!("}\n"));
+    out.push_str("}\n");
 }
 
 fn push_origin(out: &mut Buffer, origin: &Origin<'_>) {
-    out.push_static(key!("origin"));
+    out.push_str(key!("origin"));
     let start = out.len();
     out.number(key!("line"), origin.line);
     out.number(key!("part"), (origin.part > 0).then_some(origin.part));
     if origin.has_pointer() {
-        out.push_static(fragment!(",\"pointer\":\""));
+        out.push_str(",\"pointer\":\"");
         push_pointer(out, origin.pointer_prefix);
         push_pointer(out, origin.pointer);
         out.ascii(b"\"");
@@ -110,15 +99,15 @@ fn push_fields(out: &mut Buffer, event: &Event<'_>) {
     match event {
         Event::Meta(meta) => push_meta(out, meta),
         Event::MsgIn(msg) => {
-            out.push_static(word_of!("role", Role::ALL, msg.role));
-            out.push_static(word_of!("by", Author::ALL, msg.by));
+            out.ascii_str(key!("role"), msg.role.as_str());
+            out.ascii_str(key!("by"), msg.by.as_str());
             out.text_if(key!("text"), &msg.text);
             out.attachments(&msg.attachments);
         }
         Event::MsgOut(msg) => {
             out.text_if(key!("text"), &msg.text);
             if let Some(channel) = msg.channel {
-                out.push_static(word_of!("channel", Channel::ALL, channel));
+                out.ascii_str(key!("channel"), channel.as_str());
             }
             out.name(key!("model"), &msg.model);
             out.name(key!("message_id"), &msg.message_id);
@@ -127,7 +116,7 @@ fn push_fields(out: &mut Buffer, event: &Event<'_>) {
         Event::ToolCall(call) => {
             out.text(key!("tool"), &call.tool);
             out.name(key!("server"), &call.server);
-            out.push_static(word_of!("kind", ToolKind::ALL, call.kind));
+            out.ascii_str(key!("kind"), call.kind.as_str());
             out.name(key!("call_id"), &call.call_id);
             out.name(key!("message_id"), &call.message_id);
             out.json(key!("args"), call.args);
@@ -157,10 +146,10 @@ fn push_result(out: &mut Buffer, result: &ToolResult<'_>) {
     out.name(key!("tool"), &result.tool);
     out.name(key!("call_id"), &result.call_id);
     if let Some(status) = result.status {
-        out.push_static(word_of!("status", Status::ALL, status));
+        out.ascii_str(key!("status"), status.as_str());
     }
     if let Some(exit) = result.exit {
-        out.push_static(key!("exit"));
+        out.push_str(key!("exit"));
         if exit < 0 {
             out.ascii(b"-");
         }
@@ -182,7 +171,7 @@ fn push_result(out: &mut Buffer, result: &ToolResult<'_>) {
 
 fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
     out.name(key!("call_id"), &edit.call_id);
-    out.push_static(word_of!("op", EditOp::ALL, edit.op));
+    out.ascii_str(key!("op"), edit.op.as_str());
     out.text(key!("file"), &edit.file);
     out.range(key!("before_range"), &edit.before_range);
     out.range(key!("after_range"), &edit.after_range);
@@ -197,7 +186,7 @@ fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
     out.number(key!("before_lines"), edit.before_lines);
     out.number(key!("after_lines"), edit.after_lines);
     if edit.snippet {
-        out.push_static(word!("basis", "snippet"));
+        out.push_str(word!("basis", "snippet"));
     }
     out.bool_if(key!("confirmed"), !edit.unconfirmed, true);
 }
@@ -212,7 +201,7 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
         Meta::Session(facts) => push_session(out, facts),
         Meta::Usage(usage) => push_usage(out, usage),
         Meta::Rewind { to, files } => {
-            out.push_static(word!("label", "rewind"));
+            out.push_str(word!("label", "rewind"));
             out.number(key!("to"), Some(to.get()));
             out.bool_if(key!("files"), *files, false);
         }
@@ -226,28 +215,28 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
             out.name(key!("agent_version"), &facts.agent_version);
         }
         Meta::Compaction { text, trigger } => {
-            out.push_static(word!("label", "compaction"));
+            out.push_str(word!("label", "compaction"));
             out.text_if(key!("text"), text);
             out.name(key!("trigger"), trigger);
         }
         Meta::Error { code, text } => {
-            out.push_static(word!("label", "error"));
+            out.push_str(word!("label", "error"));
             out.name(key!("code"), code);
             out.text_if(key!("text"), text);
         }
         Meta::Interrupt { text } => {
-            out.push_static(word!("label", "interrupt"));
+            out.push_str(word!("label", "interrupt"));
             out.text_if(key!("text"), text);
         }
         Meta::Permission(permission) => {
-            out.push_static(word!("label", "permission"));
-            out.push_static(word_of!("decision", Decision::ALL, permission.decision));
+            out.push_str(word!("label", "permission"));
+            out.ascii_str(key!("decision"), permission.decision.as_str());
             out.name(key!("tool"), &permission.tool);
             out.name(key!("call_id"), &permission.call_id);
             out.text_if(key!("text"), &permission.text);
         }
         Meta::Context(context) => {
-            out.push_static(word!("label", "context"));
+            out.push_str(word!("label", "context"));
             out.text(key!("name"), &context.name);
             out.name(key!("file"), &context.file);
             out.hash(key!("hash"), &context.hash);
@@ -255,7 +244,7 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
             out.text_if(key!("text"), &context.text);
         }
         Meta::System { name, text } => {
-            out.push_static(word!("label", "system"));
+            out.push_str(word!("label", "system"));
             out.text(key!("name"), name);
             out.text_if(key!("text"), text);
         }
@@ -263,7 +252,7 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
 }
 
 fn push_session(out: &mut Buffer, facts: &SessionFacts<'_>) {
-    out.push_static(word!("label", "session"));
+    out.push_str(word!("label", "session"));
     out.name(key!("model"), &facts.model);
     out.name(key!("provider"), &facts.provider);
     out.name(key!("repo_head"), &facts.repo_head);
@@ -282,12 +271,12 @@ fn push_session(out: &mut Buffer, facts: &SessionFacts<'_>) {
 }
 
 fn push_usage(out: &mut Buffer, usage: &Usage<'_>) {
-    out.push_static(word!("label", "usage"));
+    out.push_str(word!("label", "usage"));
     out.name(key!("message_id"), &usage.message_id);
     out.name(key!("request_id"), &usage.request_id);
     out.name(key!("model"), &usage.model);
     let before = out.len();
-    out.push_static(key!("tokens"));
+    out.push_str(key!("tokens"));
     let start = out.len();
     let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = usage.tokens;
     out.number(key!("input"), input);

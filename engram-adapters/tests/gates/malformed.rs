@@ -1,4 +1,4 @@
-//! Rollback: a malformed record leaves nothing behind but its `unrecognized`. The undamaged record after it gives all its events.
+//! Malformed records: one leaves nothing behind but its `unrecognized`. The undamaged record after it gives all its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -271,9 +271,9 @@ fn a_malformed_record_leaves_no_state_behind() {
     let mut total = Tally::default();
     total.count_many("records", examined.len() as u64);
     examined.iter().for_each(|(tally, _)| total.add(tally));
-    report::print("rollback", &total);
+    report::print("malformed records", &total);
     let findings: Vec<String> = examined.into_iter().flat_map(|(_, findings)| findings).collect();
-    report::assert_none("rollback", &findings);
+    report::assert_none("malformed records", &findings);
     assert!(total.of("malformed records") > 2000, "the damage makes many records malformed");
 }
 
