@@ -32,7 +32,7 @@ rows! {
         "`user`, `system`, `developer`" role: Words,
         "who wrote it: `person`, `agent`, `harness`" by: Words,
         "`final`, `commentary`, `reasoning`" channel: Words,
-        "the text of messages and of `meta` events" text: Texts,
+        "the text of messages, of `meta` events, and of reads on tapes with the texts of spans" text: Texts,
         "the model" model: Words,
         "the response that the event is a part of" message_id: Texts,
         "a message whose text the log holds only in an opaque form" redacted: Bools,

@@ -1,0 +1,144 @@
+"""The job on a local cluster: the same rows with one worker, with four, and after a worker was killed; then only what is new."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import engram
+import pytest
+
+pyarrow = pytest.importorskip("pyarrow")
+import job  # noqa: E402
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+BUNDLE_BYTES = 1 << 20
+"""Small bundles, so that there are several."""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory) -> Path:
+    """Sessions of all harnesses, each once."""
+    root = tmp_path_factory.mktemp("logs")
+    recordings = ["claude-code/2.1.329", "codex/0.169.0", "gemini/0.61.0", "opencode/1.18.34", "cursor/sdk-1.0.32"]
+    seen = set()
+    for recording in recordings:
+        for home in sorted((FIXTURES / recording).glob("*/session")):
+            units = engram.units(home)
+            if units and seen.isdisjoint(unit.unit for unit in units):
+                seen.update(unit.unit for unit in units)
+                copy = root / home.relative_to(FIXTURES)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copytree(home, copy)
+    return root
+
+
+@pytest.fixture(scope="module")
+def expected(logs) -> list[dict]:
+    """The events without any job."""
+    tapes = [tape for unit in engram.units(logs) for tape in engram.ingest(unit)]
+    table = pyarrow.concat_tables([pyarrow.table(tape.arrow()) for tape in tapes], promote_options="permissive")
+    return rows(table)
+
+
+def rows(table) -> list[dict]:
+    """What all forms of the table have in common."""
+    columns = ["tape", "seq", "k", "call_id", "text", "stdout", "file", "args", "rest"]
+    # A session that is there as a log and in a store is two tapes of one name.
+    return sorted(table.select(columns).to_pylist(), key=json.dumps)
+
+
+def killed_once(mark: Path):
+    """A conversion whose worker is killed the first time, when some of its bundle is written."""
+
+    def convert(bundle, out):
+        rows = job.convert(bundle, out)
+        try:
+            mark.touch(exist_ok=False)
+        except FileExistsError:
+            return rows
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return convert
+
+
+def test_bundles_are_full_and_stores_stay_whole(logs):
+    units = engram.units(logs)
+    bundles = job.bundles(units, BUNDLE_BYTES)
+    assert sorted(unit.unit for bundle in bundles for unit in bundle.units) == sorted(unit.unit for unit in units)
+    assert len(bundles) > 3
+    in_bundles = {}
+    for number, bundle in enumerate(bundles):
+        for unit in bundle.units:
+            if unit.in_store:
+                in_bundles.setdefault(unit.paths[0], set()).add(number)
+    assert in_bundles and all(len(numbers) == 1 for numbers in in_bundles.values())
+    assert [bundle.name for bundle in job.bundles(reversed(units), BUNDLE_BYTES)] == [bundle.name for bundle in bundles]
+
+
+def test_a_retry_writes_the_same_bytes(logs, tmp_path):
+    bundle = job.plan([logs], tmp_path, BUNDLE_BYTES).bundles[0]
+    job.convert(bundle, tmp_path)
+    first = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    job.convert(bundle, tmp_path)
+    assert first and first == {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_run_that_loses_something_fails(logs, tmp_path):
+    plan = job.plan([logs], tmp_path, BUNDLE_BYTES)
+    rows = [row for bundle in plan.bundles for row in job.convert(bundle, tmp_path)]
+    lost = rows[0]["unit"]
+    with pytest.raises(job.Unaccounted, match="no row"):
+        job.commit(plan, [row for row in rows if row["unit"] != lost], tmp_path)
+    with pytest.raises(job.Unaccounted, match="went in"):
+        job.commit(plan, [row | {"unit_bytes": row["unit_bytes"] + 1} for row in rows], tmp_path)
+    log = next(row for row in rows if row["harness"] == "codex")
+    with pytest.raises(job.Unaccounted, match="its tapes"):
+        job.commit(plan, [row | {"input_bytes": row["input_bytes"] - 1} if row is log else row for row in rows], tmp_path)
+    assert job.manifest(tmp_path) == []
+    job.commit(plan, rows, tmp_path)
+    assert len(job.manifest(tmp_path)) == len({row["unit"] for row in rows})
+
+
+class TestRay:
+    @pytest.fixture(params=[1, 4])
+    def workers(self, request):
+        """The number of workers of a local cluster."""
+        ray = pytest.importorskip("ray")
+        environment = {"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}}
+        ray.init(num_cpus=request.param, include_dashboard=False, log_to_driver=False, runtime_env=environment)
+        yield request.param
+        ray.shutdown()
+
+    def test_rows_are_the_same_with_any_number_of_workers_and_after_a_kill(self, workers, logs, expected, tmp_path):
+        import ray_job
+
+        for name, convert in (("whole", job.convert), ("killed", killed_once(tmp_path / "killed.mark"))):
+            out, start = tmp_path / name, time.monotonic()
+            ledger = ray_job.run([str(logs)], out, BUNDLE_BYTES, convert)
+            print(f"\nray, {workers} workers, {name}: {len(ledger)} tapes, {len(expected)} events, {time.monotonic() - start:.1f} s", file=sys.stderr)
+            assert rows(job.events(out)) == expected
+        assert (tmp_path / "killed.mark").exists()
+
+    def test_the_second_run_does_what_is_new(self, workers, logs, tmp_path):
+        import ray_job
+
+        if workers == 1:
+            pytest.skip("once is enough")
+        logs, out = shutil.copytree(logs, tmp_path / "logs"), tmp_path / "out"
+        first = ray_job.run([str(logs)], out, BUNDLE_BYTES)
+        start = time.monotonic()
+        assert ray_job.run([str(logs)], out, BUNDLE_BYTES) == []
+        print(f"\nray, second run: {time.monotonic() - start:.1f} s", file=sys.stderr)
+        log = next((logs / "codex").rglob("rollout-*.jsonl"))
+        log.write_text(log.read_text() + log.read_text().splitlines()[-1] + "\n")
+        again = ray_job.run([str(logs)], out, BUNDLE_BYTES)
+        assert len({row["unit"] for row in again}) == 1
+        current = job.events(out)
+        tapes = {row["tape"]: row["events"] for row in first} | {row["tape"]: row["events"] for row in again}
+        assert len(current) == sum(tapes.values()), "the older state of the session does not count"
+
