@@ -48,8 +48,8 @@ pub struct OmissionRule {
 }
 
 impl OmissionRule {
-    /// The rule for exact repeats that the pipeline finds, for adapters with a session whose
-    /// [`repeats_are_exact`](crate::adapter::Session::repeats_are_exact).
+    /// The rule for exact repeats that the driver finds, for adapters with a conversion whose
+    /// [`repeats_are_exact`](crate::steps::Conversion::repeats_are_exact).
     pub const REPEATED: OmissionRule =
         OmissionRule::duplicate("record.repeated", "*", "all bytes of the record, its id or its time among them, were read before");
 
