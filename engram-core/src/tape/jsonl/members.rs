@@ -46,7 +46,7 @@ impl Buffer {
         }
     }
 
-    pub fn span_text(&mut self, key: &StaticFragment, text: Option<&str>) {
+    pub fn span_text(&mut self, key: &str, text: Option<&str>) {
         self.text_if(key, &text.map(Text::Plain));
     }
 

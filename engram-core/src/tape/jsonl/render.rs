@@ -206,7 +206,7 @@ fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
             out.bool_if(key!("files"), *files, false);
         }
         Meta::Episode(facts) => {
-            out.push_static(word!("label", "episode"));
+            out.push_str(word!("label", "episode"));
             out.name(key!("work_id"), &facts.work_id);
             out.name(key!("episode_id"), &facts.episode_id);
             out.name(key!("session_id"), &facts.session_id);
