@@ -16,7 +16,8 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "manager", 
 /// Marks of unfinished work.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
 /// Directories that are not the project's source.
-const SKIPPED: &[&str] = &["target", "fuzz/target", ".git", "fixtures", "snapshots", "engram-python/target", "examples/out-of-tree-adapter/target"];
+const SKIPPED: &[&str] =
+    &["target", "fuzz/target", ".git", "fixtures", "snapshots", "engram-python/target", "examples/out-of-tree-adapter/target"];
 
 /// A source file.
 struct Source {
