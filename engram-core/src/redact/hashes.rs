@@ -104,16 +104,17 @@ fn forget(hash: &mut Option<Hash>, anchors: &mut Vec<u64>, text: &mut Option<Cow
 }
 
 /// Leaves out what a tape has of spans whose text has a secret. Lines of a result may have one only without the numbers before them.
-pub(super) fn strip_secret_spans(event: &mut Event<'_>, has_secret: &mut dyn FnMut(&str) -> bool) {
+pub(super) fn strip_secret_spans(event: &mut Event<'_>, has_secret: impl Fn(&str) -> bool) {
+    let has_secret = |text: &Option<Cow<'_, str>>| text.as_deref().is_some_and(&has_secret);
     match event {
-        Event::CodeRead(read) if read.text.as_deref().is_some_and(|text| has_secret(text)) => {
+        Event::CodeRead(read) if has_secret(&read.text) => {
             forget(&mut read.hash, &mut read.anchor_hashes, &mut read.text);
         }
         Event::CodeEdit(edit) => {
-            if edit.before_text.as_deref().is_some_and(|text| has_secret(text)) {
+            if has_secret(&edit.before_text) {
                 forget(&mut edit.before_hash, &mut edit.before_anchor_hashes, &mut edit.before_text);
             }
-            if edit.after_text.as_deref().is_some_and(|text| has_secret(text)) {
+            if has_secret(&edit.after_text) {
                 forget(&mut edit.after_hash, &mut edit.after_anchor_hashes, &mut edit.after_text);
             }
             edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();

@@ -184,7 +184,7 @@ impl<S: EventSink> EventSink for Redacting<S> {
         }
         self.calls.note(record, has_secret);
         self.calls.strip(&mut event, record.parent, has_secret);
-        strip_secret_spans(&mut event, &mut |text| self.rules.text(text, &mut Vec::new()).is_some());
+        strip_secret_spans(&mut event, |text| self.rules.text(text, &mut Vec::new()).is_some());
         let mut redacted = EventRef { event: &event, ..record.clone() };
         if has_secret_in_place {
             redacted.origin.pointer = Pointer::Root;
