@@ -48,13 +48,13 @@ impl Model<'_> {
         let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         // Version 1.0: the answer ends with the connection, and comes in one piece.
-        write!(
-            stream,
+        let request = format!(
             "POST {path}/chat/completions HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
             self.key,
             body.len()
-        )?;
+        );
+        stream.write_all(request.as_bytes())?;
         let mut answer = String::new();
         stream.take(MAX_ANSWER).read_to_string(&mut answer)?;
         Ok(answer)

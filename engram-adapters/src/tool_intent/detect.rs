@@ -5,7 +5,7 @@ use engram_core::head::Head;
 
 use super::format::mark;
 use super::revisions;
-use super::schema::Header;
+use super::schema::{Header, SCHEMAS};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, has_members, parse, raw_str, text};
 
@@ -29,8 +29,13 @@ pub(super) fn identify(head: &Head<'_>) -> Identity {
     let identity = |header: Header<'_>| Identity {
         session_id: text(header.session_id()).map(|id| id.decode_lossy().into_owned()),
         start: tape_time(header.t()).map(|time| time.into_owned()),
-        schema: (raw_str(header.schema()) == revisions::V1_NAME).then_some(revisions::V1),
+        schema: Some(revisions::V1).filter(|_| !is_other_version(raw_str(header.schema()))),
         ..Identity::default()
     };
     with_header(head, identity).unwrap_or_default()
+}
+
+/// True for the name of another version. A name of something else is a fault of the header, not a version.
+fn is_other_version(schema: &str) -> bool {
+    schema.starts_with(SCHEMAS) && schema != revisions::V1_NAME
 }
