@@ -32,14 +32,6 @@ impl<S: EventSink> EventSink for WithoutTexts<S> {
         self.sink.event(&EventRef { event: &event, ..record.clone() })
     }
 
-    fn commit(&mut self) -> io::Result<()> {
-        self.sink.commit()
-    }
-
-    fn rollback(&mut self) {
-        self.sink.rollback();
-    }
-
     fn finish(&mut self) -> io::Result<()> {
         self.sink.finish()
     }
