@@ -107,12 +107,12 @@ impl Tape {
         self.event("code.edit", &fields);
     }
 
-    /// Says that lines were moved from one file to another.
-    pub fn link(&mut self, (from, from_range): (&str, [usize; 2]), (to, to_range): (&str, [usize; 2])) {
+    /// Says that lines were moved from one file to another: first and last line of both.
+    pub fn link(&mut self, (from, (b0, b1)): (&str, (usize, usize)), (to, (a0, a1)): (&str, (usize, usize))) {
         let call = self.call("Move", "move", "{}");
         self.result(call, "done");
         let fields = format!(
-            r#""from_file":"{ROOT}/{from}","from_range":{from_range:?},"to_file":"{ROOT}/{to}","to_range":{to_range:?},"parent":{call}"#
+            r#""from_file":"{ROOT}/{from}","from_range":[{b0},{b1}],"to_file":"{ROOT}/{to}","to_range":[{a0},{a1}],"parent":{call}"#
         );
         self.event("span.link", &fields);
     }

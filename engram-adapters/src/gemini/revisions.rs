@@ -114,7 +114,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Full,
                 Grade::Full,
                 RESULTS,
-                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ]),
+                Grade::Partial(&[NO_TOTAL]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
             ),
         },

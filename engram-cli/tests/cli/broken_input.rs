@@ -82,8 +82,8 @@ fn a_version_between_two_schemas_is_4() {
 fn a_version_that_is_ahead_is_4_or_a_tape_without_a_warning() {
     let newer = claude_version("999.0.0");
     let error = assert_fails(&ingest_text(&newer, &["--policy", "strict"]), 4, "unknown_harness_version");
-    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"2.1.331".into(), &Value::Null));
-    assert!(error["message"].as_str().unwrap().contains("newer than 2.1.331, the newest recorded version"), "{error}");
+    assert_eq!((&error["older_recorded"], &error["newer_recorded"]), (&"2.1.332".into(), &Value::Null));
+    assert!(error["message"].as_str().unwrap().contains("newer than 2.1.332, the newest recorded version"), "{error}");
     let converted = run_with_input(&["ingest", "-"], newer.as_bytes());
     assert_eq!(code(&converted), 0);
     assert!(!stderr(&converted).contains("warning"), "{}", stderr(&converted));

@@ -184,7 +184,16 @@ fn claude_file() -> PathBuf {
 fn claude_session(id: &str) -> String {
     let id = serde_json::to_string(id).unwrap();
     let log = fs::read_to_string(claude_file()).unwrap();
-    log.split_inclusive('\n').take(60).collect::<String>().replace(CLAUDE_ID, id.trim_matches('"'))
+    let log = log.split_inclusive('\n').take(60).collect::<String>().replace(CLAUDE_ID, id.trim_matches('"'));
+    ["uuid\":\"", "Uuid\":\""].iter().fold(log, |log, key| with_own_uuids(&log, key, &id))
+}
+
+/// Lines with the ids of another session's lines would be copies of them, so each session has its own.
+fn with_own_uuids(log: &str, key: &str, id: &str) -> String {
+    let own = format!("{:08x}", engram_core::keys::hash64(id) as u32);
+    let mut parts = log.split(key);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| if part.as_bytes()[8] == b'-' { text + key + &own + &part[8..] } else { text + key + part })
 }
 
 /// A directory with these files.

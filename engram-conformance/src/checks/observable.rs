@@ -30,6 +30,7 @@ pub const RULES: &[(&str, &[Rule])] = &[
             Rule::Origin,
             Rule::Pointer,
             Rule::Span,
+            Rule::SpanText,
             Rule::Redacted,
             Rule::Content,
         ],

@@ -423,7 +423,7 @@ pub const BREAKS: &[Break] = &[
     over(
         &["claude-code/2.1.332/m_tuifork"],
         events("says that files stayed when a person went back", "edit.chain", |tape| {
-            change(tape, &["\"label\":\"rewind\""], "\"files\":true", "\"files\":false");
+            change(tape, &["\"label\":\"rewind\""], ",\"files\":true", "");
         }),
     ),
     of_codex(events("hashes a text that is not in the call", "edit.snippet", |tape| {

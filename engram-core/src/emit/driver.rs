@@ -17,6 +17,11 @@ impl Emitter<'_> {
         self.is_apart = is_apart;
     }
 
+    /// Gives reads and edits their texts, or not.
+    pub(crate) fn set_span_text(&mut self, span_text: bool) {
+        self.span_text = span_text;
+    }
+
     /// Sets what the check found in all records.
     pub(crate) fn set_unknown_members(&mut self, unknown: UnknownMembers) {
         self.ledger.unknown = unknown;

@@ -11,7 +11,6 @@ pub(crate) mod verdicts;
 
 use std::mem;
 
-use crate::conversion::Options;
 use crate::descriptor::AdapterDescriptor;
 pub use crate::error::Fault;
 use crate::error::{AdapterError, ErrorCode, error_of};
@@ -125,7 +124,8 @@ impl<'s> Emitter<'s> {
     pub(crate) fn new(
         sink: &'s mut dyn EventSink,
         descriptor: &'static AdapterDescriptor,
-        options: &Options,
+        policy: Policy,
+        limits: Limits,
         identity: &Identity,
         support: ResolvedSupport,
         records: Attribution<'s>,
@@ -133,9 +133,9 @@ impl<'s> Emitter<'s> {
         Emitter {
             sink,
             descriptor,
-            policy: options.policy,
-            limits: options.limits,
-            span_text: options.span_text,
+            policy,
+            limits,
+            span_text: false,
             lowest_support: support.clone(),
             support,
             lowered: Kinds::default(),

@@ -514,7 +514,8 @@ impl<'r> SecondRead<'r> {
     ) -> Self {
         let Start { descriptor, options, identity, ref support, .. } = *start;
         let records = Attribution::new(texts.entries, bases);
-        let mut out = Emitter::new(sink, descriptor, options, identity, support.clone(), records);
+        let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, identity, support.clone(), records);
+        out.set_span_text(options.span_text);
         out.set_apart(conversion.sessions_are_apart());
         SecondRead { start, conversion, out, texts, bases, lowered: lowered.into_iter().peekable(), rejected }
     }

@@ -99,7 +99,7 @@ fn a_link_that_the_log_declares_leads_to_the_other_file() {
     let mut tape = Tape::new("one", 1_750_000_000_000);
     tape.prompt("write it, and move it");
     tape.edit("src/a.rs", None, &format!("{old}{moved}"));
-    tape.link(("src/a.rs", [43, 72]), ("src/b.rs", [1, 30]));
+    tape.link(("src/a.rs", (43, 72)), ("src/b.rs", (1, 30)));
     tape.edit("src/b.rs", None, &moved);
     let (_directory, index) = index_of(tape);
     let events = index.history(&query(&format!("{}/src/b.rs", crate::synthetic::ROOT), &moved, (5, 5))).unwrap();
