@@ -10,8 +10,7 @@ use super::*;
 
 /// A directory with some small sessions.
 fn small_sessions(count: usize) -> TempDir {
-    let log = claude_session("x").replace("\"x\"", "\"ID\"");
-    let text = |n: usize| log.split_inclusive('\n').take(12 + n).collect::<String>().replace("\"ID\"", &format!("\"s{n}\""));
+    let text = |n: usize| claude_session(&format!("s{n}")).split_inclusive('\n').take(12 + n).collect::<String>();
     let files: Vec<(String, String)> = (0..count).map(|n| (format!("{n}.jsonl"), text(n))).collect();
     directory_of(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>())
 }
