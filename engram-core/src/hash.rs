@@ -25,7 +25,7 @@ impl Hash {
         Hash::parse(raw.strip_prefix('"')?.strip_suffix('"')?)
     }
 
-    /// The hash with this text form; `None` if it is none.
+    /// The hash with this text form; `None` if the text is not a hash.
     pub fn parse(text: &str) -> Option<Hash> {
         blake3::Hash::from_hex(text.strip_prefix("blake3:")?).ok().map(Hash)
     }

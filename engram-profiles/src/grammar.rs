@@ -78,7 +78,7 @@ pub enum LineKind {
     Foreign,
     /// A request.
     Request(Request),
-    /// A line that begins as a frame and is none.
+    /// A line that begins like a frame but breaks its rules.
     Violation(Violation),
 }
 

@@ -54,7 +54,7 @@ pub fn by_hash(hash: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
 /// The shipped profile with this id, if it has this hash.
 ///
 /// # Errors
-/// `unknown_profile` if there is none of this id, or if it has another hash.
+/// `unknown_profile` if no shipped profile has this id, or if its hash is another one.
 pub fn by_id(id: &str, expected: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
     let shipped = all().find(|shipped| shipped.profile.profile_id == id);
     let shipped =

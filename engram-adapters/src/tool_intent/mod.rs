@@ -79,7 +79,7 @@ impl Conversion for Episode {
         self.notes.add(record, check)
     }
 
-    /// Nothing in an episode is said late.
+    /// There is nothing to decide: each record of an episode can be understood without the later ones.
     fn decide(&mut self) {}
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

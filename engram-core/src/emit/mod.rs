@@ -204,7 +204,7 @@ impl<'s> Emitter<'s> {
         self.pointer_alias = Some((name, member));
     }
 
-    /// Emits relative paths as they are: for a call that ran in a directory which the log does not state.
+    /// Emits relative paths as they are: for a call whose directory is not in the log.
     pub fn with_paths_as_stated<T>(&mut self, emit: impl FnOnce(&mut Self) -> T) -> T {
         let before = mem::replace(&mut self.keeps_paths, true);
         let emitted = emit(self);

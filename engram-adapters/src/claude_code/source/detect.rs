@@ -123,7 +123,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     (!marks.is_empty() && !is_silent(head)).then_some(Evidence { marks, framing: Framing::Lines })
 }
 
-/// True for a whole file of state alone: a session in the background that was stopped before anybody said anything is none.
+/// True for a whole file that has state and no conversation: a background session that was stopped before anybody said anything.
 fn is_silent(head: &Head<'_>) -> bool {
     const SAID: [&str; 6] = ["uuid", "message", "operation", "summary", "leafUuid", "version"];
     let is_state = |line: &str| {
