@@ -132,7 +132,8 @@ impl<'a> Audit<'a> {
             Err(error) if may_be_cut && error.error_len().is_none() => {
                 self.split_line(str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), number, true);
             }
-            Err(_) => self.fragment(&String::from_utf8_lossy(bytes), (number, 0)),
+            // The tape has a broken piece with each broken character replaced; records beside the piece are divided as on any line.
+            Err(_) => self.split_line(&String::from_utf8_lossy(bytes), number, false),
         }
     }
 
@@ -141,14 +142,17 @@ impl<'a> Audit<'a> {
         let (mut rest, mut part, mut is_broken) = (self.without_controls(text, number), 0, false);
         while !rest.trim_ascii().is_empty() {
             let key = (number, part);
-            let end = match (first_value(rest), self.index.raw_of(key)) {
+            let value = first_value(rest);
+            let raw = self.index.raw_of(key).filter(|raw| !raw.is_empty() && rest.starts_with(&**raw));
+            let end = match (value, raw) {
+                // With its broken characters replaced, a broken piece may read as a value.
+                (value, Some(raw)) if value.is_err() || raw.contains(char::REPLACEMENT_CHARACTER) => {
+                    self.fragment(&raw, key);
+                    raw.len()
+                }
                 (Ok(end), _) => {
                     self.value(&rest[..end], key, is_broken);
                     end
-                }
-                (Err(_), Some(raw)) if !raw.is_empty() && rest.starts_with(&*raw) => {
-                    self.fragment(&raw, key);
-                    raw.len()
                 }
                 (Err(ends_early), _) => {
                     let next = resync(rest, may_be_cut.then_some(usize::from(ends_early)));

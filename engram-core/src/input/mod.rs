@@ -252,8 +252,8 @@ impl<S: ByteSource> Input<S> {
         if (to - from) as u64 > self.limits.record_bytes {
             return Err(self.long_line(from, to));
         }
-        let text = self.source.text(from + self.lead(from, to)..to);
-        text.map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
+        let from = from + self.lead(from, to);
+        self.source.text(from..to).map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
     }
 
     fn long_line(&self, from: usize, to: usize) -> Box<UnreadableLine<'_>> {

@@ -268,9 +268,10 @@ impl<'r> FirstRead<'r> {
         let mut number = 0;
         while let Some(line) = input.next_line()? {
             number += 1;
+            let offset = line.offset + line.lead as u64;
             let converted = match line.text {
-                Ok(text) => self.line(text, line.offset + line.lead as u64, number, line.terminated),
-                Err(why) => self.unreadable_line(*why, line.offset, number, line.terminated),
+                Ok(text) => self.line(text, offset, number, line.terminated),
+                Err(why) => self.unreadable_line(*why, offset, number, line.terminated),
             };
             converted.map_err(|error| self.error(error))?;
         }

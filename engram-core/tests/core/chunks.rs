@@ -147,6 +147,13 @@ fn a_truncated_record_after_a_complete_one_is_not_left_over() {
 }
 
 #[test]
+fn a_record_behind_bytes_that_are_no_text_is_a_record() {
+    check_conversion(&[b"]\x80 ", HEADER.as_bytes(), b"\n"].concat(), false).unwrap();
+    check_conversion(&[HEADER.as_bytes(), b" {\"type\":\"say\",\"text\":\"\x80\"}\n"].concat(), false).unwrap();
+    check_conversion(&["\u{feff}".as_bytes(), b"]\x80 ", HEADER.as_bytes(), b"\n"].concat(), false).unwrap();
+}
+
+#[test]
 fn a_huge_line_in_small_chunks_is_read_in_linear_time() {
     let log = format!("{HEADER}\n{{\"type\":\"say\",\"text\":\"{}\"}}\n", "x".repeat(4 << 20));
     let in_chunks = tape(log.as_bytes(), 61, &Options::default()).unwrap();
