@@ -75,12 +75,12 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         return Ok(tally.exit());
     }
     let all = rows.len();
-    let rows = settled(rows, args);
+    let (rows, agents) = settled(rows, args);
     print(&rows, args, &mut stdout().lock())?;
     if rows.is_empty() && all > 0 {
         report.note(&format!("none of {} fits the filters", count(all as u64, "session")));
     } else if stderr().is_terminal() {
-        report.note(&footer(&rows, limit(args)));
+        report.note(&footer(&rows, agents, limit(args)));
     }
     Ok(tally.exit())
 }
@@ -100,8 +100,8 @@ fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Optio
     Ok(Some(Row { path: item.path().to_string_lossy().into_owned(), tape: item.state(), sub_agents: 0, overview }))
 }
 
-/// The rows that are wanted, the newest first, with the numbers of their sub-agents.
-fn settled(mut rows: Vec<Row>, args: &args::List) -> Vec<Row> {
+/// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
+fn settled(mut rows: Vec<Row>, args: &args::List) -> (Vec<Row>, u64) {
     // A log that was moved is not gone.
     let there: HashSet<Identity> = rows.iter().filter(|row| row.tape != TapeState::LogGone).map(Row::identity).collect();
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
@@ -110,13 +110,15 @@ fn settled(mut rows: Vec<Row>, args: &args::List) -> Vec<Row> {
         let parent = row.overview.parent_session_id.clone().or_else(|| row.overview.session_id.clone());
         *agents.entry((row.overview.harness.clone(), parent.unwrap_or_default())).or_default() += 1;
     }
-    rows.retain(|row| (args.agents || !row.is_sub_agent()) && args.filter.wants(&row.overview));
+    rows.retain(|row| args.filter.wants(&row.overview));
+    let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
+    rows.retain(|row| args.agents || !row.is_sub_agent());
     for row in rows.iter_mut().filter(|row| !row.is_sub_agent()) {
         let own = (row.overview.harness.clone(), row.overview.session_id.clone().unwrap_or_default());
         row.sub_agents = agents.get(&own).copied().unwrap_or(0);
     }
     rows.sort_by(|one, other| (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path)));
-    rows
+    (rows, all_agents)
 }
 
 /// Harness, session and agent.
@@ -144,8 +146,7 @@ fn limit(args: &args::List) -> usize {
 }
 
 /// `243 sessions, 102 sub-agents`.
-fn footer(rows: &[Row], limit: usize) -> String {
-    let agents = rows.iter().map(|row| if row.is_sub_agent() { 1 } else { row.sub_agents }).sum();
+fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
     let sessions = rows.iter().filter(|row| !row.is_sub_agent()).count() as u64;
     let gone = rows.iter().filter(|row| row.tape == TapeState::LogGone).count() as u64;
     let mut parts = vec![count(sessions, "session")];

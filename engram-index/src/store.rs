@@ -1,7 +1,7 @@
 //! The database: opened for reading or, with the lock, for writing.
 
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -213,7 +213,7 @@ fn own_file(path: &Path) {
     {
         use std::os::unix::fs::PermissionsExt;
         // The directory is its owner's alone already.
-        let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     }
     #[cfg(not(unix))]
     let _ = path;

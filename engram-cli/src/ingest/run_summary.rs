@@ -19,8 +19,10 @@ pub struct RunSummary<'t> {
     engram: &'static str,
     exit_code: u8,
     interrupted: bool,
-    /// Sessions and sub-agents that have a tape, by harness.
+    /// Sessions that have a tape, by harness.
     sessions: &'t BTreeMap<String, u64>,
+    /// Sub-agents that have a tape of their own.
+    sub_agents: u64,
     new: u64,
     replaced: u64,
     unchanged: u64,
@@ -52,6 +54,7 @@ impl<'t> RunSummary<'t> {
             exit_code: exit as u8,
             interrupted: exit == Exit::Interrupted,
             sessions: totals.sessions(),
+            sub_agents: totals.sub_agents(),
             new: totals.new,
             replaced: totals.replaced,
             unchanged: totals.unchanged,

@@ -98,8 +98,9 @@ impl Totals {
     }
 
     fn count(&mut self, overview: &Overview) {
-        *self.sessions.entry(overview.harness.clone()).or_default() += 1;
-        self.sub_agents += u64::from(overview.agent_id.is_some());
+        let is_agent = overview.agent_id.is_some();
+        *self.sessions.entry(overview.harness.clone()).or_default() += u64::from(!is_agent);
+        self.sub_agents += u64::from(is_agent);
     }
 
     fn count_read(&mut self, overview: &Overview) {
@@ -117,9 +118,14 @@ impl Totals {
         }
     }
 
-    /// Sessions and sub-agents with a tape, by harness.
+    /// Sessions with a tape, by harness, without their sub-agents.
     pub fn sessions(&self) -> &BTreeMap<String, u64> {
         &self.sessions
+    }
+
+    /// Sub-agents with a tape of their own.
+    pub fn sub_agents(&self) -> u64 {
+        self.sub_agents
     }
 
     /// What failed.
@@ -147,10 +153,10 @@ impl Totals {
         let by_harness: Vec<String> = self.sessions.iter().map(|(harness, sessions)| format!("{sessions} {harness}")).collect();
         let all: u64 = self.sessions.values().sum();
         let mut lines = Vec::new();
-        if all > 0 {
+        if all + self.sub_agents > 0 {
             let agents = match self.sub_agents {
                 0 => String::new(),
-                agents => format!(", {agents} of them sub-agents"),
+                agents => format!(", {}", count(agents, "sub-agent")),
             };
             lines.push(line("sessions", format!("{all} ({}){agents}", by_harness.join(", "))));
         } else if self.filtered > 0 {

@@ -33,7 +33,7 @@ fn every_home_that_is_there_is_converted_and_a_missing_one_is_no_error() {
     assert_eq!(code(&output), 0, "{said}");
     assert!(said.contains("looking in  ~/.claude, ~/.codex, ~/.cursor\n"), "{said}");
     assert!(said.contains("not there ") && said.contains("~/.gemini"), "{said}");
-    assert!(said.contains("sessions    3 (1 claude-code, 1 codex, 1 cursor), 1 of them sub-agents\n"), "{said}");
+    assert!(said.contains("sessions    2 (1 claude-code, 1 codex, 0 cursor), 1 sub-agent\n"), "{said}");
     assert_eq!(tapes(out.path()).len(), 3);
     let short = at_home(home.path(), &["ingest", "--again", "--out", text(out.path())]).output().unwrap();
     assert!(!stderr(&short).contains("looking in") && stderr(&short).lines().count() <= 6, "{}", stderr(&short));
@@ -92,7 +92,7 @@ fn directories_of_a_home_that_are_links_are_searched() {
     fs::remove_dir_all(&projects).unwrap();
     std::os::unix::fs::symlink(&moved, &projects).unwrap();
     let output = at_home(home.path(), &["ingest", "-v", "--out", text(out.path())]).output().unwrap();
-    assert!(stderr(&output).contains("sessions    3 (1 claude-code, 1 codex, 1 cursor), 1 of them sub-agents\n"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("sessions    2 (1 claude-code, 1 codex, 0 cursor), 1 sub-agent\n"), "{}", stderr(&output));
     assert!(!stderr(&output).contains("a link out of the directory"), "{}", stderr(&output));
 }
 

@@ -25,7 +25,7 @@ fn a_directory_is_searched_for_the_sessions_of_all_harnesses() {
     }
     let summary = stderr(&output);
     assert!(
-        summary.contains("sessions    6 (5 claude-code, 1 codex), 4 of them sub-agents\n")
+        summary.contains("sessions    2 (1 claude-code, 1 codex), 4 sub-agents\n")
             && summary.contains("skipped     4 files without a session\n"),
         "{summary}"
     );
