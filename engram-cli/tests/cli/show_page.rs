@@ -127,7 +127,9 @@ impl Browser {
     }
 
     fn shown(&mut self) -> u64 {
-        self.value("[...document.querySelectorAll('main > article')].filter(a => a.checkVisibility()).length").as_u64().unwrap()
+        self.value("[...document.querySelectorAll(':is(main, main > section) > article')].filter(a => a.checkVisibility()).length")
+            .as_u64()
+            .unwrap()
     }
 
     /// What the page did beyond loading itself.
@@ -251,7 +253,7 @@ fn an_index_of_pages_is_searched() {
     let all = browser.shown();
     browser.filter("many edits");
     assert!(browser.shown() > 0 && browser.shown() < all, "{} of {all}", browser.shown());
-    browser.value("document.querySelector('main > article:not([hidden]) a').click()");
+    browser.value("document.querySelector(':is(main, main > section) > article:not([hidden]) a').click()");
     std::thread::sleep(Duration::from_millis(800));
     assert_eq!(browser.value("document.querySelector('h1').textContent"), "LAB please do many edits");
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
@@ -290,7 +292,10 @@ fn a_page_of_50_megabytes_is_usable() {
     let filtered = begin.elapsed();
     eprintln!("{} MiB, {all} items: loaded in {loaded:?}, filtered in {filtered:?}", page.metadata().unwrap().len() >> 20);
     assert_eq!(browser.shown(), 1);
-    assert!(browser.value("document.querySelector('main > article:not([hidden]) details').open").as_bool().unwrap(), "it is unfolded");
+    assert!(
+        browser.value("document.querySelector(':is(main, main > section) > article:not([hidden]) details').open").as_bool().unwrap(),
+        "it is unfolded"
+    );
     assert!(loaded < Duration::from_secs(30) && filtered < Duration::from_secs(10), "{loaded:?}, {filtered:?}");
 }
 

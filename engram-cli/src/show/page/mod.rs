@@ -23,6 +23,8 @@ const SCRIPT: &str = include_str!("page.js");
 const UNFOLDED_BYTES: usize = 16 << 10;
 /// An argument up to this size, on one line, is listed beside its name.
 const LINE_BYTES: usize = 120;
+/// So many items are laid out together.
+const SECTION: usize = 100;
 /// Of a longer output, the beginning and the end are on the page.
 const OUTPUT_BYTES: (usize, usize) = (6 << 10, 2 << 10);
 
@@ -53,7 +55,7 @@ pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::
     )?;
     page.contents(&view.items)?;
     writeln!(page.out, "<main>")?;
-    page.items(&view.items)?;
+    page.sections(&view.items)?;
     writeln!(page.out, "</main>\n</div>")?;
     end(page.out)
 }
@@ -147,14 +149,28 @@ impl<W: Write> Page<'_, '_, W> {
         writeln!(self.out, "</ol></details></nav>")
     }
 
-    fn items(&mut self, items: &[Item]) -> io::Result<()> {
-        for group in groups(items) {
-            match group {
-                [first, _, ..] => self.group(first, group)?,
-                items => items.iter().try_for_each(|item| self.item(item))?,
-            }
+    /// The items of the session in sections. A browser lays out a section when it comes into sight, so a page with 100,000 items opens and
+    /// is searched in seconds.
+    fn sections(&mut self, items: &[Item]) -> io::Result<()> {
+        let groups: Vec<&[Item]> = groups(items).collect();
+        for section in groups.chunks(SECTION) {
+            writeln!(self.out, "<section>")?;
+            section.iter().try_for_each(|group| self.folded(group))?;
+            writeln!(self.out, "</section>")?;
         }
         Ok(())
+    }
+
+    fn items(&mut self, items: &[Item]) -> io::Result<()> {
+        groups(items).try_for_each(|group| self.folded(group))
+    }
+
+    /// Items that belong together: several notices become one article.
+    fn folded(&mut self, items: &[Item]) -> io::Result<()> {
+        match items {
+            [first, _, ..] => self.group(first, items),
+            items => items.iter().try_for_each(|item| self.item(item)),
+        }
     }
 
     /// Notices of no importance, folded into one article.

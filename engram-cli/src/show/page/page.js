@@ -2,8 +2,11 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const [bar, filter, failed, talk, count] = ["bar", "filter", "failed", "talk", "count"].map(byId);
-  const items = [...document.querySelectorAll("main > article")];
-  const prompts = [...document.querySelectorAll("main > article[id^=p]")];
+  const topLevel = ":is(main, main > section) > article";
+  const items = [...document.querySelectorAll(topLevel)];
+  const sections = [...document.querySelectorAll("main > section")];
+  const prompts = items.filter((item) => item.id.startsWith("p"));
+  const itemPixels = 64;
   const conversation = [".person", ".answer", ".caller"].join();
   // Unfolding everything that contains a common word would be slow and of no use.
   const maxUnfolded = 50;
@@ -29,6 +32,12 @@
         unfolded.push(details);
       }
     }
+    for (const section of sections) {
+      const left = [...section.children].filter((item) => !item.hidden).length;
+      section.hidden = left === 0;
+      // What was measured before is the height of other items.
+      section.style.containIntrinsicBlockSize = left === section.children.length ? "" : left * itemPixels + "px";
+    }
     count.textContent = shown + " of " + items.length;
   };
   let timer = 0;
@@ -37,12 +46,23 @@
     timer = setTimeout(apply, 150);
   });
   for (const box of [failed, talk]) if (box) box.addEventListener("change", apply);
-  // The prompt before or after what is at the top of the window.
+  // The item at the top of the window. Only what is in sight has a place, so items are compared by their order.
+  const current = () => {
+    const x = items[0].parentElement.getBoundingClientRect().left + 24;
+    for (let y = bar.offsetHeight + 20; y < window.innerHeight; y += 8) {
+      const item = document.elementFromPoint(x, y)?.closest(topLevel);
+      if (item) return item;
+    }
+    return null;
+  };
+  // The prompt before or after it.
   const go = (step) => {
-    const top = bar.offsetHeight + 16;
-    const places = prompts.filter((prompt) => !prompt.hidden).map((prompt) => [prompt, prompt.getBoundingClientRect().top - top]);
-    const place = step > 0 ? places.find(([, y]) => y > 4) : places.findLast(([, y]) => y < -4);
-    if (place) place[0].scrollIntoView();
+    const here = items.length > 0 ? current() : null;
+    const order = (prompt) => (prompt === here ? 0 : here.compareDocumentPosition(prompt) & Node.DOCUMENT_POSITION_FOLLOWING ? 1 : -1);
+    const isAbove = here !== null && here.getBoundingClientRect().top < 0;
+    const wanted = (prompt) => !prompt.hidden && (here === null || order(prompt) === step || (isAbove && step < 0 && prompt === here));
+    const prompt = step > 0 ? prompts.find(wanted) : prompts.findLast(wanted);
+    if (prompt) prompt.scrollIntoView();
   };
   for (const [id, step] of [["previous", -1], ["next", 1]]) {
     const button = byId(id);
