@@ -321,7 +321,7 @@ impl Builder {
         (span.bh, span.ah) = (hash(&edit.before_hash), hash(&edit.after_hash));
         (span.fbh, span.fah) = (hash(&edit.file_before_hash), hash(&edit.file_after_hash));
         span.lines = span.after.map(count).or(edit.after_lines.and_then(|lines| i64::try_from(lines).ok()));
-        span.flags = if edit.snippet { SNIPPET } else { 0 } | if edit.unconfirmed { UNCONFIRMED } else { 0 };
+        span.flags = if edit.snippet { SNIPPET } else { 0 } | if edit.confirmed { 0 } else { UNCONFIRMED };
         if self.has_anchors {
             span.before_anchors.clone_from(&edit.before_anchor_hashes);
             span.after_anchors.clone_from(&edit.after_anchor_hashes);

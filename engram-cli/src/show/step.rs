@@ -162,7 +162,7 @@ fn of_edit(edit: &CodeEdit<'_>) -> String {
         (None, Some(before), Some(after)) => format!(", {before} lines by {after}"),
         _ => String::new(),
     };
-    let doubt = if edit.unconfirmed { " (outcome not in the log)" } else { "" };
+    let doubt = if edit.confirmed { "" } else { " (outcome not in the log)" };
     format!("{} {}{place}{doubt}", edit.op.as_str(), owned(edit.file))
 }
 

@@ -106,8 +106,8 @@ pub struct CodeEdit<'a> {
     pub after_lines: Option<u64>,
     /// True if the hashes are of the old and new text in the call, at unknown lines (`basis: "snippet"`).
     pub snippet: bool,
-    /// True if the source shows the request but not the outcome (`confirmed: false`).
-    pub unconfirmed: bool,
+    /// False if the source shows the request but not the outcome.
+    pub confirmed: bool,
 }
 
 impl<'a> CodeEdit<'a> {
@@ -130,7 +130,7 @@ impl<'a> CodeEdit<'a> {
             before_lines: None,
             after_lines: None,
             snippet: false,
-            unconfirmed: false,
+            confirmed: true,
         }
     }
 }

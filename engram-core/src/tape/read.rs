@@ -135,7 +135,7 @@ fn code_edit<'t>(fields: &Reader<'t>) -> Result<CodeEdit<'t>, InvalidEvent> {
         before_lines: fields.count("before_lines")?,
         after_lines: fields.count("after_lines")?,
         snippet: fields.maybe_word("basis")? == Some("snippet"),
-        unconfirmed: fields.parsed("confirmed", "a boolean", |raw| raw.parse().ok())? == Some(false),
+        confirmed: fields.parsed("confirmed", "a boolean", |raw| raw.parse().ok())? != Some(false),
     })
 }
 

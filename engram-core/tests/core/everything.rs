@@ -103,7 +103,7 @@ pub fn events() -> Vec<Event<'static>> {
     };
     let snippet = CodeEdit {
         snippet: true,
-        unconfirmed: true,
+        confirmed: false,
         before_range: None,
         after_range: None,
         before_lines: Some(1),

@@ -321,7 +321,7 @@ impl EventRows {
         push_count(&mut self.before_lines, edit.before_lines);
         push_count(&mut self.after_lines, edit.after_lines);
         push_str(&mut self.basis, edit.snippet.then_some("snippet"));
-        self.confirmed.push(!edit.unconfirmed);
+        self.confirmed.push(edit.confirmed);
     }
 
     fn meta(&mut self, meta: &Meta<'_>, decoder: &mut Decoder) {

@@ -200,7 +200,7 @@ impl EditRows {
         push_hash(&mut self.file_before_hash, edit.file_before_hash);
         push_hash(&mut self.file_after_hash, edit.file_after_hash);
         push_str(&mut self.basis, edit.snippet.then_some("snippet"));
-        self.confirmed.push(!edit.unconfirmed);
+        self.confirmed.push(edit.confirmed);
         self.lossy.push(decoder.take_lossy());
         self.end_row();
     }

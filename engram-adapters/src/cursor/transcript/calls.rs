@@ -72,7 +72,7 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     };
     let args = Args::lenient(args);
     let mut edit = CodeEdit::new(op, non_empty_text(args.path())?);
-    edit.unconfirmed = true;
+    edit.confirmed = false;
     set_snippets(&mut edit, text(args.old_string()), text(args.contents()).or(text(args.new_string())));
     Some(edit)
 }
@@ -90,7 +90,7 @@ fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Out<'_
     let Some(Ok(patch)) = patch.map(|patch| patch.decode()) else { return Ok(()) };
     let mut edit = |op, file, before: Option<String>, after: Option<String>| {
         let mut edit = CodeEdit::new(op, file);
-        edit.unconfirmed = true;
+        edit.confirmed = false;
         set_snippets(&mut edit, before.as_deref().map(Text::Plain), after.as_deref().map(Text::Plain));
         out.emit_child(Some(call), edit, pointer).map(drop)
     };

@@ -289,7 +289,7 @@ fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileCh
 fn from_arguments(record: &CallRecord<'_>, request: &Request<'_>, source: Source<'_>, out: &mut Emitter<'_>) {
     let (Some(file), Some(new)) = (text(request.args.file_path()), text(request.new)) else { return };
     let op = if request.creates_file(&record.call) { EditOp::Create } else { request.op };
-    let mut edit = CodeEdit { call_id: text(record.call.id()), unconfirmed: source.is_unconfirmed, ..CodeEdit::new(op, file) };
+    let mut edit = CodeEdit { call_id: text(record.call.id()), confirmed: !source.is_unconfirmed, ..CodeEdit::new(op, file) };
     if let Ok(new) = new.decode() {
         request.set_spans(&mut edit, &new, source.is_exact);
     }

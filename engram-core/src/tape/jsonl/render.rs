@@ -188,7 +188,7 @@ fn push_edit(out: &mut Buffer, edit: &CodeEdit<'_>) {
     if edit.snippet {
         out.push_str(word!("basis", "snippet"));
     }
-    out.bool_if(key!("confirmed"), !edit.unconfirmed, true);
+    out.bool_if(key!("confirmed"), edit.confirmed, true);
 }
 
 fn push_meta(out: &mut Buffer, meta: &Meta<'_>) {
