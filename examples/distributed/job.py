@@ -178,6 +178,13 @@ def check_logs(unit: engram.Unit, rows: list[dict]) -> None:
         raise Unaccounted(f"the logs of unit {unit.unit} have {in_logs} bytes, and its tapes were made from {in_tapes}")
 
 
+def report(rows: list[dict], seconds: float) -> None:
+    """Prints what a run did."""
+    failed = sum(row["error"] is not None for row in rows)
+    size = sum({row["unit"]: row["unit_bytes"] for row in rows}.values())
+    print(f"{len(rows) - failed} tapes, {failed} units failed, {size} bytes, {seconds:.1f} s")
+
+
 def write(path: Path, rows: Iterable[dict]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}")

@@ -27,9 +27,7 @@ def main() -> None:
     ray.init(log_to_driver=False)
     start = time.monotonic()
     rows = run(paths, out)
-    failed = sum(row["error"] is not None for row in rows)
-    size = sum({row["unit"]: row["unit_bytes"] for row in rows}.values())
-    print(f"{len(rows) - failed} tapes, {failed} units failed, {size} bytes, {time.monotonic() - start:.1f} s")
+    job.report(rows, time.monotonic() - start)
 
 
 if __name__ == "__main__":

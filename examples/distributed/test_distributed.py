@@ -104,42 +104,61 @@ def test_a_run_that_loses_something_fails(logs, tmp_path):
     assert len(job.manifest(tmp_path)) == len({row["unit"] for row in rows})
 
 
-class TestRay:
-    @pytest.fixture(params=[1, 4])
-    def workers(self, request):
-        """The number of workers of a local cluster."""
-        ray = pytest.importorskip("ray")
-        environment = {"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}}
-        ray.init(num_cpus=request.param, include_dashboard=False, log_to_driver=False, runtime_env=environment)
-        yield request.param
+@pytest.fixture(scope="module", params=["ray", "spark"])
+def engine(request) -> str:
+    """What runs the job. Each is skipped where it is not installed."""
+    pytest.importorskip("pyspark" if request.param == "spark" else "ray")
+    return request.param
+
+
+@pytest.fixture(params=[1, 4])
+def cluster(request, engine):
+    """A local cluster with so many workers: its name, the number, and a function that runs the job on it."""
+    here, workers = str(Path(__file__).parent), request.param
+    if engine == "ray":
+        import ray
+        import ray_job
+
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": here}})
+        yield engine, workers, ray_job.run
         ray.shutdown()
+    else:
+        import pyspark.sql
+        import spark_job
 
-    def test_rows_are_the_same_with_any_number_of_workers_and_after_a_kill(self, workers, logs, expected, tmp_path):
-        import ray_job
+        # A task is tried three times. Without the second number a local cluster gives up after the first.
+        builder = pyspark.sql.SparkSession.builder.master(f"local[{workers},3]")
+        for key, value in (("spark.ui.enabled", "false"), ("spark.driver.host", "127.0.0.1"), ("spark.executorEnv.PYTHONPATH", here)):
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        yield engine, workers, lambda *arguments: spark_job.run(spark, *arguments)
+        spark.stop()
 
-        for name, convert in (("whole", job.convert), ("killed", killed_once(tmp_path / "killed.mark"))):
-            out, start = tmp_path / name, time.monotonic()
-            ledger = ray_job.run([str(logs)], out, BUNDLE_BYTES, convert)
-            print(f"\nray, {workers} workers, {name}: {len(ledger)} tapes, {len(expected)} events, {time.monotonic() - start:.1f} s", file=sys.stderr)
-            assert rows(job.events(out)) == expected
-        assert (tmp_path / "killed.mark").exists()
 
-    def test_the_second_run_does_what_is_new(self, workers, logs, tmp_path):
-        import ray_job
+def test_rows_are_the_same_with_any_number_of_workers_and_after_a_kill(cluster, logs, expected, tmp_path):
+    engine, workers, run = cluster
+    for name, convert in (("whole", job.convert), ("killed", killed_once(tmp_path / "killed.mark"))):
+        out, start = tmp_path / name, time.monotonic()
+        ledger = run([str(logs)], out, BUNDLE_BYTES, convert)
+        print(f"\n{engine}, {workers} workers, {name}: {len(ledger)} tapes, {len(expected)} events, {time.monotonic() - start:.1f} s", file=sys.stderr)
+        assert rows(job.events(out)) == expected
+    assert (tmp_path / "killed.mark").exists()
 
-        if workers == 1:
-            pytest.skip("once is enough")
-        logs, out = shutil.copytree(logs, tmp_path / "logs"), tmp_path / "out"
-        first = ray_job.run([str(logs)], out, BUNDLE_BYTES)
-        start = time.monotonic()
-        assert ray_job.run([str(logs)], out, BUNDLE_BYTES) == []
-        print(f"\nray, second run: {time.monotonic() - start:.1f} s", file=sys.stderr)
-        log = next((logs / "codex").rglob("rollout-*.jsonl"))
-        log.write_text(log.read_text() + log.read_text().splitlines()[-1] + "\n")
-        again = ray_job.run([str(logs)], out, BUNDLE_BYTES)
-        assert len({row["unit"] for row in again}) == 1
-        current = job.events(out)
-        grown = again[0]["unit"]
-        counts = sum(row["events"] for row in again + [row for row in first if row["unit"] != grown])
-        assert len(current) == counts, "the older state of the session does not count"
 
+def test_the_second_run_does_what_is_new(cluster, logs, tmp_path):
+    engine, workers, run = cluster
+    if workers == 1:
+        pytest.skip("once is enough")
+    logs, out = shutil.copytree(logs, tmp_path / "logs"), tmp_path / "out"
+    first = run([str(logs)], out, BUNDLE_BYTES)
+    start = time.monotonic()
+    assert run([str(logs)], out, BUNDLE_BYTES) == []
+    print(f"\n{engine}, second run: {time.monotonic() - start:.1f} s", file=sys.stderr)
+    log = next((logs / "codex").rglob("rollout-*.jsonl"))
+    log.write_text(log.read_text() + log.read_text().splitlines()[-1] + "\n")
+    again = run([str(logs)], out, BUNDLE_BYTES)
+    assert len({row["unit"] for row in again}) == 1
+    current = job.events(out)
+    grown = again[0]["unit"]
+    counts = sum(row["events"] for row in again + [row for row in first if row["unit"] != grown])
+    assert len(current) == counts, "the older state of the session does not count"

@@ -28,6 +28,7 @@ mod looking;
 mod many_sessions;
 mod one_session;
 mod opened_files;
+mod public_index;
 #[cfg(unix)]
 mod recipes;
 mod rerun;
