@@ -126,11 +126,10 @@ def cluster(request, engine):
         import pyspark.sql
         import spark_job
 
+        os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": here}
         # A task is tried three times. Without the second number a local cluster gives up after the first.
         builder = pyspark.sql.SparkSession.builder.master(f"local[{workers},3]")
-        for key, value in (("spark.ui.enabled", "false"), ("spark.driver.host", "127.0.0.1"), ("spark.executorEnv.PYTHONPATH", here)):
-            builder = builder.config(key, value)
-        spark = builder.getOrCreate()
+        spark = builder.config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1").getOrCreate()
         yield engine, workers, lambda *arguments: spark_job.run(spark, *arguments)
         spark.stop()
 
