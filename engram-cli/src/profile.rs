@@ -1,6 +1,6 @@
 //! `engram profile`: the shipped profiles, and whether a file is one.
 
-use std::io::{self, Write, stdout};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -11,8 +11,7 @@ use engram_profiles::{Profile as AgentProfile, ProfileError};
 use engram_recorder::conform::{self, Outcome};
 
 use crate::exit::Exit;
-use crate::report::Reporter;
-use crate::report::printable;
+use crate::report::{Reporter, printable};
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -86,17 +85,13 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
         Action::Check(args) => check(args, report),
     };
     match done {
-        Ok((text, exit)) => {
-            let mut out = stdout().lock();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            Ok(exit)
-        }
+        Ok((text, exit)) => crate::print(&text).map(|_| exit),
         Err(exit) => Ok(exit),
     }
 }
 
-fn failure(error: &ProfileError, report: &Reporter) -> Exit {
+/// Reports an error of a profile.
+pub fn failure(error: &ProfileError, report: &Reporter) -> Exit {
     report.finding(error.fault.code(), &error.place_and_reason());
     Exit::Usage
 }
@@ -128,16 +123,40 @@ fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
     let bytes = read(&args.path, report)?;
     let expected: Option<ProfileHash> = args.expect.as_deref().map(str::parse).transpose().map_err(|error| failure(&error, report))?;
     let outcomes = conform::check(&bytes, expected.as_ref(), args.exe.as_deref());
-    let word = |verdict: Verdict| match verdict {
+    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
+    Ok((outcomes.iter().map(line_of).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
+}
+
+/// The outcome of a check as a line.
+pub fn line_of(outcome: &Outcome) -> String {
+    let word = match outcome.verdict {
         Verdict::Passed => "passed",
         Verdict::Failed => "failed",
         Verdict::Skipped => "skipped",
         Verdict::Blocked => "blocked",
     };
-    let line = |outcome: &Outcome| {
-        let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
-        format!("{:<20} {:<7}{code} {}\n", outcome.check, word(outcome.verdict), printable(&outcome.what))
-    };
-    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
-    Ok((outcomes.iter().map(line).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
+    let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
+    format!("{:<20} {word:<7}{code} {}\n", outcome.check, printable(&outcome.what))
+}
+
+/// The exit code of the reason why there is no receipt.
+pub fn exit_of(reason: &str) -> Exit {
+    if reason.starts_with("ADAPTER_MISCONFIGURED") { Exit::Misconfigured } else { Exit::Violation }
+}
+
+/// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.
+///
+/// # Errors
+/// The exit code of what was reported.
+pub fn bytes(which: &str, expect: Option<&str>, report: &Reporter) -> Result<Vec<u8>, Exit> {
+    let path = PathBuf::from(which);
+    if !path.is_file() {
+        return chosen(which, expect).map(|shipped| shipped.canonical.as_bytes().to_vec()).map_err(|error| failure(&error, report));
+    }
+    let bytes = read(&path, report)?;
+    let expected: Option<ProfileHash> = expect.map(str::parse).transpose().map_err(|error| failure(&error, report))?;
+    match expected {
+        Some(expected) => registry::checked(&bytes, &expected).map(|_| bytes).map_err(|error| failure(&error, report)),
+        None => Ok(bytes),
+    }
 }

@@ -34,11 +34,23 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
+    /// The id of the check: `P1`.
+    pub fn id(&self) -> &'static str {
+        self.check.split(' ').next().unwrap_or_default()
+    }
+
+    /// The number of the check.
+    pub fn number(&self) -> u32 {
+        self.id().trim_start_matches('P').parse().unwrap_or_default()
+    }
+
+    /// An outcome that is no failure.
+    pub(crate) fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
         Outcome { check, verdict, code: None, what: what.into() }
     }
 
-    fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
+    /// A failure with its code.
+    pub(crate) fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
         Outcome { code: Some(code), ..Outcome::of(check, Verdict::Failed, what) }
     }
 }

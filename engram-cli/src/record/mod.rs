@@ -37,18 +37,19 @@ pub fn run(args: &Record, report: &Reporter) -> io::Result<Exit> {
 }
 
 /// Reports an error of the recorder.
-fn failure(error: &RecorderError, report: &Reporter) -> Exit {
+pub fn failure(error: &RecorderError, report: &Reporter) -> Exit {
     report.finding(error.fault.code(), &error.what);
     match error.fault {
         Fault::BadScenario | Fault::UnknownScenario | Fault::UnknownHarness => Exit::Usage,
         Fault::HarnessNotFound | Fault::Misconfigured => Exit::Misconfigured,
+        Fault::Violation => Exit::Violation,
         Fault::Io => Exit::Io,
     }
 }
 
 fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
     if let Some(which) = &args.sweep.sweep {
-        return sweep::run(args, which, &isolation(args.open, report), report);
+        return sweep::run(args, which, &isolation(args.open, report, INSIDE), report);
     }
     let what = args.what.as_deref().unwrap_or_default();
     let Some((family, version)) = what.split_once('@') else {
@@ -58,7 +59,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     let number = version.parse().map_err(|error| RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}")))?;
     let all = Scenario::read_all(&args.scenarios)?;
     let chosen = chosen(&all, &args.scenario, family)?;
-    let isolation = isolation(args.open, report);
+    let isolation = isolation(args.open, report, INSIDE);
     let installed = args.installed.join(family).join(version);
     let mut recorded = Vec::new();
     for scenario in chosen {
@@ -103,8 +104,11 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     Ok(print(&mut stdout().lock()).map(|()| exit))
 }
 
-/// Private mounts, where they can be had.
-fn isolation(open: bool, report: &Reporter) -> Isolation {
+/// What the command calls itself with, inside of private mounts.
+const INSIDE: &[&str] = &["record", "--inside"];
+
+/// Private mounts, where they can be had. `inside`: with what the command calls itself there.
+pub fn isolation(open: bool, report: &Reporter, inside: &[&str]) -> Isolation {
     if open {
         return Isolation::None;
     }
@@ -113,7 +117,7 @@ fn isolation(open: bool, report: &Reporter) -> Isolation {
         return Isolation::None;
     }
     match std::env::current_exe() {
-        Ok(exe) => Isolation::Private(vec![exe.into_os_string(), OsString::from("record"), OsString::from("--inside")]),
+        Ok(exe) => Isolation::Private([exe.into_os_string()].into_iter().chain(inside.iter().map(OsString::from)).collect()),
         Err(_) => Isolation::None,
     }
 }

@@ -33,6 +33,8 @@ const COMPACTING: &[&str] = &[
 ];
 /// What a request for a suggestion begins with: it offers tools, yet nobody asked it.
 const SUGGESTION: &str = "SUGGESTION MODE";
+/// What the system prompt of a request for a title says.
+const TITLES: &str = "title generator";
 
 /// What kind of request it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,12 @@ struct Inner {
     requests: u64,
     calls: u64,
     truth: Truth,
+    /// Of a black box: what a text of a user has in each turn.
+    mark: Option<&'static str>,
+    /// The hash of the body of each request.
+    bodies: Vec<String>,
+    /// The texts of a user in the last turn.
+    heard: String,
 }
 
 /// A call whose result has not come back.
@@ -97,8 +105,17 @@ impl Stage {
             requests: 0,
             calls: 0,
             truth: Truth::default(),
+            mark: None,
+            bodies: Vec::new(),
+            heard: String::new(),
         };
         Stage { inner: Mutex::new(inner) }
+    }
+
+    /// A stage for a black box, which offers no tools to its model: a request is a turn if a text of a user has this mark.
+    pub fn with_mark(self, mark: &'static str) -> Stage {
+        self.inner().mark = Some(mark);
+        self
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -122,6 +139,30 @@ impl Stage {
     /// How many requests there were.
     pub fn requests(&self) -> u64 {
         self.inner().requests
+    }
+
+    /// The tokens of all answers, in and out.
+    pub fn tokens(&self) -> u64 {
+        let sum = |counted: &Counted| counted.input + counted.cache_read + counted.cache_write + counted.output;
+        self.inner().truth.usage.iter().map(sum).sum()
+    }
+
+    /// Keeps the hash of a request's body.
+    pub fn arrived(&self, body: &[u8]) {
+        let mut inner = self.inner();
+        if (inner.bodies.len() as u64) < MAX_REQUESTS {
+            inner.bodies.push(format!("blake3:{}", blake3::hash(body).to_hex()));
+        }
+    }
+
+    /// The hashes of all requests.
+    pub fn bodies(&self) -> Vec<String> {
+        self.inner().bodies.clone()
+    }
+
+    /// What the agent passed on to its model in the last turn.
+    pub fn heard(&self) -> String {
+        self.inner().heard.clone()
     }
 
     /// What has changed so far is how the project was set up.
@@ -157,6 +198,14 @@ impl Stage {
     /// What kind of request it is.
     pub fn asked(&self, request: &Request) -> Asked {
         let suggests = request.last.contains(SUGGESTION);
+        let (mark, current) = {
+            let inner = self.inner();
+            (inner.mark, inner.current.clone())
+        };
+        if let Some(mark) = mark {
+            let is_turn = request.users.iter().any(|text| text.contains(mark)) && !request.system.contains(TITLES);
+            return if is_turn { Asked::Turn(current) } else { Asked::Aside };
+        }
         if is_compaction(request) {
             return Asked::Compaction;
         }
@@ -164,7 +213,7 @@ impl Stage {
             return Asked::Aside;
         }
         let key = request.users.iter().rev().find_map(|text| marker(text));
-        Asked::Turn(key.map_or_else(|| self.inner().current.clone(), str::to_owned))
+        Asked::Turn(key.map_or(current, str::to_owned))
     }
 
     /// The answer to a request.
@@ -173,6 +222,9 @@ impl Stage {
         let mut inner = self.inner();
         inner.requests += 1;
         inner.take_results(request);
+        if matches!(asked, Asked::Turn(_)) {
+            inner.heard = request.users.join("\n");
+        }
         inner.truth.offered(request.tools.iter().map(|tool| tool.name.as_str()));
         let reply = match &asked {
             _ if inner.requests > MAX_REQUESTS => inner.refused("the recording has too many requests"),
