@@ -192,7 +192,7 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
     };
     let times = if args.no_times { Times::LeftOut } else { Times::Kept };
     let (out, work) = (&args.out, &args.work);
-    let job = Job { profile: &bytes, exe: &exe, script: &script, tier, work, times, out, isolation: &isolation };
+    let job = Job { profile: &bytes, exe: &exe, script: &script, tier, work, times, limit_ms: None, out, isolation: &isolation };
     let done = job.run()?;
     let mut text: String = done.outcomes.iter().map(profile::line_of).collect();
     let exit = match &done.reason {

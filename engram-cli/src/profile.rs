@@ -9,8 +9,11 @@ use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use engram_profiles::{Profile as AgentProfile, ProfileError};
 use engram_recorder::conform::{self, Outcome};
+use engram_recorder::episode::suite::{self, Settings, Suite};
+use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
+use crate::record;
 use crate::report::{Reporter, printable};
 
 /// Arguments of `engram profile`.
@@ -32,6 +35,25 @@ pub enum Action {
     Hash(File),
     /// Check that a file is a sound profile, and with `--exe` that it is for this program
     Check(Check),
+    /// Run tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile
+    ///
+    /// What is not installed is skipped, and says so. `ACK_ADAPTERS` names harnesses or profiles, separated by commas; `ACK_TIMEOUT` is the
+    /// most seconds of an episode; a real provider is never asked.
+    Conform(Conform),
+}
+
+/// Arguments of `engram profile conform`.
+#[derive(Debug, Args)]
+pub struct Conform {
+    /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
+    #[arg(long, value_name = "DIR", default_value = "harnesses")]
+    pub installed: PathBuf,
+    /// Run without private mounts and network: nothing keeps bytes from leaving
+    #[arg(long)]
+    pub open: bool,
+    /// Print one JSON object for each profile
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which shipped profile.
@@ -83,6 +105,7 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
             parsed.map(|(_, hash)| (format!("{hash}\n"), Exit::Success)).map_err(|error| failure(&error, report))
         }),
         Action::Check(args) => check(args, report),
+        Action::Conform(args) => tier4(args, report).map_err(|error| record::failure(&error, report)),
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -116,6 +139,21 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
         Some(expect) => registry::by_id(which, &expect.parse()?),
         None => registry::by_hash(&which.parse()?),
     }
+}
+
+/// The table of tier 4, or its columns as JSON.
+fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderError> {
+    let settings = Settings::of(|name| std::env::var(name).ok())?;
+    let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
+    let isolation = record::isolation(args.open, report, &["episode", "inside"]);
+    let columns = Suite { installed: &args.installed, agent: &agent, isolation: &isolation, settings }.run(|id| report.note(id))?;
+    let json = |column| serde_json::to_string(column).map(|text| text + "\n").map_err(|error| RecorderError::new(Fault::Io, error));
+    let text = if args.json {
+        columns.iter().map(json).collect::<Result<String, RecorderError>>()?
+    } else {
+        printable(&suite::table(&columns)).into_owned()
+    };
+    Ok((text, if suite::passes(&columns) { Exit::Success } else { Exit::Misconfigured }))
 }
 
 /// A line for each check, with its verdict.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use engram_profiles::profile::{AdapterMode, Expected, Profile};
 use engram_profiles::receipt::Verdict;
 use engram_profiles::{ProfileHash, registry};
+use serde::Serialize;
 
 use crate::process::{End, Running};
 
@@ -21,7 +22,7 @@ const PROBE: &str = "P2 profile.probe";
 const FLAGS: &str = "P3 profile.flags";
 
 /// What became of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The check.
     pub check: &'static str,

@@ -1,7 +1,5 @@
 //! Drives a black-box agent: the only one who acts is the driver, and whatever it does is in the ledger.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,17 +10,15 @@ use engram_profiles::ledger::{self, Entry};
 use engram_profiles::nonce::Nonce;
 use engram_profiles::profile::{Continuation, InputMode, Profile, ToolBridge};
 use engram_profiles::receipt::{Decided, Ended as EpisodeEnd, Requested, Started, ToolReceipt, hash_of};
-use engram_profiles::template::Values;
-use serde_json::json;
 
 use super::actuator::{self, decide, execute};
+use super::command::{self, Agent, model, stream_message};
 use super::evidence::{Evidence, Run, RunOfAgent, collect};
 use super::journal::{Journal, LEDGER, Times};
 use super::output::{Decoder, Part as Printed};
-use super::turn::{self, Bounds, Command, Reply};
+use super::turn::{self, Command, Reply};
 use super::{Plan, prompt};
 use crate::error::{Fault, RecorderError};
-use crate::harness::{self, FAKE_KEY};
 use crate::process::End;
 use crate::server::{Server, Stage};
 use crate::tools::{OpTable, Place};
@@ -83,8 +79,7 @@ impl Driver<'_> {
         let (home, project) = (places.home.to_string_lossy().into_owned(), places.project.to_string_lossy().into_owned());
         let stage = Stage::new(&plan.script.scenario(&nonce)?, OpTable::default(), Place { project, home }, places.project.clone());
         let stage = Arc::new(stage.with_mark(prompt::MARK));
-        let documents = profile.harness.adapter_id().and_then(|id| harness::named(id).ok()).map(|harness| harness.documents());
-        let server = Server::start(Arc::clone(&stage), documents.unwrap_or_default())?;
+        let server = Server::start(Arc::clone(&stage), command::documents(&profile))?;
         let mut journal = Journal::create(&plan.out, plan.ids.clone(), plan.times)?;
         let limits = Limits::of(&profile);
         let header = Header {
@@ -102,7 +97,7 @@ impl Driver<'_> {
         journal.keep_profile(plan.profile.as_bytes())?;
         let (harness, version, nonce_hash) = (header.harness, plan.version.clone(), header.nonce_hash);
         journal.entry(Entry::EpisodeStarted(Started { harness, version, nonce_hash }))?;
-        let deadline = Instant::now() + Duration::from_millis(profile.budget_defaults.wall_clock_ms.get());
+        let deadline = plan.deadline(&profile);
         Ok(Driver {
             plan,
             decoder: decoder(&profile, &limits),
@@ -162,21 +157,13 @@ impl Driver<'_> {
             return Ok(Some(violation("prompt_size")));
         }
         let at = self.run.runs.len();
-        let prompt_file = self.plan.places.work.join(format!("prompt{at}.txt"));
-        if self.profile.input_mode == InputMode::File {
-            crate::sandbox::write(&prompt_file, words.as_bytes())?;
-        }
-        let (argv, env) = self.command(words, &prompt_file)?;
-        let stderr = self.plan.places.work.join(format!("run{at}.err"));
-        let stdin = match self.profile.input_mode {
-            InputMode::Stdin => words.as_bytes().to_vec(),
-            InputMode::StreamJson => stream_message(words),
-            InputMode::Arg | InputMode::File => Vec::new(),
-        };
-        let listens = self.bridge.continuation == Continuation::Stream || self.profile.input_mode == InputMode::StreamJson;
+        let agent = Agent { plan: self.plan, profile: &self.profile, port: self.server.port };
+        let call = agent.call(at, words)?;
+        let (argv, env, stderr, stdin, listens) = (call.argv, call.env, call.stderr, call.stdin, call.listens);
         let directory = self.plan.places.project.clone();
         let command = Command { argv: &argv, directory: &directory, env: &env, stderr: &stderr, stdin, listens };
-        let (stage, bounds, requests) = (Arc::clone(&self.stage), self.bounds(), self.stage.requests());
+        let used = self.printed + self.journal.bytes();
+        let (stage, bounds, requests) = (Arc::clone(&self.stage), agent.bounds(self.deadline, used), self.stage.requests());
         self.decoder = decoder(&self.profile, &Limits::of(&self.profile));
         let ended = turn::run(command, &stage, &bounds, &mut |bytes| self.hear(bytes))?;
         let mut fault = ended.end.as_ref().err().copied();
@@ -207,50 +194,6 @@ impl Driver<'_> {
             (None, Some(End::Exit(0))) if ended.survivors == 0 => None,
             _ => Some(violation("end")),
         })
-    }
-
-    fn bounds(&self) -> Bounds {
-        let (health, budget) = (&self.profile.health_checks, &self.profile.budget_defaults);
-        let most = budget.evidence_bytes.get().min(self.profile.evidence_policy.max_bytes.get());
-        Bounds {
-            start: Duration::from_millis(health.start_ms.get()),
-            stall: Duration::from_millis(health.stall_ms.get()),
-            max_stalls: health.max_stalls,
-            grace: Duration::from_millis(health.stop_grace_ms.get()),
-            deadline: self.deadline,
-            bytes: most.saturating_sub(self.printed + self.journal.bytes()),
-            tokens: budget.tokens.get(),
-        }
-    }
-
-    fn command(&self, words: &str, prompt_file: &std::path::Path) -> Result<(Vec<String>, BTreeMap<String, String>), RecorderError> {
-        let places = &self.plan.places;
-        let [home, cwd, file] = [&places.home, &places.project, &prompt_file.to_path_buf()].map(|path| path.to_string_lossy().into_owned());
-        let base_url = format!("http://127.0.0.1:{}", self.server.port);
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", places.node.display());
-        let values = Values {
-            prompt: Some(words),
-            prompt_file: Some(&file),
-            model: model(&self.profile),
-            session: Some(&self.plan.ids.session_id),
-            mcp_config: None,
-            home: &home,
-            cwd: &cwd,
-            base_url: &base_url,
-            path: &path,
-            api_key: FAKE_KEY,
-            version: &self.plan.version,
-        };
-        let wrong = |error: engram_profiles::ProfileError| RecorderError::new(Fault::Misconfigured, error);
-        // The agent itself may do as little as can be had: it is the driver who acts.
-        let tier = self.profile.permission_mode_map.first().map(|row| row.tier);
-        let args = tier.map_or(Ok(Vec::new()), |tier| self.profile.args(&values, tier)).map_err(wrong)?;
-        if self.run.runs.is_empty() {
-            for (path, text) in self.profile.files(&values) {
-                crate::sandbox::write(&PathBuf::from(path), text.as_bytes())?;
-            }
-        }
-        Ok((self.plan.exe.iter().cloned().chain(args).collect(), self.profile.env(&values)))
     }
 
     /// Takes what the agent prints.
@@ -441,24 +384,6 @@ impl Driver<'_> {
 fn decoder(profile: &Profile, limits: &Limits) -> Decoder {
     // A line of JSON has the escapes of a line of text, and what is around it.
     Decoder::new(profile.output_mode, profile.harness, limits.max_line_bytes.saturating_mul(8))
-}
-
-/// The model that a harness is asked to use; Claude Code has one by itself.
-pub fn model(profile: &Profile) -> Option<&'static str> {
-    use engram_profiles::profile::HarnessName::{ClaudeCode, CodexCli, Cursor, GeminiCli, LocalInference, Opencode};
-    match profile.harness {
-        ClaudeCode | Cursor => None,
-        CodexCli => Some("gpt-5.5"),
-        GeminiCli => Some("gemini-2.5-pro"),
-        Opencode => Some("scripted/scripted-model"),
-        LocalInference => Some("scripted-model"),
-    }
-}
-
-/// A message of a person on standard input, as Claude Code reads it.
-fn stream_message(words: &str) -> Vec<u8> {
-    let message = json!({"type": "user", "message": {"role": "user", "content": words}, "parent_tool_use_id": null, "session_id": ""});
-    format!("{message}\n").into_bytes()
 }
 
 /// The reason of a violation.

@@ -4,21 +4,27 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use engram_profiles::Profile;
 use engram_profiles::episode::Ids;
 use engram_profiles::profile::Tier;
 use engram_profiles::receipt::{Egress, Verdict};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub mod actuator;
+pub mod command;
 pub mod driver;
 pub mod evidence;
+pub mod hostile;
 pub mod journal;
 pub mod output;
+pub mod powerless;
 pub mod prompt;
 pub mod review;
 pub mod script;
+pub mod suite;
 pub mod turn;
 pub mod verify;
 
@@ -34,10 +40,10 @@ use crate::sandbox::write;
 
 /// Where the episode is in the work folder.
 const OUT: &str = "episode";
-/// The file in the work folder that has the reason of a failure, or nothing.
-const REASON: &str = "reason.json";
-/// What may be needed beyond the budget of an episode, in seconds.
-const SLACK: u64 = 60;
+/// The file in the work folder that has what was found inside.
+const DONE: &str = "done.json";
+/// What may be needed beyond the budget of an episode.
+const SLACK: Duration = Duration::from_secs(60);
 
 /// What is to be done. The parent writes it to the work folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,6 +58,10 @@ pub struct Plan {
     pub script: Script,
     /// What the driver does for the agent.
     pub tier: Tier,
+    /// The most milliseconds, if these are fewer than the profile's.
+    pub limit_ms: Option<u64>,
+    /// What is run.
+    pub what: What,
     /// The ids of the episode.
     pub ids: Ids,
     /// Whether it has times.
@@ -64,7 +74,23 @@ pub struct Plan {
     pub out: PathBuf,
 }
 
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// An episode.
+    Episode,
+    /// The check that the agent's own tools do nothing.
+    Powerless,
+}
+
 impl Plan {
+    /// When it must be over.
+    pub fn deadline(&self, profile: &Profile) -> Instant {
+        let budget = profile.budget_defaults.wall_clock_ms.get();
+        Instant::now() + Duration::from_millis(self.limit_ms.map_or(budget, |limit| limit.min(budget)))
+    }
+
     /// The profile.
     ///
     /// # Errors
@@ -89,6 +115,8 @@ pub struct Job<'j> {
     pub work: &'j str,
     /// Whether it has times.
     pub times: Times,
+    /// The most milliseconds, if these are fewer than the profile's.
+    pub limit_ms: Option<u64>,
     /// The directory that it is written to. It must not be there yet.
     pub out: &'j Path,
     /// How it is kept apart.
@@ -115,7 +143,7 @@ impl Job<'_> {
         }
         let outcomes = conform::check(self.profile, None, Some(self.exe));
         let work = tempfile::Builder::new().prefix("engram-episode-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
-        let plan = self.plan(work.path(), &outcomes)?;
+        let plan = self.plan(work.path(), &outcomes, What::Episode)?;
         let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
         let ready = match failed {
             Some(outcome) => Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()),
@@ -144,7 +172,7 @@ impl Job<'_> {
         Ok(Report { outcomes, reason })
     }
 
-    fn plan(&self, work: &Path, outcomes: &[Outcome]) -> Result<Plan, RecorderError> {
+    fn plan(&self, work: &Path, outcomes: &[Outcome], what: What) -> Result<Plan, RecorderError> {
         let version = outcomes.iter().find(|outcome| outcome.id() == "P2" && outcome.verdict == Verdict::Passed);
         let private = matches!(self.isolation, Isolation::Private(_));
         let (root, node) = (program::root(self.exe)?, node_directory());
@@ -159,6 +187,8 @@ impl Job<'_> {
             version: version.map_or_else(|| "unknown".to_owned(), |outcome| outcome.what.clone()),
             script: self.script.clone(),
             tier: self.tier,
+            limit_ms: self.limit_ms,
+            what,
             ids,
             times: self.times,
             egress: if private { Egress::Refused } else { Egress::Unknown },
@@ -167,21 +197,42 @@ impl Job<'_> {
         })
     }
 
-    /// Prepares the work folder, and drives the agent there. `Err` has the reason why it could not begin.
+    /// The check P4, with the same agent in a sandbox of its own. `outcomes` are those of P1 to P3.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn powerless(&self, outcomes: &[Outcome]) -> Result<Outcome, RecorderError> {
+        let work = tempfile::Builder::new().prefix("engram-powerless-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let plan = self.plan(work.path(), outcomes, What::Powerless)?;
+        Ok(match self.carried_out(work.path(), &plan, powerless::run) {
+            Ok(found) => powerless::judge(&found),
+            Err(error) => Outcome::of(powerless::CHECK, Verdict::Blocked, error.what),
+        })
+    }
+
+    /// Drives the agent. `Err` has the reason why it could not begin.
     fn drive(&self, work: &Path, plan: &Plan) -> Result<Option<String>, String> {
-        let begun = || "ADAPTER_MISCONFIGURED/start".to_owned();
-        prepare(work, plan).map_err(|_| begun())?;
-        let reason = |error: RecorderError| match error.fault {
+        self.carried_out(work, plan, driver::run).map_err(|error| match error.fault {
             Fault::Violation => driver::violation("receipt"),
-            _ => begun(),
-        };
-        let Isolation::Private(inside) = self.isolation else { return driver::run(plan).map_err(reason) };
-        let root = program::root(self.exe).map_err(|_| begun())?;
-        let seconds = plan.profile().map_or(0, |profile| profile.budget_defaults.wall_clock_ms.get() / 1000) + SLACK;
-        let command = isolation::command(work, &root, &node_directory(), inside);
-        isolation::carry_out(command, std::time::Duration::from_secs(seconds)).map_err(|_| begun())?;
-        let text = fs::read(work.join(REASON)).map_err(|_| begun())?;
-        serde_json::from_slice(&text).map_err(|_| begun())
+            _ => "ADAPTER_MISCONFIGURED/start".to_owned(),
+        })
+    }
+
+    /// Prepares the work folder and carries out a plan: here, or inside of private mounts.
+    fn carried_out<T: DeserializeOwned>(
+        &self,
+        work: &Path,
+        plan: &Plan,
+        here: fn(&Plan) -> Result<T, RecorderError>,
+    ) -> Result<T, RecorderError> {
+        prepare(work, plan)?;
+        let Isolation::Private(inside) = self.isolation else { return here(plan) };
+        let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
+        let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
+        let command = isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
+        let said = isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
+        let text = fs::read(work.join(DONE)).map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
+        serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
     }
 }
 
@@ -203,16 +254,18 @@ fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
     Ok(())
 }
 
-/// Carries out the plan in a file, inside of private mounts, and writes the reason of a failure beside it.
+/// Carries out the plan in a file, inside of private mounts, and writes what it found beside it.
 ///
 /// # Errors
-/// If the plan cannot be read or the episode not begin.
+/// If the plan cannot be read or carried out.
 pub fn run_file(path: &Path) -> Result<(), RecorderError> {
     let text = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
-    let reason = driver::run(&plan)?;
-    let text = serde_json::to_vec(&reason).map_err(|error| RecorderError::new(Fault::Io, error))?;
-    write(&plan.places.work.join(REASON), &text)
+    let done = match plan.what {
+        What::Episode => serde_json::to_vec(&driver::run(&plan)?),
+        What::Powerless => serde_json::to_vec(&powerless::run(&plan)?),
+    };
+    write(&plan.places.work.join(DONE), &done.map_err(|error| RecorderError::new(Fault::Io, error))?)
 }
 
 /// Empties a directory.

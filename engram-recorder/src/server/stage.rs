@@ -36,6 +36,9 @@ const SUGGESTION: &str = "SUGGESTION MODE";
 /// What the system prompt of a request for a title says.
 const TITLES: &str = "title generator";
 
+/// What the model says when a player has no call any more.
+const ALL_SAID: &str = "Nothing more.";
+
 /// What kind of request it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
@@ -75,7 +78,12 @@ struct Inner {
     bodies: Vec<String>,
     /// The texts of a user in the last turn.
     heard: String,
+    /// Chooses the call of each turn, instead of the scenario.
+    player: Option<Player>,
 }
+
+/// Chooses the call of a turn: none if all is said.
+pub type Player = Box<dyn FnMut(&Request) -> Option<Call> + Send>;
 
 /// A call whose result has not come back.
 #[derive(Clone)]
@@ -108,6 +116,7 @@ impl Stage {
             mark: None,
             bodies: Vec::new(),
             heard: String::new(),
+            player: None,
         };
         Stage { inner: Mutex::new(inner) }
     }
@@ -115,6 +124,12 @@ impl Stage {
     /// A stage for a black box, which offers no tools to its model: a request is a turn if a text of a user has this mark.
     pub fn with_mark(self, mark: &'static str) -> Stage {
         self.inner().mark = Some(mark);
+        self
+    }
+
+    /// The same with calls that do not come from the scenario.
+    pub fn with_player(self, player: Player) -> Stage {
+        self.inner().player = Some(player);
         self
     }
 
@@ -303,6 +318,11 @@ impl Inner {
     /// The next step of a conversation. Steps are skipped whose tools are not offered.
     fn turn(&mut self, key: &str, request: &Request) -> Reply {
         *self.begun.entry(key.to_owned()).or_default() += 1;
+        if let Some(player) = &mut self.player {
+            let call = player(request);
+            let block = call.map_or_else(|| Block::Say(ALL_SAID.to_owned(), None), |call| self.numbered(call, request));
+            return self.reply(request, vec![block]);
+        }
         loop {
             let at = self.at.entry(key.to_owned()).or_default();
             let Some(step) = self.threads.get(key).and_then(|steps| steps.get(*at)).cloned() else {
@@ -355,12 +375,17 @@ impl Inner {
         if call.form == Form::Function && call.args.is_string() && request.dialect == Dialect::AnthropicMessages {
             call.args = json!({"broken": call.args});
         }
+        Some(self.numbered(call, request))
+    }
+
+    /// A call with its id.
+    fn numbered(&mut self, call: Call, request: &Request) -> Block {
         self.calls += 1;
         let id = match request.dialect {
             Dialect::AnthropicMessages => format!("toolu_{}", self.digest("call", self.calls)),
             _ => format!("call_{}", self.digest("call", self.calls)),
         };
-        Some(Block::Call(id, call))
+        Block::Call(id, call)
     }
 
     /// An id that is the same in every recording of the scenario.
