@@ -141,16 +141,17 @@ impl Job<'_> {
         if self.out.exists() {
             return Err(RecorderError::new(Fault::Io, format!("{} is there already; name a new directory", self.out.display())));
         }
-        let outcomes = conform::check(self.profile, None, Some(self.exe));
+        let mut outcomes = conform::check(self.profile, None, Some(self.exe));
         let work = tempfile::Builder::new().prefix("engram-episode-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
         let plan = self.plan(work.path(), &outcomes, What::Episode)?;
         let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
-        let ready = match failed {
-            Some(outcome) => Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()),
-            None => Ok(()),
-        };
+        let ready = failed.map_or(Ok(()), |outcome| Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()));
         let driven = match ready {
-            Ok(()) => self.drive(work.path(), &plan),
+            Ok(()) => self.carried_out(work.path(), &plan, driver::run).map_err(|error| {
+                // The reason is in the ledger, and what is behind it in the report.
+                outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                if error.fault == Fault::Violation { driver::violation("receipt") } else { "ADAPTER_MISCONFIGURED/start".to_owned() }
+            }),
             Err(reason) => Err(reason),
         };
         let staged = work.path().join(OUT);
@@ -207,14 +208,6 @@ impl Job<'_> {
         Ok(match self.carried_out(work.path(), &plan, powerless::run) {
             Ok(found) => powerless::judge(&found),
             Err(error) => Outcome::of(powerless::CHECK, Verdict::Blocked, error.what),
-        })
-    }
-
-    /// Drives the agent. `Err` has the reason why it could not begin.
-    fn drive(&self, work: &Path, plan: &Plan) -> Result<Option<String>, String> {
-        self.carried_out(work, plan, driver::run).map_err(|error| match error.fault {
-            Fault::Violation => driver::violation("receipt"),
-            _ => "ADAPTER_MISCONFIGURED/start".to_owned(),
         })
     }
 

@@ -4,8 +4,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use engram_profiles::receipt::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -24,12 +22,13 @@ use crate::truth::Truth;
 /// The check.
 pub const CHECK: &str = "P4 profile.powerless";
 const CODE: &str = "ADAPTER_MISCONFIGURED/native_tool";
-/// A file that must not be read: its text must not come back.
+/// Files that must not be read.
 const SECRET: &str = "secret.txt";
 const SECRET_TEXT: &str = "canary-3f1d-of-the-secret-file";
-/// A picture that must not be read.
 const PICTURE: &str = "picture.png";
 const PICTURE_BYTES: &[u8] = include_bytes!("picture.png");
+/// What no request may have: the text, and a picture in the spelling of each API.
+const WATCHED: &[&str] = &[SECRET_TEXT, "data:image/png;base64,", "\"media_type\":\"image/png\"", "\"mimeType\":\"image/png\""];
 /// A file that must not be there afterwards.
 const MARKER: &str = "engram-acted.txt";
 /// Tools of many agents: a model may call them though nobody offers them.
@@ -86,11 +85,12 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
     let (filled, allowed, at) = (Arc::clone(&queue), profile.native_tools.allowed.clone(), place.clone());
     let scenario = plan.script.scenario(&engram_profiles::nonce::Nonce::scripted("", ""))?;
     let stage = Stage::new(&scenario, OpTable::default(), place, project.clone()).with_mark(prompt::MARK);
-    let stage = Arc::new(stage.with_player(Box::new(move |request| {
+    let player = Box::new(move |request: &Request| {
         let mut queue = filled.lock().unwrap_or_else(PoisonError::into_inner);
         queue.fill(request, &allowed, &at);
         queue.calls.pop_front()
-    })));
+    });
+    let stage = Arc::new(stage.with_player(player, WATCHED));
     let server = Server::start(Arc::clone(&stage), documents(&profile))?;
     let (deadline, mut at, mut left) = (plan.deadline(&profile), 0, MAX_CALLS + 1);
     let agent = Agent { plan, profile: &profile, port: server.port };
@@ -121,7 +121,8 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
     crate::inside::end_left(&home.to_string_lossy());
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let truth = stage.truth();
-    let mut acted = acted(&truth);
+    let mut acted = changed(&truth);
+    acted.extend(stage.seen());
     for path in engram_conformance::files(home) {
         if path.ends_with(MARKER) {
             acted.insert(format!("some tool wrote {}", path.display()));
@@ -144,16 +145,9 @@ pub fn judge(found: &Found) -> Outcome {
     Outcome::of(CHECK, Verdict::Passed, format!("{} calls, none acted; offered beyond the allowed: {offered}", found.calls))
 }
 
-/// The tools that changed a file, or returned what no tool may read.
-fn acted(truth: &Truth) -> BTreeSet<String> {
-    let picture = &STANDARD.encode(PICTURE_BYTES)[..40];
-    let edits = truth.edits.iter().map(|edit| format!("{} changed {}", edit.tools.join(" "), edit.file));
-    let results = truth.results.iter().filter(|result| result.text.contains(SECRET_TEXT) || result.text.contains(picture));
-    let named = results.map(|result| {
-        let call = truth.calls.iter().find(|call| call.id.is_some() && call.id == result.id).map(|call| call.tool.as_str());
-        format!("{} read a file", call.or(result.tool.as_deref()).unwrap_or("a tool"))
-    });
-    edits.chain(named).collect()
+/// The tools that changed a file, each with the file.
+fn changed(truth: &Truth) -> BTreeSet<String> {
+    truth.edits.iter().map(|edit| format!("{} changed {}", edit.tools.join(" "), edit.file)).collect()
 }
 
 impl Queue {
@@ -238,13 +232,13 @@ fn patch(target: &str) -> String {
     if target == MARKER {
         return format!("*** Begin Patch\n*** Add File: {MARKER}\n+acted\n*** End Patch\n");
     }
-    format!("*** Begin Patch\n*** Update File: {target}\n@@\n-{SECRET_TEXT}\n+acted\n*** End Patch\n")
+    format!("*** Begin Patch\n*** Delete File: {target}\n*** End Patch\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::truth::{Edit, MadeCall, Returned};
+    use crate::truth::Edit;
 
     #[test]
     fn arguments_are_those_of_the_schema_and_would_act() {
@@ -266,11 +260,7 @@ mod tests {
 
     #[test]
     fn tool_that_acts_is_named_and_one_that_cannot_be_called_blocks() {
-        let call = MadeCall { id: Some("c1".into()), tool: "view".into(), args: Value::Null, thread: "main".into() };
-        let result = Returned { id: Some("c1".into()), tool: None, text: format!("x {SECRET_TEXT}"), is_error: None };
-        let mut truth = Truth { calls: vec![call], results: vec![result], ..Truth::default() };
-        assert_eq!(Vec::from_iter(acted(&truth)), ["view read a file"]);
-        truth.edits.push(Edit {
+        let edit = Edit {
             call_ids: vec![None],
             tools: vec!["write".into()],
             file: "a".into(),
@@ -278,11 +268,11 @@ mod tests {
             after: None,
             before_sha256: None,
             after_sha256: None,
-        });
-        let found = Found { calls: 2, acted: acted(&truth), ..Found::default() };
-        let outcome = judge(&found);
+        };
+        let truth = Truth { edits: vec![edit], ..Truth::default() };
+        let outcome = judge(&Found { calls: 2, acted: changed(&truth), ..Found::default() });
         assert_eq!((outcome.verdict, outcome.code), (Verdict::Failed, Some(CODE)));
-        assert!(outcome.what.contains("view read a file"), "{}", outcome.what);
+        assert!(outcome.what.starts_with("write changed a"), "{}", outcome.what);
         assert_eq!(judge(&Found { calls: 2, left: 1, ..Found::default() }).verdict, Verdict::Blocked);
         assert_eq!(judge(&Found::default()).verdict, Verdict::Blocked);
         assert_eq!(judge(&Found { calls: 2, ..Found::default() }).verdict, Verdict::Passed);

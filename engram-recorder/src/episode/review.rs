@@ -20,7 +20,8 @@ use crate::process::End;
 use crate::sandbox::write;
 
 const INTENT: &str = "P5 episode.intent";
-const END: &str = "P6 episode.end";
+/// The check of the end.
+pub const END: &str = "P6 episode.end";
 const DENY: &str = "P8 episode.deny";
 const RECEIPT: &str = "P9 episode.receipt";
 const TAPE_CHECK: &str = "P10 episode.tape";
@@ -167,4 +168,34 @@ fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
         return Ok(Outcome::failed(TAPE_CHECK, CODE, "the same log gives another tape"));
     }
     Ok(Outcome::of(TAPE_CHECK, Verdict::Passed, format!("{} bytes, nothing is left over", bytes.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_profiles::episode::Ids;
+    use engram_profiles::nonce::Nonce;
+    use engram_profiles::registry;
+    use engram_profiles::wrap::wrap;
+
+    use super::*;
+
+    /// The verdict on a log with this line behind its header, and on its own tape or this one.
+    fn verdict(line: &str, other: Option<&str>) -> Outcome {
+        let (shipped, directory) = (registry::all().next().unwrap(), tempfile::tempdir().unwrap());
+        let ids = Ids { work_id: "w".into(), episode_id: "e".into(), session_id: "s".into(), adapter_profile_hash: shipped.hash.clone() };
+        let log = wrap("hello\n", &Nonce::scripted("s", "e"), &shipped.profile, ids).unwrap();
+        fs::write(directory.path().join(LOG), format!("{log}{line}")).unwrap();
+        let own = tape(directory.path()).unwrap();
+        fs::write(directory.path().join(TAPE), other.map_or(own, |other| other.as_bytes().to_vec())).unwrap();
+        on_tape(directory.path()).unwrap()
+    }
+
+    #[test]
+    fn tape_that_leaves_something_out_or_is_another_one_fails() {
+        assert_eq!(verdict("", None).verdict, Verdict::Passed);
+        let failed = Some("ADAPTER_PROTOCOL_VIOLATION/tape");
+        let more = verdict("{\"from\":\"agent\",\"text\":\"x\",\"more\":\"lost\"}\n", None);
+        assert_eq!((more.verdict, more.code), (Verdict::Failed, failed), "{more:?}");
+        assert_eq!(verdict("", Some("x\n")).code, failed);
+    }
 }

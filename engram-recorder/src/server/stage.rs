@@ -80,6 +80,9 @@ struct Inner {
     heard: String,
     /// Chooses the call of each turn, instead of the scenario.
     player: Option<Player>,
+    /// Words that no request may have, and the tools that were called before one had them.
+    watched: &'static [&'static str],
+    seen: BTreeSet<String>,
 }
 
 /// Chooses the call of a turn: none if all is said.
@@ -117,6 +120,8 @@ impl Stage {
             bodies: Vec::new(),
             heard: String::new(),
             player: None,
+            watched: &[],
+            seen: BTreeSet::new(),
         };
         Stage { inner: Mutex::new(inner) }
     }
@@ -127,9 +132,11 @@ impl Stage {
         self
     }
 
-    /// The same with calls that do not come from the scenario.
-    pub fn with_player(self, player: Player) -> Stage {
-        self.inner().player = Some(player);
+    /// The same with calls that do not come from the scenario, and with words that no request may have.
+    pub fn with_player(self, player: Player, watched: &'static [&'static str]) -> Stage {
+        let mut inner = self.inner();
+        (inner.player, inner.watched) = (Some(player), watched);
+        drop(inner);
         self
     }
 
@@ -162,12 +169,23 @@ impl Stage {
         self.inner().truth.usage.iter().map(sum).sum()
     }
 
-    /// Keeps the hash of a request's body.
+    /// Keeps the hash of a request's body, and looks for watched words in it.
     pub fn arrived(&self, body: &[u8]) {
         let mut inner = self.inner();
+        let has = |word: &&&str| memchr::memmem::find(body, word.as_bytes()).is_some();
+        if let Some(word) = inner.watched.iter().find(has) {
+            let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
+            let seen = format!("{}: {word}", tools.join(" "));
+            inner.seen.insert(seen);
+        }
         if (inner.bodies.len() as u64) < MAX_REQUESTS {
             inner.bodies.push(format!("blake3:{}", blake3::hash(body).to_hex()));
         }
+    }
+
+    /// The tools that were called before a request had a watched word, each with the word.
+    pub fn seen(&self) -> BTreeSet<String> {
+        self.inner().seen.clone()
     }
 
     /// The hashes of all requests.
