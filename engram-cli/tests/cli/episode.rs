@@ -65,7 +65,7 @@ fn changed_episode_is_refused_with_8() {
     bytes[40] ^= 1;
     fs::write(&tape, bytes).unwrap();
     let (exit, said) = verify(&out);
-    assert!(exit == 8 && said.contains("adapter_protocol_violation: tape.jsonl"), "{exit} {said}");
+    assert!(exit == 8 && said.contains("tape.jsonl: it is not the file that the sums name"), "{exit} {said}");
     assert_eq!(code(&episode(&out, &[])), 6, "an episode is never written over");
 }
 

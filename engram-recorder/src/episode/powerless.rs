@@ -122,7 +122,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let truth = stage.truth();
     let mut acted = changed(&truth);
-    acted.extend(stage.seen());
+    acted.extend(stage.seen().iter().map(|(word, tools)| format!("{tools} read a file: a request has `{word}`")));
     for path in engram_conformance::files(home) {
         if path.ends_with(MARKER) {
             acted.insert(format!("some tool wrote {}", path.display()));

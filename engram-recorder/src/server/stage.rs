@@ -80,9 +80,9 @@ struct Inner {
     heard: String,
     /// Chooses the call of each turn, instead of the scenario.
     player: Option<Player>,
-    /// Words that no request may have, and the tools that were called before one had them.
+    /// Words that no request may have, and the tools that were called before the first that had them.
     watched: &'static [&'static str],
-    seen: BTreeSet<String>,
+    seen: BTreeMap<&'static str, String>,
 }
 
 /// Chooses the call of a turn: none if all is said.
@@ -121,7 +121,7 @@ impl Stage {
             heard: String::new(),
             player: None,
             watched: &[],
-            seen: BTreeSet::new(),
+            seen: BTreeMap::new(),
         };
         Stage { inner: Mutex::new(inner) }
     }
@@ -172,19 +172,20 @@ impl Stage {
     /// Keeps the hash of a request's body, and looks for watched words in it.
     pub fn arrived(&self, body: &[u8]) {
         let mut inner = self.inner();
-        let has = |word: &&&str| memchr::memmem::find(body, word.as_bytes()).is_some();
-        if let Some(word) = inner.watched.iter().find(has) {
-            let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
-            let seen = format!("{}: {word}", tools.join(" "));
-            inner.seen.insert(seen);
+        let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
+        let tools = tools.join(" ");
+        for word in inner.watched {
+            if memchr::memmem::find(body, word.as_bytes()).is_some() {
+                inner.seen.entry(word).or_insert_with(|| tools.clone());
+            }
         }
         if (inner.bodies.len() as u64) < MAX_REQUESTS {
             inner.bodies.push(format!("blake3:{}", blake3::hash(body).to_hex()));
         }
     }
 
-    /// The tools that were called before a request had a watched word, each with the word.
-    pub fn seen(&self) -> BTreeSet<String> {
+    /// The watched words that a request had, each with the tools that were called just before.
+    pub fn seen(&self) -> BTreeMap<&'static str, String> {
         self.inner().seen.clone()
     }
 
