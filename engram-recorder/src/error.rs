@@ -23,6 +23,17 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Every code.
+    pub const ALL: [Fault; 7] = [
+        Fault::BadScenario,
+        Fault::UnknownScenario,
+        Fault::UnknownHarness,
+        Fault::HarnessNotFound,
+        Fault::Misconfigured,
+        Fault::Violation,
+        Fault::Io,
+    ];
+
     /// The code as text.
     pub const fn code(self) -> &'static str {
         match self {

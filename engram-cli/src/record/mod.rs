@@ -39,7 +39,11 @@ pub fn run(args: &Record, report: &Reporter) -> io::Result<Exit> {
 /// Reports an error of the recorder.
 pub fn failure(error: &RecorderError, report: &Reporter) -> Exit {
     report.finding(error.fault.code(), &error.what);
-    match error.fault {
+    exit_of(error.fault)
+}
+
+fn exit_of(fault: Fault) -> Exit {
+    match fault {
         Fault::BadScenario | Fault::UnknownScenario | Fault::UnknownHarness => Exit::Usage,
         Fault::HarnessNotFound | Fault::Misconfigured => Exit::Misconfigured,
         Fault::Violation => Exit::Violation,
@@ -131,4 +135,18 @@ fn line(id: &str, recorded: &Recorded) -> String {
     let skipped = recorded.done.truth.skipped_steps.len();
     let steps = if skipped == 0 { String::new() } else { format!("; {skipped} ops without a tool") };
     format!("{id}: {}; {} calls{steps}", runs.collect::<Vec<_>>().join(", "), recorded.done.truth.calls.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_lists_every_code_with_its_exit_code() {
+        let document = include_str!("../../../docs/errors.md");
+        let row = |fault: Fault| format!("| {} | `{}` |", exit_of(fault) as u8, fault.code());
+        for fault in Fault::ALL {
+            assert!(document.contains(&row(fault)), "{}", row(fault));
+        }
+    }
 }
