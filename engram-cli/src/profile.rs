@@ -54,6 +54,9 @@ pub struct Conform {
     /// Print one JSON object for each profile
     #[arg(long)]
     pub json: bool,
+    /// Run the runtime contract instead: streaming, approve, deny, cancel, hidden input, calls at once, restriction, deadline, budget
+    #[arg(long)]
+    pub contract: bool,
 }
 
 /// Which shipped profile.
@@ -146,7 +149,9 @@ fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderEr
     let settings = Settings::of(|name| std::env::var(name).ok())?;
     let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);
-    let columns = Suite { installed: &args.installed, agent: &agent, isolation: &isolation, settings }.run(|id| report.note(id))?;
+    let suite = Suite { installed: &args.installed, agent: &agent, isolation: &isolation, settings };
+    let note = |id: &str| report.note(id);
+    let columns = if args.contract { suite.contract(note)? } else { suite.run(note)? };
     let json = |column| serde_json::to_string(column).map(|text| text + "\n").map_err(|error| RecorderError::new(Fault::Io, error));
     let text = if args.json {
         columns.iter().map(json).collect::<Result<String, RecorderError>>()?

@@ -146,3 +146,25 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
     assert!(table.contains("cursor-hooked P4 profile.powerless: skip: this agent cannot be pointed at a model on loopback"), "{table}");
     assert_eq!(code(&conform("nobody", &[])), 7);
 }
+
+#[test]
+fn runtime_contract_has_a_row_for_each_demand() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let mut command = engram();
+    command.env("ACK_ADAPTERS", "local-inference,gemini").env("ACK_TIMEOUT", "60");
+    command.args(["profile", "conform", "--contract", "--open", "--json", "--installed", text(nowhere.path())]);
+    let output = command.output().unwrap();
+    let columns: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |profile: &str| {
+        let column = columns.iter().find(|column| column["profile"] == profile).unwrap();
+        let outcomes = column["outcomes"].as_array().unwrap();
+        outcomes
+            .iter()
+            .map(|outcome| format!("{} {}", outcome["check"].as_str().unwrap(), outcome["verdict"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let rows = of("local-inference");
+    let skipped: Vec<&String> = rows.iter().filter(|row| !row.ends_with(" passed")).collect();
+    assert_eq!((code(&output), rows.len(), skipped), (0, 11, vec![&"mcp_transport skipped".to_owned()]), "{columns:#?}");
+    assert!(of("gemini-cli-black-box").iter().all(|row| row.ends_with(" skipped")));
+}

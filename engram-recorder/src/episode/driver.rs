@@ -13,7 +13,7 @@ use engram_profiles::receipt::{Decided, Ended as EpisodeEnd, Requested, Started,
 
 use super::actuator::{self, decide, execute};
 use super::command::{self, Agent, model, stream_message};
-use super::evidence::{Evidence, Run, RunOfAgent, collect};
+use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
 use super::journal::{Journal, LEDGER, Times};
 use super::output::{Decoder, Part as Printed};
 use super::turn::{self, Command, Reply};
@@ -78,7 +78,8 @@ impl Driver<'_> {
         let places = &plan.places;
         let (home, project) = (places.home.to_string_lossy().into_owned(), places.project.to_string_lossy().into_owned());
         let stage = Stage::new(&plan.script.scenario(&nonce)?, OpTable::default(), Place { project, home }, places.project.clone());
-        let stage = Arc::new(stage.with_mark(prompt::MARK));
+        let sources = evidence::implicit(&plan.script).map(|(_, text)| evidence::first_line(text)).collect();
+        let stage = Arc::new(stage.with_mark(prompt::MARK).with_watch(sources));
         let server = Server::start(Arc::clone(&stage), command::documents(&profile))?;
         let mut journal = Journal::create(&plan.out, plan.ids.clone(), plan.times)?;
         let limits = Limits::of(&profile);

@@ -8,8 +8,8 @@ use engram_profiles::receipt::Egress;
 use engram_profiles::{canonical, hash};
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
 use super::journal::{Journal, RUN, Times};
+use super::{Plan, Script};
 use crate::error::{Fault, RecorderError};
 use crate::harness;
 use crate::process::End;
@@ -49,6 +49,9 @@ pub struct Run {
     pub denials_unheard: u64,
     /// Denials after which the agent was not run again.
     pub denials_unseen: u64,
+    /// Files of the sandbox and the home that agents read without being asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implicit_sources: Vec<ImplicitSource>,
     /// What the agent left of its own log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session_files: Vec<Evidence>,
@@ -57,6 +60,30 @@ pub struct Run {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A file that an agent may read without being asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImplicitSource {
+    /// Its path below the sandbox, or with `~/` below the home.
+    pub path: String,
+    /// Its hash.
+    pub hash: String,
+    /// Its place among those that the model got, from 0: a later one has the last word. Absent: the model did not get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u64>,
+}
+
+/// The files of a script that agents read without being asked, by the names that they have.
+pub fn implicit(script: &Script) -> impl Iterator<Item = (&String, &String)> {
+    const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+    script.files.iter().filter(|(path, _)| NAMES.contains(&path.rsplit('/').next().unwrap_or_default()))
+}
+
+/// The line by which such a file is known in a request: its first.
+pub fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// One run of the agent.
@@ -122,6 +149,7 @@ impl Run {
             foreign_frames: 0,
             denials_unheard: 0,
             denials_unseen: 0,
+            implicit_sources: Vec::new(),
             session_files: Vec::new(),
             left_running: Vec::new(),
             reason: None,
@@ -165,6 +193,12 @@ pub fn collect(run: &mut Run, plan: &Plan, profile: &Profile, stage: &Stage, jou
     if policy.requests != Keep::Drop {
         run.requests = stage.bodies();
     }
+    let mut found: Vec<_> = stage.seen().into_iter().map(|(line, seen)| ((seen.request, seen.at), line)).collect();
+    found.sort();
+    let place = |text: &str| found.iter().position(|(_, line)| *line == first_line(text)).map(|place| place as u64);
+    let source =
+        |(path, text): (&String, &String)| ImplicitSource { path: path.clone(), hash: hash::of_bytes(text.as_bytes()), place: place(text) };
+    run.implicit_sources = implicit(&plan.script).map(source).collect();
     let harness = profile.harness.adapter_id().and_then(|id| harness::named(id).ok());
     let mut files = harness.map(|harness| harness.log(&plan.places.home)).unwrap_or_default();
     files.retain(|(path, _)| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod actuator;
 pub mod command;
+pub mod contract;
 pub mod driver;
 pub mod evidence;
 pub mod hostile;
@@ -176,7 +177,8 @@ impl Job<'_> {
     fn plan(&self, work: &Path, outcomes: &[Outcome], what: What) -> Result<Plan, RecorderError> {
         let version = outcomes.iter().find(|outcome| outcome.id() == "P2" && outcome.verdict == Verdict::Passed);
         let private = matches!(self.isolation, Isolation::Private(_));
-        let (root, node) = (program::root(self.exe)?, node_directory());
+        // A program that is not there fails P2, and nothing is started.
+        let (root, node) = (program::root(self.exe).unwrap_or_default(), node_directory());
         let places = if private { Places::private() } else { Places::open(work, &root, &node) };
         let out = if private { places.work.join(OUT) } else { work.join(OUT) };
         let hash = engram_profiles::ProfileHash::of(self.profile);
@@ -184,7 +186,7 @@ impl Job<'_> {
         let ids = Ids { work_id: self.work.to_owned(), episode_id: id("episode"), session_id: id("session"), adapter_profile_hash: hash };
         Ok(Plan {
             profile: String::from_utf8_lossy(self.profile).into_owned(),
-            exe: program::words(self.exe, &root, &places)?,
+            exe: program::words(self.exe, &root, &places).unwrap_or_default(),
             version: version.map_or_else(|| "unknown".to_owned(), |outcome| outcome.what.clone()),
             script: self.script.clone(),
             tier: self.tier,
@@ -236,7 +238,8 @@ fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
         fs::create_dir_all(directory).map_err(|error| RecorderError::io(directory, &error))?;
     }
     for (name, text) in &plan.script.files {
-        write(&project.join(name), text.as_bytes())?;
+        let path = name.strip_prefix("~/").map_or_else(|| project.join(name), |name| work.join("home").join(name));
+        write(&path, text.as_bytes())?;
     }
     write(&work.join("passwd"), PASSWD.as_bytes())?;
     let text = serde_json::to_vec(plan).map_err(|error| RecorderError::new(Fault::Io, error))?;

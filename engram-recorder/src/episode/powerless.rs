@@ -90,7 +90,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
         queue.fill(request, &allowed, &at);
         queue.calls.pop_front()
     });
-    let stage = Arc::new(stage.with_player(player, WATCHED));
+    let stage = Arc::new(stage.with_player(player).with_watch(WATCHED.iter().map(|word| (*word).to_owned()).collect()));
     let server = Server::start(Arc::clone(&stage), documents(&profile))?;
     let (deadline, mut at, mut left) = (plan.deadline(&profile), 0, MAX_CALLS + 1);
     let agent = Agent { plan, profile: &profile, port: server.port };
@@ -122,7 +122,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let truth = stage.truth();
     let mut acted = changed(&truth);
-    acted.extend(stage.seen().iter().map(|(word, tools)| format!("{tools} read a file: a request has `{word}`")));
+    acted.extend(stage.seen().iter().map(|(word, seen)| format!("{} read a file: a request has `{word}`", seen.tools)));
     for path in engram_conformance::files(home) {
         if path.ends_with(MARKER) {
             acted.insert(format!("some tool wrote {}", path.display()));

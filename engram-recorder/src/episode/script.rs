@@ -13,7 +13,12 @@ use crate::error::{Fault, RecorderError};
 use crate::scenario::{Op, Scenario, Step};
 
 /// The scripts that come with the program, by id.
-const SHIPPED: &[(&str, &str)] = &[("look_and_write", include_str!("scripts/look_and_write.json"))];
+const SHIPPED: &[(&str, &str)] = &[
+    ("look_and_write", include_str!("scripts/look_and_write.json")),
+    ("contract", include_str!("scripts/contract.json")),
+    ("never_ends", include_str!("scripts/never_ends.json")),
+    ("two_calls", include_str!("scripts/two_calls.json")),
+];
 /// The conversation of an episode.
 const THREAD: &str = "main";
 /// What a text has instead of the nonce.
@@ -31,7 +36,7 @@ pub struct Script {
     pub about: String,
     /// What the agent is asked to do.
     pub task: String,
-    /// The files of the sandbox.
+    /// The files of the sandbox; with `~/` those of the home.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     /// The answers of the model, in order. Beside the ops of a scenario there is `intent`: a frame that asks for a tool. In a text,

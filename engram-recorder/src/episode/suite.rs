@@ -9,6 +9,7 @@ use engram_profiles::registry::{self, Shipped};
 use semver::Version;
 use serde::Serialize;
 
+use super::contract::{self, Agent};
 use super::{Job, Script, Times, hostile, powerless};
 use crate::conform::{self, Outcome};
 use crate::error::{Fault, RecorderError};
@@ -100,16 +101,43 @@ impl Suite<'_> {
     /// # Errors
     /// `io`.
     pub fn run(&self, mut note: impl FnMut(&str)) -> Result<Vec<Column>, RecorderError> {
-        let is_asked = |shipped: &&Shipped| {
-            let only = &self.settings.only;
-            only.is_empty() || only.iter().any(|name| is_named(shipped, name))
-        };
         let mut columns = Vec::new();
-        for shipped in registry::all().filter(is_asked) {
+        for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
             note(&shipped.profile.profile_id);
             columns.push(Column { profile: &shipped.profile.profile_id, outcomes: self.column(shipped)? });
         }
         Ok(columns)
+    }
+
+    /// The runtime contract: a column for each profile that is asked for.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn contract(&self, mut note: impl FnMut(&str)) -> Result<Vec<Column>, RecorderError> {
+        let mut columns = Vec::new();
+        for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
+            note(&shipped.profile.profile_id);
+            let rest = |why: &str, verdict| contract::ROWS.map(|row| Outcome::of(row, verdict, why)).to_vec();
+            let outcomes = match (skipped(shipped), self.program(shipped)) {
+                (Some(why), _) => rest(why, Verdict::Skipped),
+                (None, Err(why)) => rest(&why, Verdict::Skipped),
+                (None, Ok(exe)) => {
+                    let sound = conform::check(shipped.canonical.as_bytes(), Some(&shipped.hash), Some(&exe));
+                    let limit_ms = self.settings.seconds * 1000;
+                    match sound.iter().find(|outcome| outcome.verdict != Verdict::Passed) {
+                        Some(outcome) => rest(&outcome.what, Verdict::Blocked),
+                        None => Agent { shipped, exe: &exe, isolation: self.isolation, limit_ms }.column()?,
+                    }
+                }
+            };
+            columns.push(Column { profile: &shipped.profile.profile_id, outcomes });
+        }
+        Ok(columns)
+    }
+
+    fn is_asked(&self, shipped: &Shipped) -> bool {
+        let only = &self.settings.only;
+        only.is_empty() || only.iter().any(|name| is_named(shipped, name))
     }
 
     fn column(&self, shipped: &Shipped) -> Result<Vec<Outcome>, RecorderError> {

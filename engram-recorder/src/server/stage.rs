@@ -80,9 +80,20 @@ struct Inner {
     heard: String,
     /// Chooses the call of each turn, instead of the scenario.
     player: Option<Player>,
-    /// Words that no request may have, and the tools that were called before the first that had them.
-    watched: &'static [&'static str],
-    seen: BTreeMap<&'static str, String>,
+    /// Words that are looked for in requests, and where each was first.
+    watched: Vec<String>,
+    seen: BTreeMap<String, Seen>,
+}
+
+/// Where a watched word was first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// The number of the request.
+    pub request: u64,
+    /// The first byte in its body.
+    pub at: usize,
+    /// The tools that were called just before.
+    pub tools: String,
 }
 
 /// Chooses the call of a turn: none if all is said.
@@ -120,7 +131,7 @@ impl Stage {
             bodies: Vec::new(),
             heard: String::new(),
             player: None,
-            watched: &[],
+            watched: Vec::new(),
             seen: BTreeMap::new(),
         };
         Stage { inner: Mutex::new(inner) }
@@ -132,11 +143,15 @@ impl Stage {
         self
     }
 
-    /// The same with calls that do not come from the scenario, and with words that no request may have.
-    pub fn with_player(self, player: Player, watched: &'static [&'static str]) -> Stage {
-        let mut inner = self.inner();
-        (inner.player, inner.watched) = (Some(player), watched);
-        drop(inner);
+    /// The same with calls that do not come from the scenario.
+    pub fn with_player(self, player: Player) -> Stage {
+        self.inner().player = Some(player);
+        self
+    }
+
+    /// The same with words that are looked for in requests.
+    pub fn with_watch(self, words: Vec<String>) -> Stage {
+        self.inner().watched = words;
         self
     }
 
@@ -171,12 +186,12 @@ impl Stage {
 
     /// Keeps the hash of a request's body, and looks for watched words in it.
     pub fn arrived(&self, body: &[u8]) {
-        let mut inner = self.inner();
+        let inner = &mut *self.inner();
         let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
-        let tools = tools.join(" ");
-        for word in inner.watched {
-            if memchr::memmem::find(body, word.as_bytes()).is_some() {
-                inner.seen.entry(word).or_insert_with(|| tools.clone());
+        for word in &inner.watched {
+            if let Some(at) = memchr::memmem::find(body, word.as_bytes()) {
+                let seen = || Seen { request: inner.requests, at, tools: tools.join(" ") };
+                inner.seen.entry(word.clone()).or_insert_with(seen);
             }
         }
         if (inner.bodies.len() as u64) < MAX_REQUESTS {
@@ -184,8 +199,8 @@ impl Stage {
         }
     }
 
-    /// The watched words that a request had, each with the tools that were called just before.
-    pub fn seen(&self) -> BTreeMap<&'static str, String> {
+    /// The watched words that a request had.
+    pub fn seen(&self) -> BTreeMap<String, Seen> {
         self.inner().seen.clone()
     }
 
