@@ -14,7 +14,7 @@ use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
 use crate::report::{Reporter, printable};
-use crate::{profile, record};
+use crate::{interrupt, profile, record};
 
 /// The most bytes of a transcript or a prompt.
 const MAX_INPUT: u64 = 256 << 20;
@@ -143,6 +143,7 @@ fn nonce(text: &str) -> Result<Nonce, &'static str> {
 /// # Errors
 /// When standard input cannot be read, or standard output not be written to.
 pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
+    interrupt::at_end(engram_recorder::process::end_all);
     let done = match &args.action {
         Action::Run(args) => episode(args, report),
         Action::Verify(args) => verified(args),

@@ -13,8 +13,8 @@ use engram_recorder::episode::suite::{self, Settings, Suite};
 use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
-use crate::record;
 use crate::report::{Reporter, printable};
+use crate::{interrupt, record};
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -146,6 +146,7 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
 
 /// The table of tier 4, or its columns as JSON.
 fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderError> {
+    interrupt::at_end(engram_recorder::process::end_all);
     let settings = Settings::of(|name| std::env::var(name).ok())?;
     let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);

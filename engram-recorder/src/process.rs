@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,37 @@ use serde::{Deserialize, Serialize};
 const LOOK: Duration = Duration::from_millis(25);
 /// How long a group has between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The groups that run, each with the time that it has between TERM and KILL.
+static GROUPS: Mutex<BTreeMap<u32, Duration>> = Mutex::new(BTreeMap::new());
+
+/// Notes a group that must not outlive this process.
+pub(crate) fn note_group(group: u32, grace: Duration) {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group, grace);
+}
+
+/// Forgets a group that has ended.
+pub(crate) fn forget_group(group: u32) {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+}
+
+/// Ends every group that runs: before this process ends because of a signal.
+pub fn end_all() {
+    let groups = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
+    groups.keys().for_each(|group| signal_group(*group, Signal::TERM));
+    let (begun, grace) = (Instant::now(), groups.values().max().copied().unwrap_or_default());
+    while begun.elapsed() < grace && groups.keys().any(|group| members(*group) > 0) {
+        thread::sleep(LOOK);
+    }
+    groups.keys().for_each(|group| signal_group(*group, Signal::KILL));
+}
+
+fn signal_group(group: u32, signal: Signal) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // The group may be gone already.
+        let _ = kill_process_group(group, signal);
+    }
+}
 
 /// A command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,12 +88,15 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).env_clear().envs(env).process_group(0);
         command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(stderr)?);
-        Ok(Running { child: command.spawn()?, grace: GRACE })
+        let child = command.spawn()?;
+        note_group(child.id(), GRACE);
+        Ok(Running { child, grace: GRACE })
     }
 
     /// The same with another time between TERM and KILL.
     pub fn with_grace(mut self, grace: Duration) -> Running {
         self.grace = grace;
+        note_group(self.child.id(), grace);
         self
     }
 
@@ -116,8 +151,13 @@ impl Running {
         members(self.child.id())
     }
 
-    /// TERM, a little time, KILL.
     fn end(&mut self) {
+        self.end_processes();
+        forget_group(self.child.id());
+    }
+
+    /// TERM, a little time, KILL.
+    fn end_processes(&mut self) {
         self.end_group(Signal::TERM);
         let begun = Instant::now();
         while begun.elapsed() < self.grace {
@@ -138,10 +178,7 @@ impl Running {
     }
 
     fn end_group(&self, signal: Signal) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // The group may be gone already.
-            let _ = kill_process_group(group, signal);
-        }
+        signal_group(self.child.id(), signal);
     }
 
     fn is_group_gone(&self) -> bool {

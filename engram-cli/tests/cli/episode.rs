@@ -168,3 +168,25 @@ fn runtime_contract_has_a_row_for_each_demand() {
     assert_eq!((code(&output), rows.len(), skipped), (0, 11, vec![&"mcp_transport skipped".to_owned()]), "{columns:#?}");
     assert!(of("gemini-cli-black-box").iter().all(|row| row.ends_with(" skipped")));
 }
+
+#[test]
+fn signal_ends_the_agent_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| text(&directory.path().join(name)).to_owned();
+    let agent = wrapper(directory.path(), &format!("trap '' TERM; echo $$ > {}; while :; do sleep 1; done", place("pid")));
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engram-profiles/profiles/local-inference.json");
+    let mut command = engram();
+    command.args(["episode", "run", "--open", "--profile", text(&profile), "--exe", text(&agent), "--out", &place("out")]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let pid = loop {
+        match fs::read_to_string(place("pid")) {
+            Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
+            _ => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let is_alive = !state.is_empty() && !state.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X']);
+    assert!(!is_alive, "{state}");
+}

@@ -138,13 +138,17 @@ impl Left {
             got.into_iter().map(|(_, path)| path.clone()).collect()
         };
         let sources = self.run.implicit_sources.len();
-        let used = if got.is_empty() { "none".to_owned() } else { got.join(" < ") };
+        let used = if got.is_empty() { "none".to_owned() } else { got.join(", ") };
         vec![
             row("streaming", self.reason.is_none() && executed > 0, why("an answer in pieces was one text, with its frames".to_owned())),
             row("approve", executed == 2 && self.reason.is_none(), why(format!("{executed} executed with receipts, and told"))),
             row("deny", denied == 1 && told, why(format!("{denied} denied, its reason told"))),
             row("non_interactive", by_itself && runs > 0, why(format!("{runs} runs ended by themselves"))),
-            row("implicit_sources", sources == 7, format!("of {sources} files with hashes the model got: {used}")),
+            row(
+                "implicit_sources",
+                sources == 7,
+                format!("of {sources} files with hashes the model got, in the order of the request: {used}"),
+            ),
             row("parallel_calls", at_once, why("two requests of one answer, carried out one after the other".to_owned())),
         ]
     }

@@ -16,7 +16,7 @@ use super::command::{self, Agent, model, stream_message};
 use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
 use super::journal::{Journal, LEDGER, Times};
 use super::output::{Decoder, Part as Printed};
-use super::turn::{self, Command, Reply};
+use super::turn::{self, Command, Heard, Reply};
 use super::{Plan, prompt};
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
@@ -198,7 +198,7 @@ impl Driver<'_> {
     }
 
     /// Takes what the agent prints.
-    fn hear(&mut self, bytes: &[u8]) -> Result<Result<Reply, &'static str>, RecorderError> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<Heard, RecorderError> {
         let mut parts = Vec::new();
         if self.decoder.push(bytes, &mut parts).is_err() {
             return Ok(Err("line_size"));
@@ -216,7 +216,7 @@ impl Driver<'_> {
         Ok(Ok(reply))
     }
 
-    fn part(&mut self, part: Printed) -> Result<Result<Reply, &'static str>, RecorderError> {
+    fn part(&mut self, part: Printed) -> Result<Heard, RecorderError> {
         let mut lines = Vec::new();
         let is_end = part != Printed::EndOfBlock && !matches!(part, Printed::Text(_));
         let ends_block = part == Printed::EndOfBlock;

@@ -70,7 +70,7 @@ pub struct ImplicitSource {
     pub path: String,
     /// Its hash.
     pub hash: String,
-    /// Its place among those that the model got, from 0: a later one has the last word. Absent: the model did not get it.
+    /// Its place among those that the model got, from 0, in the order of the request's bytes. Absent: the model did not get it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
 }

@@ -64,6 +64,9 @@ pub struct Reply {
     pub is_last: bool,
 }
 
+/// What the driver wants, or why it stops the agent.
+pub type Heard = Result<Reply, &'static str>;
+
 /// What became of a run.
 #[derive(Debug)]
 pub struct Ended {
@@ -85,7 +88,7 @@ pub fn run(
     command: Command<'_>,
     stage: &Stage,
     bounds: &Bounds,
-    hear: &mut dyn FnMut(&[u8]) -> Result<Result<Reply, &'static str>, RecorderError>,
+    hear: &mut dyn FnMut(&[u8]) -> Result<Heard, RecorderError>,
 ) -> Result<Ended, RecorderError> {
     let failed = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", command.argv[0]));
     let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
