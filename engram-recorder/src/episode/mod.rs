@@ -1,6 +1,6 @@
 //! Black-box episodes: an agent without tools of its own asks for them in frames, and the driver decides, acts and keeps the receipts.
 //!
-//! [`Job::run`] runs one; [`verify`] checks what it left.
+//! [`Job::run`] runs one; [`verify()`] checks what it left.
 
 use std::fs;
 use std::path::{Path, PathBuf};
