@@ -157,7 +157,7 @@ pub enum Command {
     /// A profile is chosen by its hash. docs/profiles.md describes its form.
     #[cfg(all(unix, feature = "record"))]
     Profile(crate::profile::Profile),
-    /// Make logs of episodes of black-box agents
+    /// Run black-box agents against a scripted model, and check what their episodes left
     #[cfg(all(unix, feature = "record"))]
     Episode(crate::episode::Episode),
     /// Generate shell completions

@@ -1,14 +1,20 @@
-//! `engram episode`: logs of episodes of black-box agents.
+//! `engram episode`: runs black-box agents, and checks what their episodes left.
 
-use std::io::{self, Read, Write, stdin, stdout};
+use std::ffi::OsString;
+use std::io::{self, Read, stdin};
+use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use engram_profiles::episode::Ids;
 use engram_profiles::nonce::Nonce;
-use engram_profiles::{ProfileError, hash, registry, wrap::wrap};
+use engram_profiles::profile::{HarnessName, Tier};
+use engram_profiles::{Profile, ProfileError, hash, registry, wrap::wrap};
+use engram_recorder::episode::{self as driver, Job, Review, Script, Times};
+use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
-use crate::report::Reporter;
+use crate::report::{Reporter, printable};
+use crate::{interrupt, profile, record};
 
 /// The most bytes of a transcript or a prompt.
 const MAX_INPUT: u64 = 256 << 20;
@@ -24,6 +30,16 @@ pub struct Episode {
 /// What to do with episodes.
 #[derive(Debug, Subcommand)]
 pub enum Action {
+    /// Run a black-box agent against a scripted model on loopback, and keep its log, ledger, tape and receipts
+    ///
+    /// The agent has no tools of its own and asks for them in frames. The driver decides, lists, reads and writes in a sandbox, and answers.
+    /// Ends with 0 if there is a receipt, with 7 or 8 if the ledger says why there is none.
+    Run(Run),
+    /// Check that an episode is whole: every hash, the chain of its ledger, its receipts, its tape
+    Verify(Verify),
+    /// Carry out the plan of an episode; the command calls itself so
+    #[command(hide = true)]
+    Inside(Inside),
     /// Make the log of an episode from a transcript on standard input
     ///
     /// A transcript has the lines of the agent, and between them the answers of the driver. `engram ingest` converts the log.
@@ -32,6 +48,65 @@ pub enum Action {
     ///
     /// Reads a prompt from standard input, sends it to the server that `OPENAI_BASE_URL` names, and prints what the model says.
     Agent(Agent),
+}
+
+/// Arguments of `engram episode run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The profile: the hash of a shipped one, or a file; or an id, with `--expect`
+    #[arg(long, value_name = "HASH|PATH")]
+    pub profile: String,
+    /// The hash that the profile must have
+    #[arg(long, value_name = "HASH")]
+    pub expect: Option<String>,
+    /// The program [default: the profile's command on the search path; this one for `local-inference`]
+    #[arg(long, value_name = "PATH")]
+    pub exe: Option<PathBuf>,
+    /// The new directory for the episode
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// What the model says: the name of a shipped script, or a file
+    #[arg(long, value_name = "ID|PATH", default_value = "look_and_write")]
+    pub scenario: String,
+    /// What the driver does for the agent
+    #[arg(long, value_enum, default_value_t = TierName::Edit)]
+    pub tier: TierName,
+    /// The work that the episode is part of
+    #[arg(long, value_name = "ID", default_value = "unknown")]
+    pub work: String,
+    /// Leave out all times: a repeated episode then has the same ledger, log and tape
+    #[arg(long)]
+    pub no_times: bool,
+    /// Run without private mounts and network: nothing keeps bytes from leaving
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// How much the driver does for the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TierName {
+    /// Lists and reads.
+    Observe,
+    /// Also writes.
+    Edit,
+    /// Everything that it can.
+    Full,
+}
+
+/// Arguments of `engram episode verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The directory of an episode
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// Arguments of `engram episode inside`.
+#[derive(Debug, Args)]
+pub struct Inside {
+    /// The plan
+    #[arg(value_name = "FILE")]
+    pub plan: PathBuf,
 }
 
 /// Arguments of `engram episode agent`.
@@ -68,35 +143,99 @@ fn nonce(text: &str) -> Result<Nonce, &'static str> {
 /// # Errors
 /// When standard input cannot be read, or standard output not be written to.
 pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
+    interrupt::at_end(engram_recorder::process::end_all);
+    let done = match &args.action {
+        Action::Run(args) => episode(args, report),
+        Action::Verify(args) => verified(args),
+        Action::Inside(args) => driver::run_file(&args.plan).map(|()| (String::new(), Exit::Success)),
+        Action::Wrap(args) => {
+            let Some(input) = input(report)? else { return Ok(Exit::BadInput) };
+            match wrapped(args, &input) {
+                Ok(text) => Ok((text, Exit::Success)),
+                Err(error) => return Ok(profile::failure(&error, report)),
+            }
+        }
+        Action::Agent(args) => {
+            let Some(input) = input(report)? else { return Ok(Exit::BadInput) };
+            asked(args, &input).map(|text| (text, Exit::Success))
+        }
+    };
+    match done {
+        Ok((text, exit)) => crate::print(&text).map(|_| exit),
+        Err(error) => Ok(record::failure(&error, report)),
+    }
+}
+
+/// Standard input, if it is not too large.
+fn input(report: &Reporter) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_INPUT {
         report.finding("limit_exceeded", &format!("standard input has more than {MAX_INPUT} bytes"));
-        return Ok(Exit::BadInput);
+        return Ok(None);
     }
-    let input = String::from_utf8_lossy(&bytes);
-    let text = match &args.action {
-        Action::Wrap(args) => wrapped(args, &input).map_err(|error| {
-            report.finding(error.fault.code(), &error.place_and_reason());
-            Exit::Usage
-        }),
-        Action::Agent(args) => asked(args, &input).map_err(|error| {
-            report.finding(error.fault.code(), &error.what);
-            Exit::Misconfigured
-        }),
-    };
-    match text {
-        Ok(text) => {
-            let mut out = stdout().lock();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            Ok(Exit::Success)
-        }
-        Err(exit) => Ok(exit),
-    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-fn asked(args: &Agent, prompt: &str) -> Result<String, engram_recorder::error::RecorderError> {
+/// Runs an episode, and prints the verdicts of its checks.
+fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderError> {
+    let bytes = match profile::bytes(&args.profile, args.expect.as_deref(), report) {
+        Ok(bytes) => bytes,
+        Err(exit) => return Ok((String::new(), exit)),
+    };
+    let script = Script::find(&args.scenario)?;
+    let exe = program(&bytes, args.exe.as_deref())?;
+    let isolation = record::isolation(args.open, report, &["episode", "inside"]);
+    let tier = match args.tier {
+        TierName::Observe => Tier::Observe,
+        TierName::Edit => Tier::Edit,
+        TierName::Full => Tier::Full,
+    };
+    let times = if args.no_times { Times::LeftOut } else { Times::Kept };
+    let (out, work) = (&args.out, &args.work);
+    let job = Job { profile: &bytes, exe: &exe, script: &script, tier, work, times, limit_ms: None, out, isolation: &isolation };
+    let done = job.run()?;
+    let mut text: String = done.outcomes.iter().map(profile::line_of).collect();
+    let exit = match &done.reason {
+        None => {
+            text.push_str(&format!("receipt: {}\n", args.out.display()));
+            Exit::Success
+        }
+        Some(reason) => {
+            text.push_str(&format!("blocked: {}\n", printable(reason)));
+            profile::exit_of(reason)
+        }
+    };
+    Ok((text, exit))
+}
+
+/// The program of a profile: the one that the caller names, or its command on the search path.
+fn program(bytes: &[u8], named: Option<&std::path::Path>) -> Result<PathBuf, RecorderError> {
+    if let Some(exe) = named {
+        return Ok(exe.to_owned());
+    }
+    let parsed = Profile::parse(bytes).map(|(profile, _)| profile).ok();
+    let Some(profile) = parsed else { return Ok(PathBuf::new()) };
+    if profile.harness == HarnessName::LocalInference {
+        return std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error));
+    }
+    let path: OsString = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join(&profile.command)).find(|path| path.is_file());
+    let missing = || format!("no `{}` is on the search path; name the program with --exe", profile.command);
+    found.ok_or_else(|| RecorderError::new(Fault::HarnessNotFound, missing()))
+}
+
+fn verified(args: &Verify) -> Result<(String, Exit), RecorderError> {
+    let found = driver::verify(&args.directory)?;
+    let ids = &found.ids;
+    let whole = format!("{} {} {}: whole, {} lines, {} objects", ids.work_id, ids.episode_id, ids.session_id, found.lines, found.objects);
+    Ok(match found.review {
+        Review::Receipt(_) => (format!("{}; receipt\n", printable(&whole)), Exit::Success),
+        Review::Blocked(reason) => (printable(&format!("{whole}; blocked: {reason}")).into_owned() + "\n", profile::exit_of(&reason)),
+    })
+}
+
+fn asked(args: &Agent, prompt: &str) -> Result<String, RecorderError> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let (base_url, key) = (variable("OPENAI_BASE_URL"), variable("OPENAI_API_KEY"));
     engram_recorder::agent::Model { base_url: &base_url, name: &args.model, key: &key }.ask(prompt)

@@ -25,6 +25,9 @@ pub enum Exit {
     /// A harness cannot be run as asked: it is not installed, or refuses its flags or its settings.
     #[cfg(all(unix, feature = "record"))]
     Misconfigured = 7,
+    /// An agent broke the protocol of an episode, or an episode is not whole.
+    #[cfg(all(unix, feature = "record"))]
+    Violation = 8,
     /// The index was made by another version of the program.
     OtherIndex = 9,
     /// The command was interrupted: 128 plus the number of the signal, as shells do.

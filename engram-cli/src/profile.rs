@@ -1,6 +1,6 @@
 //! `engram profile`: the shipped profiles, and whether a file is one.
 
-use std::io::{self, Write, stdout};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -9,10 +9,12 @@ use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use engram_profiles::{Profile as AgentProfile, ProfileError};
 use engram_recorder::conform::{self, Outcome};
+use engram_recorder::episode::suite::{self, Settings, Suite};
+use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
-use crate::report::Reporter;
-use crate::report::printable;
+use crate::report::{Reporter, printable};
+use crate::{interrupt, record};
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -33,6 +35,28 @@ pub enum Action {
     Hash(File),
     /// Check that a file is a sound profile, and with `--exe` that it is for this program
     Check(Check),
+    /// Run tier 4 of the compatibility kit: the checks P1 to P10, one column for each shipped profile
+    ///
+    /// What is not installed is skipped, and says so. `ACK_ADAPTERS` names harnesses or profiles, separated by commas; `ACK_TIMEOUT` is the
+    /// most seconds of an episode; a real provider is never asked.
+    Conform(Conform),
+}
+
+/// Arguments of `engram profile conform`.
+#[derive(Debug, Args)]
+pub struct Conform {
+    /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`
+    #[arg(long, value_name = "DIR", default_value = "harnesses")]
+    pub installed: PathBuf,
+    /// Run without private mounts and network: nothing keeps bytes from leaving
+    #[arg(long)]
+    pub open: bool,
+    /// Print one JSON object for each profile
+    #[arg(long)]
+    pub json: bool,
+    /// Run the runtime contract instead: streaming, approve, deny, cancel, hidden input, calls at once, restriction, deadline, budget
+    #[arg(long)]
+    pub contract: bool,
 }
 
 /// Which shipped profile.
@@ -84,19 +108,16 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
             parsed.map(|(_, hash)| (format!("{hash}\n"), Exit::Success)).map_err(|error| failure(&error, report))
         }),
         Action::Check(args) => check(args, report),
+        Action::Conform(args) => tier4(args, report).map_err(|error| record::failure(&error, report)),
     };
     match done {
-        Ok((text, exit)) => {
-            let mut out = stdout().lock();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            Ok(exit)
-        }
+        Ok((text, exit)) => crate::print(&text).map(|_| exit),
         Err(exit) => Ok(exit),
     }
 }
 
-fn failure(error: &ProfileError, report: &Reporter) -> Exit {
+/// Reports an error of a profile.
+pub fn failure(error: &ProfileError, report: &Reporter) -> Exit {
     report.finding(error.fault.code(), &error.place_and_reason());
     Exit::Usage
 }
@@ -123,21 +144,63 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
     }
 }
 
+/// The table of tier 4, or its columns as JSON.
+fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderError> {
+    interrupt::at_end(engram_recorder::process::end_all);
+    let settings = Settings::of(|name| std::env::var(name).ok())?;
+    let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
+    let isolation = record::isolation(args.open, report, &["episode", "inside"]);
+    let suite = Suite { installed: &args.installed, agent: &agent, isolation: &isolation, settings };
+    let note = |id: &str| report.note(id);
+    let columns = if args.contract { suite.contract(note)? } else { suite.run(note)? };
+    let json = |column| serde_json::to_string(column).map(|text| text + "\n").map_err(|error| RecorderError::new(Fault::Io, error));
+    let text = if args.json {
+        columns.iter().map(json).collect::<Result<String, RecorderError>>()?
+    } else {
+        printable(&suite::table(&columns)).into_owned()
+    };
+    Ok((text, if suite::passes(&columns) { Exit::Success } else { Exit::Misconfigured }))
+}
+
 /// A line for each check, with its verdict.
 fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
     let bytes = read(&args.path, report)?;
     let expected: Option<ProfileHash> = args.expect.as_deref().map(str::parse).transpose().map_err(|error| failure(&error, report))?;
     let outcomes = conform::check(&bytes, expected.as_ref(), args.exe.as_deref());
-    let word = |verdict: Verdict| match verdict {
+    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
+    Ok((outcomes.iter().map(line_of).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
+}
+
+/// The outcome of a check as a line.
+pub fn line_of(outcome: &Outcome) -> String {
+    let word = match outcome.verdict {
         Verdict::Passed => "passed",
         Verdict::Failed => "failed",
         Verdict::Skipped => "skipped",
         Verdict::Blocked => "blocked",
     };
-    let line = |outcome: &Outcome| {
-        let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
-        format!("{:<20} {:<7}{code} {}\n", outcome.check, word(outcome.verdict), printable(&outcome.what))
-    };
-    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
-    Ok((outcomes.iter().map(line).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
+    let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
+    format!("{:<20} {word:<7}{code} {}\n", outcome.check, printable(&outcome.what))
+}
+
+/// The exit code of the reason why there is no receipt.
+pub fn exit_of(reason: &str) -> Exit {
+    if reason.starts_with("ADAPTER_MISCONFIGURED") { Exit::Misconfigured } else { Exit::Violation }
+}
+
+/// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.
+///
+/// # Errors
+/// The exit code of what was reported.
+pub fn bytes(which: &str, expect: Option<&str>, report: &Reporter) -> Result<Vec<u8>, Exit> {
+    let path = PathBuf::from(which);
+    if !path.is_file() {
+        return chosen(which, expect).map(|shipped| shipped.canonical.as_bytes().to_vec()).map_err(|error| failure(&error, report));
+    }
+    let bytes = read(&path, report)?;
+    let expected: Option<ProfileHash> = expect.map(str::parse).transpose().map_err(|error| failure(&error, report))?;
+    match expected {
+        Some(expected) => registry::checked(&bytes, &expected).map(|_| bytes).map_err(|error| failure(&error, report)),
+        None => Ok(bytes),
+    }
 }

@@ -42,7 +42,7 @@ pub enum Entry {
     ToolRequested(Requested),
     /// The driver allowed or denied it.
     ToolDecided(Decided),
-    /// The tool ran, or did not. The receipt says which.
+    /// The tool ran. A tool that was denied has no such line.
     ToolExecuted(ToolReceipt),
     /// The episode ended.
     EpisodeEnded(Ended),
@@ -74,6 +74,16 @@ impl Ledger {
     /// An empty ledger of an episode.
     pub fn new(ids: Ids) -> Ledger {
         Ledger { ids, next: 0, prev: FIRST.to_owned() }
+    }
+
+    /// Goes on with a ledger.
+    ///
+    /// # Errors
+    /// The first line that is wrong.
+    pub fn resume(bytes: &[u8]) -> Result<Ledger, LedgerError> {
+        let lines = verify(bytes)?;
+        let Some(last) = lines.last() else { return Err(LedgerError { line: 1, what: "it is empty".to_owned() }) };
+        Ok(Ledger { ids: last.ids.clone(), next: last.seq + 1, prev: last_hash(bytes) })
     }
 
     /// The next line, with its end.
@@ -131,6 +141,12 @@ pub fn verify(bytes: &[u8]) -> Result<Vec<Line>, LedgerError> {
     }
 }
 
+/// The hash of the last line of a ledger, to which the next one chains.
+fn last_hash(bytes: &[u8]) -> String {
+    let last = bytes.strip_suffix(b"\n").unwrap_or(bytes).rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    blake3::hash(last).to_hex().to_string()
+}
+
 /// One line. Written again, it must have the same bytes: so it has no member that its type does not name.
 fn read(text: &[u8]) -> Result<Line, ProfileError> {
     if text.len() > MAX_LINE {
@@ -149,21 +165,23 @@ pub fn index(lines: &[Line]) -> Result<ToolLogIndex, ProfileError> {
     let mut entries: Vec<ToolLogEntry> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for line in lines {
+        let mut end = |id: &str, hash: String| {
+            if let Some(entry) = places.get(id).and_then(|at| entries.get_mut(*at)) {
+                (entry.result_seq, entry.receipt_hash) = (line.seq, hash);
+            }
+        };
         match &line.entry {
             Entry::ToolRequested(Requested { request_id, .. }) => {
                 places.insert(request_id, entries.len());
                 let receipt_hash = String::new();
                 entries.push(ToolLogEntry { request_id: request_id.clone(), intent_seq: line.seq, result_seq: line.seq, receipt_hash });
             }
-            Entry::ToolExecuted(receipt) => {
-                if let Some(entry) = places.get(receipt.request_id.as_str()).and_then(|at| entries.get_mut(*at)) {
-                    (entry.result_seq, entry.receipt_hash) = (line.seq, hash_of(receipt)?);
-                }
-            }
+            Entry::ToolDecided(decided) if decided.decision == Decision::Deny => end(&decided.request_id, hash_of(decided)?),
+            Entry::ToolExecuted(receipt) => end(&receipt.request_id, hash_of(receipt)?),
             _ => {}
         }
     }
-    // A request that an end cut off has no receipt.
+    // A request that an end cut off has neither receipt nor denial.
     entries.retain(|entry| !entry.receipt_hash.is_empty());
     Ok(ToolLogIndex { entries })
 }
@@ -181,7 +199,7 @@ enum Place {
 /// How far a request is.
 enum Request {
     Asked(Requested),
-    Decided(Requested, Decision),
+    Allowed(Requested),
     Done,
 }
 
@@ -198,8 +216,8 @@ impl State {
             (Place::Runs, Entry::ToolRequested(_) | Entry::ToolDecided(_) | Entry::ToolExecuted(_)) => Place::Runs,
             (Place::Runs, Entry::EpisodeEnded(_)) => Place::Ended,
             (Place::Ended, Entry::ReviewReceiptRecorded(_)) => Place::Reviewed,
-            // An agent that cannot start has no end.
-            (Place::Runs | Place::Ended, Entry::ReviewBlockedRecorded(_)) => Place::Reviewed,
+            // An agent that cannot be run has no beginning, and one that is stopped early no end.
+            (Place::Before | Place::Runs | Place::Ended, Entry::ReviewBlockedRecorded(_)) => Place::Reviewed,
             _ => return Err("it cannot follow the line before".to_owned()),
         };
         match entry {
@@ -224,21 +242,20 @@ impl State {
         if (decided.decision == Decision::Deny) != decided.reason.is_some() {
             return Err("a denial has a reason, and nothing else has one".to_owned());
         }
-        let request = Request::Decided(requested.clone(), decided.decision);
+        let request = match decided.decision {
+            Decision::Allow => Request::Allowed(requested.clone()),
+            Decision::Deny => Request::Done,
+        };
         self.requests.insert(decided.request_id.clone(), request);
         Ok(())
     }
 
     fn executed(&mut self, receipt: &ToolReceipt) -> Result<(), String> {
-        let Some(Request::Decided(requested, decision)) = self.requests.get(&receipt.request_id) else {
-            return Err(format!("no decided request is called {}", receipt.request_id));
+        let Some(Request::Allowed(requested)) = self.requests.get(&receipt.request_id) else {
+            return Err(format!("no allowed request is called {}", receipt.request_id));
         };
-        if (&requested.tool, &requested.args_hash, *decision) != (&receipt.tool, &receipt.args_hash, receipt.decision) {
+        if (&requested.tool, &requested.args_hash, Decision::Allow) != (&receipt.tool, &receipt.args_hash, receipt.decision) {
             return Err("the receipt is not that of the request and the decision".to_owned());
-        }
-        let ran = *decision == Decision::Allow;
-        if receipt.result_hash.is_some() != ran || receipt.result_bytes.is_some() != ran || receipt.reason.is_some() == ran {
-            return Err("a tool that ran has a result, and one that was denied has a reason".to_owned());
         }
         self.requests.insert(receipt.request_id.clone(), Request::Done);
         Ok(())

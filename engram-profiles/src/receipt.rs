@@ -9,7 +9,7 @@ use crate::episode::{Decision, EndStatus, ToolStatus};
 use crate::error::ProfileError;
 use crate::hash::{self, ProfileHash};
 
-/// `ToolExecutionReceiptV1`: what became of one request.
+/// `ToolExecutionReceiptV1`: what became of one request that was allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolReceipt {
@@ -21,42 +21,17 @@ pub struct ToolReceipt {
     pub tool_class: String,
     /// The hash of the arguments.
     pub args_hash: String,
-    /// Whether it was allowed.
+    /// It was allowed: a denial has no receipt, and its reason is in [`Decided`].
     pub decision: Decision,
-    /// Why it was denied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The hash of the result's envelope, if it ran.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result_hash: Option<String>,
+    /// The hash of the result's envelope.
+    pub result_hash: String,
     /// The bytes of the envelope.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result_bytes: Option<u64>,
+    pub result_bytes: u64,
     /// How it ended.
-    pub status: ReceiptStatus,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u64,
-}
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReceiptStatus {
-    /// The tool did what it was asked for.
-    Ok,
-    /// The tool failed.
-    Error,
-    /// The tool did not run.
-    Denied,
-}
-
-impl From<ToolStatus> for ReceiptStatus {
-    fn from(status: ToolStatus) -> Self {
-        match status {
-            ToolStatus::Ok => ReceiptStatus::Ok,
-            ToolStatus::Error => ReceiptStatus::Error,
-        }
-    }
+    pub status: ToolStatus,
+    /// How long it took, in milliseconds; absent where the ledger has no times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
 }
 
 /// `ToolLogIndexV1`: where in the ledger each request is.
@@ -75,9 +50,9 @@ pub struct ToolLogEntry {
     pub request_id: String,
     /// The line of the ledger that has the request.
     pub intent_seq: u64,
-    /// The line that has the receipt.
+    /// The line that has the receipt or the denial.
     pub result_seq: u64,
-    /// The hash of the receipt's canonical bytes.
+    /// The hash of the canonical bytes of the receipt, or of the denial.
     pub receipt_hash: String,
 }
 

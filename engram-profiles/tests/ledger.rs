@@ -1,9 +1,9 @@
 //! A ledger that is whole, and ledgers that are broken on purpose.
 
 use engram_profiles::ProfileHash;
-use engram_profiles::episode::{Decision, EndStatus, Ids};
+use engram_profiles::episode::{Decision, EndStatus, Ids, ToolStatus};
 use engram_profiles::ledger::{self, Entry, FIRST, Ledger, Line};
-use engram_profiles::receipt::{Blocked, Decided, Ended, ReceiptStatus, Requested, Started, ToolReceipt};
+use engram_profiles::receipt::{Blocked, Decided, Ended, Requested, Started, ToolReceipt};
 
 fn ids() -> Ids {
     Ids { work_id: "w1".into(), episode_id: "e1".into(), session_id: "s1".into(), adapter_profile_hash: ProfileHash::of(b"{}") }
@@ -26,19 +26,17 @@ fn decided(id: &str, decision: Decision) -> Entry {
     Entry::ToolDecided(Decided { request_id: id.into(), decision, reason })
 }
 
-fn receipt(id: &str, decision: Decision) -> ToolReceipt {
-    let ran = decision == Decision::Allow;
+fn receipt(id: &str) -> ToolReceipt {
     ToolReceipt {
         request_id: id.into(),
         tool: "read".into(),
         tool_class: "read".into(),
         args_hash: hash("args"),
-        decision,
-        reason: (!ran).then(|| "NOT_ALLOWED".to_owned()),
-        result_hash: ran.then(|| hash("result")),
-        result_bytes: ran.then_some(6),
-        status: if ran { ReceiptStatus::Ok } else { ReceiptStatus::Denied },
-        duration_ms: 3,
+        decision: Decision::Allow,
+        result_hash: hash("result"),
+        result_bytes: 6,
+        status: ToolStatus::Ok,
+        duration_ms: Some(3),
     }
 }
 
@@ -51,10 +49,9 @@ fn sound() -> Vec<Entry> {
         started(),
         requested("r1"),
         decided("r1", Decision::Allow),
-        Entry::ToolExecuted(receipt("r1", Decision::Allow)),
+        Entry::ToolExecuted(receipt("r1")),
         requested("r2"),
         decided("r2", Decision::Deny),
-        Entry::ToolExecuted(receipt("r2", Decision::Deny)),
         ended(),
     ]
 }
@@ -72,7 +69,18 @@ fn whole_ledger_is_read_as_it_is_written() {
     assert_eq!(lines[0].prev, FIRST);
     let index = ledger::index(&lines).unwrap();
     let places: Vec<_> = index.entries.iter().map(|entry| (entry.request_id.as_str(), entry.intent_seq, entry.result_seq)).collect();
-    assert_eq!(places, [("r1", 1, 3), ("r2", 4, 6)]);
+    assert_eq!(places, [("r1", 1, 3), ("r2", 4, 5)]);
+}
+
+#[test]
+fn ledger_goes_on_where_it_stopped() {
+    let mut text = written(sound()[..3].to_vec());
+    let mut ledger = Ledger::resume(text.as_bytes()).unwrap();
+    for entry in &sound()[3..] {
+        text.push_str(&ledger.line(Some("2026-11-27T10:00:00.000Z"), entry.clone()).unwrap());
+    }
+    assert_eq!(text, written(sound()));
+    assert!(Ledger::resume(b"").is_err() && Ledger::resume(b"{}\n").is_err());
 }
 
 #[test]
@@ -98,21 +106,24 @@ fn order_that_no_episode_has_is_refused() {
     assert!(refused(vec![started(), ended(), requested("r1")]).contains("line 3: it cannot follow"));
     assert!(refused(vec![started(), requested("r1"), requested("r1")]).contains("twice"));
     assert!(refused(vec![started(), decided("r1", Decision::Allow)]).contains("no open request"));
-    assert!(refused(vec![started(), requested("r1"), Entry::ToolExecuted(receipt("r1", Decision::Allow))]).contains("no decided request"));
-    let denied_but_ran =
-        vec![started(), requested("r1"), decided("r1", Decision::Deny), Entry::ToolExecuted(receipt("r1", Decision::Allow))];
-    assert!(refused(denied_but_ran).contains("not that of the request"));
-    let no_result = ToolReceipt { result_hash: None, ..receipt("r1", Decision::Allow) };
-    assert!(
-        refused(vec![started(), requested("r1"), decided("r1", Decision::Allow), Entry::ToolExecuted(no_result)]).contains("has a result")
-    );
+    assert!(refused(vec![started(), requested("r1"), Entry::ToolExecuted(receipt("r1"))]).contains("no allowed request"));
+    let denied = |reason: Option<&str>| {
+        Entry::ToolDecided(Decided { request_id: "r1".into(), decision: Decision::Deny, reason: reason.map(str::to_owned) })
+    };
+    assert!(refused(vec![started(), requested("r1"), denied(None)]).contains("has a reason"));
+    let ran = Entry::ToolExecuted(receipt("r1"));
+    assert!(refused(vec![started(), requested("r1"), denied(Some("NO")), ran]).contains("no allowed request"), "denied, and it ran");
+    let other = Entry::ToolExecuted(ToolReceipt { tool: "write".into(), ..receipt("r1") });
+    assert!(refused(vec![started(), requested("r1"), decided("r1", Decision::Allow), other]).contains("not that of the request"));
     assert!(ledger::verify(b"").is_err());
 }
 
 #[test]
 fn episode_that_could_not_go_on_says_why() {
     let blocked = Entry::ReviewBlockedRecorded(Blocked { reason: "ADAPTER_MISCONFIGURED/version".into() });
-    assert_eq!(ledger::verify(written(vec![started(), blocked]).as_bytes()).unwrap().len(), 2);
+    assert_eq!(ledger::verify(written(vec![started(), blocked.clone()]).as_bytes()).unwrap().len(), 2);
+    assert_eq!(ledger::verify(written(vec![blocked.clone()]).as_bytes()).unwrap().len(), 1, "it could not even begin");
+    assert!(refused(vec![blocked, started()]).contains("line 2"));
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn command_line_is_what_the_template_says() {
     assert_eq!(codex.env(&values)["CODEX_HOME"], "/h/.codex");
     assert!(codex.files(&values)[0].1.contains("base_url = \"http://127.0.0.1:1/v1\""));
     let without = codex.args(&Values { prompt: None, ..values }, Tier::Observe).unwrap_err();
-    assert_eq!(without.pointer, "/args_template/9");
+    assert_eq!(without.pointer, "/args_template/11");
 }
 
 #[test]

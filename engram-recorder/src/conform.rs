@@ -10,6 +10,7 @@ use std::time::Duration;
 use engram_profiles::profile::{AdapterMode, Expected, Profile};
 use engram_profiles::receipt::Verdict;
 use engram_profiles::{ProfileHash, registry};
+use serde::Serialize;
 
 use crate::process::{End, Running};
 
@@ -21,7 +22,7 @@ const PROBE: &str = "P2 profile.probe";
 const FLAGS: &str = "P3 profile.flags";
 
 /// What became of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The check.
     pub check: &'static str,
@@ -34,11 +35,23 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
+    /// The id of the check: `P1`.
+    pub fn id(&self) -> &'static str {
+        self.check.split(' ').next().unwrap_or_default()
+    }
+
+    /// The number of the check.
+    pub fn number(&self) -> u32 {
+        self.id().trim_start_matches('P').parse().unwrap_or_default()
+    }
+
+    /// An outcome that is no failure.
+    pub(crate) fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
         Outcome { check, verdict, code: None, what: what.into() }
     }
 
-    fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
+    /// A failure with its code.
+    pub(crate) fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
         Outcome { code: Some(code), ..Outcome::of(check, Verdict::Failed, what) }
     }
 }

@@ -1,4 +1,4 @@
-//! Why nothing was recorded. Every error has a stable code.
+//! Why nothing was recorded, or an episode refused. Every error has a stable code.
 
 use std::fmt;
 use std::path::Path;
@@ -16,11 +16,24 @@ pub enum Fault {
     HarnessNotFound,
     /// The harness cannot be run as asked.
     Misconfigured,
+    /// The agent broke the protocol of an episode, or what the episode left is not whole.
+    Violation,
     /// Reading or writing failed.
     Io,
 }
 
 impl Fault {
+    /// Every code.
+    pub const ALL: [Fault; 7] = [
+        Fault::BadScenario,
+        Fault::UnknownScenario,
+        Fault::UnknownHarness,
+        Fault::HarnessNotFound,
+        Fault::Misconfigured,
+        Fault::Violation,
+        Fault::Io,
+    ];
+
     /// The code as text.
     pub const fn code(self) -> &'static str {
         match self {
@@ -29,12 +42,13 @@ impl Fault {
             Fault::UnknownHarness => "unknown_recorder",
             Fault::HarnessNotFound => "harness_not_found",
             Fault::Misconfigured => "adapter_misconfigured",
+            Fault::Violation => "adapter_protocol_violation",
             Fault::Io => "io",
         }
     }
 }
 
-/// Why nothing was recorded.
+/// Why nothing was recorded, or an episode refused.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}: {what}", .fault.code())]
 pub struct RecorderError {

@@ -316,7 +316,7 @@ fn read(path: &PathBuf) -> Result<String, RecorderError> {
 }
 
 /// Ends every process that has this home, by its id: a harness may leave some outside of its group. Returns their names.
-fn end_left(home: &str) -> Vec<String> {
+pub(crate) fn end_left(home: &str) -> Vec<String> {
     let mark = format!("HOME={home}\0");
     let own = std::process::id().to_string();
     let mut names = Vec::new();

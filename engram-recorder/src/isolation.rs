@@ -1,11 +1,16 @@
 //! Private mounts, processes and network for one recording: every run has the same paths, and no byte can leave.
 
 use std::ffi::OsString;
+use std::os::unix::fs::lchown;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use crate::process;
 
 /// The home in every recording.
 pub const HOME: &str = "/home/dev";
@@ -19,6 +24,10 @@ const HARNESS: &str = "/home/harness";
 const NODE: &str = "/home/node";
 /// Where the recorder's own program is inside.
 const RECORDER: &str = "/home/recorder";
+/// How long a command inside has to end its own groups, if a signal ends this process.
+const GRACE: Duration = Duration::from_secs(4);
+/// How often a command inside is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 /// The user inside, and outside too if the caller is root: some harnesses refuse to work for root.
 pub const USER: u32 = 1000;
 
@@ -102,6 +111,45 @@ pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) ->
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command
+}
+
+/// Carries out such a command in at most this time, and returns what it said as errors. Its processes end with it.
+///
+/// # Errors
+/// If it cannot be started or waited for.
+pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(|error| format!("unshare: {error}"))?;
+    let group = child.id();
+    process::note_group(group, GRACE);
+    let begun = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => break,
+            Ok(None) if begun.elapsed() < limit => std::thread::sleep(LOOK),
+            Ok(None) | Err(_) => {
+                let _ = child.kill();
+                break;
+            }
+        }
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string());
+    process::forget_group(group);
+    let output = output?;
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Makes the user inside the owner of all files.
+///
+/// # Errors
+/// Those of the file system.
+pub fn give_away(directory: &Path) -> std::io::Result<()> {
+    lchown(directory, Some(USER), Some(USER))?;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { give_away(&entry.path())? } else { lchown(entry.path(), Some(USER), Some(USER))? }
+    }
+    Ok(())
 }
 
 /// Root becomes an ordinary user first, here and for all that follows.

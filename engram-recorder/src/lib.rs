@@ -1,12 +1,14 @@
 //! Runs a coding agent against a scripted model on loopback, and keeps its log beside what really happened.
 //!
-//! [`record::Job`] records one scenario; `engram conform` judges the result.
+//! [`record::Job`] records one scenario; `engram conform` judges the result. [`episode::Job`] drives a black-box agent, and keeps receipts of
+//! what it asked for.
 
 #![cfg(unix)]
 
 pub mod agent;
 pub mod conform;
 pub mod dialog;
+pub mod episode;
 pub mod error;
 pub mod harness;
 pub mod inside;
@@ -15,6 +17,7 @@ pub mod judge;
 pub mod lists;
 pub mod matrix;
 pub mod process;
+pub mod program;
 pub mod propose;
 pub mod record;
 pub mod sandbox;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,37 @@ use serde::{Deserialize, Serialize};
 const LOOK: Duration = Duration::from_millis(25);
 /// How long a group has between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The groups that run, each with the time that it has between TERM and KILL.
+static GROUPS: Mutex<BTreeMap<u32, Duration>> = Mutex::new(BTreeMap::new());
+
+/// Notes a group that must not outlive this process.
+pub(crate) fn note_group(group: u32, grace: Duration) {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group, grace);
+}
+
+/// Forgets a group that has ended.
+pub(crate) fn forget_group(group: u32) {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+}
+
+/// Ends every group that runs: before this process ends because of a signal.
+pub fn end_all() {
+    let groups = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
+    groups.keys().for_each(|group| signal_group(*group, Signal::TERM));
+    let (begun, grace) = (Instant::now(), groups.values().max().copied().unwrap_or_default());
+    while begun.elapsed() < grace && groups.keys().any(|group| members(*group) > 0) {
+        thread::sleep(LOOK);
+    }
+    groups.keys().for_each(|group| signal_group(*group, Signal::KILL));
+}
+
+fn signal_group(group: u32, signal: Signal) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // The group may be gone already.
+        let _ = kill_process_group(group, signal);
+    }
+}
 
 /// A command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +75,7 @@ pub enum End {
 /// A command that runs. Its group is ended when it is dropped.
 pub struct Running {
     child: Child,
+    grace: Duration,
 }
 
 impl Running {
@@ -55,7 +88,16 @@ impl Running {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).env_clear().envs(env).process_group(0);
         command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(stderr)?);
-        Ok(Running { child: command.spawn()? })
+        let child = command.spawn()?;
+        note_group(child.id(), GRACE);
+        Ok(Running { child, grace: GRACE })
+    }
+
+    /// The same with another time between TERM and KILL.
+    pub fn with_grace(mut self, grace: Duration) -> Running {
+        self.grace = grace;
+        note_group(self.child.id(), grace);
+        self
     }
 
     /// The running process.
@@ -95,25 +137,30 @@ impl Running {
         Ok(end)
     }
 
-    fn end_group(&self, signal: Signal) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // The group may be gone already.
-            let _ = kill_process_group(group, signal);
-        }
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// If the process cannot be waited for.
+    pub fn ended(&mut self) -> io::Result<Option<End>> {
+        Ok(self.child.try_wait()?.map(end_of))
     }
 
-    fn is_group_gone(&self) -> bool {
-        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        group.is_none_or(|group| rustix::process::test_kill_process_group(group).is_err())
+    /// Ends the group, and returns how many processes of it are left: none, if the system does as it is told.
+    pub fn stop(mut self) -> usize {
+        self.end();
+        members(self.child.id())
     }
-}
 
-impl Drop for Running {
-    /// TERM, a little time, KILL: also for what the command left behind in its group.
-    fn drop(&mut self) {
+    fn end(&mut self) {
+        self.end_processes();
+        forget_group(self.child.id());
+    }
+
+    /// TERM, a little time, KILL.
+    fn end_processes(&mut self) {
         self.end_group(Signal::TERM);
         let begun = Instant::now();
-        while begun.elapsed() < GRACE {
+        while begun.elapsed() < self.grace {
             // Reaps the process, so that its group can vanish.
             let _ = self.child.try_wait();
             if self.is_group_gone() {
@@ -123,7 +170,41 @@ impl Drop for Running {
         }
         self.end_group(Signal::KILL);
         let _ = self.child.wait();
+        // A process that got KILL is still there for a moment.
+        let begun = Instant::now();
+        while begun.elapsed() < GRACE && members(self.child.id()) > 0 {
+            thread::sleep(LOOK);
+        }
     }
+
+    fn end_group(&self, signal: Signal) {
+        signal_group(self.child.id(), signal);
+    }
+
+    fn is_group_gone(&self) -> bool {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        group.is_none_or(|group| rustix::process::test_kill_process_group(group).is_err())
+    }
+}
+
+impl Drop for Running {
+    /// Also ends what the command left behind in its group.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How many processes of a group are alive. One that has ended may wait as a zombie for a parent that never asks.
+fn members(group: u32) -> usize {
+    let is_member = |stat: &str| {
+        // Behind the name, which may contain anything: state, parent, group.
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let (state, found) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
+        !matches!(state, "Z" | "X") && found == group.to_string()
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    stats.filter(|stat| is_member(stat)).count()
 }
 
 fn end_of(status: ExitStatus) -> End {
@@ -170,6 +251,24 @@ mod tests {
         let (end, _, out) = run("echo $$; sleep 100", Duration::from_secs(20), true);
         assert_eq!(end, End::Killed);
         assert!(!is_alive(&out), "{out}");
+    }
+
+    #[test]
+    fn group_that_does_not_hear_term_is_killed() {
+        let directory = tempfile::tempdir().unwrap();
+        let argv = ["/bin/sh", "-c", "trap '' TERM; sleep 100 & echo up; while :; do sleep 1; done"].map(str::to_owned);
+        let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        let out = directory.path().join("out");
+        let stdout = Stdio::from(File::create(&out).unwrap());
+        let mut running = Running::start(&argv, directory.path(), &env, stdout, &directory.path().join("err")).unwrap();
+        while out.metadata().unwrap().len() == 0 {
+            assert_eq!(running.ended().unwrap(), None);
+            thread::sleep(LOOK);
+        }
+        let group = running.child().id();
+        assert!(members(group) >= 2 || !Path::new("/proc/self/stat").exists());
+        assert_eq!(running.with_grace(Duration::from_millis(50)).stop(), 0);
+        assert_eq!(members(group), 0);
     }
 
     /// A process that was ended may wait as a zombie for a parent that never asks.

@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::lchown;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use semver::Version;
@@ -14,7 +12,8 @@ use serde_json::{Value, json};
 use crate::error::{Fault, RecorderError};
 use crate::harness::Harness;
 use crate::inside::{self, Done, OPS, PRINTED, Plan};
-use crate::isolation::{self, HOME, Isolation, PASSWD, PROJECT, Places, USER};
+use crate::isolation::{self, HOME, Isolation, PASSWD, PROJECT, Places, give_away};
+use crate::program::{self, node_directory};
 use crate::sandbox::{self, write};
 use crate::scenario::Scenario;
 
@@ -115,25 +114,11 @@ impl Job<'_> {
     fn run_private(&self, work: &Path, node: &Path, inside: &[OsString], canary: &str) -> Result<Done, RecorderError> {
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let mut command = isolation::command(work, self.installed, node, inside);
-        command.env(CANARY, canary).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| failed(format!("unshare: {error}")))?;
+        command.env(CANARY, canary);
         let seconds = |timeout: u64| if timeout > 0 { timeout } else { self.harness.seconds() };
         let limit = SLACK + Duration::from_secs(self.scenario.runs.iter().map(|run| seconds(run.timeout)).sum());
-        let begun = Instant::now();
-        loop {
-            match child.try_wait() {
-                Ok(Some(_)) => break,
-                Ok(None) if begun.elapsed() < limit => std::thread::sleep(Duration::from_millis(20)),
-                Ok(None) | Err(_) => {
-                    // Its processes end with it.
-                    let _ = child.kill();
-                    break;
-                }
-            }
-        }
-        let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+        let said = isolation::carry_out(command, limit).map_err(&failed)?;
         let Ok(text) = fs::read(work.join(inside::DONE)) else {
-            let said = String::from_utf8_lossy(&output.stderr);
             let last: Vec<&str> = said.trim().lines().rev().take(30).collect();
             return Err(failed(format!("the recorder inside ended early: {}", last.into_iter().rev().collect::<Vec<_>>().join("; "))));
         };
@@ -250,50 +235,14 @@ impl Rewriter {
     }
 }
 
-/// The program of an installed harness, as it is called: `node` before a script.
+/// The program of an installed harness, as it is called.
 fn executable(harness: &dyn Harness, installed: &Path, places: &Places) -> Result<Vec<String>, RecorderError> {
     let link = installed.join("node_modules/.bin").join(harness.program());
-    let missing = |_| {
+    if !link.exists() {
         let what = format!("{} is not there; `scripts/install-harness {} VERSION DIR` installs it", link.display(), harness.family());
-        RecorderError::new(Fault::HarnessNotFound, what)
-    };
-    let path = link.canonicalize().map_err(missing)?;
-    let root = installed.canonicalize().map_err(|error| RecorderError::io(installed, &error))?;
-    let inside = path.strip_prefix(&root).map_or_else(|_| path.clone(), |below| places.harness.join(below));
-    let head = read_head(&path);
-    let is_script = head.starts_with("#!") && head.lines().next().is_some_and(|line| line.contains("node"));
-    let mut words = Vec::new();
-    if is_script {
-        words.extend([places.node.join("node").to_string_lossy().into_owned(), "--no-warnings".to_owned()]);
+        return Err(RecorderError::new(Fault::HarnessNotFound, what));
     }
-    words.push(inside.to_string_lossy().into_owned());
-    Ok(words)
-}
-
-fn read_head(path: &Path) -> String {
-    use std::io::Read;
-    let mut head = [0_u8; 128];
-    let count = fs::File::open(path).and_then(|mut file| file.read(&mut head)).unwrap_or_default();
-    String::from_utf8_lossy(&head[..count]).into_owned()
-}
-
-/// The directory of the `node` of the caller's path.
-fn node_directory() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).find(|directory| directory.join("node").is_file());
-    found
-        .and_then(|directory| directory.join("node").canonicalize().ok()?.parent().map(Path::to_owned))
-        .unwrap_or_else(|| PathBuf::from("/usr/bin"))
-}
-
-/// Makes the user inside the owner of all files.
-fn give_away(directory: &Path) -> std::io::Result<()> {
-    lchown(directory, Some(USER), Some(USER))?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() { give_away(&entry.path())? } else { lchown(entry.path(), Some(USER), Some(USER))? }
-    }
-    Ok(())
+    program::words(&link, installed, places)
 }
 
 fn remove(directory: &Path) -> Result<(), RecorderError> {

@@ -1,7 +1,7 @@
 //! `engram matrix`: the outcomes of all published versions, and the change that recordings earn.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write, stdout};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -71,12 +71,7 @@ pub fn run(args: &Matrix, report: &Reporter) -> io::Result<Exit> {
         Command::Propose { recordings, known, repository } => proposed(recordings, known, repository, report),
     };
     match done {
-        Ok((text, exit)) => {
-            let mut out = stdout().lock();
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            Ok(exit)
-        }
+        Ok((text, exit)) => crate::print(&text).map(|_| exit),
         Err(error) => Ok(super::failure(&error, report)),
     }
 }

@@ -37,18 +37,23 @@ pub fn run(args: &Record, report: &Reporter) -> io::Result<Exit> {
 }
 
 /// Reports an error of the recorder.
-fn failure(error: &RecorderError, report: &Reporter) -> Exit {
+pub fn failure(error: &RecorderError, report: &Reporter) -> Exit {
     report.finding(error.fault.code(), &error.what);
-    match error.fault {
+    exit_of(error.fault)
+}
+
+fn exit_of(fault: Fault) -> Exit {
+    match fault {
         Fault::BadScenario | Fault::UnknownScenario | Fault::UnknownHarness => Exit::Usage,
         Fault::HarnessNotFound | Fault::Misconfigured => Exit::Misconfigured,
+        Fault::Violation => Exit::Violation,
         Fault::Io => Exit::Io,
     }
 }
 
 fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
     if let Some(which) = &args.sweep.sweep {
-        return sweep::run(args, which, &isolation(args.open, report), report);
+        return sweep::run(args, which, &isolation(args.open, report, INSIDE), report);
     }
     let what = args.what.as_deref().unwrap_or_default();
     let Some((family, version)) = what.split_once('@') else {
@@ -58,7 +63,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     let number = version.parse().map_err(|error| RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}")))?;
     let all = Scenario::read_all(&args.scenarios)?;
     let chosen = chosen(&all, &args.scenario, family)?;
-    let isolation = isolation(args.open, report);
+    let isolation = isolation(args.open, report, INSIDE);
     let installed = args.installed.join(family).join(version);
     let mut recorded = Vec::new();
     for scenario in chosen {
@@ -103,8 +108,11 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     Ok(print(&mut stdout().lock()).map(|()| exit))
 }
 
-/// Private mounts, where they can be had.
-fn isolation(open: bool, report: &Reporter) -> Isolation {
+/// What the command calls itself with, inside of private mounts.
+const INSIDE: &[&str] = &["record", "--inside"];
+
+/// Private mounts, where they can be had. `inside`: with what the command calls itself there.
+pub fn isolation(open: bool, report: &Reporter, inside: &[&str]) -> Isolation {
     if open {
         return Isolation::None;
     }
@@ -113,7 +121,7 @@ fn isolation(open: bool, report: &Reporter) -> Isolation {
         return Isolation::None;
     }
     match std::env::current_exe() {
-        Ok(exe) => Isolation::Private(vec![exe.into_os_string(), OsString::from("record"), OsString::from("--inside")]),
+        Ok(exe) => Isolation::Private([exe.into_os_string()].into_iter().chain(inside.iter().map(OsString::from)).collect()),
         Err(_) => Isolation::None,
     }
 }
@@ -127,4 +135,18 @@ fn line(id: &str, recorded: &Recorded) -> String {
     let skipped = recorded.done.truth.skipped_steps.len();
     let steps = if skipped == 0 { String::new() } else { format!("; {skipped} ops without a tool") };
     format!("{id}: {}; {} calls{steps}", runs.collect::<Vec<_>>().join(", "), recorded.done.truth.calls.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_lists_every_code_with_its_exit_code() {
+        let document = include_str!("../../../docs/errors.md");
+        let row = |fault: Fault| format!("| {} | `{}` |", exit_of(fault) as u8, fault.code());
+        for fault in Fault::ALL {
+            assert!(document.contains(&row(fault)), "{}", row(fault));
+        }
+    }
 }

@@ -15,6 +15,8 @@ mod ci;
 mod conform;
 mod documentation;
 mod drift;
+#[cfg(unix)]
+mod episode;
 mod export;
 mod faults;
 mod forms;

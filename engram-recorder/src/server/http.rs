@@ -126,6 +126,7 @@ async fn serve(request: hyper::Request<Incoming>, stage: Arc<Stage>, fixed: &[(S
         stage.note(format!("{} {bare}", head.method));
         return aside(bare, &body);
     };
+    stage.arrived(&bytes);
     let reply = stage.answer(&asked);
     tokio::time::sleep(reply.delay).await;
     if let Ending::Refused { status, kind, message, headers } = &reply.ending {

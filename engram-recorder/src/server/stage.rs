@@ -33,6 +33,11 @@ const COMPACTING: &[&str] = &[
 ];
 /// What a request for a suggestion begins with: it offers tools, yet nobody asked it.
 const SUGGESTION: &str = "SUGGESTION MODE";
+/// What the system prompt of a request for a title says.
+const TITLES: &str = "title generator";
+
+/// What the model says when a player has no call any more.
+const ALL_SAID: &str = "Nothing more.";
 
 /// What kind of request it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +72,32 @@ struct Inner {
     requests: u64,
     calls: u64,
     truth: Truth,
+    /// Of a black box: what a text of a user has in each turn.
+    mark: Option<&'static str>,
+    /// The hash of the body of each request.
+    bodies: Vec<String>,
+    /// The texts of a user in the last turn.
+    heard: String,
+    /// Chooses the call of each turn, instead of the scenario.
+    player: Option<Player>,
+    /// Words that are looked for in requests, and where each was first.
+    watched: Vec<String>,
+    seen: BTreeMap<String, Seen>,
 }
+
+/// Where a watched word was first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// The number of the request.
+    pub request: u64,
+    /// The first byte in its body.
+    pub at: usize,
+    /// The tools that were called just before.
+    pub tools: String,
+}
+
+/// Chooses the call of a turn: none if all is said.
+pub type Player = Box<dyn FnMut(&Request) -> Option<Call> + Send>;
 
 /// A call whose result has not come back.
 #[derive(Clone)]
@@ -97,8 +127,32 @@ impl Stage {
             requests: 0,
             calls: 0,
             truth: Truth::default(),
+            mark: None,
+            bodies: Vec::new(),
+            heard: String::new(),
+            player: None,
+            watched: Vec::new(),
+            seen: BTreeMap::new(),
         };
         Stage { inner: Mutex::new(inner) }
+    }
+
+    /// A stage for a black box, which offers no tools to its model: a request is a turn if a text of a user has this mark.
+    pub fn with_mark(self, mark: &'static str) -> Stage {
+        self.inner().mark = Some(mark);
+        self
+    }
+
+    /// The same with calls that do not come from the scenario.
+    pub fn with_player(self, player: Player) -> Stage {
+        self.inner().player = Some(player);
+        self
+    }
+
+    /// The same with words that are looked for in requests.
+    pub fn with_watch(self, words: Vec<String>) -> Stage {
+        self.inner().watched = words;
+        self
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -122,6 +176,42 @@ impl Stage {
     /// How many requests there were.
     pub fn requests(&self) -> u64 {
         self.inner().requests
+    }
+
+    /// The tokens of all answers, in and out.
+    pub fn tokens(&self) -> u64 {
+        let sum = |counted: &Counted| counted.input + counted.cache_read + counted.cache_write + counted.output;
+        self.inner().truth.usage.iter().map(sum).sum()
+    }
+
+    /// Keeps the hash of a request's body, and looks for watched words in it.
+    pub fn arrived(&self, body: &[u8]) {
+        let inner = &mut *self.inner();
+        let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
+        for word in &inner.watched {
+            if let Some(at) = memchr::memmem::find(body, word.as_bytes()) {
+                let seen = || Seen { request: inner.requests, at, tools: tools.join(" ") };
+                inner.seen.entry(word.clone()).or_insert_with(seen);
+            }
+        }
+        if (inner.bodies.len() as u64) < MAX_REQUESTS {
+            inner.bodies.push(format!("blake3:{}", blake3::hash(body).to_hex()));
+        }
+    }
+
+    /// The watched words that a request had.
+    pub fn seen(&self) -> BTreeMap<String, Seen> {
+        self.inner().seen.clone()
+    }
+
+    /// The hashes of all requests.
+    pub fn bodies(&self) -> Vec<String> {
+        self.inner().bodies.clone()
+    }
+
+    /// What the agent passed on to its model in the last turn.
+    pub fn heard(&self) -> String {
+        self.inner().heard.clone()
     }
 
     /// What has changed so far is how the project was set up.
@@ -157,6 +247,14 @@ impl Stage {
     /// What kind of request it is.
     pub fn asked(&self, request: &Request) -> Asked {
         let suggests = request.last.contains(SUGGESTION);
+        let (mark, current) = {
+            let inner = self.inner();
+            (inner.mark, inner.current.clone())
+        };
+        if let Some(mark) = mark {
+            let is_turn = request.users.iter().any(|text| text.contains(mark)) && !request.system.contains(TITLES);
+            return if is_turn { Asked::Turn(current) } else { Asked::Aside };
+        }
         if is_compaction(request) {
             return Asked::Compaction;
         }
@@ -164,7 +262,7 @@ impl Stage {
             return Asked::Aside;
         }
         let key = request.users.iter().rev().find_map(|text| marker(text));
-        Asked::Turn(key.map_or_else(|| self.inner().current.clone(), str::to_owned))
+        Asked::Turn(key.map_or(current, str::to_owned))
     }
 
     /// The answer to a request.
@@ -173,6 +271,9 @@ impl Stage {
         let mut inner = self.inner();
         inner.requests += 1;
         inner.take_results(request);
+        if matches!(asked, Asked::Turn(_)) {
+            inner.heard = request.users.join("\n");
+        }
         inner.truth.offered(request.tools.iter().map(|tool| tool.name.as_str()));
         let reply = match &asked {
             _ if inner.requests > MAX_REQUESTS => inner.refused("the recording has too many requests"),
@@ -251,6 +352,11 @@ impl Inner {
     /// The next step of a conversation. Steps are skipped whose tools are not offered.
     fn turn(&mut self, key: &str, request: &Request) -> Reply {
         *self.begun.entry(key.to_owned()).or_default() += 1;
+        if let Some(player) = &mut self.player {
+            let call = player(request);
+            let block = call.map_or_else(|| Block::Say(ALL_SAID.to_owned(), None), |call| self.numbered(call, request));
+            return self.reply(request, vec![block]);
+        }
         loop {
             let at = self.at.entry(key.to_owned()).or_default();
             let Some(step) = self.threads.get(key).and_then(|steps| steps.get(*at)).cloned() else {
@@ -303,12 +409,17 @@ impl Inner {
         if call.form == Form::Function && call.args.is_string() && request.dialect == Dialect::AnthropicMessages {
             call.args = json!({"broken": call.args});
         }
+        Some(self.numbered(call, request))
+    }
+
+    /// A call with its id.
+    fn numbered(&mut self, call: Call, request: &Request) -> Block {
         self.calls += 1;
         let id = match request.dialect {
             Dialect::AnthropicMessages => format!("toolu_{}", self.digest("call", self.calls)),
             _ => format!("call_{}", self.digest("call", self.calls)),
         };
-        Some(Block::Call(id, call))
+        Block::Call(id, call)
     }
 
     /// An id that is the same in every recording of the scenario.

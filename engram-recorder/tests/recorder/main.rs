@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod data;
+mod episode;
 mod fake;
 mod profiles;
 mod server;

@@ -1,0 +1,218 @@
+//! What an episode leaves, as it happens: its log, its ledger, and the objects that these name by their hashes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use engram_profiles::ProfileHash;
+use engram_profiles::episode::{Ids, Record};
+use engram_profiles::hash;
+use engram_profiles::ledger::{Entry, Ledger};
+use jiff::{Timestamp, ToSpan};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Fault, RecorderError};
+
+/// The log of the episode.
+pub const LOG: &str = "episode.jsonl";
+/// The ledger.
+pub const LEDGER: &str = "ledger.jsonl";
+/// The objects, each under the hexadecimal digits of its hash.
+pub const OBJECTS: &str = "cas";
+/// The tape.
+pub const TAPE: &str = "tape.jsonl";
+/// How the run went, beside what the ledger proves.
+pub const RUN: &str = "run.json";
+/// The hash of every other file, one a line: `<hex>  <path>`.
+pub const SUMS: &str = "sums.txt";
+
+/// Whether an episode has times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Times {
+    /// Each record has one.
+    Kept,
+    /// None has: a scripted episode has the same bytes whenever it is repeated.
+    LeftOut,
+}
+
+/// A clock on which no moment comes twice: two records with the same bytes would be one.
+#[derive(Debug)]
+pub struct Clock {
+    times: Times,
+    last: Option<Timestamp>,
+}
+
+impl Clock {
+    /// A clock.
+    pub fn new(times: Times) -> Clock {
+        Clock { times, last: None }
+    }
+
+    /// The time, in milliseconds.
+    pub fn now(&mut self) -> Option<String> {
+        if self.times == Times::LeftOut {
+            return None;
+        }
+        let now = Timestamp::now();
+        let next = self.last.map_or(now, |last| now.max(last.saturating_add(1.milliseconds()).unwrap_or(last)));
+        self.last = Some(next);
+        Some(format!("{next:.3}"))
+    }
+}
+
+/// Writes an episode. Every line is on the disk before the next thing happens.
+#[derive(Debug)]
+pub struct Journal {
+    directory: PathBuf,
+    log: File,
+    ledger_file: File,
+    ledger: Ledger,
+    clock: Clock,
+    bytes: u64,
+}
+
+impl Journal {
+    /// A new episode in a directory that is empty or not there.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn create(directory: &Path, ids: Ids, times: Times) -> Result<Journal, RecorderError> {
+        let io = |error: std::io::Error| RecorderError::io(directory, &error);
+        fs::create_dir_all(directory.join(OBJECTS)).map_err(io)?;
+        let log = File::create_new(directory.join(LOG)).map_err(io)?;
+        let ledger_file = File::create_new(directory.join(LEDGER)).map_err(io)?;
+        let directory = directory.to_owned();
+        Ok(Journal { directory, log, ledger_file, ledger: Ledger::new(ids), clock: Clock::new(times), bytes: 0 })
+    }
+
+    /// The time of the next record.
+    pub fn now(&mut self) -> Option<String> {
+        self.clock.now()
+    }
+
+    /// Adds a line to the log.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn log(&mut self, line: &impl Serialize) -> Result<(), RecorderError> {
+        let mut text = serde_json::to_vec(line).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        text.push(b'\n');
+        self.bytes += text.len() as u64;
+        self.log.write_all(&text).map_err(|error| RecorderError::io(&self.directory.join(LOG), &error))
+    }
+
+    /// Adds a record to the log.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn record(&mut self, record: Record) -> Result<(), RecorderError> {
+        self.log(&record)
+    }
+
+    /// Adds a line to the ledger.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn entry(&mut self, entry: Entry) -> Result<(), RecorderError> {
+        let time = self.clock.now();
+        let line = self.ledger.line(time.as_deref(), entry).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        self.bytes += line.len() as u64;
+        self.ledger_file.write_all(line.as_bytes()).map_err(|error| RecorderError::io(&self.directory.join(LEDGER), &error))
+    }
+
+    /// Keeps an object under its hash, and returns the hash.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn keep(&mut self, bytes: &[u8]) -> Result<String, RecorderError> {
+        let hash = hash::of_bytes(bytes);
+        self.object(&hash, bytes)?;
+        Ok(hash)
+    }
+
+    /// Keeps the profile under its own hash.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn keep_profile(&mut self, bytes: &[u8]) -> Result<(), RecorderError> {
+        self.object(ProfileHash::of(bytes).as_str(), bytes)
+    }
+
+    fn object(&mut self, hash: &str, bytes: &[u8]) -> Result<(), RecorderError> {
+        let path = object(&self.directory, hash);
+        if path.exists() {
+            return Ok(());
+        }
+        self.bytes += bytes.len() as u64;
+        fs::write(&path, bytes).map_err(|error| RecorderError::io(&path, &error))
+    }
+
+    /// The hash of the log so far.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn log_hash(&self) -> Result<String, RecorderError> {
+        let path = self.directory.join(LOG);
+        fs::read(&path).map(|bytes| hash::of_bytes(&bytes)).map_err(|error| RecorderError::io(&path, &error))
+    }
+
+    /// The bytes that were written.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Where an object is.
+pub fn object(directory: &Path, hash: &str) -> PathBuf {
+    directory.join(OBJECTS).join(hash.trim_start_matches("blake3:"))
+}
+
+/// Adds a line to the ledger of an episode that has ended, or begins the ledger of one that could not begin.
+///
+/// # Errors
+/// `io`; `adapter_protocol_violation` if the ledger is not whole.
+pub fn close(directory: &Path, ids: &Ids, times: Times, entry: Entry) -> Result<(), RecorderError> {
+    let path = directory.join(LEDGER);
+    let io = |error: std::io::Error| RecorderError::io(&path, &error);
+    fs::create_dir_all(directory).map_err(io)?;
+    let before = if path.exists() { fs::read(&path).map_err(io)? } else { Vec::new() };
+    let mut ledger = match before.is_empty() {
+        true => Ledger::new(ids.clone()),
+        false => Ledger::resume(&before).map_err(|error| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}")))?,
+    };
+    let time = Clock::new(times).now();
+    let line = ledger.line(time.as_deref(), entry).map_err(|error| RecorderError::new(Fault::Io, error))?;
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(io)?;
+    file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(io)
+}
+
+/// The sums of every file of a directory but [`SUMS`].
+///
+/// # Errors
+/// `io`.
+pub fn sums(directory: &Path) -> Result<String, RecorderError> {
+    let mut text = String::new();
+    for path in engram_conformance::files(directory) {
+        let name = path.strip_prefix(directory).unwrap_or(&path).to_string_lossy().into_owned();
+        if name != SUMS {
+            let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+            text.push_str(&format!("{}  {name}\n", blake3::hash(&bytes).to_hex()));
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_moment_comes_twice() {
+        let mut clock = Clock::new(Times::Kept);
+        let times: Vec<String> = (0..50).filter_map(|_| clock.now()).collect();
+        assert!(times.len() == 50 && times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+        assert!(times[0].ends_with('Z') && times[0].len() == 24, "{}", times[0]);
+        assert_eq!(Clock::new(Times::LeftOut).now(), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! Black-box episodes: an agent without tools of its own asks for them in frames, and the driver decides, acts and keeps the receipts.
+//!
+//! [`Job::run`] runs one; [`verify()`] checks what it left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use engram_profiles::Profile;
+use engram_profiles::episode::Ids;
+use engram_profiles::profile::Tier;
+use engram_profiles::receipt::{Egress, Verdict};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub mod actuator;
+pub mod command;
+pub mod contract;
+pub mod driver;
+pub mod evidence;
+pub mod hostile;
+pub mod journal;
+pub mod output;
+pub mod powerless;
+pub mod prompt;
+pub mod review;
+pub mod script;
+pub mod suite;
+pub mod turn;
+pub mod verify;
+
+pub use journal::Times;
+pub use script::Script;
+pub use verify::{Review, Verified, verify};
+
+use crate::conform::{self, Outcome};
+use crate::error::{Fault, RecorderError};
+use crate::isolation::{self, Isolation, PASSWD, Places, give_away};
+use crate::program::{self, node_directory};
+use crate::sandbox::write;
+
+/// Where the episode is in the work folder.
+const OUT: &str = "episode";
+/// The file in the work folder that has what was found inside.
+const DONE: &str = "done.json";
+/// What may be needed beyond the budget of an episode.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// What is to be done. The parent writes it to the work folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// The profile, in canonical form.
+    pub profile: String,
+    /// The program and what must stand before its arguments.
+    pub exe: Vec<String>,
+    /// Its version.
+    pub version: String,
+    /// What the model says.
+    pub script: Script,
+    /// What the driver does for the agent.
+    pub tier: Tier,
+    /// The most milliseconds, if these are fewer than the profile's.
+    pub limit_ms: Option<u64>,
+    /// What is run.
+    pub what: What,
+    /// The ids of the episode.
+    pub ids: Ids,
+    /// Whether it has times.
+    pub times: Times,
+    /// Whether bytes can leave.
+    pub egress: Egress,
+    /// Where things are.
+    pub places: Places,
+    /// Where the episode is written to.
+    pub out: PathBuf,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// An episode.
+    Episode,
+    /// The check that the agent's own tools do nothing.
+    Powerless,
+}
+
+impl Plan {
+    /// When it must be over.
+    pub fn deadline(&self, profile: &Profile) -> Instant {
+        let budget = profile.budget_defaults.wall_clock_ms.get();
+        Instant::now() + Duration::from_millis(self.limit_ms.map_or(budget, |limit| limit.min(budget)))
+    }
+
+    /// The profile.
+    ///
+    /// # Errors
+    /// `adapter_misconfigured` if it is none.
+    pub fn profile(&self) -> Result<Profile, RecorderError> {
+        let parsed = Profile::parse(self.profile.as_bytes());
+        parsed.map(|(profile, _)| profile).map_err(|error| RecorderError::new(Fault::Misconfigured, error))
+    }
+}
+
+/// An episode that is to be run.
+pub struct Job<'j> {
+    /// The profile, in canonical form.
+    pub profile: &'j [u8],
+    /// The program.
+    pub exe: &'j Path,
+    /// What the model says.
+    pub script: &'j Script,
+    /// What the driver does for the agent.
+    pub tier: Tier,
+    /// The work that it is part of.
+    pub work: &'j str,
+    /// Whether it has times.
+    pub times: Times,
+    /// The most milliseconds, if these are fewer than the profile's.
+    pub limit_ms: Option<u64>,
+    /// The directory that it is written to. It must not be there yet.
+    pub out: &'j Path,
+    /// How it is kept apart.
+    pub isolation: &'j Isolation,
+}
+
+/// What became of an episode.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The verdicts of the checks.
+    pub outcomes: Vec<Outcome>,
+    /// Why there is no receipt, if there is none.
+    pub reason: Option<String>,
+}
+
+impl Job<'_> {
+    /// Runs it, and reviews it.
+    ///
+    /// # Errors
+    /// If the directory is there already or cannot be written.
+    pub fn run(&self) -> Result<Report, RecorderError> {
+        if self.out.exists() {
+            return Err(RecorderError::new(Fault::Io, format!("{} is there already; name a new directory", self.out.display())));
+        }
+        let mut outcomes = conform::check(self.profile, None, Some(self.exe));
+        let work = tempfile::Builder::new().prefix("engram-episode-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let plan = self.plan(work.path(), &outcomes, What::Episode)?;
+        let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
+        let ready = failed.map_or(Ok(()), |outcome| Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()));
+        let driven = match ready {
+            Ok(()) => self.carried_out(work.path(), &plan, driver::run).map_err(|error| {
+                // The reason is in the ledger, and what is behind it in the report.
+                outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                if error.fault == Fault::Violation { driver::violation("receipt") } else { "ADAPTER_MISCONFIGURED/start".to_owned() }
+            }),
+            Err(reason) => Err(reason),
+        };
+        let staged = work.path().join(OUT);
+        fs::create_dir_all(&staged).map_err(|error| RecorderError::io(&staged, &error))?;
+        let outcomes = match driven {
+            Ok(reason) => review::close_with(&plan, &staged, reason, outcomes)?,
+            Err(reason) => {
+                // Nothing but the ledger: what was begun proves nothing.
+                discard(&staged)?;
+                review::blocked(&plan, &staged, &reason)?;
+                outcomes
+            }
+        };
+        copy(&staged, self.out)?;
+        let reason = match verify(self.out)?.review {
+            Review::Blocked(reason) => Some(reason),
+            Review::Receipt(_) => None,
+        };
+        Ok(Report { outcomes, reason })
+    }
+
+    fn plan(&self, work: &Path, outcomes: &[Outcome], what: What) -> Result<Plan, RecorderError> {
+        let version = outcomes.iter().find(|outcome| outcome.id() == "P2" && outcome.verdict == Verdict::Passed);
+        let private = matches!(self.isolation, Isolation::Private(_));
+        // A program that is not there fails P2, and nothing is started.
+        let (root, node) = (program::root(self.exe).unwrap_or_default(), node_directory());
+        let places = if private { Places::private() } else { Places::open(work, &root, &node) };
+        let out = if private { places.work.join(OUT) } else { work.join(OUT) };
+        let hash = engram_profiles::ProfileHash::of(self.profile);
+        let id = |what: &str| format!("{what}-{}", self.script.id);
+        let ids = Ids { work_id: self.work.to_owned(), episode_id: id("episode"), session_id: id("session"), adapter_profile_hash: hash };
+        Ok(Plan {
+            profile: String::from_utf8_lossy(self.profile).into_owned(),
+            exe: program::words(self.exe, &root, &places).unwrap_or_default(),
+            version: version.map_or_else(|| "unknown".to_owned(), |outcome| outcome.what.clone()),
+            script: self.script.clone(),
+            tier: self.tier,
+            limit_ms: self.limit_ms,
+            what,
+            ids,
+            times: self.times,
+            egress: if private { Egress::Refused } else { Egress::Unknown },
+            places,
+            out,
+        })
+    }
+
+    /// The check P4, with the same agent in a sandbox of its own. `outcomes` are those of P1 to P3.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn powerless(&self, outcomes: &[Outcome]) -> Result<Outcome, RecorderError> {
+        let work = tempfile::Builder::new().prefix("engram-powerless-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let plan = self.plan(work.path(), outcomes, What::Powerless)?;
+        Ok(match self.carried_out(work.path(), &plan, powerless::run) {
+            Ok(found) => powerless::judge(&found),
+            Err(error) => Outcome::of(powerless::CHECK, Verdict::Blocked, error.what),
+        })
+    }
+
+    /// Prepares the work folder and carries out a plan: here, or inside of private mounts.
+    fn carried_out<T: DeserializeOwned>(
+        &self,
+        work: &Path,
+        plan: &Plan,
+        here: fn(&Plan) -> Result<T, RecorderError>,
+    ) -> Result<T, RecorderError> {
+        prepare(work, plan)?;
+        let Isolation::Private(inside) = self.isolation else { return here(plan) };
+        let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
+        let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
+        let command = isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
+        let said = isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
+        let text = fs::read(work.join(DONE)).map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
+        serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+    }
+}
+
+/// Makes the home, the sandbox and the plan.
+fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
+    let project = work.join("home/proj");
+    for directory in [&project, &work.join("root")] {
+        fs::create_dir_all(directory).map_err(|error| RecorderError::io(directory, &error))?;
+    }
+    for (name, text) in &plan.script.files {
+        let path = name.strip_prefix("~/").map_or_else(|| project.join(name), |name| work.join("home").join(name));
+        write(&path, text.as_bytes())?;
+    }
+    write(&work.join("passwd"), PASSWD.as_bytes())?;
+    let text = serde_json::to_vec(plan).map_err(|error| RecorderError::new(Fault::Io, error))?;
+    write(&work.join("plan.json"), &text)?;
+    if plan.egress == Egress::Refused && rustix::process::getuid().is_root() {
+        give_away(work).map_err(|error| RecorderError::io(work, &error))?;
+    }
+    Ok(())
+}
+
+/// Carries out the plan in a file, inside of private mounts, and writes what it found beside it.
+///
+/// # Errors
+/// If the plan cannot be read or carried out.
+pub fn run_file(path: &Path) -> Result<(), RecorderError> {
+    let text = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
+    let plan: Plan = serde_json::from_slice(&text).map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
+    let done = match plan.what {
+        What::Episode => serde_json::to_vec(&driver::run(&plan)?),
+        What::Powerless => serde_json::to_vec(&powerless::run(&plan)?),
+    };
+    write(&plan.places.work.join(DONE), &done.map_err(|error| RecorderError::new(Fault::Io, error))?)
+}
+
+/// Empties a directory.
+fn discard(directory: &Path) -> Result<(), RecorderError> {
+    let io = |error: std::io::Error| RecorderError::io(directory, &error);
+    fs::remove_dir_all(directory).and_then(|()| fs::create_dir_all(directory)).map_err(io)
+}
+
+/// Copies a directory to a new place, which then has all of it or is not there.
+fn copy(from: &Path, to: &Path) -> Result<(), RecorderError> {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = to.with_file_name(name);
+    if part.exists() {
+        fs::remove_dir_all(&part).map_err(|error| RecorderError::io(&part, &error))?;
+    }
+    for path in engram_conformance::files(from) {
+        let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+        write(&part.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
+    }
+    fs::rename(&part, to).map_err(|error| RecorderError::io(to, &error))
+}

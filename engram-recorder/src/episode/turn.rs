@@ -1,0 +1,209 @@
+//! One run of an agent: its output as it comes, its health, and its end.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Fault, RecorderError};
+use crate::process::{End, Running};
+use crate::server::Stage;
+
+/// How often a running agent is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long what was printed may take to come after the end.
+const DRAIN: Duration = Duration::from_millis(500);
+/// Bytes that are read at once, and how many such pieces may wait.
+const PIECE: usize = 64 << 10;
+const WAITING: usize = 16;
+
+/// The command of a run.
+pub struct Command<'c> {
+    /// The program and its arguments.
+    pub argv: &'c [String],
+    /// Where it runs.
+    pub directory: &'c Path,
+    /// Its whole environment.
+    pub env: &'c BTreeMap<String, String>,
+    /// Where what it prints as errors goes.
+    pub stderr: &'c Path,
+    /// What it reads from standard input first.
+    pub stdin: Vec<u8>,
+    /// Whether standard input stays open for answers.
+    pub listens: bool,
+}
+
+/// What a run may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The longest time until its first output or request.
+    pub start: Duration,
+    /// So long without output and without a request is a stall.
+    pub stall: Duration,
+    /// So many stalls are borne.
+    pub max_stalls: u64,
+    /// The time between TERM and KILL.
+    pub grace: Duration,
+    /// When the episode must be over.
+    pub deadline: Instant,
+    /// The most bytes that it may print.
+    pub bytes: u64,
+    /// The most tokens of the episode.
+    pub tokens: u64,
+}
+
+/// What the driver wants after it has heard something.
+#[derive(Debug, Default)]
+pub struct Reply {
+    /// What the agent reads next.
+    pub stdin: Vec<u8>,
+    /// Whether standard input is closed.
+    pub is_last: bool,
+}
+
+/// What the driver wants, or why it stops the agent.
+pub type Heard = Result<Reply, &'static str>;
+
+/// What became of a run.
+#[derive(Debug)]
+pub struct Ended {
+    /// How it ended by itself; `Err` has the reason why it was stopped.
+    pub end: Result<End, &'static str>,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// Processes of its group that are left.
+    pub survivors: usize,
+    /// How long it took, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// Runs an agent. `hear` gets what it prints, and stops it with a reason.
+///
+/// # Errors
+/// `adapter_misconfigured` if it cannot be started, and errors of `hear`.
+pub fn run(
+    command: Command<'_>,
+    stage: &Stage,
+    bounds: &Bounds,
+    hear: &mut dyn FnMut(&[u8]) -> Result<Heard, RecorderError>,
+) -> Result<Ended, RecorderError> {
+    let failed = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", command.argv[0]));
+    let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
+    let mut running = running.with_grace(bounds.grace);
+    let chunks = listen(&mut running);
+    let mut stdin = command.listens.then(|| running.child().stdin.take()).flatten();
+    match &mut stdin {
+        Some(pipe) => say(pipe, &command.stdin),
+        None => running.feed(command.stdin),
+    }
+    let mut health = Health::new(stage);
+    let (mut stdout, mut ended): (Vec<u8>, Option<(End, Instant)>) = (Vec::new(), None);
+    let end = loop {
+        let is_over = match chunks.recv_timeout(LOOK) {
+            Ok(bytes) => {
+                health.active();
+                stdout.extend_from_slice(&bytes);
+                match hear(&bytes)? {
+                    Err(reason) => break Err(reason),
+                    Ok(reply) => {
+                        if let Some(pipe) = &mut stdin {
+                            say(pipe, &reply.stdin);
+                        }
+                        if reply.is_last {
+                            stdin = None;
+                        }
+                    }
+                }
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                thread::sleep(LOOK);
+                true
+            }
+        };
+        if ended.is_none() {
+            ended = running.ended().map_err(failed)?.map(|end| (end, Instant::now()));
+        }
+        let printed = stdout.len() as u64 + command.stderr.metadata().map_or(0, |meta| meta.len());
+        if printed > bounds.bytes {
+            break Err("budget_evidence");
+        }
+        if let Some((end, at)) = ended {
+            if is_over || at.elapsed() > DRAIN {
+                break Ok(end);
+            }
+        } else if let Some(reason) = health.fault(stage, bounds) {
+            break Err(reason);
+        }
+    };
+    let milliseconds = u64::try_from(health.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Ended { end, stdout, survivors: running.stop(), milliseconds })
+}
+
+/// Reads what a command prints, in the background: something that it leaves behind may keep the pipe open.
+fn listen(running: &mut Running) -> Receiver<Vec<u8>> {
+    let (send, chunks) = mpsc::sync_channel(WAITING);
+    if let Some(mut pipe) = running.child().stdout.take() {
+        thread::spawn(move || {
+            let mut piece = vec![0; PIECE];
+            while let Ok(read @ 1..) = pipe.read(&mut piece) {
+                if send.send(piece[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    chunks
+}
+
+/// An agent that has gone is seen by its end.
+fn say(pipe: &mut ChildStdin, bytes: &[u8]) {
+    let _ = pipe.write_all(bytes).and_then(|()| pipe.flush());
+}
+
+/// Whether an agent still works.
+struct Health {
+    begun: Instant,
+    active: Instant,
+    has_begun: bool,
+    requests: u64,
+    stalls: u64,
+}
+
+impl Health {
+    fn new(stage: &Stage) -> Health {
+        let now = Instant::now();
+        Health { begun: now, active: now, has_begun: false, requests: stage.requests(), stalls: 0 }
+    }
+
+    fn active(&mut self) {
+        (self.active, self.has_begun) = (Instant::now(), true);
+    }
+
+    /// Why it must be stopped.
+    fn fault(&mut self, stage: &Stage, bounds: &Bounds) -> Option<&'static str> {
+        if stage.requests() != self.requests {
+            self.requests = stage.requests();
+            self.active();
+        }
+        if self.active.elapsed() > bounds.stall && self.has_begun {
+            self.stalls += 1;
+            self.active = Instant::now();
+        }
+        if !self.has_begun && self.begun.elapsed() > bounds.start {
+            Some("start")
+        } else if self.stalls > bounds.max_stalls {
+            Some("stall")
+        } else if Instant::now() > bounds.deadline {
+            Some("budget_wall_clock")
+        } else if stage.tokens() > bounds.tokens {
+            Some("budget_tokens")
+        } else {
+            None
+        }
+    }
+}
