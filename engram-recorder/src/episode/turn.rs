@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -94,9 +94,9 @@ pub fn run(
     let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
     let mut running = running.with_grace(bounds.grace);
     let chunks = listen(&mut running);
-    let mut stdin = command.listens.then(|| running.child().stdin.take()).flatten();
-    match &mut stdin {
-        Some(pipe) => say(pipe, &command.stdin),
+    let mut stdin = command.listens.then(|| running.child().stdin.take()).flatten().map(speak);
+    match &stdin {
+        Some(words) => say(words, command.stdin),
         None => running.feed(command.stdin),
     }
     let mut health = Health::new(stage);
@@ -109,8 +109,8 @@ pub fn run(
                 match hear(&bytes)? {
                     Err(reason) => break Err(reason),
                     Ok(reply) => {
-                        if let Some(pipe) = &mut stdin {
-                            say(pipe, &reply.stdin);
+                        if let Some(words) = &stdin {
+                            say(words, reply.stdin);
                         }
                         if reply.is_last {
                             stdin = None;
@@ -160,9 +160,23 @@ fn listen(running: &mut Running) -> Receiver<Vec<u8>> {
     chunks
 }
 
+/// Writes what an agent reads, in the background: one that does not read must not stop the clock. How much may wait is bounded by the
+/// requests of an episode and the size of an answer.
+fn speak(mut pipe: ChildStdin) -> Sender<Vec<u8>> {
+    let (words, queue) = mpsc::channel::<Vec<u8>>();
+    thread::spawn(move || {
+        for bytes in queue {
+            if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    words
+}
+
 /// An agent that has gone is seen by its end.
-fn say(pipe: &mut ChildStdin, bytes: &[u8]) {
-    let _ = pipe.write_all(bytes).and_then(|()| pipe.flush());
+fn say(words: &Sender<Vec<u8>>, bytes: Vec<u8>) {
+    let _ = words.send(bytes);
 }
 
 /// Whether an agent still works.
@@ -205,5 +219,40 @@ impl Health {
         } else {
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engram_profiles::nonce::Nonce;
+
+    use super::*;
+    use crate::episode::Script;
+    use crate::tools::{OpTable, Place};
+
+    #[test]
+    fn agent_that_does_not_read_is_stopped_in_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place { project: "/".to_owned(), home: "/".to_owned() };
+        let scenario = Script::find("look_and_write").unwrap().scenario(&Nonce::scripted("s", "e")).unwrap();
+        let stage = Stage::new(&scenario, OpTable::default(), place, directory.path().to_owned());
+        let argv = ["/bin/sh", "-c", "while echo ask; do sleep 0.01; done"].map(str::to_owned);
+        let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+        let stderr = directory.path().join("err");
+        let command =
+            Command { argv: &argv, directory: directory.path(), env: &env, stderr: &stderr, stdin: vec![b'x'; 1 << 20], listens: true };
+        let second = Duration::from_secs(1);
+        let bounds = Bounds {
+            start: 20 * second,
+            stall: 20 * second,
+            max_stalls: 0,
+            grace: Duration::from_millis(50),
+            deadline: Instant::now() + second,
+            bytes: u64::MAX,
+            tokens: u64::MAX,
+        };
+        let mut hear = |_: &[u8]| Ok(Ok(Reply { stdin: vec![b'x'; 1 << 16], is_last: false }));
+        let ended = run(command, &stage, &bounds, &mut hear).unwrap();
+        assert_eq!((ended.end, ended.survivors), (Err("budget_wall_clock"), 0));
     }
 }
