@@ -159,7 +159,8 @@ fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderEr
     } else {
         printable(&suite::table(&columns)).into_owned()
     };
-    Ok((text, if suite::passes(&columns) { Exit::Success } else { Exit::Misconfigured }))
+    let failure = suite::first_failure(&columns);
+    Ok((text, failure.map_or(Exit::Success, |outcome| exit_of(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED")))))
 }
 
 /// A line for each check, with its verdict.

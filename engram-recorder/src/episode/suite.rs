@@ -214,9 +214,9 @@ impl Suite<'_> {
     }
 }
 
-/// True if no check fails and none is blocked.
-pub fn passes(columns: &[Column]) -> bool {
-    columns.iter().flat_map(|column| &column.outcomes).all(|outcome| matches!(outcome.verdict, Verdict::Passed | Verdict::Skipped))
+/// The first check that fails or is blocked.
+pub fn first_failure(columns: &[Column]) -> Option<&Outcome> {
+    columns.iter().flat_map(|column| &column.outcomes).find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked))
 }
 
 /// A row for each check and a column for each profile, and then the reason of each verdict.
@@ -283,6 +283,9 @@ mod tests {
             column.outcomes.iter().find(|outcome| outcome.check == powerless::CHECK).unwrap().what.clone()
         };
         assert!(reason("codex-cli-black-box").contains("install-harness") && reason("cursor-hooked").contains("loopback"));
-        assert!(passes(&columns) && table(&columns).contains("cursor-hooked P7 episode.hostile: skip: this agent cannot"));
+        assert!(first_failure(&columns).is_none() && table(&columns).contains("cursor-hooked P7 episode.hostile: skip: this agent cannot"));
+        let failed = Outcome::failed("P6 episode.end", "ADAPTER_PROTOCOL_VIOLATION/end", "x");
+        let broken = [Column { profile: "a", outcomes: vec![Outcome::of("P5 episode.intent", Verdict::Passed, "x"), failed.clone()] }];
+        assert_eq!(first_failure(&broken), Some(&failed));
     }
 }
