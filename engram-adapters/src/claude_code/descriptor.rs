@@ -89,6 +89,11 @@ const GAPS: &[Gap] = &[
         "from 2.1.14 on lines of sub-agents have no structured results, so their edits are snippets",
     ),
     gap(
+        "edit.hook",
+        "2.1.332/m_plugin",
+        "a hook may change the file after the call: the hash of the file is that of the text that the call wrote",
+    ),
+    gap(
         "edit.big_file",
         "2.1.329/g_rich",
         "from 2.1.101 on the log leaves out files of more than 10,000 characters: their edits have the hashes of the lines that the texts of \

@@ -129,6 +129,7 @@ pub(super) const WEAKEST: Coverage = Coverage {
             "edit.shell_names_only",
             "edit.add_over_file",
             "edit.bare_result",
+            "edit.hook",
         ]),
     ))
 };
@@ -188,7 +189,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             ],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file", "edit.hook"]),
             )),
         },
         Revision {
@@ -205,6 +206,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                     "edit.agent_snippet",
                     "edit.big_file",
                     "edit.add_over_file",
+                    "edit.hook",
                 ]),
             )),
         },
@@ -226,6 +228,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                         "edit.agent_snippet",
                         "edit.add_over_file",
                         "edit.bare_result",
+                        "edit.hook",
                     ]),
                 ))
             },

@@ -12,6 +12,9 @@ use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
 
+/// The gap of calls whose arguments a hook changed before the log was written.
+const REWRITTEN: &str = "call.rewritten";
+
 /// A `tool.call` has the tool and the arguments that the model sent.
 pub fn call_facts(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolCall) {
@@ -33,6 +36,8 @@ pub fn call_facts(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
             findings.note("calls with arguments that the harness could not parse");
         } else if has_added_args(session, event, call, args) {
             findings.count("calls to whose arguments the harness adds some");
+        } else if is_rewritten(session, event, call) && subject.declares_for(session.schema(), Kind::ToolCall, REWRITTEN) {
+            findings.gap(REWRITTEN);
         } else if !same_args(&call.args, args) {
             let (actual, real) = (excerpt(&args.to_string()), excerpt(&call.args.to_string()));
             findings.fail(case.place_of(session, event), format!("tool.call {} has args {actual}, not {real}", call.id));
@@ -54,14 +59,27 @@ fn has_placeholder_args(session: &ConvertedSession, event: &Event, call: &Call, 
 /// True if a call has the model's arguments and others, and its record has each of these.
 fn has_added_args(session: &ConvertedSession, event: &Event, call: &Call, args: &Value) -> bool {
     let (Some(real), Some(actual)) = (call.args.as_object(), args.as_object()) else { return false };
+    let kept = real.iter().all(|(name, value)| actual.get(name).is_some_and(|actual| same_args(value, actual)));
+    let added: Vec<(&String, &Value)> = actual.iter().filter(|(name, value)| !real.contains_key(*name) && !is_default(value)).collect();
+    kept && !added.is_empty() && are_logged(session, event, added)
+}
+
+/// True if the record of a call has each of these arguments.
+fn are_logged<'a>(session: &ConvertedSession, event: &Event, args: impl IntoIterator<Item = (&'a String, &'a Value)>) -> bool {
     let Some(record) = session.record_of(event) else { return false };
     let is_logged = |(name, value): (&String, &Value)| {
         let member = format!("{}:{value}", Value::from(name.as_str()));
         memmem::find(record, member.as_bytes()).is_some()
     };
-    let kept = real.iter().all(|(name, value)| actual.get(name).is_some_and(|actual| same_args(value, actual)));
-    let added: Vec<(&String, &Value)> = actual.iter().filter(|(name, value)| !real.contains_key(*name) && !is_default(value)).collect();
-    kept && !added.is_empty() && added.into_iter().all(is_logged)
+    args.into_iter().all(is_logged)
+}
+
+/// True if a call has other arguments than the model sent, and its record has them: something changed them before the call was logged.
+pub(crate) fn is_rewritten(session: &ConvertedSession, event: &Event, call: &Call) -> bool {
+    let (Some(real), Some(actual)) = (call.args.as_object(), event.0.get("args").and_then(Value::as_object)) else { return false };
+    let is_same = same_args(&call.args, event.0.get("args").unwrap_or(&Value::Null));
+    let is_same_form = is_tool(event.text("tool").unwrap_or_default(), &call.tool) && real.keys().all(|name| actual.contains_key(name));
+    !is_same && is_same_form && are_logged(session, event, actual)
 }
 
 /// A harness may log a tool with a namespace before its name.

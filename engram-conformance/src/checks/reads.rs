@@ -12,6 +12,9 @@ use crate::ground_truth::in_project;
 use crate::outcome::Findings;
 use crate::tape::Event;
 
+/// The places of a line number before `|`.
+const PADDED: usize = 6;
+
 /// A read whose result shows the lines, with their numbers or as they are.
 struct Read<'s> {
     session: &'s ConvertedSession,
@@ -143,7 +146,11 @@ fn plain(text: &str, (first, last): (usize, usize)) -> Option<Vec<(usize, &str)>
     (lines().count() == (last + 1).checked_sub(first)?).then(|| (first..).zip(lines()).collect())
 }
 
+/// A number and a mark, then the line. With the mark `|` the number has six places, so that a file with such lines is not taken for numbers.
 fn numbered_line(line: &str) -> Option<(usize, &str)> {
-    let (number, rest) = line.split_once(['\t', '→'])?;
+    let (number, rest) = match line.split_once('|') {
+        Some((number, rest)) if number.len() >= PADDED && number.starts_with(' ') => (number, rest),
+        _ => line.split_once(['\t', '→'])?,
+    };
     Some((number.trim_start().parse().ok()?, rest))
 }

@@ -149,6 +149,9 @@ pub struct RealEdit {
     pub before_sha256: Option<String>,
     /// The hash of its bytes after; `None` if there was no file.
     pub after_sha256: Option<String>,
+    /// Its text after hooks or formatters changed it, if there are any: then `after` is `None`.
+    #[serde(skip)]
+    pub formatted: Option<String>,
 }
 
 impl RealEdit {
