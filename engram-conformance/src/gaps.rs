@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use engram_core::event::Kind;
 use engram_core::hash::Hash;
 
+use crate::call_args::is_rewritten;
 use crate::case::Case;
-use crate::checks::arguments::is_rewritten;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::{Call, FileState, RealEdit};
 use crate::tape::Event;

@@ -165,6 +165,11 @@ impl RealEdit {
         FileState::of(&self.before, &self.before_sha256)
     }
 
+    /// The file after, with what hooks and formatters changed.
+    pub fn state_left(&self) -> FileState<'_> {
+        FileState::of(if self.formatted.is_some() { &self.formatted } else { &self.after }, &self.after_sha256)
+    }
+
     /// The file after.
     pub fn state_after(&self) -> FileState<'_> {
         FileState::of(&self.after, &self.after_sha256)
