@@ -168,6 +168,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                     "edit.notebook_no_text",
                     "edit.copied_snippet",
                     "edit.add_over_file",
+                    "edit.hook",
                 ]),
             )),
         },
@@ -177,7 +178,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12"],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.hook"]),
             )),
         },
         Revision {

@@ -9,7 +9,7 @@ use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
 
-/// The gap of reads of a file without its byte order mark.
+/// The gap of reads of a file without its byte order mark and the bare CR at its end.
 const UNMARKED: &str = "read.bom";
 const MARK: char = '\u{feff}';
 
@@ -40,7 +40,7 @@ pub fn of_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings)
         } else if states.iter().filter_map(|state| state.text()).any(|text| is_of(event, text)) {
             findings.count("reads of known files");
         } else if subject.declares_for(session.schema(), Kind::CodeRead, UNMARKED)
-            && states.iter().filter_map(|state| state.text()?.strip_prefix(MARK)).any(|text| is_of(event, text))
+            && states.iter().filter_map(|state| unmarked(state.text()?)).any(|text| is_of(event, text))
         {
             findings.gap(UNMARKED);
         } else {
@@ -50,6 +50,13 @@ pub fn of_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings)
             );
         }
     }
+}
+
+/// A text without the byte order mark at its beginning and the bare CR at its end; none if it has neither.
+fn unmarked(text: &str) -> Option<&str> {
+    let bare = text.strip_prefix(MARK).unwrap_or(text);
+    let bare = bare.strip_suffix('\r').unwrap_or(bare);
+    (bare.len() < text.len()).then_some(bare)
 }
 
 /// The states that a file may have had when a call read it: what the last turn before it left, and what the next turn found. A turn that the

@@ -11,7 +11,7 @@ use super::generation::{Form, Generations};
 use super::needed_tables::TABLES;
 use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info_of};
 use super::session_columns::{columns, info, step_info};
-use super::undone::{self, Removed, Undone};
+use super::undone::{Removed, Undone};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
 use crate::open::store::{Export, LostRecords};
@@ -65,7 +65,7 @@ impl Database {
         let DatabaseFile { path, limits, store, tables } = file;
         let file = DatabaseFile { path, limits, store: store.with_indexes(SEARCHED_COLUMNS), tables };
         let generations = Generations::of(&file).map_err(|error| error.path(path.to_string_lossy()))?;
-        let has_events = undone::is_readable(file.table("event"));
+        let has_events = file.has("event");
         let store = file.store;
         Ok(Database { store, limits, generations, has_events, parent_calls: Default::default() })
     }

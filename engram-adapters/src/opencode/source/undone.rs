@@ -9,12 +9,8 @@ use rusqlite::Connection;
 
 use super::export_writer::push_string;
 use crate::open::sqlite::refused;
-use crate::open::table::Table;
 use crate::shared::value::{StructuralIndex, integer, parse, raw_str, text};
 use crate::shared::view::view;
-
-/// The columns that are read.
-const COLUMNS: [&str; 4] = ["aggregate_id", "seq", "type", "data"];
 
 view! {
     /// What an event states.
@@ -55,11 +51,6 @@ pub(super) struct Undone {
     reverts: Vec<Revert>,
     /// Their messages, in the order of messages.
     pub messages: Vec<Removed>,
-}
-
-/// True if the table of events can be read.
-pub(super) fn is_readable(events: Option<&Table>) -> bool {
-    events.is_some_and(|table| COLUMNS.iter().all(|column| table.has(column)))
 }
 
 impl Undone {
