@@ -76,6 +76,10 @@ pub(super) fn lost_rows(file: &DatabaseFile<'_>, has_steps: bool, is_step: &str)
         searches.push(("message", "NOT EXISTS (SELECT 1 FROM part)".to_owned(), NO_PARTS));
         searches.push(("session", format!("NOT EXISTS (SELECT 1 FROM message){steps}"), NO_MESSAGES));
     }
+    // An upgrade to 2.x empties the table.
+    if file.has("event_sequence") && !file.has("session_v2") {
+        searches.push(("event_sequence", "NOT EXISTS (SELECT 1 FROM event)".to_owned(), "sessions without events (their table is empty)"));
+    }
     if has_steps {
         let sessions = if file.has("session_v2") { "session_v2" } else { "session" };
         let of_none = format!("{is_step} AND NOT EXISTS (SELECT 1 FROM {sessions} WHERE id = session_message.session_id)");
