@@ -45,7 +45,7 @@ impl<'a> Case<'a> {
             Err(error) => (Truth::default(), Some(error.to_string())),
         };
         if is_formatted(&recording.scenario) {
-            truth.edits.iter_mut().for_each(|real| real.after = None);
+            truth.edits.iter_mut().for_each(|real| real.formatted = real.after.take());
         }
         let (gaps, gaps_by_schema, scenarios) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
         Case { recording, sessions, failures, open_error: None, gaps, gaps_by_schema, scenarios, truth, missing_calls, truth_error }

@@ -6,8 +6,8 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    apart, arguments, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts, provenance,
-    reads, repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
+    apart, arguments, authors, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts,
+    provenance, read_states, reads, repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -60,6 +60,8 @@ checks! {
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::all);
     "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::by_person);
+    "message.author" asserts "a message with the words of a call is by an agent, and no message of a person or an agent has a wrapper of the harness",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(authors::of_messages);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
         needs ANSWERS, from "ack: test_transcript_contains_assistant_message", by Conversion(viable::answer);
     Observable:
@@ -144,6 +146,8 @@ checks! {
         needs READS, from "adapters: Structured edit/read spans", by Case(reads::ranges);
     "read.hash" asserts "a read has the hash and the fingerprints of those lines",
         needs READS, from "adapters: Structured edit/read spans", by Case(reads::hashes);
+    "read.file" asserts "a read has the lines, the hash and the fingerprints of a text that its file had when it was read",
+        needs READS, from "adapters: Structured edit/read spans", by Conversion(read_states::of_files);
     "read.applied" asserts "a failed call has no read",
         needs READS, from "ack: test_tool_failure_rolls_back_filesystem", by Case(reads::of_failed);
     "edit.all" asserts "every edit by an edit tool is on the tape, with the lines and hashes that the log allows",

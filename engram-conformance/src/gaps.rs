@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use engram_core::event::Kind;
+use engram_core::hash::Hash;
 
+use crate::call_args::is_rewritten;
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::{Call, FileState, RealEdit};
@@ -19,7 +21,7 @@ pub struct GapRow {
     exhibits: fn(&Case<'_>) -> bool,
     missing_lines: Option<fn(&Event) -> bool>,
     missing_hash: Option<fn(&Event) -> bool>,
-    mistaken_author: Option<fn(&Event) -> bool>,
+    mistaken_author: Option<fn(&Case<'_>, &Event) -> bool>,
     unproven_prompt: Option<fn(&ConvertedSession, &Event) -> bool>,
     prompts_may_be_missing: bool,
 }
@@ -50,7 +52,7 @@ impl GapRow {
     }
 
     /// Adds: this gap explains why such a message is by a person, although nobody sent it, or not alone.
-    pub const fn with_mistaken_author(self, is_explained: fn(&Event) -> bool) -> GapRow {
+    pub const fn with_mistaken_author(self, is_explained: fn(&Case<'_>, &Event) -> bool) -> GapRow {
         GapRow { mistaken_author: Some(is_explained), ..self }
     }
 
@@ -68,8 +70,8 @@ impl GapRow {
         self.prompts_may_be_missing
     }
 
-    pub(crate) fn explains_author(&self, message: &Event) -> bool {
-        self.mistaken_author.is_some_and(|is_explained| is_explained(message))
+    pub(crate) fn explains_author(&self, case: &Case<'_>, message: &Event) -> bool {
+        self.mistaken_author.is_some_and(|is_explained| is_explained(case, message))
     }
 
     pub(crate) fn explains_unproven_prompt(&self, session: &ConvertedSession, message: &Event) -> bool {
@@ -98,6 +100,8 @@ pub const ROWS: &[GapRow] = &[
             edit.text("op") == Some("create") && is_patch(session, edit) && real_of(case, edit).is_some_and(|real| real.before.is_some())
         })
     }),
+    GapRow::new("edit.hook", Kind::CodeEdit, has_file_changed_by_hook),
+    GapRow::new("call.rewritten", Kind::ToolCall, has_rewritten_call),
     GapRow::new("read.no_total", Kind::CodeRead, |case| {
         case.events(Kind::CodeRead).any(|(_, read)| read.range("range").is_some() && !read.has("total_lines"))
     }),
@@ -222,6 +226,22 @@ fn has_unseen_shell_edit(case: &Case<'_>) -> bool {
         let is_named = calls.iter().any(|call| call.args.to_string().contains(&real.file));
         is_named && calls.into_iter().all(|call| is_shell(case, call)) && is_logged && !is_seen
     })
+}
+
+/// A hook or a formatter changed a file after a call wrote it: the edit has not the hash of what was left, but that before the change, or
+/// none beside the hash of the file before.
+fn has_file_changed_by_hook(case: &Case<'_>) -> bool {
+    edits_by(case, EDITORS, |edit, real| {
+        let left = real.formatted.as_deref().map(|text| Hash::of_text(text).to_string());
+        let is_hashed = edit.has("file_before_hash") || edit.has("file_after_hash");
+        left.is_some() && is_hashed && edit.text("file_after_hash") != left.as_deref()
+    })
+}
+
+/// A call has other arguments than the model sent, and its record has them.
+fn has_rewritten_call(case: &Case<'_>) -> bool {
+    let real = |event: &Event| event.text("call_id").and_then(|id| case.call(id));
+    case.own_events(Kind::ToolCall).any(|(session, event)| real(event).is_some_and(|call| is_rewritten(session, event, call)))
 }
 
 /// A shell command printed a file, and it has no `code.read`.

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::adapter::HarnessAdapter;
 
+mod call_args;
 mod case;
 mod cases;
 mod catalogue;

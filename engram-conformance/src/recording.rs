@@ -1,6 +1,7 @@
 //! One recording: the sessions of one scenario on one harness version, with the ground truth.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -26,5 +27,13 @@ impl Recording {
     /// `<harness>/<version>/<scenario>`.
     pub fn name(&self) -> String {
         format!("{}/{}/{}", self.harness, self.version, self.scenario)
+    }
+
+    /// The command lines that made it, each with its words, if `recording.json` has them.
+    pub fn command_lines(&self) -> Vec<Vec<String>> {
+        let text = fs::read_to_string(self.directory.join("recording.json")).unwrap_or_default();
+        let described: Value = serde_json::from_str(&text).unwrap_or_default();
+        let words = |line: &Value| line.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        described["argv"].as_array().into_iter().flatten().map(words).collect()
     }
 }

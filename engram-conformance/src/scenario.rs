@@ -1,7 +1,6 @@
 //! The catalogue of scenarios: what a recording can show, and the facts that prove it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -90,7 +89,11 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("api_error", "the model's API fails", |case| any(case, Kind::Meta, |meta| meta.is_meta("error"))),
     scenario("compaction", "a summary replaces the history", |case| any(case, Kind::Meta, |meta| meta.is_meta("compaction"))),
     scenario("resume", "a later run continues a session", |case| {
-        command_lines(case).iter().any(|word| matches!(word.as_str(), "resume" | "--resume" | "-r" | "--continue" | "-c"))
+        case.recording
+            .command_lines()
+            .iter()
+            .flatten()
+            .any(|word| matches!(word.as_str(), "resume" | "--resume" | "-r" | "--continue" | "-c"))
     }),
     scenario("fork", "a session repeats the history of another one, and the log shows it", |case| case.sessions.iter().any(is_fork)),
     scenario("killed", "the harness stops while a call runs or while it writes a record", |case| case.sessions.iter().any(is_killed)),
@@ -181,12 +184,4 @@ fn is_killed(session: &ConvertedSession) -> bool {
         session.events.iter().filter(|event| event.is(Kind::ToolResult)).filter_map(|event| event.text("call_id")).collect();
     let last_call = session.events.iter().rev().find(|event| event.is(Kind::ToolCall));
     is_cut || last_call.and_then(|call| call.text("call_id")).is_some_and(|id| !returned.contains(id))
-}
-
-/// The words of the command lines that made the recording.
-fn command_lines(case: &Case<'_>) -> Vec<String> {
-    let text = fs::read_to_string(case.recording.directory.join("recording.json")).unwrap_or_default();
-    let described: Value = serde_json::from_str(&text).unwrap_or_default();
-    let lines = described["argv"].as_array().into_iter().flatten();
-    lines.flat_map(|line| line.as_array().into_iter().flatten()).filter_map(Value::as_str).map(str::to_owned).collect()
 }

@@ -5,6 +5,7 @@ use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
 use engram_core::event::Kind;
 use engram_core::policy::Policy;
 
+use crate::case::Case;
 use crate::convert::{ConversionError, default_policy, stream_form, string_form};
 use crate::converted_session::ConvertedSession;
 use crate::gaps::{self, GapRow};
@@ -88,8 +89,8 @@ impl<'s> Subject<'s> {
     }
 
     /// The declared gap that explains why a message is by a person although nobody sent it, if there is one.
-    pub(crate) fn author_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(message))
+    pub(crate) fn author_gap(&self, case: &Case<'_>, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(case, message))
     }
 
     /// The declared gap that explains why a message is not by a person although a person sent it, if there is one.

@@ -80,6 +80,28 @@ pub(super) fn is_agents(origin: Field<'_>) -> bool {
     origin.is_some_and(|origin| matches!(raw_str(origin.member("kind")), "peer" | "coordinator"))
 }
 
+/// The words of another agent inside what the harness writes around them, and the name of that frame. None for a text without one.
+pub(super) fn words_of_agent(line: &Line<'_>, whole: Text<'_>) -> Option<(&'static str, String)> {
+    const DIRECTIVE: &str = "</fork-boilerplate>\n\nYour directive: ";
+    const BEFORE: &str = "The coordinator sent a message while you were working:\n";
+    const AFTER: &str = "\n\nAddress this before completing your current task.";
+    const COMPUTED: &str = "The computed task text follows:\n";
+    if whole.starts_with("<fork-boilerplate>") {
+        let (_, directive) = whole.decode().ok()?.split_once(DIRECTIVE).map(|(head, rest)| (head.len(), rest.to_owned()))?;
+        Some(("fork_boilerplate", directive))
+    } else if is_agents(line.origin()) {
+        let words = whole.decode().ok()?.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.to_owned();
+        Some(("agent_message", words))
+    } else if whole.starts_with("[Workflow harness") {
+        // The harness indents each line of the task.
+        let text = whole.decode().ok()?;
+        let lines: Option<Vec<&str>> = text.split_once(COMPUTED)?.1.split('\n').map(|line| line.strip_prefix("  ")).collect();
+        Some(("workflow_task", lines?.join("\n")))
+    } else {
+        None
+    }
+}
+
 /// The author of a text.
 pub(super) fn of_text(line: &Line<'_>, text: Text<'_>, place: Place) -> Author {
     if let Some(author) = stated(line) {

@@ -9,7 +9,7 @@ use super::revisions::{MATRIX, WEAKEST};
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "claude-code",
-    adapter_version: "0.6.0",
+    adapter_version: "0.7.0",
     harness_family: "claude-code",
     matrix: MATRIX,
     schema_detection_strategy: "a line with sessionId, uuid, parentUuid, isSidechain and version, or a line of session state or queued \
@@ -87,6 +87,11 @@ const GAPS: &[Gap] = &[
         "edit.agent_snippet",
         "2.1.329/c_subagent",
         "from 2.1.14 on lines of sub-agents have no structured results, so their edits are snippets",
+    ),
+    gap(
+        "edit.hook",
+        "2.1.332/m_plugin",
+        "a hook may change the file after the call: the hash of the file is that of the text that the call wrote",
     ),
     gap(
         "edit.big_file",

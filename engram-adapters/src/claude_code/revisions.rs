@@ -129,6 +129,7 @@ pub(super) const WEAKEST: Coverage = Coverage {
             "edit.shell_names_only",
             "edit.add_over_file",
             "edit.bare_result",
+            "edit.hook",
         ]),
     ))
 };
@@ -167,6 +168,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                     "edit.notebook_no_text",
                     "edit.copied_snippet",
                     "edit.add_over_file",
+                    "edit.hook",
                 ]),
             )),
         },
@@ -176,7 +178,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12"],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.hook"]),
             )),
         },
         Revision {
@@ -188,7 +190,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             ],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file"]),
+                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file", "edit.hook"]),
             )),
         },
         Revision {
@@ -205,6 +207,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                     "edit.agent_snippet",
                     "edit.big_file",
                     "edit.add_over_file",
+                    "edit.hook",
                 ]),
             )),
         },
@@ -226,6 +229,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                         "edit.agent_snippet",
                         "edit.add_over_file",
                         "edit.bare_result",
+                        "edit.hook",
                     ]),
                 ))
             },

@@ -66,7 +66,7 @@ const GAP_ROWS: &[GapRow] = &[
             && has_event(case, Kind::CodeEdit, |edit| edit.text("op") == Some("update") && !edit.has("before_hash"))
     }),
     GapRow::new("prompt.detached_review", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, is_detached_review))
-        .with_mistaken_author(is_detached_review),
+        .with_mistaken_author(|_, prompt| is_detached_review(prompt)),
     GapRow::new("prompt.last_record", Kind::MsgIn, |case| {
         let is_prompt = |event: &Event| case.truth.prompts.iter().any(|prompt| event.text("text") == Some(prompt));
         case.sessions.iter().any(|session| session.events.iter().any(|event| is_prompt(event) && is_unproven_prompt(session, event)))

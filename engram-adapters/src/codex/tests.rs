@@ -183,6 +183,23 @@ fn agent_activity_is_a_child_of_its_call() {
 }
 
 #[test]
+fn words_of_another_agent_have_no_envelope() {
+    let envelope = "Message Type: MESSAGE\nTask name: /root\nSender: /root/a\nPayload:\n";
+    let sent = |content: Value| ("response_item", json!({"type": "agent_message", "author": "/root/a", "content": content}));
+    let part = |text: &str| json!({"type": "input_text", "text": text});
+    let sealed = json!({"type": "encrypted_content", "encrypted_content": "x".repeat(80)});
+    let events = events(&[
+        sent(json!([part(&format!("{envelope}I am done.\nPayload:\nnone"))])),
+        sent(json!([part(envelope), sealed])),
+        sent(json!([part("Message Type: none")])),
+    ]);
+    let texts = |kind: &str| -> Vec<Value> { of_kind(&events, kind).iter().map(|event| event["text"].clone()).collect() };
+    assert_eq!(texts("msg.in"), ["I am done.\nPayload:\nnone", "Message Type: none"]);
+    assert!(of_kind(&events, "msg.in").iter().all(|event| event["by"] == "agent"));
+    assert_eq!(texts("meta").iter().filter(|text| **text == *envelope).count(), 2);
+}
+
+#[test]
 fn answer_with_citations_is_not_repeated() {
     let entry = json!({"path": "MEMORY.md", "line_start": 3, "line_end": 5, "note": "how we fold"});
     let answer =

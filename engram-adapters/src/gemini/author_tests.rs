@@ -50,3 +50,25 @@ fn a_document_says_behind_its_messages_that_it_is_a_sub_agents() {
     assert_eq!(agent(""), (Value::Null, json!("person")));
     assert_eq!(agent(r#","kind":"subagent""#), (json!("s"), json!("agent")));
 }
+
+#[test]
+fn the_task_of_a_sub_agent_is_apart_from_instructions_and_template() {
+    let instructions = r"\n<loaded_context>\n--- Context from: /p/GEMINI.md ---\nuse tabs\n</loaded_context>";
+    let parts = format!(r#"{{"id":"a",{TIME},"type":"user","content":[{{"text":"{instructions}"}},{{"text":"edit a"}}]}}"#);
+    let template = user("a", r#"Your task is to look.\n<objective>\nfind \"it\"\n</objective>"#);
+    let tape = |line: &str, kind: &str| -> Vec<(Value, Value, Value)> {
+        let source = format!("{}\n{line}\n", HEADER.replace(r#""kind":"main""#, kind));
+        let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).unwrap();
+        let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let texts = events.filter(|event| event["k"] == "msg.in" || event["label"] == "context");
+        texts.map(|event| (event["by"].clone(), event["name"].clone(), event["text"].clone())).collect()
+    };
+    let (of_agent, of_main) = (r#""kind":"subagent""#, r#""kind":"main""#);
+    let found = tape(&parts, of_agent);
+    assert_eq!((&found[0].1, &found[1].0, &found[1].2), (&"instructions".into(), &"agent".into(), &"edit a".into()));
+    let found = tape(&template, of_agent);
+    assert_eq!((&found[0].0, &found[0].2, &found[1].1), (&"agent".into(), &"find \"it\"".into(), &"agent_template".into()));
+    for line in [&parts, &template] {
+        assert!(tape(line, of_main).iter().all(|(by, ..)| by == "person"));
+    }
+}

@@ -27,6 +27,8 @@ const NO_LINES: &str = "read.no_lines";
 const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
 
+const REWRITTEN: &str = "call.rewritten";
+const HOOK: &str = "edit.hook";
 const NO_DURATION: &str = "result.no_duration";
 const DISPLAY_ONLY: &str = "result.display_only";
 /// The claim for results.
@@ -112,10 +114,10 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.60.0", "0.61.0"],
             coverage: conversation(
                 Grade::Full,
-                Grade::Full,
+                Grade::Partial(&[REWRITTEN]),
                 RESULTS,
-                Grade::Partial(&[NO_TOTAL]),
-                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8]),
+                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ]),
+                Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, HOOK]),
             ),
         },
     ],

@@ -14,6 +14,9 @@ pub(super) const SESSION_CONTEXT: &str = "<session_context>\\nThis is the Gemini
 /// The same context in conversations that were saved before it had a tag.
 pub(super) const UNTAGGED_CONTEXT: &str = "This is the Gemini CLI. We are setting up the context for our chat.";
 
+/// The prefix of the instruction files that the harness puts before the task of a sub-agent, as raw JSON.
+pub(super) const LOADED_CONTEXT: &str = "\\n<loaded_context>\\n";
+
 /// The prefix of the summary that the harness puts in place of the history.
 pub(super) const STATE_SNAPSHOT: &str = "<state_snapshot>";
 

@@ -37,7 +37,7 @@ const GAP_ROWS: &[GapRow] = &[
         .without_hash(names_file_alone),
     GapRow::new("prompt.command", Kind::MsgIn, has_template).with_mistaken_author(is_template),
     GapRow::new("prompt.attached_text", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, has_attached_text))
-        .with_mistaken_author(has_attached_text),
+        .with_mistaken_author(|_, prompt| has_attached_text(prompt)),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
         let is_old = |start: &Event| schema(start) == Some("message-parts");
@@ -87,9 +87,15 @@ fn prompts(case: &Case<'_>) -> Vec<String> {
     of_person.filter_map(|event| event.text("text")).map(plain).collect()
 }
 
-/// True for the text that the template of the recorded command gives.
-fn is_template(prompt: &Event) -> bool {
-    prompt.text("text").is_some_and(|text| plain(text).starts_with("Run the demo with "))
+/// How the template begins of the command that recordings with `serve` have: their command lines do not show it.
+const SERVED_TEMPLATE: &str = "Run the demo with ";
+
+/// True for the text that a template gave: it has the words of a command that was run, and nobody sent it as it is.
+fn is_template(case: &Case<'_>, prompt: &Event) -> bool {
+    let Some(text) = prompt.text("text").map(plain) else { return false };
+    let lines = case.recording.command_lines();
+    let mut words = lines.iter().filter(|line| line.iter().any(|word| word == "--command")).filter_map(|line| line.last());
+    text.starts_with(SERVED_TEMPLATE) || words.any(|words| text.contains(words.as_str()))
 }
 
 /// True for a prompt with the text of a file behind it.

@@ -60,6 +60,9 @@ const STEP_PROMPTS: Grade = Grade::Partial(&["prompt.attached_text", "prompt.rev
 /// Prompts of versions with commands and reverts.
 const PROMPTS: Grade = Grade::Partial(&["prompt.command", "prompt.reverted"]);
 
+/// Calls of versions with plugins.
+const CALLS: Grade = Grade::Partial(&["call.rewritten"]);
+
 /// Reads of 0.1.174, which returns no images.
 const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
 
@@ -83,10 +86,11 @@ const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "re
 const STEP_EDITS: Grade = EDITS;
 
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage = with_meta(
-    Grade::Partial(&["usage.cached_input", "usage.last_request"]),
-    coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, FIRST_EDITS, Grade::None),
-);
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: Grade::Partial(&["usage.cached_input", "usage.last_request"]),
+    tool_call: CALLS,
+    ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, FIRST_EDITS, Grade::None)
+};
 
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -110,7 +114,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES),
+            coverage: Coverage { tool_call: CALLS, ..coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES) },
         },
         Revision {
             schema: STEPS,
@@ -128,7 +132,11 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STREAM,
             versions: None,
             tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
-            coverage: with_meta(CACHED_INPUT, coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES)),
+            coverage: Coverage {
+                meta: CACHED_INPUT,
+                tool_call: CALLS,
+                ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES)
+            },
         },
     ],
     known_bad: &[],

@@ -36,6 +36,8 @@ view! {
         time: "time" Object,
         /// Messages that the user reverted. They stay until the next prompt.
         revert: "revert" Object,
+        /// Messages that the user reverted, and that a later prompt deleted.
+        reverts: "reverts" Array,
         /// Where the user published the session.
         share: "share" Object,
     }

@@ -2,15 +2,18 @@
 
 use engram_core::error::excerpt;
 use engram_core::event::Kind;
-use memchr::memmem;
 use serde_json::Value;
 
+use crate::call_args::{are_logged, is_default, is_rewritten, is_tool, same_args};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::ground_truth::Call;
 use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
+
+/// The gap of calls whose arguments a hook changed before the log was written.
+const REWRITTEN: &str = "call.rewritten";
 
 /// A `tool.call` has the tool and the arguments that the model sent.
 pub fn call_facts(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
@@ -33,6 +36,8 @@ pub fn call_facts(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Finding
             findings.note("calls with arguments that the harness could not parse");
         } else if has_added_args(session, event, call, args) {
             findings.count("calls to whose arguments the harness adds some");
+        } else if is_rewritten(session, event, call) && subject.declares_for(session.schema(), Kind::ToolCall, REWRITTEN) {
+            findings.gap(REWRITTEN);
         } else if !same_args(&call.args, args) {
             let (actual, real) = (excerpt(&args.to_string()), excerpt(&call.args.to_string()));
             findings.fail(case.place_of(session, event), format!("tool.call {} has args {actual}, not {real}", call.id));
@@ -54,46 +59,7 @@ fn has_placeholder_args(session: &ConvertedSession, event: &Event, call: &Call, 
 /// True if a call has the model's arguments and others, and its record has each of these.
 fn has_added_args(session: &ConvertedSession, event: &Event, call: &Call, args: &Value) -> bool {
     let (Some(real), Some(actual)) = (call.args.as_object(), args.as_object()) else { return false };
-    let Some(record) = session.record_of(event) else { return false };
-    let is_logged = |(name, value): (&String, &Value)| {
-        let member = format!("{}:{value}", Value::from(name.as_str()));
-        memmem::find(record, member.as_bytes()).is_some()
-    };
     let kept = real.iter().all(|(name, value)| actual.get(name).is_some_and(|actual| same_args(value, actual)));
     let added: Vec<(&String, &Value)> = actual.iter().filter(|(name, value)| !real.contains_key(*name) && !is_default(value)).collect();
-    kept && !added.is_empty() && added.into_iter().all(is_logged)
-}
-
-/// A harness may log a tool with a namespace before its name.
-fn is_tool(actual: &str, real: &str) -> bool {
-    actual == real || actual.ends_with(&format!("__{real}")) || actual.ends_with(&format!(".{real}"))
-}
-
-/// Compares arguments as JSON, or as JSON text, and ignores differences that harnesses make when they normalise arguments.
-pub(super) fn same_args(real: &Value, actual: &Value) -> bool {
-    match (real, actual) {
-        (Value::Object(real), Value::Object(actual)) => {
-            let kept = real.iter().all(|(key, value)| actual.get(key).is_some_and(|actual| same_args(value, actual)));
-            let added = actual.iter().filter(|(key, _)| !real.contains_key(*key));
-            kept && added.into_iter().all(|(_, value)| is_default(value))
-        }
-        (Value::Array(real), Value::Array(actual)) => {
-            real.len() == actual.len() && real.iter().zip(actual).all(|(real, actual)| same_args(real, actual))
-        }
-        (Value::String(real), Value::String(actual)) => {
-            real == actual
-                || without_trailing_blanks(real) == without_trailing_blanks(actual)
-                || real.replace("\\u2028", "\u{2028}") == *actual
-        }
-        (Value::String(real), actual) => serde_json::from_str::<Value>(real).is_ok_and(|real| same_args(&real, actual)),
-        _ => real == actual,
-    }
-}
-
-fn is_default(value: &Value) -> bool {
-    matches!(value, Value::Bool(false) | Value::Null)
-}
-
-fn without_trailing_blanks(text: &str) -> Vec<&str> {
-    text.split('\n').map(|line| line.trim_end_matches([' ', '\t'])).collect()
+    kept && !added.is_empty() && are_logged(session, event, added)
 }

@@ -6,7 +6,7 @@ use engram_core::error::excerpt;
 use engram_core::event::Kind;
 use serde_json::Value;
 
-use super::arguments::same_args;
+use crate::call_args::same_args;
 use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
 use crate::ground_truth::{Call, RealResult};

@@ -3,6 +3,7 @@
 pub mod apart;
 pub mod arguments;
 mod attribution;
+pub mod authors;
 mod call_edits;
 pub mod claims;
 pub mod clock;
@@ -16,6 +17,7 @@ pub mod members;
 pub mod observable;
 pub mod prompts;
 pub mod provenance;
+pub mod read_states;
 pub mod reads;
 pub mod repeated;
 pub mod repeated_ids;

@@ -59,7 +59,7 @@ fn missing_prompt_gap(subject: &Subject<'_>, case: &Case<'_>) -> Option<&'static
 /// The declared gap that explains why a prompt is a part of a longer message.
 fn joined_prompt_gap(subject: &Subject<'_>, case: &Case<'_>, prompt: &str) -> Option<&'static str> {
     let is_part = |event: &Event| event.text("text").is_some_and(|text| text.contains(prompt.trim()));
-    case.own_events(Kind::MsgIn).filter(|(_, event)| is_part(event)).find_map(|(session, event)| subject.author_gap(session, event))
+    case.own_events(Kind::MsgIn).filter(|(_, event)| is_part(event)).find_map(|(session, event)| subject.author_gap(case, session, event))
 }
 
 fn is_sub_agents(event: &Event) -> bool {
@@ -158,7 +158,7 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             findings.note("instructions of reviews");
         } else if is_words_of_denial(case, session, event) {
             findings.count("words of persons who refused a call");
-        } else if let Some(code) = subject.author_gap(session, event) {
+        } else if let Some(code) = subject.author_gap(case, session, event) {
             findings.gap(code);
         } else {
             findings.fail(case.place_of(session, event), format!("`{}` is by a person, but nobody sent it", excerpt(text)));

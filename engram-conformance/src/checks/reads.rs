@@ -5,12 +5,13 @@ use engram_core::event::Kind;
 use engram_core::hash::{Hash, is_lossless};
 use serde_json::Value;
 
-use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
-use crate::ground_truth::in_project;
 use crate::outcome::Findings;
 use crate::tape::Event;
+
+/// The places of a line number before `|`.
+const PADDED: usize = 6;
 
 /// A read whose result shows the lines, with their numbers or as they are.
 struct Read<'s> {
@@ -73,33 +74,8 @@ pub fn ranges(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// Compares reads without a real result with every text that the file is known to have had.
-fn of_known_files(case: &Case<'_>, findings: &mut Findings) {
-    for (session, event) in case.events(Kind::CodeRead) {
-        let id = event.text("call_id").unwrap_or_default();
-        if case.truth.results.iter().any(|returned| returned.id == id) {
-            continue;
-        }
-        let file = in_project(event.text("file").unwrap_or_default());
-        let of_file = case.truth.edits.iter().filter(|real| real.file == file);
-        let texts: Vec<Lines> = of_file.flat_map(|real| [&real.before, &real.after]).flatten().map(|text| Lines::new(text)).collect();
-        if texts.is_empty() || event.range("range").is_none() {
-            findings.note("reads of files without a known text");
-            continue;
-        }
-        let total = event.number("total_lines");
-        let is_of = |text: &Lines| total.is_none_or(|total| total == text.count()) && spans::refuted(event, "", Some(text)).is_none();
-        if texts.iter().any(is_of) {
-            findings.count("reads of known files");
-        } else {
-            findings.fail(case.place_of(session, event), format!("range, total_lines, hash or fingerprints match no text that {file} had"));
-        }
-    }
-}
-
 /// Every `code.read` has the hash and the fingerprints of those lines, or none if the lines contain U+FFFD.
 pub fn hashes(case: &Case<'_>, findings: &mut Findings) {
-    of_known_files(case, findings);
     for read in reads(case, findings).into_iter().filter(Read::is_right) {
         findings.count("reads");
         let texts = read.texts();
@@ -143,7 +119,21 @@ fn plain(text: &str, (first, last): (usize, usize)) -> Option<Vec<(usize, &str)>
     (lines().count() == (last + 1).checked_sub(first)?).then(|| (first..).zip(lines()).collect())
 }
 
+/// A number and a mark, then the line. With the mark `|` the number has six places, so that a file with such lines is not taken for numbers.
 fn numbered_line(line: &str) -> Option<(usize, &str)> {
-    let (number, rest) = line.split_once(['\t', '→'])?;
+    let (number, rest) = match line.split_once('|') {
+        Some((number, rest)) if number.len() >= PADDED && number.starts_with(' ') => (number, rest),
+        _ => line.split_once(['\t', '→'])?,
+    };
     Some((number.trim_start().parse().ok()?, rest))
+}
+
+#[test]
+fn line_numbers_stand_before_a_tab_an_arrow_or_in_six_places_before_a_bar() {
+    for text in ["1\ta|b", "     1→a|b", "     1|a|b"] {
+        assert_eq!(numbered_line(text), Some((1, "a|b")), "{text}");
+    }
+    for text in ["1|a", "a|b", "      |a", "1 a"] {
+        assert_eq!(numbered_line(text), None, "{text}");
+    }
 }

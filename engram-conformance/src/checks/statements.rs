@@ -126,10 +126,24 @@ pub fn files(case: &Case<'_>, findings: &mut Findings) {
             findings.count("files");
         } else if case.truth.edits.iter().any(|other| is_same_change(other, real) && edits.iter().any(|edits| is_edit(edits, other))) {
             findings.count("files that a sub-agent of the call changed");
+        } else if naming.iter().all(|id| is_changed_meanwhile(case, id, &real.file)) {
+            findings.note("files that another call changed at the same time");
         } else {
             findings.fail(case.recording.name(), format!("no code.edit of {}, which the record of {} names", real.file, naming.join(", ")));
         }
     }
+}
+
+/// True if a tape has an edit of the file by another call, between this call and its result: which of them changed it is not known.
+fn is_changed_meanwhile(case: &Case<'_>, id: &str, file: &str) -> bool {
+    case.sessions.iter().any(|session| {
+        let is_of_call = |event: &&Event| event.text("call_id") == Some(id);
+        let during = session.events.iter().skip_while(|event| !is_of_call(event)).skip(1);
+        let until_result = during.take_while(|event| !(event.is(Kind::ToolResult) && is_of_call(event)));
+        until_result
+            .filter(|event| event.is(Kind::CodeEdit))
+            .any(|edit| !is_of_call(&edit) && edit.text("file").map(in_project).as_deref() == Some(file))
+    })
 }
 
 /// True for the same change, of which the ground truth names the call of a sub-agent, and the call that started the sub-agent.

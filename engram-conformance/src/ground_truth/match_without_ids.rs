@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use crate::converted_session::{ConvertedSession, escaped};
 use crate::tape::Event;
 
+/// The end of the id that a call gets if the log does not have it.
+const NOT_LOGGED: &str = ", not logged";
+
 /// Adds missing ids, and returns which calls the log has but the tapes lack. A ground truth that has ids is returned unchanged.
 pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<String>) {
     let mut truth = with_prompts_of_requests(with_logged_ids(truth, sessions));
@@ -33,16 +36,35 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
         if found.is_none() && is_logged(call, sessions) {
             findings.push(format!("no tool.call {} {}", call["tool"], excerpt(&call["args"].to_string())));
         }
-        let id = found.and_then(|event| event.text("call_id")).map_or_else(|| format!("call {n}, not logged"), str::to_owned);
+        let id = found.and_then(|event| event.text("call_id")).map_or_else(|| format!("call {n}{NOT_LOGGED}"), str::to_owned);
         used.insert(id.clone());
         call["id"] = json!(id);
     }
+    add_ids_of_rewritten(&mut calls, &used, &list(&truth, "results"), &calls_on_tapes);
     let results = list(&truth, "results").into_iter().filter_map(|result| unwrapped(result, &calls_on_tapes)).collect();
     let edits = with_calls(list(&truth, "edits"), &calls, sessions);
     truth["calls"] = Value::Array(calls);
     truth["results"] = Value::Array(results);
     truth["edits"] = Value::Array(edits);
     (truth, findings)
+}
+
+/// Adds the ids of calls whose arguments are not logged, because something changed them before the call ran: the calls of the same tool, in
+/// their order, of which the model server received the result.
+fn add_ids_of_rewritten(calls: &mut [Value], used: &BTreeSet<String>, results: &[Value], calls_on_tapes: &[&Event]) {
+    let has_result = |id: &str| results.iter().filter_map(|result| result["id"].as_str()).any(|returned| is_id(id, returned));
+    let mut left: Vec<&Event> = Vec::new();
+    for event in calls_on_tapes {
+        let is_first = |id: &str| !left.iter().any(|other| other.text("call_id") == Some(id));
+        if event.text("call_id").is_some_and(|id| !used.contains(id) && has_result(id) && is_first(id)) {
+            left.push(event);
+        }
+    }
+    for call in calls.iter_mut().filter(|call| call["id"].as_str().is_some_and(|id| id.ends_with(NOT_LOGGED))) {
+        if let Some(at) = left.iter().position(|event| event.text("tool") == call["tool"].as_str()) {
+            call["id"] = json!(left.remove(at).text("call_id"));
+        }
+    }
 }
 
 /// Replaces prompts by the texts of the requests that a person made, if the ground truth has the requests: prompts are then as the model
@@ -78,8 +100,14 @@ fn list(truth: &Value, key: &str) -> Vec<Value> {
 /// True if the event belongs to this call. A harness may put the tool's name before the server's id.
 fn is_call(event: &Event, call: &Value) -> bool {
     let id = event.text("call_id").unwrap_or_default();
-    let is_id = call["id"].as_str().is_none_or(|real| id == real || id.strip_suffix(real).is_some_and(|prefix| prefix.ends_with("__")));
-    is_id && event.text("tool") == call["tool"].as_str() && event.0.get("args") == Some(&call["args"])
+    call["id"].as_str().is_none_or(|real| is_id(id, real))
+        && event.text("tool") == call["tool"].as_str()
+        && event.0.get("args") == Some(&call["args"])
+}
+
+/// True if a logged id is that of the model server, alone or behind the name of the tool.
+fn is_id(logged: &str, real: &str) -> bool {
+    logged.strip_suffix(real).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))
 }
 
 /// True if a session contains the name of this tool and all texts in the arguments.
@@ -103,10 +131,7 @@ fn is_in(record: &[u8], value: &Value) -> bool {
 /// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`.
 fn unwrapped(mut result: Value, calls_on_tapes: &[&Event]) -> Option<Value> {
     let id = result["id"].as_str()?;
-    let logged = calls_on_tapes
-        .iter()
-        .filter_map(|event| event.text("call_id"))
-        .find(|logged| *logged == id || logged.ends_with(&format!("__{id}")));
+    let logged = calls_on_tapes.iter().filter_map(|event| event.text("call_id")).find(|logged| is_id(logged, id));
     let id = logged.unwrap_or(id).to_owned();
     let wrapped: Value = serde_json::from_str(result["text"].as_str()?).ok()?;
     let text = ["output", "error"].iter().find_map(|key| wrapped[*key].as_str()).map(str::to_owned);

@@ -149,6 +149,9 @@ pub struct RealEdit {
     pub before_sha256: Option<String>,
     /// The hash of its bytes after; `None` if there was no file.
     pub after_sha256: Option<String>,
+    /// Its text after hooks or formatters changed it, if there are any: then `after` is `None`.
+    #[serde(skip)]
+    pub formatted: Option<String>,
 }
 
 impl RealEdit {
@@ -160,6 +163,11 @@ impl RealEdit {
     /// The file before.
     pub fn state_before(&self) -> FileState<'_> {
         FileState::of(&self.before, &self.before_sha256)
+    }
+
+    /// The file after, with what hooks and formatters changed.
+    pub fn state_left(&self) -> FileState<'_> {
+        FileState::of(if self.formatted.is_some() { &self.formatted } else { &self.after }, &self.after_sha256)
     }
 
     /// The file after.

@@ -72,8 +72,12 @@ fn edited(real: &Real, input: &str, change: fn(&mut Tape), text: fn(&Tape) -> St
 
 /// The fixture for most broken adapters.
 pub const EDIT: &[&str] = &["claude-code/2.0.10/b_edit"];
+/// A recording with a read of a file that nobody changes.
+const UNCHANGED: &[&str] = &["claude-code/2.0.10/n_skills"];
 const CONTEXT: &[&str] = &["claude-code/2.1.329/a_qa"];
 const AGENTS: &[&str] = &["claude-code/2.0.60/c_subagent"];
+/// A recording with the tasks of sub-agents.
+const TASKS: &[&str] = &["claude-code/2.1.14/c_subagent"];
 const AGENTS_IN_ONE_FILE: &[&str] = &["claude-code/1.0.0/c_subagent"];
 const PATCHES: &[&str] = &["codex/0.125.0/main"];
 
@@ -212,6 +216,18 @@ pub const BREAKS: &[Break] = &[
         of_codex(events("takes the image of a tool for a prompt", "prompt.person", |tape| {
             change(tape, &["\"k\":\"msg.in\"", "\"by\":\"harness\",\"attachments\""], "\"by\":\"harness\"", "\"by\":\"person\"");
         })),
+    ),
+    over(
+        TASKS,
+        events("takes the task of a sub-agent for text of the harness", "message.author", |tape| {
+            change(tape, &["\"k\":\"msg.in\"", "\"by\":\"agent\""], "\"by\":\"agent\"", "\"by\":\"harness\"");
+        }),
+    ),
+    over(
+        TASKS,
+        events("leaves the words of an agent in what the harness writes around them", "message.author", |tape| {
+            change(tape, &["\"k\":\"msg.in\"", "\"by\":\"agent\""], "\"text\":\"", "\"text\":\"<teammate-message>\\n");
+        }),
     ),
     bytes("writes a space into the JSON", "tape.canonical", |tape| tape.replace(2, "{\"seq\":2,", "{\"seq\":2, ")),
     bytes("invents a key", "tape.envelope", |tape| change(tape, &["\"k\":\"msg.in\""], "\"role\":", "\"mood\":\"fine\",\"role\":")),
@@ -356,14 +372,20 @@ pub const BREAKS: &[Break] = &[
     })),
     on_all(describes("names a fixture that does not exhibit the gap", "claim.gaps", claims::with_wrong_fixtures)),
     on_all(describes("has an unused rule", "rule.needed", claims::with_unused_rule)),
-    events("reads the wrong lines", "read.range", |tape| set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "range", "[4")),
-    events("hashes the wrong lines of a read", "read.hash", |tape| {
-        set(tape, &["\"k\":\"code.read\"", "\"range\":[3,"], "hash", WRONG_HASH)
-    }),
+    over(UNCHANGED, events("reads the wrong lines", "read.range", |tape| set(tape, &["\"k\":\"code.read\""], "range", "[4"))),
+    over(
+        UNCHANGED,
+        events("hashes the wrong lines of a read", "read.hash", |tape| set(tape, &["\"k\":\"code.read\""], "hash", WRONG_HASH)),
+    ),
+    Break {
+        adapter: "gemini",
+        fixtures: &["gemini/0.61.0/g_hooks"],
+        ..events("reads the words of a hook as lines", "read.file", Tape::read_whole_result)
+    },
     Break {
         adapter: "opencode",
         fixtures: &["opencode/1.18.34/main"],
-        ..events("hashes lines that the file never had, without a real result", "read.hash", |tape| {
+        ..events("hashes lines that the file never had, without a real result", "read.file", |tape| {
             set(tape, &["\"k\":\"code.read\"", "\"range\":[5,14]"], "hash", WRONG_HASH);
         })
     },

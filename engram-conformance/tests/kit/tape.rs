@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use engram_core::anchor::anchors;
+use engram_core::hash::Hash;
+use serde_json::{Value, json};
+
 /// The lines of a tape.
 #[derive(Clone)]
 pub struct Tape(Vec<String>);
@@ -54,6 +58,22 @@ impl Tape {
     /// Replaces the first occurrence of a text in the line at an index.
     pub fn replace(&mut self, at: usize, from: &str, to: &str) {
         self.0[at] = self.0[at].replacen(from, to, 1);
+    }
+
+    /// Gives the first read the whole text of its result, with what a hook added.
+    pub fn read_whole_result(&mut self) {
+        let Some(at) = self.find(&["\"k\":\"code.read\""]) else { return };
+        let id = self.field(at, "call_id").unwrap_or_default().to_owned();
+        let Some(result) = self.find(&["\"k\":\"tool.result\"", &id]) else { return };
+        let event = |at: usize| -> Value { serde_json::from_str(self.line(at)).unwrap_or_default() };
+        let (read, result) = (event(at), event(result));
+        let text = result["stdout"].as_str().unwrap_or_default();
+        let (count, hash) = (text.lines().count(), Hash::of_text(text).to_string());
+        let prints: Vec<String> = anchors(text).iter().map(|anchor| format!("{anchor:016x}")).collect();
+        let facts = [("range", json!([1, count])), ("total_lines", json!(count)), ("hash", json!(hash)), ("anchor_hashes", json!(prints))];
+        for (key, value) in facts {
+            self.replace(at, &format!("\"{key}\":{}", read[key]), &format!("\"{key}\":{value}"));
+        }
     }
 
     /// Inserts a line before an index.

@@ -206,7 +206,6 @@ fn emit_input<'a>(
 
 /// Emits the words of another agent without those that the harness puts around them, and then the whole. Returns false if there are none.
 fn emit_unwrapped(line: &Line<'_>, whole: Text<'_>, by: Author, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
-    const DIRECTIVE: &str = "</fork-boilerplate>\n\nYour directive: ";
     if by != Author::Agent {
         return false;
     }
@@ -216,13 +215,9 @@ fn emit_unwrapped(line: &Line<'_>, whole: Text<'_>, by: Author, pointer: Pointer
         emit_text("agent_message", Some(whole), pointer, out);
         return true;
     }
-    if !whole.starts_with("<fork-boilerplate>") {
-        return false;
-    }
-    let text = whole.decode_lossy();
-    let Some((_, directive)) = text.split_once(DIRECTIVE) else { return false };
-    out.emit(message(Text::Plain(directive)), pointer);
-    emit_text("fork_boilerplate", Some(whole), pointer, out);
+    let Some((name, words)) = authors::words_of_agent(line, whole) else { return false };
+    out.emit(message(Text::Plain(&words)), pointer);
+    emit_text(name, Some(whole), pointer, out);
     true
 }
 

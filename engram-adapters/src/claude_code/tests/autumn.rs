@@ -64,6 +64,31 @@ fn the_response_that_launched_a_fork_is_a_replay_in_the_file_of_the_fork() {
 }
 
 #[test]
+fn the_task_of_an_agent_has_no_frame_of_the_harness() {
+    let coordinated =
+        "The coordinator sent a message while you were working:\nwrite b\n\nAddress this before completing your current task.";
+    let computed = "[Workflow harness — computed task] It is no person's. The computed task text follows:\n  do one\n    and two";
+    let said = |content: &str, origin: Value| {
+        let mut line =
+            prompt(1, json!({"message": {"role": "user", "content": content}, "isMeta": true, "isSidechain": true, "agentId": "a1"}));
+        line["origin"] = origin;
+        if line["origin"].is_null() {
+            ["origin", "isMeta", "promptSource", "permissionMode"]
+                .iter()
+                .for_each(|name| drop(line.as_object_mut().unwrap().remove(*name)));
+        }
+        let found = events(&[line.clone()], "msg.in");
+        complete(&[line]);
+        (found[0]["by"].clone(), found[0]["text"].clone())
+    };
+    let agent = |text: &str| (json!("agent"), json!(text));
+    assert_eq!(said(coordinated, json!({"kind": "coordinator"})), agent("write b"));
+    assert_eq!(said(computed, Value::Null), agent("do one\n  and two"));
+    let unframed = "[Workflow harness is a word.\nThe computed task text follows:\nflat";
+    assert_eq!(said(unframed, Value::Null), agent(unframed));
+}
+
+#[test]
 fn a_message_of_another_agent_is_that_agent_s_without_the_harness_s_words() {
     let whole = "Another Claude session sent a message:\n<agent-message from=\"b\">\nhello\n</agent-message>";
     let origin = json!({"kind": "peer", "from": "b", "name": "b", "senderTaskId": "t", "body": "hello"});
@@ -204,9 +229,20 @@ fn a_file_that_another_call_changed_meanwhile_is_no_change_of_the_command() {
         result_line(VERSION, 3, "t2", "created", Some(written)),
         result_line(VERSION, 4, "t1", "", Some(json!({"stdout": "", "stderr": "", "interrupted": false, "bashEditDiff": diff}))),
     ];
-    let edits: Vec<(Value, Value)> =
-        events(&lines, "code.edit").iter().map(|edit| (edit["call_id"].clone(), edit["file"].clone())).collect();
-    assert_eq!(edits, [(json!("t2"), json!("/p/c.txt")), (json!("t1"), json!("/p/b.txt"))]);
+    let edits = |lines: &[Value]| -> Vec<(Value, Value)> {
+        events(lines, "code.edit").iter().map(|edit| (edit["call_id"].clone(), edit["file"].clone())).collect()
+    };
+    assert_eq!(edits(&lines), [(json!("t2"), json!("/p/c.txt")), (json!("t1"), json!("/p/b.txt"))]);
+    complete(&lines);
+
+    // Two commands at the same time: the file is that of the one that returned first. A command that begins later is another matter.
+    let command = |number, id: &str| call(number, id, "Bash", json!({"command": "echo >> b.txt"}));
+    let result = |number, id: &str| {
+        let diff = json!({"files": [file("/p/b.txt", "+B")], "moreFiles": 0, "changedFiles": ["/p/b.txt"]});
+        result_line(VERSION, number, id, "", Some(json!({"stdout": "", "stderr": "", "interrupted": false, "bashEditDiff": diff})))
+    };
+    let lines = [command(1, "t1"), command(2, "t2"), result(3, "t2"), result(4, "t1"), command(5, "t3"), result(6, "t3")];
+    assert_eq!(edits(&lines), [(json!("t2"), json!("/p/b.txt")), (json!("t3"), json!("/p/b.txt"))]);
     complete(&lines);
 }
 

@@ -1,7 +1,7 @@
 //! Other agents: sub-agents, messages between agents, reviews, and the reviewer that approves calls.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, Decision, Meta, MsgIn, MsgOut, Permission, Role};
+use engram_core::event::{Author, Decision, ImplicitInput, Meta, MsgIn, MsgOut, Permission, Role};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -44,11 +44,19 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         let part = Part::lenient(value);
         let pointer = Pointer::Field(list, index, "/text");
         match (raw_str(part.kind()), text(part.text())) {
-            ("input_text" | "output_text" | "text", body @ Some(_)) if is_own => {
-                out.emit(MsgOut { text: body, model: state.last.model(), message_id: text(message.id()), ..MsgOut::default() }, pointer);
-            }
-            ("input_text" | "output_text" | "text", body @ Some(_)) => {
-                out.emit(MsgIn { role: Role::User, by: Author::Agent, text: body, attachments: Vec::new() }, pointer);
+            ("input_text" | "output_text" | "text", Some(whole)) => {
+                let words = split_envelope(whole, pointer, out);
+                match words.as_deref().map_or(whole, Text::Plain) {
+                    // The words are in a part that only the provider can read.
+                    words if words.is_empty() => {}
+                    words if is_own => {
+                        let (model, message_id) = (state.last.model(), text(message.id()));
+                        out.emit(MsgOut { text: Some(words), model, message_id, ..MsgOut::default() }, pointer);
+                    }
+                    words => {
+                        out.emit(MsgIn { role: Role::User, by: Author::Agent, text: Some(words), attachments: Vec::new() }, pointer);
+                    }
+                }
             }
             ("encrypted_content", _) => continue,
             (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index)),
@@ -59,6 +67,16 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author()) }, Pointer::Root);
     }
     Outcome::Mapped
+}
+
+/// Emits what the harness writes before the words of an agent: type, task and sender. Returns the words; `None` if there is no such text.
+fn split_envelope(whole: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
+    const PAYLOAD: &str = "\nPayload:\n";
+    let decoded = whole.decode().ok().filter(|_| whole.starts_with("Message Type: "))?;
+    let (envelope, words) = decoded.split_at(decoded.find(PAYLOAD)? + PAYLOAD.len());
+    let name = Text::Plain("agent_message");
+    out.emit(Meta::Context(ImplicitInput { name, file: None, hash: None, bytes: None, text: Some(Text::Plain(envelope)) }), pointer);
+    Some(words.to_owned())
 }
 
 /// An action of a sub-agent as an event (up to 0.146).

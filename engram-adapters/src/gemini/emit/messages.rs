@@ -13,8 +13,8 @@ use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule
 use crate::gemini::notes::Note;
 use crate::gemini::plan::responses::Usage;
 use crate::gemini::schema::{
-    FILLERS, Form, FunctionResponse, HOOK_BEGIN, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought, Tokens,
-    TypedPrompt, TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective, parts,
+    FILLERS, Form, FunctionResponse, HOOK_BEGIN, LOADED_CONTEXT, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought,
+    Tokens, TypedPrompt, TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective, parts,
 };
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text};
@@ -348,15 +348,15 @@ impl Events {
     /// A text in the user's place: a prompt, the environment, or the summary of a compaction. `is_typed` unless the harness expanded what
     /// the user typed.
     pub(super) fn user_text(&mut self, text: Text<'_>, is_typed: bool, in_history: bool, place: Pointer<'_>, out: &mut Emitter<'_>) {
-        let is_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(UNTAGGED_CONTEXT);
+        let is_instructions = self.is_subagent && text.starts_with(LOADED_CONTEXT);
+        let is_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(UNTAGGED_CONTEXT) || is_instructions;
         let is_summary = text.starts_with(STATE_SNAPSHOT);
         self.follows_context = is_context || is_summary;
         if text.is_empty() || !self.plan.is_new() {
             return;
         }
         if is_context {
-            let input = ImplicitInput { name: Text::Plain("environment"), file: None, hash: None, bytes: None, text: Some(text) };
-            out.emit(Meta::Context(input), place);
+            emit_context(if is_instructions { "instructions" } else { "environment" }, text, place, out);
         } else if in_history && is_summary {
             out.emit(Meta::Compaction { text: Some(text), trigger: None }, place);
         } else {
@@ -371,7 +371,16 @@ impl Events {
                 _ if self.is_task(text) => Author::Agent,
                 _ => self.prompt_author(),
             };
-            out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, place);
+            let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
+            let task = if by == Author::Agent { objective(&text.decode_lossy()) } else { None };
+            match task.as_deref() {
+                // The harness has put the task into a template.
+                Some(task) => {
+                    out.emit(message(Text::Token(task)), place);
+                    emit_context("agent_template", text, place, out);
+                }
+                None => drop(out.emit(message(text), place)),
+            }
         }
     }
 
@@ -492,7 +501,12 @@ fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
 pub(super) fn split_hook(text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
     let decoded = text.decode().ok().filter(|_| text.starts_with(HOOK_BEGIN))?;
     let (section, words) = hook_before(&decoded)?;
-    let input = ImplicitInput { name: Text::Plain("hook"), file: None, hash: None, bytes: None, text: Some(Text::Plain(section)) };
-    out.emit(Meta::Context(input), place);
+    emit_context("hook", Text::Plain(section), place, out);
     Some(words.to_owned())
+}
+
+/// Emits a text that the harness gives the model beside the conversation.
+fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    let input = ImplicitInput { name: Text::Plain(name), file: None, hash: None, bytes: None, text: Some(text) };
+    out.emit(Meta::Context(input), place);
 }

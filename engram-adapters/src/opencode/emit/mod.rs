@@ -83,10 +83,11 @@ impl Events {
         if let Some(message) = decision.ends {
             self.message_end(message as usize, record, out);
         }
-        if self.at == self.notes.len()
-            && let Some(rewind) = self.state.revert.event()
-        {
-            out.of_record(0, RecordHeader::default(), |out| out.emit(rewind, Pointer::At("/revert")));
+        if self.at == self.notes.len() {
+            self.state.undone.end(out);
+            if let Some(rewind) = self.state.revert.event() {
+                out.of_record(0, RecordHeader::default(), |out| out.emit(rewind, Pointer::At("/revert")));
+            }
         }
         match converted {
             // A later state of a call that says nothing new.
@@ -117,10 +118,13 @@ impl Events {
     }
 
     /// Notes where a person went back to.
-    fn reach(&mut self, record: &Record<'_>, place: Place, out: &Emitter<'_>) {
+    fn reach(&mut self, record: &Record<'_>, place: Place, out: &mut Emitter<'_>) {
         let id = raw_str(record.value.member("id"));
         match place {
-            Place::Message { .. } | Place::Step => self.state.revert.reach(id, out),
+            Place::Message { .. } | Place::Step => {
+                self.state.undone.reach(id, out);
+                self.state.revert.reach(id, out);
+            }
             Place::Part { .. } => self.state.revert.reach_part(id, out),
             _ => {}
         }

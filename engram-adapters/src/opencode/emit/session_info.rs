@@ -6,6 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use super::revert::Undone;
 use super::session_state::SessionState;
 use crate::opencode::schema::{Info, Model, Time};
 use crate::shared::value::{Value, integer, non_empty_text, text};
@@ -39,6 +40,7 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
     if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
         out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, Pointer::Root);
     }
+    state.undone = Undone::of(info.reverts());
     state.revert.set(info.revert());
     if let Some(revert) = info.revert() {
         out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, Pointer::Root);

@@ -7,7 +7,7 @@ use engram_core::keys::KeyMap;
 use super::last_stated::LastStated;
 use super::later_calls::LaterCalls;
 use super::replay::ReplayTracker;
-use super::revert::Revert;
+use super::revert::{Revert, Undone};
 use crate::opencode::revisions::{Dialect, dialect};
 use crate::shared::time::MillisFormatter;
 
@@ -17,6 +17,8 @@ pub struct SessionState {
     pub side_info: SideInfo,
     pub replay: ReplayTracker,
     pub revert: Revert,
+    /// Turns that were taken back.
+    pub undone: Undone,
     /// Who writes the prompts: in the session of a sub-agent, the agent that started it.
     pub prompt_author: Author,
     pub later_calls: LaterCalls,
@@ -38,6 +40,7 @@ impl SessionState {
             dialect: dialect(init.identity),
             replay: ReplayTracker::default(),
             revert: Revert::default(),
+            undone: Undone::default(),
             prompt_author: Author::Person,
             later_calls: LaterCalls::new(side_info.later_calls.clone(), side_info.parent_call_id.is_some()),
             side_info,

@@ -11,6 +11,7 @@ use super::generation::{Form, Generations};
 use super::needed_tables::TABLES;
 use super::parent_call::{CallsByChild, ParentCalls, call_in_part, calls_in_answer, side_info_of};
 use super::session_columns::{columns, info, step_info};
+use super::undone::{Removed, Undone};
 use crate::open::database::DatabaseFile;
 use crate::open::sqlite::{self, refused};
 use crate::open::store::{Export, LostRecords};
@@ -25,6 +26,7 @@ const SEARCHED_COLUMNS: &[(&str, &str)] = &[
     ("part", "session_id"),
     ("session_message", "id"),
     ("session_message", "session_id"),
+    ("event", "aggregate_id"),
 ];
 
 /// A database that is open for reading.
@@ -32,6 +34,8 @@ pub(super) struct Database {
     store: sqlite::Store,
     limits: Limits,
     generations: Generations,
+    /// There is a table of events.
+    has_events: bool,
     /// The calls in parts, and those in answers of 2.x.
     parent_calls: [ParentCalls; 2],
 }
@@ -61,8 +65,9 @@ impl Database {
         let DatabaseFile { path, limits, store, tables } = file;
         let file = DatabaseFile { path, limits, store: store.with_indexes(SEARCHED_COLUMNS), tables };
         let generations = Generations::of(&file).map_err(|error| error.path(path.to_string_lossy()))?;
+        let has_events = file.has("event");
         let store = file.store;
-        Ok(Database { store, limits, generations, parent_calls: Default::default() })
+        Ok(Database { store, limits, generations, has_events, parent_calls: Default::default() })
     }
 
     /// The ids of all sessions, with repetitions. None for a session without an id that can be read.
@@ -92,13 +97,17 @@ impl Database {
         let columns = columns(row);
         let parent = columns.get("parent_id").and_then(|parent| parent.as_str().ok()).map(str::to_owned);
         let info = if form.is_steps { step_info(&columns) } else { info(&columns) };
-        let mut export = ExportWriter::new(self.limits, info.as_bytes(), session_id);
         drop(rows);
         drop(session);
+        let undone = match self.has_events && !form.is_steps {
+            true => Undone::of(self.store.connection(), session_id, self.limits)?,
+            false => Undone::default(),
+        };
+        let mut export = ExportWriter::new(self.limits, undone.noted_in(info).as_bytes(), session_id);
         if form.is_steps {
             self.steps(session_id, &mut export)?;
         } else {
-            self.messages(session_id, &mut export)?;
+            self.messages(session_id, undone, &mut export)?;
             self.parts_without_message(session_id, &mut export)?;
         }
         let calls = match parent {
@@ -129,18 +138,23 @@ impl Database {
         Ok(())
     }
 
-    fn messages(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn messages(&self, session_id: &str, undone: Undone, export: &mut ExportWriter) -> Result<(), AdapterError> {
         let connection = self.store.connection();
-        let mut messages =
-            connection.prepare("SELECT id, data FROM message WHERE session_id = ?1 ORDER BY time_created, id").map_err(refused)?;
+        let mut undone = undone.messages.into_iter().peekable();
+        let sql = "SELECT id, data, time_created FROM message WHERE session_id = ?1 ORDER BY time_created, id";
+        let mut messages = connection.prepare(sql).map_err(refused)?;
         let mut parts = connection.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
         let mut rows = messages.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
             let id = id(row, 0)?;
+            let created = row.get_ref(2).map_err(refused)?.as_i64().unwrap_or_default();
+            while let Some(removed) = undone.next_if(|removed| (removed.created, &*removed.id) < (created, &*id)) {
+                add_removed(&removed, session_id, export)?;
+            }
             export.message(bytes(row.get_ref(1).map_err(refused)?), [("id", &id), ("sessionID", session_id)])?;
             add_parts(parts.query([&id]).map_err(refused)?, session_id, &id, export)?;
         }
-        Ok(())
+        undone.try_for_each(|removed| add_removed(&removed, session_id, export))
     }
 
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
@@ -199,6 +213,14 @@ impl Database {
         let rows = statement.query_map(params, |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))).map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
     }
+}
+
+fn add_removed(removed: &Removed, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    export.message(removed.info.as_bytes(), [("id", &removed.id), ("sessionID", session_id)])?;
+    for (id, part) in &removed.parts {
+        export.part(part.as_bytes(), &[("id", id), ("sessionID", session_id), ("messageID", &removed.id)])?;
+    }
+    Ok(())
 }
 
 fn add_parts(mut rows: Rows<'_>, session_id: &str, message_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {

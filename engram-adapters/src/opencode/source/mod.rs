@@ -18,3 +18,5 @@ mod session_columns;
 pub mod session_forms;
 pub mod side_info;
 pub mod store;
+#[cfg(feature = "sqlite")]
+mod undone;

@@ -23,6 +23,7 @@ pub(super) const TABLES: StoreTables = StoreTables {
         mark("session_message", STEP_COLUMNS),
         NeededTable { name: "migration", columns: &["id"], is_mark: false },
         NeededTable { name: "__drizzle_migrations", columns: &["created_at"], is_mark: false },
+        NeededTable { name: "event", columns: &["aggregate_id", "seq", "type", "data"], is_mark: false },
     ],
 };
 
@@ -53,7 +54,11 @@ pub(super) fn require(file: &DatabaseFile<'_>, has_own_steps: bool) -> Result<()
     if file.has("session_v2") || has_own_steps && !is_beta(&file.tables) || !file.has("session") {
         need("session_v2")?;
     }
-    ["migration", "__drizzle_migrations"].iter().filter(|table| file.has(table)).try_for_each(|table| need(table))
+    // A version with events counts them, too.
+    if file.has("event_sequence") {
+        need("event")?;
+    }
+    ["migration", "__drizzle_migrations", "event"].iter().filter(|table| file.has(table)).try_for_each(|table| need(table))
 }
 
 /// Rows that no session has, and sessions or messages whose content is gone.
@@ -70,6 +75,10 @@ pub(super) fn lost_rows(file: &DatabaseFile<'_>, has_steps: bool, is_step: &str)
         searches.push(("part", format!("{} AND NOT EXISTS ({message})", no_session("part.session_id")), NO_SESSION));
         searches.push(("message", "NOT EXISTS (SELECT 1 FROM part)".to_owned(), NO_PARTS));
         searches.push(("session", format!("NOT EXISTS (SELECT 1 FROM message){steps}"), NO_MESSAGES));
+    }
+    // An upgrade to 2.x empties the table.
+    if file.has("event_sequence") && !file.has("session_v2") {
+        searches.push(("event_sequence", "NOT EXISTS (SELECT 1 FROM event)".to_owned(), "sessions without events (their table is empty)"));
     }
     if has_steps {
         let sessions = if file.has("session_v2") { "session_v2" } else { "session" };

@@ -57,7 +57,7 @@ pub(super) fn emit_file_events(state: &mut State, result: &ResultContext<'_>, in
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
         Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => true,
-        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &state.calls, out),
+        Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
         Shape::Notebook(file) => {
             state.calls.set_changed(file);
             edits::emit_notebook_edit(&result.edit_of(file), structured, out)

@@ -49,26 +49,26 @@ pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>,
 /// or binary; the others it only names, and whether they are new or deleted is not known. A file that another call has changed meanwhile is
 /// among them, too: what the command did to it is not known.
 #[inline(never)]
-pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, calls: &OpenCalls, out: &mut Emitter) -> bool {
+pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, calls: &mut OpenCalls, out: &mut Emitter) -> bool {
     let pointer = Pointer::At("/toolUseResult/bashEditDiff");
     let is_others = |file: Text<'_>| result.call.as_ref().is_some_and(|call| calls.is_changed_since(call, file));
-    let mut shown = HashSet::new();
-    let mut is_any = false;
+    let (mut shown, mut changed) = (HashSet::new(), Vec::new());
     for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
         let Some(path) = text(file.path()) else { continue };
         shown.insert(path.raw());
         if !is_others(path) {
             emit_changed_file(&result.edit_of(path), &file, pointer, out);
-            is_any = true;
+            changed.push(path);
         }
     }
     for path in diff.member("changedFiles").into_iter().flat_map(Value::elements).filter_map(Value::text) {
         if shown.insert(path.raw()) && !is_others(path) {
             out.emit(result.edit_of(path).event(EditOp::Update), pointer);
-            is_any = true;
+            changed.push(path);
         }
     }
-    is_any
+    changed.iter().for_each(|path| calls.set_changed(*path));
+    !changed.is_empty()
 }
 
 /// One file of which the changed lines are shown.
