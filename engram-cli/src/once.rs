@@ -1,7 +1,7 @@
 //! Sums over sessions. A session counts once, although several files or tapes have it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use engram_adapters::sessions::FormFacts;
@@ -68,12 +68,14 @@ impl<T> Once<T> {
         for (index, facts) in self.0.iter().enumerate().filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?))) {
             sessions.entry(facts.identity()).or_default().push((index, facts));
         }
+        let agents: HashSet<_> = sessions.keys().filter_map(|(harness, session, agent)| Some((*harness, *session, (*agent)?))).collect();
         let mut repeated = BTreeMap::new();
-        for mut inputs in sessions.into_values().filter(|inputs| inputs.len() > 1) {
+        for ((harness, session, _), mut inputs) in sessions.into_iter().filter(|(_, inputs)| inputs.len() > 1) {
+            let has_own_input = |agent: &str| agents.contains(&(harness, session, agent));
             inputs.sort_by_cached_key(|(index, facts)| (Reverse(facts.size()), self.rank(*index), *index));
             let mut used: Vec<(usize, &FormFacts)> = Vec::new();
             for (index, facts) in inputs {
-                match used.iter().find(|(_, used)| used.contain(facts)) {
+                match used.iter().find(|(_, used)| used.contain(facts, has_own_input)) {
                     Some((used, _)) => drop(repeated.insert(index, *used)),
                     None => used.push((index, facts)),
                 }

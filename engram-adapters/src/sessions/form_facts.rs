@@ -1,6 +1,6 @@
 //! What two forms of one session must have in common, so that one of them can be skipped or is not counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use engram_core::error::{AdapterError, ErrorCode};
@@ -22,6 +22,8 @@ pub struct FormFacts {
     /// How often each prompt occurs, by a hash of its words.
     prompts: HashMap<u64, u64>,
     sums: Sums,
+    /// Sub-agents of which it has events: a printed stream has those of all agents, a log only its own.
+    agents: BTreeSet<String>,
 }
 
 /// What is compared by its amount.
@@ -59,9 +61,11 @@ impl FormFacts {
         (self.prompts.values().sum(), self.sums.calls)
     }
 
-    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results.
-    pub fn contain(&self, other: &FormFacts) -> bool {
-        let is_same = self.identity() == other.identity();
+    /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Sub-agents of
+    /// the other form must be in this one, or `is_elsewhere`.
+    pub fn contain(&self, other: &FormFacts, is_elsewhere: impl Fn(&str) -> bool) -> bool {
+        let has_agents = other.agents.iter().all(|agent| self.agents.contains(agent) || is_elsewhere(agent));
+        let is_same = self.identity() == other.identity() && has_agents;
         let has = |(prompt, times): (&u64, &u64)| self.prompts.get(prompt).is_some_and(|known| known >= times);
         is_same && self.sums.cover(other.sums) && other.prompts.iter().all(has)
     }
@@ -78,6 +82,11 @@ impl FormSink {
     pub fn facts(self) -> Option<FormFacts> {
         Some(self.known).filter(|known| !known.session_id.is_empty())
     }
+
+    /// True for an event of a sub-agent in the form of its session.
+    fn is_of_other_agent(&self, record: &EventRef<'_>) -> bool {
+        record.source.agent_id.is_some_and(|agent| Some(&*agent.decode_lossy()) != self.known.agent_id.as_deref())
+    }
 }
 
 impl EventSink for FormSink {
@@ -90,6 +99,9 @@ impl EventSink for FormSink {
                 self.known.agent_id = record.source.agent_id.map(owned);
             }
             _ if record.replay => {}
+            Event::MsgIn(_) | Event::ToolCall(_) | Event::ToolResult(_) if self.is_of_other_agent(record) => {
+                self.known.agents.extend(record.source.agent_id.map(owned));
+            }
             Event::MsgIn(message) if message.by == Author::Person => {
                 let text = message.text.as_ref().map(|text| text.decode_lossy()).unwrap_or_default();
                 // Forms differ in the white space around and between the lines of a prompt.
@@ -114,19 +126,25 @@ mod tests {
             agent_id: None,
             prompts: prompts.iter().copied().collect(),
             sums: Sums { calls, results: calls },
+            agents: BTreeSet::new(),
         }
     }
 
     #[test]
     fn a_form_repeats_another_one_if_it_has_nothing_more() {
         let used = facts("a", &[(1, 2), (2, 1)], 3);
-        assert!(used.contain(&facts("a", &[(1, 2)], 3)) && used.contain(&facts("a", &[], 0)) && used.contain(&used));
-        assert!(!used.contain(&facts("b", &[(1, 1)], 1)), "another session");
-        assert!(!used.contain(&facts("a", &[(3, 1)], 1)), "another prompt");
-        assert!(!used.contain(&facts("a", &[(1, 3)], 1)), "the prompt once more");
-        assert!(!used.contain(&facts("a", &[(1, 1)], 4)), "a call more");
+        let contains = |other: &FormFacts| used.contain(other, |_| false);
+        assert!(contains(&facts("a", &[(1, 2)], 3)) && contains(&facts("a", &[], 0)) && contains(&used));
+        assert!(!contains(&facts("b", &[(1, 1)], 1)), "another session");
+        assert!(!contains(&facts("a", &[(3, 1)], 1)), "another prompt");
+        assert!(!contains(&facts("a", &[(1, 3)], 1)), "the prompt once more");
+        assert!(!contains(&facts("a", &[(1, 1)], 4)), "a call more");
         let mut other = facts("a", &[(1, 1)], 1);
         other.sums.results = 4;
-        assert!(!used.contain(&other), "a result more");
+        assert!(!contains(&other), "a result more");
+        let mut printed = facts("a", &[], 1);
+        printed.agents.insert("b".to_owned());
+        assert!(!contains(&printed), "another agent");
+        assert!(used.contain(&printed, |agent| agent == "b"));
     }
 }

@@ -95,7 +95,7 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
         // A form that cannot be converted takes the place of no other one. Its error is reported when it is converted.
         let Ok(facts) = FormFacts::of(member.location, options) else { continue };
         let better: Vec<&(&Member<'_>, FormFacts)> = used.iter().filter(|(better, _)| better.rank < member.rank).collect();
-        let repeated = better.iter().find(|(_, used)| used.contain(&facts));
+        let repeated = better.iter().find(|(_, used)| used.contain(&facts, |_| false));
         if let Some((better, _)) = repeated.or(better.first()).filter(|_| !member.location.is_named()) {
             let is_skipped = repeated.is_some();
             let reason = reason(member, better, is_skipped, options);

@@ -121,10 +121,11 @@ fn plain(text: &str, (first, last): (usize, usize)) -> Option<Vec<(usize, &str)>
 
 /// A number and a mark, then the line. With the mark `|` the number has six places, so that a file with such lines is not taken for numbers.
 fn numbered_line(line: &str) -> Option<(usize, &str)> {
-    let (number, rest) = match line.split_once('|') {
-        Some((number, rest)) if number.len() >= PADDED && number.starts_with(' ') => (number, rest),
-        _ => line.split_once(['\t', '→'])?,
-    };
+    let (number, rest) = line.split_once(['\t', '→', '|'])?;
+    let is_bar = line[number.len()..].starts_with('|');
+    if is_bar && !(number.len() >= PADDED && number.starts_with(' ')) {
+        return None;
+    }
     Some((number.trim_start().parse().ok()?, rest))
 }
 
