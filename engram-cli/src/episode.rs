@@ -33,7 +33,7 @@ pub enum Action {
     /// Run a black-box agent against a scripted model on loopback, and keep its log, ledger, tape and receipts
     ///
     /// The agent has no tools of its own and asks for them in frames. The driver decides, lists, reads and writes in a sandbox, and answers.
-    /// Ends with 0 if there is a receipt, with 7 or 8 if the ledger says why there is none.
+    /// The exit code is 0 with a receipt; without one it is 7 or 8, and the ledger has the reason.
     Run(Run),
     /// Check that an episode is whole: every hash, the chain of its ledger, its receipts, its tape
     Verify(Verify),

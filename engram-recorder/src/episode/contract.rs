@@ -189,24 +189,8 @@ mod tests {
 
     fn run(end: Option<End>, survivors: u64, sources: usize) -> Run {
         let source = ImplicitSource { path: "AGENTS.md".to_owned(), hash: String::new(), place: None };
-        Run {
-            schema: String::new(),
-            script: String::new(),
-            tier: Tier::Edit,
-            times: Times::Kept,
-            egress: Egress::Unknown,
-            runs: vec![RunOfAgent { end, milliseconds: None, stdout: None, stderr: None, survivors }],
-            model_requests: 0,
-            requests: Vec::new(),
-            tokens: 0,
-            foreign_frames: 0,
-            denials_unheard: 0,
-            denials_unseen: 0,
-            implicit_sources: vec![source; sources],
-            session_files: Vec::new(),
-            left_running: Vec::new(),
-            reason: None,
-        }
+        let runs = vec![RunOfAgent { end, milliseconds: None, stdout: None, stderr: None, survivors }];
+        Run { runs, implicit_sources: vec![source; sources], ..Run::new("", Tier::Edit, Times::Kept, Egress::Unknown) }
     }
 
     fn failed(rows: &[Outcome]) -> Vec<&str> {

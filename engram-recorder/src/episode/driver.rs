@@ -51,7 +51,7 @@ struct Driver<'p> {
     deadline: Instant,
     scanner: Scanner,
     decoder: Decoder,
-    /// All that was said, as an agent is told again that remembers nothing.
+    /// The whole conversation. An agent without a memory gets it again in each prompt.
     said: String,
     /// Lines of the agent that are not in the log yet.
     block: String,
@@ -118,7 +118,7 @@ impl Driver<'_> {
             allowed: 0,
             denials: Vec::new(),
             printed: 0,
-            run: Run::new(plan),
+            run: Run::new(&plan.script.id, plan.tier, plan.times, plan.egress),
         })
     }
 

@@ -135,13 +135,13 @@ impl Evidence {
 
 impl Run {
     /// Nothing has run yet.
-    pub fn new(plan: &Plan) -> Run {
+    pub fn new(script: &str, tier: Tier, times: Times, egress: Egress) -> Run {
         Run {
             schema: "engram.episode_run/1".to_owned(),
-            script: plan.script.id.clone(),
-            tier: plan.tier,
-            times: plan.times,
-            egress: plan.egress,
+            script: script.to_owned(),
+            tier,
+            times,
+            egress,
             runs: Vec::new(),
             model_requests: 0,
             requests: Vec::new(),

@@ -95,7 +95,7 @@ impl Plan {
     /// The profile.
     ///
     /// # Errors
-    /// `adapter_misconfigured` if it is none.
+    /// `adapter_misconfigured` if the text is not a profile.
     pub fn profile(&self) -> Result<Profile, RecorderError> {
         let parsed = Profile::parse(self.profile.as_bytes());
         parsed.map(|(profile, _)| profile).map_err(|error| RecorderError::new(Fault::Misconfigured, error))
@@ -129,7 +129,7 @@ pub struct Job<'j> {
 pub struct Report {
     /// The verdicts of the checks.
     pub outcomes: Vec<Outcome>,
-    /// Why there is no receipt, if there is none.
+    /// The reason that the ledger has in place of a receipt.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What an agent is told: how to ask for tools, the task, and what was said before.
+//! The prompts of an agent: the rules for asking, the task, and the conversation so far.
 
 use engram_profiles::Profile;
 use engram_profiles::profile::Continuation;

@@ -13,7 +13,7 @@ use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict};
 use super::Plan;
 use super::evidence::Run;
 use super::journal::{LEDGER, LOG, SUMS, TAPE, close, sums};
-use super::verify::{contents, tape};
+use super::verify::{contents, ended, tape};
 use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
@@ -63,8 +63,7 @@ pub fn blocked(plan: &Plan, directory: &Path, reason: &str) -> Result<(), Record
 
 fn receipt(plan: &Plan, directory: &Path, outcomes: &[Outcome]) -> Result<(), RecorderError> {
     let lines = contents(directory)?;
-    let index =
-        lines.iter().find_map(|line| if let Entry::EpisodeEnded(end) = &line.entry { Some(end.tool_log_index_hash.clone()) } else { None });
+    let index = ended(&lines).map(|end| end.tool_log_index_hash.clone());
     let read = |name: &str| fs::read(directory.join(name)).map_err(|error| RecorderError::io(&directory.join(name), &error));
     let ledger = read(LEDGER)?;
     let last = ledger.strip_suffix(b"\n").unwrap_or(&ledger).rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -115,7 +114,7 @@ fn intent(lines: &[Line]) -> Outcome {
 
 fn end(lines: &[Line], run: &Run) -> Outcome {
     const CODE: &str = "ADAPTER_PROTOCOL_VIOLATION/end";
-    let status = lines.iter().find_map(|line| if let Entry::EpisodeEnded(end) = &line.entry { Some(end.status) } else { None });
+    let status = ended(lines).map(|end| end.status);
     let survivors: u64 = run.runs.iter().map(|run| run.survivors).sum();
     let is_zero = |run: &super::evidence::RunOfAgent| run.end == Some(End::Exit(0));
     if status != Some(EndStatus::Completed) || !run.runs.iter().all(is_zero) || run.runs.is_empty() {

@@ -48,7 +48,7 @@ impl Script {
     /// The script with this name, or in this file.
     ///
     /// # Errors
-    /// `unknown_scenario` if there is none, `bad_scenario` if it is wrong.
+    /// `unknown_scenario` if neither exists, `bad_scenario` if the script is wrong.
     pub fn find(which: &str) -> Result<Script, RecorderError> {
         if let Some((_, text)) = SHIPPED.iter().find(|(id, _)| *id == which) {
             return Script::parse(which, text);

@@ -94,10 +94,12 @@ pub fn run(
     let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
     let mut running = running.with_grace(bounds.grace);
     let chunks = listen(&mut running);
-    let mut stdin = command.listens.then(|| running.child().stdin.take()).flatten().map(speak);
-    match &stdin {
-        Some(words) => say(words, command.stdin),
-        None => running.feed(command.stdin),
+    let mut stdin = running.child().stdin.take().map(speak);
+    if let Some(words) = &stdin {
+        say(words, command.stdin);
+    }
+    if !command.listens {
+        stdin = None;
     }
     let mut health = Health::new(stage);
     let (mut stdout, mut ended): (Vec<u8>, Option<(End, Instant)>) = (Vec::new(), None);

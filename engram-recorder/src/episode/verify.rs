@@ -8,7 +8,7 @@ use engram_core::pipeline::{Input, Options};
 use engram_core::tape::JsonLines;
 use engram_profiles::episode::{Header, Ids};
 use engram_profiles::ledger::{self, Entry, Line};
-use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict, hash_of};
+use engram_profiles::receipt::{Blocked, Ended, ReviewReceipt, Started, Verdict, hash_of};
 use engram_profiles::{ProfileHash, canonical, hash};
 
 use super::evidence::Run;
@@ -70,7 +70,7 @@ pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
 pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
     let bytes = read(&directory.join(LEDGER))?;
     let lines = ledger::verify(&bytes).map_err(|error| broken(LEDGER, &error.to_string()))?;
-    let has_begun = lines.iter().any(|line| matches!(line.entry, Entry::EpisodeStarted(_)));
+    let has_begun = started(&lines).is_some();
     if has_begun {
         objects(directory, &lines)?;
         log(directory, &lines)?;
@@ -79,6 +79,16 @@ pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
         return Err(broken(LEDGER, "an episode that did not begin left something"));
     }
     Ok(lines)
+}
+
+/// What the ledger says of the beginning.
+fn started(lines: &[Line]) -> Option<&Started> {
+    lines.iter().find_map(|line| if let Entry::EpisodeStarted(started) = &line.entry { Some(started) } else { None })
+}
+
+/// What the ledger says of the end.
+pub(super) fn ended(lines: &[Line]) -> Option<&Ended> {
+    lines.iter().find_map(|line| if let Entry::EpisodeEnded(ended) = &line.entry { Some(ended) } else { None })
 }
 
 fn broken(file: &str, what: &str) -> RecorderError {
@@ -142,20 +152,17 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
 
 /// The log is that of the ledger, and the tape that of the log.
 fn log(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
-    let Some(ended) = lines.iter().find_map(|line| if let Entry::EpisodeEnded(ended) = &line.entry { Some(ended) } else { None }) else {
-        return Ok(());
-    };
+    let Some(ended) = ended(lines) else { return Ok(()) };
     let bytes = read(&directory.join(LOG))?;
     if hash::of_bytes(&bytes) != ended.log_hash {
         return Err(broken(LOG, "its hash is not that of the ledger"));
     }
     let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let header: Header = canonical::read(head).map_err(|error| broken(LOG, &error.to_string()))?;
-    let started = lines.iter().find_map(|line| if let Entry::EpisodeStarted(started) = &line.entry { Some(started) } else { None });
-    let is_same = |started: &&engram_profiles::receipt::Started| {
+    let is_same = |started: &&Started| {
         started.nonce_hash == header.nonce_hash && started.harness == header.harness && Some(&started.version) == header.version.as_ref()
     };
-    if lines.first().is_none_or(|line| line.ids != header.ids) || started.filter(is_same).is_none() {
+    if lines.first().is_none_or(|line| line.ids != header.ids) || started(lines).filter(is_same).is_none() {
         return Err(broken(LOG, "its header is not that of the ledger"));
     }
     let index = ledger::index(lines).and_then(|index| hash_of(&index)).map_err(|error| broken(LEDGER, &error.to_string()))?;
@@ -189,15 +196,11 @@ fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         return Ok(());
     };
     let tape_hash = hash::of_bytes(&read(&directory.join(TAPE))?);
-    let of_ledger = lines.iter().find_map(|line| match &line.entry {
-        Entry::EpisodeEnded(ended) => Some(ended.tool_log_index_hash.clone()),
-        _ => None,
-    });
-    let version =
-        lines.iter().find_map(|line| if let Entry::EpisodeStarted(started) = &line.entry { Some(&started.version) } else { None });
+    let of_ledger = ended(lines).map(|ended| &ended.tool_log_index_hash);
+    let version = started(lines).map(|started| &started.version);
     let holds = receipt.profile_hash == line.ids.adapter_profile_hash
         && receipt.episode_hash == line.prev
-        && Some(&receipt.tool_log_index_hash) == of_ledger.as_ref()
+        && Some(&receipt.tool_log_index_hash) == of_ledger
         && receipt.tape_hash == tape_hash
         && Some(&receipt.version) == version
         && receipt.egress == Run::read(directory)?.egress
