@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use engram_core::keys::{KeyMap, hash64};
 
-use engram_core::text::canonical_json;
-
 use super::json::Value;
 
 /// Whether a record repeats earlier ones.
@@ -100,7 +98,7 @@ pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
 
 /// What a value states, as a hash. White space does not count.
 pub fn fact_of(value: Value<'_>) -> u64 {
-    hash64(canonical_json(value.raw()))
+    value.content_hash()
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn is_sub_agents(event: &Event) -> bool {
 }
 
 /// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
-/// the words of a command line in quotes.
+/// the words of a command line in quotes (OpenCode, with a backslash before quotes in them).
 fn is_prompt(text: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
     let (name, args) = prompt.split_once(' ').unwrap_or((prompt, ""));
@@ -77,7 +77,8 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
     // The ground truth may have the person's words in a section, with sections of the harness around it.
     let section = prompt.strip_suffix("</user_query>").and_then(|rest| rest.split_once("<user_query>"));
     let is_section = section.is_some_and(|(_, words)| words.trim() == text.trim());
-    let is_quoted = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(prompt);
+    let in_quotes = text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let is_quoted = in_quotes.is_some_and(|text| text == prompt || text == prompt.replace('"', "\\\""));
     text.trim() == prompt || is_quoted || is_section || is_expanded || (is_command && text.contains(args))
 }
 
@@ -176,6 +177,21 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
         } else {
             let by = event.text("by").unwrap_or("nobody");
             findings.fail(case.place_of(session, event), format!("a person sent `{}`, but it is by {by}", excerpt(prompt)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_of_a_command_line_may_be_logged_in_quotes() {
+        for (logged, prompt) in [("\"is it?\"", "is it?"), (r#""a \"b\" \n""#, r#"a "b" \n"#), ("is it?\n", "is it?")] {
+            assert!(is_prompt(logged, prompt), "{logged}");
+        }
+        for (logged, prompt) in [("\"is it?", "is it?"), (r#""a \"b""#, "a b"), ("\"is it? No.\"", "is it?")] {
+            assert!(!is_prompt(logged, prompt), "{logged}");
         }
     }
 }

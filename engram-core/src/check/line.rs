@@ -1,5 +1,7 @@
 //! Checks of one line: keys, their order, and the type of each value.
 
+use std::fmt;
+
 use serde_json::value::RawValue;
 
 use super::finding::Finding;
@@ -8,7 +10,7 @@ use crate::event::Kind;
 use crate::event_schema::{self, Empty, EventSchema, Field, FieldType, Presence};
 use crate::tape::Members;
 use crate::tape::raw::{count, word};
-use crate::text::json::push_json;
+use crate::text::canonical_json;
 use crate::time::is_time;
 
 /// A line with a known kind. It may have violations.
@@ -16,6 +18,25 @@ pub(super) struct Checked<'l> {
     pub kind: Kind,
     pub label: Option<&'static str>,
     pub members: Members<'l>,
+}
+
+/// Where a value is in its line. It becomes a text only if something is wrong there: `origin.line`, `attachments[0].name`.
+#[derive(Clone, Copy)]
+enum Place<'p> {
+    Line,
+    Member(&'p Place<'p>, &'p str),
+    Item(&'p Place<'p>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line => Ok(()),
+            Place::Member(Place::Line, key) => f.write_str(key),
+            Place::Member(object, key) => write!(f, "{object}.{key}"),
+            Place::Item(list, at) => write!(f, "{list}[{at}]"),
+        }
+    }
 }
 
 /// Checks one line alone. `None` if it has no known kind, so that nothing else can be checked.
@@ -35,7 +56,7 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
         found.push(Finding::new(Rule::Kind, format!("kind {kind}, label {label}")));
         return None;
     };
-    check_members(&members, &[event_schema::ENVELOPE_HEAD, event.fields, event_schema::ENVELOPE_TAIL], "", found);
+    check_members(&members, &[event_schema::ENVELOPE_HEAD, event.fields, event_schema::ENVELOPE_TAIL], Place::Line, found);
     Some(Checked { kind: event.kind, label: event.label, members })
 }
 
@@ -50,37 +71,37 @@ fn raw_value<'l>(members: &Members<'l>, key: &str) -> &'l str {
 }
 
 fn is_canonical(line: &str) -> bool {
-    let mut canonical = String::with_capacity(line.len());
-    push_json(&mut canonical, line, usize::MAX).is_ok() && canonical == line
+    canonical_json(line) == line
 }
 
 /// Checks the members of one object against its fields, given in groups that follow each other.
-fn check_members(members: &Members<'_>, groups: &[&[Field]], path: &str, found: &mut Vec<Finding>) {
+fn check_members(members: &Members<'_>, groups: &[&[Field]], object: Place<'_>, found: &mut Vec<Finding>) {
     let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
     let mut next = 0;
     for (key, value) in &members.0 {
+        let place = Place::Member(&object, key);
         let Some(at) = fields.iter().position(|field| field.key == *key) else {
-            found.push(Finding::new(Rule::UnknownKey, format!("{path}{key}")));
+            found.push(Finding::new(Rule::UnknownKey, place.to_string()));
             continue;
         };
         if at < next {
-            found.push(Finding::new(Rule::KeyOrder, format!("{path}{key} is out of order or repeated")));
+            found.push(Finding::new(Rule::KeyOrder, format!("{place} is out of order or repeated")));
         }
         next = next.max(at + 1);
         // Only empty members are left out, not empty items of a list: an attachment without known facts is still an attachment.
         if value.get() == "{}" && !matches!(fields[at].field_type, FieldType::Json) {
-            found.push(Finding::new(Rule::Empty, format!("{path}{key}")));
+            found.push(Finding::new(Rule::Empty, place.to_string()));
         }
-        check_value(value, &fields[at].field_type, &format!("{path}{key}"), found);
+        check_value(value, &fields[at].field_type, place, found);
     }
     for field in fields {
         if field.presence == Presence::Always && members.get(field.key).is_none() {
-            found.push(Finding::new(Rule::MissingKey, format!("{path}{}", field.key)));
+            found.push(Finding::new(Rule::MissingKey, Place::Member(&object, field.key).to_string()));
         }
     }
 }
 
-fn check_value(raw: &RawValue, field_type: &FieldType, path: &str, found: &mut Vec<Finding>) {
+fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: &mut Vec<Finding>) {
     let text = raw.get();
     let (rule, fits) = match field_type {
         FieldType::Json => return,
@@ -100,22 +121,22 @@ fn check_value(raw: &RawValue, field_type: &FieldType, path: &str, found: &mut V
         FieldType::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
         FieldType::Object(fields) => match Members::of(text) {
             Ok(members) => {
-                return check_members(&members, &[fields], &format!("{path}."), found);
+                return check_members(&members, &[fields], place, found);
             }
             Err(_) => (Rule::Shape, false),
         },
         FieldType::List(of, empty) => match serde_json::from_str::<Vec<&RawValue>>(text) {
             Ok(items) => {
                 if items.is_empty() && *empty == Empty::Omitted {
-                    found.push(Finding::new(Rule::Empty, path));
+                    found.push(Finding::new(Rule::Empty, place.to_string()));
                 }
-                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, &format!("{path}[{n}]"), found));
+                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, Place::Item(&place, n), found));
             }
             Err(_) => (Rule::Shape, false),
         },
     };
     if !fits {
-        found.push(Finding::quoting(rule, path, text));
+        found.push(Finding::quoting(rule, &place.to_string(), text));
     }
 }
 

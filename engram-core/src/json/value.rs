@@ -1,5 +1,9 @@
 //! One JSON value of a record: a slice of the text and of the structural index. Borrowed and `Copy`; nothing is allocated.
 
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use foldhash::quality::FixedState;
+
 use crate::emit::Fault;
 use crate::event::Number;
 use crate::members::KnownName;
@@ -186,6 +190,26 @@ impl<'a> Value<'a> {
         self.is_object() && self.members().next().is_none()
     }
 
+    /// What the value says, as a hash: its type, and the names and values in it, in their order. White space does not count, nor does how a
+    /// character is escaped, since the strings of a record are in canonical form. The same in every run.
+    pub fn content_hash(self) -> u64 {
+        let text = self.record.as_bytes();
+        let mut hasher = FixedState::default().build_hasher();
+        for (at, node) in self.nodes.iter().take(self.nodes.first().map_or(0, |node| node.size())).enumerate() {
+            // An item of an array has no name: its place is white space, or its own first byte.
+            let is_named = at > 0 && node.name < node.start && text.get(node.name as usize) == Some(&b'"');
+            if is_named {
+                hasher.write(text.get(node.name_in(text)).unwrap_or_default());
+            }
+            let is_container = node.is(JsonType::Object) || node.is(JsonType::Array);
+            hasher.write_u64(u64::from(node.types()) << 32 | u64::from(is_named) << 40 | node.size() as u64);
+            if !is_container {
+                hasher.write(slice(self.record, Some(node)).unwrap_or_default().as_bytes());
+            }
+        }
+        hasher.finish()
+    }
+
     /// The elements, if this is an array.
     pub fn elements(self) -> impl Iterator<Item = Value<'a>> {
         self.children(JsonType::Array)
@@ -358,6 +382,31 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_hash_of_the_content_is_that_of_names_and_values() {
+        let hash = |json: &str| {
+            let mut index = StructuralIndex::default();
+            parse(&format!(r#"{{"of":{json}}}"#), &mut index).unwrap().member("of").map(Value::content_hash)
+        };
+        let known = r#"{"a":["x","y",{"b":1}],"c":"d"}"#;
+        assert_eq!(hash(known), hash(" { \"a\" : [ \"\\u0078\", \"y\" , {\"b\" : 1 } ] ,\n\"c\":\"d\" } "));
+        for other in [
+            r#"{"a":["x","y",{"b":1}],"c":"e"}"#,
+            r#"{"a":["x","y",{"b":2}],"c":"d"}"#,
+            r#"{"a":["x","y",{"b":"1"}],"c":"d"}"#,
+            r#"{"a":["x","y",{"e":1}],"c":"d"}"#,
+            r#"{"a":["x","y"],"b":1,"c":"d"}"#,
+            r#"{"a":["xy",{"b":1}],"c":"d"}"#,
+            r#"{"a":["y","x",{"b":1}],"c":"d"}"#,
+            r#"{"c":"d","a":["x","y",{"b":1}]}"#,
+            r#"{"a":["x","y",["b",1]],"c":"d"}"#,
+        ] {
+            assert_ne!(hash(known), hash(other), "{other}");
+        }
+        assert_ne!(hash("[]"), hash("{}"));
+        assert_ne!(hash("[[],[]]"), hash("[[[]]]"));
+    }
 
     #[test]
     fn members_and_elements_are_found() {
