@@ -55,6 +55,11 @@ pub(crate) fn is_default(value: &Value) -> bool {
     matches!(value, Value::Bool(false) | Value::Null)
 }
 
+/// A character that JavaScript takes for white space.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
 fn without_trailing_blanks(text: &str) -> Vec<&str> {
-    text.split('\n').map(|line| line.trim_end_matches([' ', '\t'])).collect()
+    text.split('\n').map(|line| line.trim_end_matches(is_blank)).collect()
 }

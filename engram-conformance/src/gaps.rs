@@ -113,6 +113,15 @@ pub const ROWS: &[GapRow] = &[
     GapRow::new("link.no_range", Kind::SpanLink, |case| case.events(Kind::SpanLink).any(|(_, link)| link.range("from_range").is_none())),
 ];
 
+/// A read of the beginning of a file, without its byte order mark. For adapters of harnesses that leave the mark out of what they log.
+pub const READ_BOM: GapRow = GapRow::new("read.bom", Kind::CodeRead, |case| {
+    has_event(case, Kind::CodeRead, |read| {
+        let file = read.text("file").unwrap_or_default();
+        let is_marked = |real: &&RealEdit| real.before.as_deref().is_some_and(|text| text.starts_with('\u{feff}'));
+        let begins = read.has("hash") && read.range("range").is_some_and(|(first, _)| first == 1);
+        begins && case.truth.edits.iter().filter(is_marked).any(|real| file.ends_with(&real.file))
+    })
+});
 /// An edit of a file that is not UTF-8: the harness logs U+FFFD in place of invalid bytes. For adapters that can hash other edits.
 pub const EDIT_NOT_UTF8: GapRow = GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
     edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && has_replaced_bytes(real))

@@ -219,6 +219,12 @@ pub(super) fn words_of_denial(content: &str) -> Option<&str> {
     (!words.trim().is_empty()).then_some(words)
 }
 
+/// True if the text of a denial corrects itself: the call ran when a person interrupted (2.1.332).
+pub(super) fn was_stopped(content: &str) -> bool {
+    const STOPPED: &str = " Correction to the text above: this call was stopped while running, not refused before it ran.";
+    words_of_denial(content).is_none() && content.contains(STOPPED)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

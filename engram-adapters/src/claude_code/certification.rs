@@ -2,8 +2,8 @@
 
 use engram_conformance::Case;
 use engram_conformance::gaps::{
-    EDIT_NOT_UTF8, EDITORS, GapRow, edits_by, has_event, has_no_file_hash, has_no_hashes, is_snippet, lacks_file_before_hash, names_only,
-    truth_hash_only,
+    EDIT_NOT_UTF8, EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_file_hash, has_no_hashes, is_snippet, lacks_file_before_hash,
+    names_only, truth_hash_only,
 };
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
@@ -54,17 +54,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     EDIT_NOT_UTF8,
-    GapRow::new("read.bom", Kind::CodeRead, |case| {
-        let has_mark = |file: &str| {
-            case.truth
-                .edits
-                .iter()
-                .any(|real| real.before.as_deref().is_some_and(|text| text.starts_with('\u{feff}') && file.ends_with(&real.file)))
-        };
-        has_event(case, Kind::CodeRead, |read| {
-            read.has("hash") && read.range("range").is_some_and(|(first, _)| first == 1) && has_mark(read.text("file").unwrap_or_default())
-        })
-    }),
+    READ_BOM,
     GapRow::new("edit.write_no_before", Kind::CodeEdit, |case| {
         edits_by(case, &["write"], |edit, real| {
             // What a sub-agent writes is another gap.

@@ -1,7 +1,7 @@
 //! What the compatibility kit needs to know about Gemini CLI.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDITORS, GapRow, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet};
+use engram_conformance::gaps::{EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -20,6 +20,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
+    READ_BOM,
     // An edit without lines has another gap.
     GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && !is_of_arguments(edit) && has_replaced_bytes(real))

@@ -50,6 +50,11 @@ const GAPS: &[Gap] = &[
     Gap { code: "read.shell", reason: "a file that a shell command prints is not a recorded read", fixture: "0.16.0/g_rich" },
     Gap { code: "read.no_lines", reason: "an image or document is read as a whole, not by lines", fixture: "0.16.0/g_rich" },
     Gap {
+        code: "read.bom",
+        reason: "the log leaves out the byte order mark at the beginning of a file that is read, so the hash of its first line lacks it; edits have it",
+        fixture: "0.61.0/n_files",
+    },
+    Gap {
         code: "read.not_utf8",
         reason: "text that is not UTF-8 is logged with U+FFFD, so the read has no hash (up to 0.38.2; later versions do not return such a file)",
         fixture: "0.28.2/b_edit",
@@ -75,7 +80,7 @@ const GAPS: &[Gap] = &[
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "gemini",
-    adapter_version: "0.7.0",
+    adapter_version: "0.8.0",
     harness_family: "gemini",
     matrix: MATRIX,
     schema_detection_strategy: "No log has a version. The schema follows from the structure: one record a line or one document, a known header, \

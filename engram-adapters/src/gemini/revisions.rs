@@ -26,6 +26,7 @@ const NO_TOTAL: &str = "read.no_total";
 const NO_LINES: &str = "read.no_lines";
 const SHELL_READ: &str = "read.shell";
 const NOT_UTF8: &str = "read.not_utf8";
+const BOM: &str = "read.bom";
 
 const REWRITTEN: &str = "call.rewritten";
 const HOOK: &str = "edit.hook";
@@ -116,7 +117,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
                 Grade::Full,
                 Grade::Partial(&[REWRITTEN]),
                 RESULTS,
-                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ]),
+                Grade::Partial(&[NO_TOTAL, NO_LINES, SHELL_READ, BOM]),
                 Grade::Partial(&[SHELL, LOST, EDIT_NOT_UTF8, HOOK]),
             ),
         },

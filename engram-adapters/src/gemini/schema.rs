@@ -41,9 +41,14 @@ fn is_hook_section(text: Text<'_>) -> bool {
     text.starts_with(HOOK_BEGIN) && text.decode().is_ok_and(|text| hook_before(&text).is_some_and(|(_, words)| words.is_empty()))
 }
 
+/// A result without the note that a hook has changed the arguments (`BeforeTool`).
+fn without_note(output: &str) -> &str {
+    output.strip_suffix("\n\n[System] Tool input parameters were modified by a hook before execution.").unwrap_or(output)
+}
+
 /// A result without the section of a hook behind it (`AfterTool`), and without the note that a hook has changed the arguments.
 pub(super) fn without_hook(output: &str) -> &str {
-    let output = output.strip_suffix("\n\n[System] Tool input parameters were modified by a hook before execution.").unwrap_or(output);
+    let output = without_note(output);
     let Some((before, inside)) = output.strip_suffix(HOOK_END).and_then(|rest| rest.rsplit_once(HOOK_BEGIN)) else { return output };
     if inside.contains(['<', '>']) { output } else { before.strip_suffix(BEHIND_HOOK).unwrap_or(output) }
 }
@@ -363,7 +368,7 @@ impl<'a> Call<'a> {
     /// True if a hook ran behind the call, and told the model something.
     pub fn has_hook(&self) -> bool {
         let output = text(self.output()).and_then(|output| output.decode().ok());
-        output.is_some_and(|output| without_hook(&output).len() < output.len())
+        output.is_some_and(|output| without_hook(&output).len() < without_note(&output).len())
     }
 
     /// The index of the response among the parts of the result; 0 if there is none.

@@ -1,7 +1,7 @@
 //! What the compatibility kit needs to know about OpenCode.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDITORS, GapRow, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
+use engram_conformance::gaps::{EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -13,6 +13,13 @@ pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_ro
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
+    READ_BOM,
+    GapRow::new("edit.bom", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, real| {
+            let begins = edit.range("before_range").is_some_and(|(first, last)| first == 1 && last > 0);
+            begins && edit.has("before_hash") && real.before.as_deref().is_some_and(|text| text.starts_with('\u{feff}'))
+        })
+    }),
     GapRow::new("edit.formatter", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
             is_snippet(edit) && !edit.has("file_after_hash") && real.after.is_some() && is_write(case, edit)

@@ -69,6 +69,12 @@ const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "r
 /// Reads.
 const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell"]);
 
+/// Reads of versions that leave out the byte order mark of a file.
+const UNMARKED_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell", "read.bom"]);
+
+/// Edits of these versions.
+const UNMARKED_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.bom"]);
+
 /// Moves by `apply_patch`.
 const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
@@ -85,11 +91,22 @@ const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "re
 /// Edits of 2.x: a diff, and of `write` the text alone.
 const STEP_EDITS: Grade = EDITS;
 
+/// The weakest claim for edits.
+const WEAKEST_EDITS: Grade = Grade::Partial(&[
+    "edit.shell",
+    "edit.formatter",
+    "edit.no_file_hash",
+    "edit.altered_diff",
+    "edit.bom",
+    "edit.after_error",
+    "edit.patch_text",
+]);
+
 /// The weakest claim of all revisions.
 pub(super) const WEAKEST: Coverage = Coverage {
     meta: Grade::Partial(&["usage.cached_input", "usage.last_request"]),
     tool_call: CALLS,
-    ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, FIRST_EDITS, Grade::None)
+    ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), UNMARKED_READS, WEAKEST_EDITS, Grade::None)
 };
 
 /// The matrix.
@@ -114,7 +131,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: Coverage { tool_call: CALLS, ..coverage(PROMPTS, Grade::Full, READS, EDITS, MOVES) },
+            coverage: Coverage { tool_call: CALLS, ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, UNMARKED_EDITS, MOVES) },
         },
         Revision {
             schema: STEPS,
@@ -135,7 +152,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 meta: CACHED_INPUT,
                 tool_call: CALLS,
-                ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), READS, EDITS, MOVES)
+                ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), UNMARKED_READS, UNMARKED_EDITS, MOVES)
             },
         },
     ],

@@ -33,6 +33,7 @@ pub(super) static TOOLS: ToolTable = ToolTable {
         ("websearch", ToolKind::WebSearch),
         ("skill", ToolKind::Skill),
         ("batch", ToolKind::Other),
+        ("StructuredOutput", ToolKind::Other),
         ("invalid", ToolKind::Other),
     ],
     prefixes: &[],

@@ -112,8 +112,10 @@ impl Chain<'_, '_> {
                 of_call = Some((call, state.clone()));
             }
             let from = of_call.as_ref().map_or(State::Unstated, |(_, from)| from.clone());
+            // Nothing is left at the path of a file that was moved away.
             if !has_hash(event) {
-                state = self.without_hash(session, event);
+                let is_move = event.text("op") == Some("move");
+                state = if is_move { State::Unstated } else { self.without_hash(session, event) };
                 continue;
             }
             if let (Some(hash), State::Known(known)) = (event.text("file_before_hash"), &from)

@@ -14,6 +14,9 @@ use crate::outcome::Findings;
 use crate::subject::Subject;
 use crate::tape::Event;
 
+/// The gap of edits of a file without its byte order mark.
+const UNMARKED: &str = "edit.bom";
+
 /// The file of every `code.edit` really changed, unless the call failed or the edit itself states that nothing changed.
 pub fn real(case: &Case<'_>, findings: &mut Findings) {
     for edits in call_edits(case) {
@@ -108,7 +111,7 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
                 continue;
             }
             ops(subject, case, findings, real, only);
-            ranges(case, findings, real, only);
+            ranges(subject, case, findings, real, only);
         }
     }
 }
@@ -147,8 +150,16 @@ fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &R
     }
 }
 
+/// True if the span is that of the file without its byte order mark, and the log is declared to lack marks.
+fn is_unmarked(subject: &Subject<'_>, edits: &CallEdits<'_>, event: &Event, part: &str, real: &RealEdit) -> bool {
+    let state = if part == "before" { real.state_before() } else { real.state_after() };
+    let bare = state.text().and_then(|text| text.strip_prefix('\u{feff}')).map(Lines::new);
+    subject.declares_for(edits.session.schema(), Kind::CodeEdit, UNMARKED)
+        && bare.is_some_and(|bare| spans::refuted(event, part, Some(&bare)).is_none())
+}
+
 /// Every span is right, and together the spans explain the whole change.
-fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+fn ranges(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
     let (before, after) = (real.state_before(), real.state_after());
     let is_unknown = [("before", before == FileState::Unknown), ("after", after == FileState::Unknown)];
     let (before, after) = (before.text().map(Lines::new), after.text().map(Lines::new));
@@ -158,6 +169,7 @@ fn ranges(case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &Cal
                 continue;
             }
             match spans::refuted(event, part, text.as_ref()) {
+                Some(_) if is_unmarked(subject, edits, event, part, real) => findings.gap(UNMARKED),
                 Some(why) => findings.fail(case.place_of(edits.session, event), format!("{}: {why}", edits.file)),
                 None if event.range(&format!("{part}_range")).is_some() => findings.count("ranges"),
                 None => {}

@@ -87,9 +87,14 @@ pub fn agents(case: &Case<'_>, findings: &mut Findings) {
 /// After an interrupt, no tool runs before the next message.
 pub fn interrupts(case: &Case<'_>, findings: &mut Findings) {
     for session in &case.sessions {
+        let agent = |event: &Event| event.0.pointer("/source/agent_id").cloned();
+        let has_prompts = |of: &Event| session.events.iter().any(|event| event.is(Kind::MsgIn) && agent(event) == agent(of));
         let mut is_interrupted = false;
         for event in session.events.iter().filter(|event| !event.is_replay()) {
-            if event.is_meta("interrupt") {
+            if event.is_meta("interrupt") && !has_prompts(event) {
+                // What a harness prints may lack the prompts: then nothing shows where the next turn begins.
+                findings.note("interrupts without prompts");
+            } else if event.is_meta("interrupt") {
                 findings.count("interrupts");
                 is_interrupted = true;
             }

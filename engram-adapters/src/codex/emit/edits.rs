@@ -107,6 +107,11 @@ impl ListedChange<'_> {
         self.applied.text.filter(|_| !self.is_long()).and_then(|patch| count_sections(patch, self.path))
     }
 
+    /// True if the file is moved to its own path. The program writes the new path and then deletes the old one: nothing is left (0.171.0).
+    fn is_moved_onto_itself(&self) -> bool {
+        text(self.change.move_path()).is_some_and(|path| full_path_of(self.applied.directory, path) == self.path)
+    }
+
     /// True if the list has too many files to read the patch for each of them.
     fn is_long(&self) -> bool {
         self.applied.changes.members().nth(MAX_COMPARED).is_some()
@@ -220,6 +225,10 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
 }
 
 fn emit_update(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+    if listed.is_moved_onto_itself() {
+        emit_name(files, EditOp::Delete, listed.path, (listed.applied.call_id, at), out);
+        return true;
+    }
     let Ok(diff) = text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode()) else {
         return emit_without_lines(files, listed, at, out);
     };

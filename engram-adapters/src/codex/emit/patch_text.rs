@@ -158,6 +158,10 @@ fn emit_section(
         FileChange::Update { move_to, hunks } => {
             files.insert(&full_name);
             let moved_to = move_to.map(|path| full_path(directory, path));
+            // The program writes the new path and then deletes the old one: of a file that is moved onto itself nothing is left (0.171.0).
+            if moved_to.as_deref() == Some(&*full_name) {
+                return emit_name(files, EditOp::Delete, &full_name, (call_id, at), out);
+            }
             if let Some(new_path) = &moved_to {
                 files.rename(&full_name, new_path);
                 emit_move(path, Text::Plain(new_path), call_id, at, out);

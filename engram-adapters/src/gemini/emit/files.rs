@@ -263,8 +263,9 @@ fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileCh
         return;
     }
     let mut edit = CodeEdit { call_id: text(record.call.id()), ..CodeEdit::new(op, file) };
-    // The harness writes `\n` for `\r\n` in the text of a file that it reads, so the file had more than a `\r\n` that is left.
-    if has_crlf(&before) || op == EditOp::Update && has_crlf(&after) {
+    // `replace` writes `\n` for `\r\n` in the text of a file that it reads, so the file had more than a `\r\n` that is left. `write_file`
+    // shows the file as it is (0.61.0).
+    if op == EditOp::Update && (has_crlf(&before) || has_crlf(&after)) {
         out.emit(edit, place);
         return;
     }

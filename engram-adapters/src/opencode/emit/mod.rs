@@ -125,7 +125,10 @@ impl Events {
                 self.state.undone.reach(id, out);
                 self.state.revert.reach(id, out);
             }
-            Place::Part { .. } => self.state.revert.reach_part(id, out),
+            Place::Part { .. } => {
+                self.state.undone.reach_part(id, out);
+                self.state.revert.reach_part(id, out);
+            }
             _ => {}
         }
     }

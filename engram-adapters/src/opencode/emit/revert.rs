@@ -1,7 +1,8 @@
 //! Reverts: the user went back to an earlier message. Until the next prompt the later messages are still there; then the table of events of
 //! a database has them.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Meta, Seq};
@@ -50,48 +51,70 @@ impl Revert {
     }
 }
 
-/// Turns that were taken back for good, in their order.
+/// Turns that were taken back for good, in the order in which that happened. A later revert may go back further than one before it.
 #[derive(Default)]
 pub struct Undone {
-    turns: VecDeque<Turns>,
-    /// The last event before the first of them, once it is reached.
-    to: Option<Seq>,
+    turns: Vec<Turns>,
+    /// The revert that took a message or part back, by its id. Those that are still to come.
+    taken_back: HashMap<String, usize>,
+    /// How many of the turns have ended.
+    ended: usize,
 }
 
-/// The messages that one revert took back.
+/// What one revert took back.
 struct Turns {
-    message_ids: Vec<String>,
+    /// How many messages and parts are still to come.
+    left: usize,
     has_files: bool,
+    /// The last event before the first of them, once it is reached.
+    to: Option<Seq>,
 }
 
 impl Undone {
     /// What the session's own record states.
     pub fn of(reverts: Field<'_>) -> Undone {
-        let turns = |revert: Value<'_>| {
-            let ids = revert.member("messageIDs").into_iter().flat_map(Value::elements);
-            Turns { message_ids: ids.map(|id| id.raw_str().to_owned()).collect(), has_files: is_true(revert.member("files")) }
-        };
-        Undone { turns: reverts.into_iter().flat_map(Value::elements).map(turns).collect(), to: None }
+        let mut undone = Undone::default();
+        for revert in reverts.into_iter().flat_map(Value::elements) {
+            let ids = ["messageIDs", "partIDs"].into_iter().flat_map(|name| revert.member(name)).flat_map(Value::elements);
+            let mut left = 0;
+            for id in ids {
+                if let Entry::Vacant(new) = undone.taken_back.entry(id.raw_str().to_owned()) {
+                    new.insert(undone.turns.len());
+                    left += 1;
+                }
+            }
+            undone.turns.push(Turns { left, has_files: is_true(revert.member("files")), to: None });
+        }
+        undone
     }
 
-    /// Notes that the message with this id comes next. The first one that was not taken back is where the user went on.
+    /// Notes that the message with this id comes next: the user went on here if all that a revert took back has come.
     pub fn reach(&mut self, message_id: &str, out: &mut Emitter<'_>) {
-        let Some(turns) = self.turns.front() else { return };
-        match (turns.message_ids.iter().any(|id| id == message_id), self.to) {
-            (true, None) => self.to = out.last_seq(),
-            (false, Some(_)) => {
-                self.end(out);
-                // Those of the next revert may follow at once.
-                self.reach(message_id, out);
-            }
-            _ => {}
+        while let Some(turns) = self.turns.get(self.ended).filter(|turns| turns.left == 0) {
+            turns.end(out);
+            self.ended += 1;
+        }
+        self.reach_part(message_id, out);
+    }
+
+    /// Notes that the part, or message, with this id comes next.
+    pub fn reach_part(&mut self, id: &str, out: &Emitter<'_>) {
+        if let Some(turns) = self.taken_back.remove(id).and_then(|at| self.turns.get_mut(at)) {
+            turns.left -= 1;
+            turns.to = turns.to.or_else(|| out.last_seq());
         }
     }
 
     /// Emits where the user went back to, if turns that were taken back have been reached.
     pub fn end(&mut self, out: &mut Emitter<'_>) {
-        if let (Some(to), Some(turns)) = (self.to.take(), self.turns.pop_front()) {
-            let rewind = Meta::Rewind { to, files: turns.has_files };
+        self.turns.drain(..).skip(self.ended).for_each(|turns| turns.end(out));
+    }
+}
+
+impl Turns {
+    fn end(&self, out: &mut Emitter<'_>) {
+        if let Some(to) = self.to {
+            let rewind = Meta::Rewind { to, files: self.has_files };
             out.of_record(0, RecordHeader::default(), |out| out.emit(rewind, Pointer::At("/reverts")));
         }
     }

@@ -5,6 +5,7 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Rows};
+use std::collections::BTreeMap;
 
 use super::export_writer::ExportWriter;
 use super::generation::{Form, Generations};
@@ -140,7 +141,8 @@ impl Database {
 
     fn messages(&self, session_id: &str, undone: Undone, export: &mut ExportWriter) -> Result<(), AdapterError> {
         let connection = self.store.connection();
-        let mut undone = undone.messages.into_iter().peekable();
+        let Undone { messages: removed, parts: mut removed_parts, .. } = undone;
+        let mut undone = removed.into_iter().peekable();
         let sql = "SELECT id, data, time_created FROM message WHERE session_id = ?1 ORDER BY time_created, id";
         let mut messages = connection.prepare(sql).map_err(refused)?;
         let mut parts = connection.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
@@ -152,7 +154,8 @@ impl Database {
                 add_removed(&removed, session_id, export)?;
             }
             export.message(bytes(row.get_ref(1).map_err(refused)?), [("id", &id), ("sessionID", session_id)])?;
-            add_parts(parts.query([&id]).map_err(refused)?, session_id, &id, export)?;
+            let removed = removed_parts.remove(&id).unwrap_or_default();
+            add_parts(parts.query([&id]).map_err(refused)?, removed, (session_id, &id), export)?;
         }
         undone.try_for_each(|removed| add_removed(&removed, session_id, export))
     }
@@ -223,13 +226,25 @@ fn add_removed(removed: &Removed, session_id: &str, export: &mut ExportWriter) -
     Ok(())
 }
 
-fn add_parts(mut rows: Rows<'_>, session_id: &str, message_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
+/// Adds the parts of a message, and those that were taken back, by their ids.
+fn add_parts(
+    mut rows: Rows<'_>,
+    removed: BTreeMap<String, String>,
+    (session_id, message_id): (&str, &str),
+    export: &mut ExportWriter,
+) -> Result<(), AdapterError> {
+    let add = |export: &mut ExportWriter, id: &str, part: &[u8]| {
+        export.part(part, &[("id", id), ("sessionID", session_id), ("messageID", message_id)])
+    };
+    let mut removed = removed.iter().peekable();
     while let Some(row) = rows.next().map_err(refused)? {
         let id = id(row, 0)?;
-        let ids = [("id", &*id), ("sessionID", session_id), ("messageID", message_id)];
-        export.part(bytes(row.get_ref(1).map_err(refused)?), &ids)?;
+        while let Some((before, part)) = removed.next_if(|(before, _)| **before < id) {
+            add(export, before, part.as_bytes())?;
+        }
+        add(export, &id, bytes(row.get_ref(1).map_err(refused)?))?;
     }
-    Ok(())
+    removed.try_for_each(|(id, part)| add(export, id, part.as_bytes()))
 }
 
 /// The id in a column. Empty if there is none.

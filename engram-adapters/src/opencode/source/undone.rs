@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
+use engram_core::text::Text;
 use rusqlite::Connection;
 
 use super::export_writer::push_string;
@@ -19,8 +20,10 @@ view! {
         info: "info" Object,
         /// The part as it is now.
         part: "part" Object,
-        /// The message that is deleted.
+        /// The message that is deleted, or that a deleted part was in.
         message_id: "messageID" String,
+        /// The part that is deleted.
+        part_id: "partID" String,
     }
 }
 
@@ -39,10 +42,12 @@ pub(super) struct Removed {
 
 /// A point to which a person went back.
 struct Revert {
-    /// The first message that was taken back.
+    /// The first message that was taken back, or whose last parts were.
     message_id: String,
     has_files: bool,
-    removed: Vec<String>,
+    messages: Vec<String>,
+    /// Parts of the first message.
+    parts: Vec<String>,
 }
 
 /// The turns of a session that were taken back.
@@ -51,6 +56,8 @@ pub(super) struct Undone {
     reverts: Vec<Revert>,
     /// Their messages, in the order of messages.
     pub messages: Vec<Removed>,
+    /// Their parts of messages that are still there, by message and id.
+    pub parts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Undone {
@@ -61,73 +68,106 @@ impl Undone {
     pub fn of(connection: &Connection, session_id: &str, limits: Limits) -> Result<Undone, AdapterError> {
         let mut undone = Undone::default();
         let mut current: Option<(String, bool)> = None;
-        each(connection, session_id, "type GLOB 'session.updated.*' OR type GLOB 'message.removed.*'", |event| {
+        let condition = "type GLOB 'session.updated.*' OR type GLOB 'message.removed.*' OR type GLOB 'message.part.removed.*'";
+        each(connection, session_id, condition, |event| {
             if let Some(info) = event.info() {
                 let revert = info.member("revert").filter(|revert| revert.is_object());
                 current = revert.map(|revert| (raw_str(revert.member("messageID")).to_owned(), revert.member("snapshot").is_some()));
             } else if let (Some(id), Some((first, has_files))) = (text(event.message_id()), &current) {
-                undone.remove(id.decode_lossy().into_owned(), first, *has_files);
+                undone.remove(&id.decode_lossy(), text(event.part_id()), first, *has_files);
             }
             Ok(())
         })?;
         if !undone.reverts.is_empty() {
-            undone.messages = removed_messages(connection, session_id, &undone.reverts, limits)?;
-            let is_known = |id: &String| undone.messages.iter().any(|message| message.id == *id);
-            undone.reverts.iter_mut().for_each(|revert| revert.removed.retain(is_known));
-            undone.reverts.retain(|revert| !revert.removed.is_empty());
+            undone.read_removed(connection, session_id, limits)?;
+            let (messages, parts) = (&undone.messages, &undone.parts);
+            for revert in &mut undone.reverts {
+                revert.messages.retain(|id| messages.iter().any(|message| message.id == *id));
+                revert.parts.retain(|id| parts.values().any(|parts| parts.get(id).is_some_and(|part| !part.is_empty())));
+            }
+            undone.reverts.retain(|revert| !revert.messages.is_empty() || !revert.parts.is_empty());
         }
         Ok(undone)
     }
 
-    fn remove(&mut self, id: String, first: &str, has_files: bool) {
-        match self.reverts.last_mut().filter(|revert| revert.message_id == first) {
-            Some(revert) => revert.removed.push(id),
-            None => self.reverts.push(Revert { message_id: first.to_owned(), has_files, removed: vec![id] }),
+    fn remove(&mut self, message_id: &str, part_id: Option<Text<'_>>, first: &str, has_files: bool) {
+        if self.reverts.last().is_none_or(|revert| revert.message_id != first) {
+            self.reverts.push(Revert { message_id: first.to_owned(), has_files, messages: Vec::new(), parts: Vec::new() });
         }
+        let Some(revert) = self.reverts.last_mut() else { return };
+        match part_id {
+            None => revert.messages.push(message_id.to_owned()),
+            Some(part_id) => {
+                let part_id = part_id.decode_lossy().into_owned();
+                self.parts.entry(message_id.to_owned()).or_default().insert(part_id.clone(), String::new());
+                revert.parts.push(part_id);
+            }
+        }
+    }
+
+    /// Reads the last states of the messages and parts that were removed.
+    fn read_removed(&mut self, connection: &Connection, session_id: &str, limits: Limits) -> Result<(), AdapterError> {
+        let ids = self.reverts.iter().flat_map(|revert| &revert.messages);
+        let mut removed: BTreeMap<&str, Removed> = ids.map(|id| (id.as_str(), Removed { id: id.clone(), ..Removed::default() })).collect();
+        let parts = &mut self.parts;
+        let mut bytes = 0;
+        each(connection, session_id, "type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'", |event| {
+            let (kept, is_part) = match (event.info(), event.part()) {
+                (Some(info), _) => (info, false),
+                (None, Some(part)) => (part, true),
+                (None, None) => return Ok(()),
+            };
+            let id = raw_str(kept.member("id"));
+            let message_id = if is_part { raw_str(kept.member("messageID")) } else { id };
+            let older = match removed.get_mut(message_id) {
+                Some(message) if is_part => message.parts.insert(id.to_owned(), kept.raw().to_owned()).unwrap_or_default(),
+                Some(message) => {
+                    message.created = integer(kept.member("time").and_then(|time| time.member("created"))).unwrap_or_default();
+                    std::mem::replace(&mut message.info, kept.raw().to_owned())
+                }
+                None => match parts.get_mut(message_id).and_then(|parts| parts.get_mut(id)) {
+                    Some(part) => std::mem::replace(part, kept.raw().to_owned()),
+                    None => return Ok(()),
+                },
+            };
+            bytes = bytes + kept.raw().len() - older.len();
+            let is_too_long = bytes as u64 > limits.record_bytes;
+            if is_too_long { Err(AdapterError::new(ErrorCode::LimitExceeded).expected("a session within the limit")) } else { Ok(()) }
+        })?;
+        self.messages = removed.into_values().filter(|message| !message.info.is_empty()).collect();
+        self.messages.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        // The parts of a message that was deleted later are with it.
+        let messages = &self.messages;
+        self.parts.retain(|message_id, _| !messages.iter().any(|message| message.id == *message_id));
+        self.parts.values_mut().for_each(|parts| parts.retain(|_, part| !part.is_empty()));
+        Ok(())
     }
 
     /// The session's own record with the points to which a person went back.
     pub fn noted_in(&self, info: String) -> String {
-        let Some(body) = info.strip_suffix('}').filter(|_| !self.messages.is_empty()) else { return info };
+        let Some(body) = info.strip_suffix('}').filter(|_| !self.reverts.is_empty()) else { return info };
         let mut noted = format!("{body},\"reverts\":[");
         for (n, revert) in self.reverts.iter().enumerate() {
-            noted.push_str(if n == 0 { "{\"messageIDs\":[" } else { ",{\"messageIDs\":[" });
-            for (n, id) in revert.removed.iter().enumerate() {
-                noted.push_str(if n == 0 { "" } else { "," });
-                push_string(&mut noted, id);
-            }
-            let _ = write!(noted, "],\"files\":{}}}", revert.has_files);
+            noted.push_str(if n == 0 { "{" } else { ",{" });
+            push_ids(&mut noted, "messageIDs", &revert.messages);
+            push_ids(&mut noted, "partIDs", &revert.parts);
+            let _ = write!(noted, "\"files\":{}}}", revert.has_files);
         }
         noted + "]}"
     }
 }
 
-/// The last states of the messages that were removed.
-fn removed_messages(connection: &Connection, session_id: &str, reverts: &[Revert], limits: Limits) -> Result<Vec<Removed>, AdapterError> {
-    let ids = reverts.iter().flat_map(|revert| &revert.removed);
-    let mut removed: BTreeMap<&str, Removed> = ids.map(|id| (id.as_str(), Removed { id: id.clone(), ..Removed::default() })).collect();
-    let mut bytes = 0;
-    each(connection, session_id, "type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'", |event| {
-        let (kept, is_part) = match (event.info(), event.part()) {
-            (Some(info), _) => (info, false),
-            (None, Some(part)) => (part, true),
-            (None, None) => return Ok(()),
-        };
-        let Some(message) = removed.get_mut(raw_str(kept.member(if is_part { "messageID" } else { "id" }))) else { return Ok(()) };
-        bytes += kept.raw().len();
-        if is_part {
-            let id = raw_str(kept.member("id")).to_owned();
-            bytes -= message.parts.insert(id, kept.raw().to_owned()).map_or(0, |older| older.len());
-        } else {
-            message.created = integer(kept.member("time").and_then(|time| time.member("created"))).unwrap_or_default();
-            bytes -= std::mem::replace(&mut message.info, kept.raw().to_owned()).len();
-        }
-        let is_too_long = bytes as u64 > limits.record_bytes;
-        if is_too_long { Err(AdapterError::new(ErrorCode::LimitExceeded).expected("a session within the limit")) } else { Ok(()) }
-    })?;
-    let mut messages: Vec<Removed> = removed.into_values().filter(|message| !message.info.is_empty()).collect();
-    messages.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
-    Ok(messages)
+/// Adds a list of ids, if there are any.
+fn push_ids(noted: &mut String, name: &str, ids: &[String]) {
+    if ids.is_empty() {
+        return;
+    }
+    let _ = write!(noted, "\"{name}\":[");
+    for (n, id) in ids.iter().enumerate() {
+        noted.push_str(if n == 0 { "" } else { "," });
+        push_string(noted, id);
+    }
+    noted.push_str("],");
 }
 
 /// Reads the events of a session that a condition selects, in their order. What is no JSON object is passed over.

@@ -112,7 +112,7 @@ impl<'a> ResultContext<'a> {
         if self.status == Status::Denied {
             let denied = Permission { decision: Decision::Deny, tool: self.tool(), call_id: self.call_id, text: reason };
             out.emit(Meta::Permission(denied), Pointer::Root);
-        } else if self.status == Status::Ok {
+        } else if matches!(self.status, Status::Ok | Status::Cancelled) {
             emit_context(reason, POINTER, out);
         } else {
             out.emit(Meta::Error { code: None, text: reason }, POINTER);

@@ -3,7 +3,7 @@
 use engram_core::event::Status;
 use engram_core::text::Text;
 
-use crate::claude_code::authors::DENIED_BY_PERSON;
+use crate::claude_code::authors::{self, DENIED_BY_PERSON};
 use crate::claude_code::schema::{Block, Line, Structured};
 use crate::shared::value::{Value, is_true, raw_str};
 
@@ -17,7 +17,8 @@ const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by 
 #[inline(never)]
 pub(super) fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: &Structured<'_>) -> Status {
     let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)));
-    if is_true(structured.interrupted()) || begins(CANCELLED) {
+    let was_stopped = || begins(&DENIED_BY_PERSON) && content.is_some_and(|content| authors::was_stopped(&content.decode_lossy()));
+    if is_true(structured.interrupted()) || begins(CANCELLED) || was_stopped() {
         Status::Cancelled
     } else if !is_true(block.is_error()) {
         Status::Ok

@@ -38,6 +38,7 @@ static RECORDS: &[Route<Handler>] = &[
     Route::convert(BOUNDARY, notices::compact_boundary),
     Route::convert("system/informational", notices::informational),
     Route::convert("system/notification", notices::notification),
+    Route::convert("system/model_fallback", notices::model_fallback),
     Route::convert("system/task_started", notices::task_started),
     Route::convert("system/task_notification", notices::task_notification),
     Route::convert("system/hook_response", notices::hook_response),

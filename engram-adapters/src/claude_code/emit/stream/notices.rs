@@ -68,6 +68,15 @@ pub(super) fn notification(_: &mut StreamState, stream: &StreamRecord<'_>, out: 
     emit_notice("notification", stream.printed.object().member("text"), "/text", out)
 }
 
+/// `system/model_fallback`: another model goes on.
+pub(super) fn model_fallback(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let line = stream.printed.object();
+    for (member, pointer) in [("original_model", "/original_model"), ("fallback_model", "/fallback_model")] {
+        out.emit(Meta::System { name: Text::Plain("model_fallback"), text: text(line.member(member)) }, Pointer::At(pointer));
+    }
+    emit_notice("model_fallback", stream.printed.content(), "/content", out)
+}
+
 /// `system/task_started`: a background task begins. Its prompt is a fact where its call is not printed: that of a sub-agent's sub-agent.
 pub(super) fn task_started(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let line = stream.printed.object();
