@@ -2,50 +2,111 @@
 //! The test here generates it again and compares; `ENGRAM_BLESS=1` writes it.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use engram_core::descriptor::Omission;
 use engram_core::members::{MemberTable, RecordShape};
 
-/// The directories of the adapters whose code is generated, with the files of their tables.
-const FORMATS: &[(&str, &[&str])] = &[("gemini", &["records", "tools", "rules"]), ("tool_intent", &["records", "rules"])];
+/// The beginning of the code.
+const HEAD: &str = "\
+//! The record types, marks and rules of the format. Generated from `members/*.members` (`ENGRAM_BLESS=1` with the unit tests writes
+//! it). Do not edit it.
+
+#![allow(dead_code, reason = \"an adapter need not use each name of its format\")]
+
+use engram_core::descriptor::OmissionRule;
+";
 
 /// The code of a table.
 fn code(table: &MemberTable) -> String {
-    let mut out = String::from(
-        "//! The record types, marks and rules of the format. Generated from `members/*.members` (`ENGRAM_BLESS=1` with the unit tests writes\n\
-         //! it). Do not edit it.\n\n#![allow(dead_code, reason = \"an adapter need not use each name of its format\")]\n\nuse engram_core::descriptor::OmissionRule;\n",
-    );
+    let mut out = String::new();
     let mut groups: Vec<&String> = table.records().iter().flat_map(|record| &record.groups).collect();
     groups.sort_unstable();
     groups.dedup();
-    groups.into_iter().for_each(|group| push_kinds(&mut out, group, table.records()));
+    groups.into_iter().for_each(|group| push_kinds(&mut out, group, table));
     push_marks(&mut out, table);
     push_rules(&mut out, table);
-    out
+    let outcome = if out.contains("Outcome::") { "use engram_core::ledger::Outcome;\n" } else { "" };
+    format!("{HEAD}{outcome}{out}")
 }
 
 /// The record types of one group, as an `enum`.
-fn push_kinds(out: &mut String, group: &str, records: &[RecordShape]) {
-    let records: Vec<&RecordShape> = records.iter().filter(|record| record.groups.iter().any(|of| of == group)).collect();
-    let kind = format!("{}Kind", camel_case(group));
-    let _ = write!(out, "\n/// The record types `in {group}`.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub(super) enum {kind} {{\n");
-    for record in &records {
-        let feeds: Vec<&str> = record.feeds.iter().map(|kind| kind.as_str()).collect();
-        let feeds = if feeds.is_empty() { "nothing".to_owned() } else { format!("`{}`", feeds.join("`, `")) };
-        let _ = write!(out, "    /// `{}`. Gives {feeds}.\n    {},\n", record.name, camel_case(&record.name));
+fn push_kinds(out: &mut String, group: &str, table: &MemberTable) {
+    let kinds: Vec<Kind<'_>> = kinds(group, table);
+    let (prefix, name) = (prefix(&kinds), format!("{}Kind", camel_case(group)));
+    let has_omitted = kinds.iter().any(|kind| kind.omitted.is_some());
+    let _ = write!(out, "\n/// The record types `in {group}`.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub(super) enum {name} {{\n");
+    for kind in kinds.iter().filter(|kind| kind.omitted.is_none()) {
+        let _ = writeln!(out, "    {},", kind.variant(prefix));
     }
-    let _ = write!(
-        out,
-        "}}\n\nimpl {kind} {{\n    /// The type of this name.\n    pub(super) fn named(name: &str) -> Option<{kind}> {{\n        Some(match name {{\n"
-    );
-    for record in &records {
-        let _ = writeln!(out, "            {:?} => {kind}::{},", record.name, camel_case(&record.name));
+    if has_omitted {
+        out.push_str("    /// A type whose records give no event, and what becomes of them.\n    Omitted(Outcome),\n");
     }
-    out.push_str("            _ => return None,\n        })\n    }\n\n    /// The name of the type.\n    pub(super) const fn name(self) -> &'static str {\n        match self {\n");
-    for record in &records {
-        let _ = writeln!(out, "            {kind}::{} => {:?},", camel_case(&record.name), record.name);
+    let of_name = if prefix.is_empty() { "of this name".to_owned() } else { format!("`{prefix}` and this name") };
+    let _ = write!(out, "}}\n\nimpl {name} {{\n    /// The type {of_name}.\n    pub(super) fn named(name: &str) -> Option<{name}> {{\n");
+    out.push_str("        Some(match name {\n");
+    for kind in &kinds {
+        let short = &kind.name[prefix.len()..];
+        let pattern = match short.strip_suffix('*') {
+            Some(beginning) => format!("name if name.starts_with({beginning:?})"),
+            None => format!("{short:?}"),
+        };
+        let _ = writeln!(out, "            {pattern} => {name}::{},", kind.value(prefix));
+    }
+    out.push_str("            _ => return None,\n        })\n    }\n\n    /// The name of the type.\n");
+    out.push_str("    pub(super) const fn name(self) -> &'static str {\n        match self {\n");
+    for kind in kinds.iter().filter(|kind| kind.omitted.is_none()) {
+        let _ = writeln!(out, "            {name}::{} => {:?},", kind.variant(prefix), kind.name);
+    }
+    if has_omitted {
+        let _ = writeln!(out, "            {name}::Omitted(outcome) => outcome.record(),");
     }
     out.push_str("        }\n    }\n}\n");
+}
+
+/// One record type of a group.
+struct Kind<'t> {
+    name: &'t str,
+    /// What becomes of its records, if a rule leaves out all of them.
+    omitted: Option<String>,
+}
+
+impl Kind<'_> {
+    fn variant(&self, prefix: &str) -> String {
+        camel_case(&self.name[prefix.len()..])
+    }
+
+    fn value(&self, prefix: &str) -> String {
+        self.omitted.as_ref().map_or_else(|| self.variant(prefix), |outcome| format!("Omitted(Outcome::{outcome})"))
+    }
+}
+
+/// The types of a group. Those with `*` come last, since they are for what no other names.
+fn kinds<'t>(group: &str, table: &'t MemberTable) -> Vec<Kind<'t>> {
+    let records = table.records().iter().filter(|record| record.groups.iter().any(|of| of == group));
+    let mut kinds: Vec<_> = records.map(|record| Kind { name: &record.name, omitted: omitted(record, table) }).collect();
+    kinds.sort_by_key(|kind| kind.name.ends_with('*'));
+    kinds
+}
+
+/// The outcome of the records of a type that gives no event, by the rule for exactly this type.
+fn omitted(record: &RecordShape, table: &MemberTable) -> Option<String> {
+    let rule = table.rule_of(record).filter(|_| record.feeds.is_empty())?;
+    let omission = table.omissions().iter().find(|omission| omission.rule == rule && omission.record == record.name);
+    let outcome = match omission.map(|omission| omission.omission) {
+        Some(Omission::Duplicate | Omission::Piece) => "Duplicate",
+        Some(Omission::Bookkeeping) => "Bookkeeping",
+        _ => panic!("the record `{}` gives nothing, and no `omission` line `{rule}` is for it", record.name),
+    };
+    Some(format!("{outcome} {{ record: {:?}, rule: {rule:?} }}", record.name))
+}
+
+/// The parts, up to a `/`, with which all names of a group begin.
+fn prefix<'t>(kinds: &[Kind<'t>]) -> &'t str {
+    let first = kinds[0].name;
+    let is_common = |prefix: &&str| kinds.iter().all(|kind| kind.name.starts_with(prefix));
+    first.rmatch_indices('/').map(|(at, _)| &first[..=at]).find(is_common).unwrap_or_default()
 }
 
 fn push_marks(out: &mut String, table: &MemberTable) {
@@ -64,7 +125,7 @@ fn push_rules(out: &mut String, table: &MemberTable) {
         if !known.contains(&&*rule.rule) {
             known.push(&rule.rule);
             let name = rule.rule.replace('.', "_").to_uppercase();
-            let _ = write!(out, "    /// {}.\n    pub(in super::super) const {name}: &str = {:?};\n", rule.reason, rule.rule);
+            let _ = writeln!(out, "    pub(in super::super) const {name}: &str = {:?};", rule.rule);
         }
     }
     out.push_str("}\n\n/// Every rule, with its reason.\npub(super) const RULES: &[OmissionRule] = &[\n");
@@ -83,39 +144,63 @@ fn camel_case(name: &str) -> String {
     Some(words.map(capital).collect::<String>()).filter(|name| !name.is_empty()).unwrap_or_else(|| "Unnamed".to_owned())
 }
 
+/// The directories of the adapters, and of their tables.
+fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
+    let entries = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources are there");
+    let directories = entries.flatten().map(|entry| (entry.path(), entry.path().join("members")));
+    directories.filter(|(_, tables)| tables.join("omissions.members").is_file())
+}
+
+/// The tables of a directory, in the order of their names.
+fn table_of(directory: &Path) -> MemberTable {
+    let mut files: Vec<PathBuf> = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a table is text")).collect();
+    MemberTable::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+}
+
 #[test]
 fn the_code_of_each_format_is_generated_from_its_table() {
-    for (directory, files) in FORMATS {
-        let directory = format!("{}/src/{directory}", env!("CARGO_MANIFEST_DIR"));
-        let read = |name: &str| fs::read_to_string(format!("{directory}/{name}")).unwrap_or_default();
-        let text: String = files.iter().map(|file| read(&format!("members/{file}.members"))).collect();
-        let expected = code(&MemberTable::parse(&text).unwrap());
+    let mut count = 0;
+    for (directory, tables) in formats() {
+        let (expected, file) = (code(&table_of(&tables)), directory.join("format.rs"));
         if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
-            fs::write(format!("{directory}/format.rs"), &expected).unwrap();
+            fs::write(&file, &expected).expect("the source can be written");
         }
-        assert!(read("format.rs") == expected, "{directory}/format.rs does not follow from the table; ENGRAM_BLESS=1 writes it");
+        let is_same = fs::read_to_string(&file).is_ok_and(|text| text == expected);
+        assert!(is_same, "{} does not follow from the table; ENGRAM_BLESS=1 writes it", file.display());
+        count += 1;
     }
+    assert!(count >= 2, "each adapter has tables: {count}");
 }
 
 #[test]
 fn code_changes_with_the_table() {
     let code = |text: &str| code(&MemberTable::parse(text).unwrap());
-    let table = "mark A a.b  A log.\nomission duplicate x.y a/b  twice\nrecord a/b in line feeds msg.in\n  t string tape\n";
+    let table = "mark A a.b  A log.\nomission duplicate x.y a/b  twice\nomission bookkeeping z a/off  nothing\n\
+                 record a/c* in line feeds msg.in\n  t string tape\nrecord a/b in line feeds msg.in\n  t string tape\nrecord a/off in line omit z\n";
     let known = code(table);
     for part in [
-        "enum LineKind",
-        "`a/b`. Gives `msg.in`.\n    AB,",
+        "enum LineKind {\n    B,\n    C,\n",
+        "\"b\" => LineKind::B",
+        "name if name.starts_with(\"c\") => LineKind::C",
+        "LineKind::B => \"a/b\"",
+        "\"off\" => LineKind::Omitted(Outcome::Bookkeeping { record: \"a/off\", rule: \"z\" })",
         "const A: &str = \"a.b\"",
         "const X_Y",
         "duplicate(\"x.y\", \"a/b\", \"twice\")",
     ] {
         assert!(known.contains(part), "{part}: {known}");
     }
-    for (from, to) in
-        [("a/b in", "a/c in"), ("in line", "in item"), ("msg.in", "msg.out"), ("a.b", "a.c"), ("twice", "again"), ("x.y", "x.z")]
-    {
+    for (from, to) in [("a/b in", "a/d in"), ("in line", "in item"), ("a.b", "a.c"), ("twice", "again"), ("x.y", "x.z"), ("a/", "b/")] {
         assert_ne!(known, code(&table.replace(from, to)), "{from}");
     }
+}
+
+#[test]
+#[should_panic(expected = "no `omission` line `z` is for it")]
+fn a_record_that_gives_nothing_needs_an_omission() {
+    code(&MemberTable::parse("rule z  nothing\nrecord a in line omit z\n").unwrap());
 }
 
 #[test]

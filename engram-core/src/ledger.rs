@@ -34,6 +34,16 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The type of a record that is omitted; empty for one that is mapped.
+    pub const fn record(self) -> &'static str {
+        match self {
+            Outcome::Mapped => "",
+            Outcome::Duplicate { record, .. } | Outcome::Bookkeeping { record, .. } => record,
+        }
+    }
+}
+
 /// One row of `omitted`: the records of one type that one rule omits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omitted {

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::shared::value::Value;
 
 use super::check::Checker;
-use super::descriptor::DESCRIPTOR;
 use super::dispatch;
 use super::emit::State;
 use super::plan::Plan;
+use super::records::STATE;
 use super::revisions::EXEC_JSON;
 use super::source::cut_line::is_cut_record;
 
@@ -47,7 +47,7 @@ impl Conversion for CodexConversion {
         let id = text.strip_prefix(r#"{"record_type":"state","previous_response_id":"#)?.strip_suffix('}')?;
         let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_id = id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain);
-        is_id.then(|| DESCRIPTOR.ignored_record("state")).flatten()
+        is_id.then_some(STATE)
     }
 
     /// A resume appends to the line that a kill cut (up to 0.142), or to the next line.

@@ -2,8 +2,8 @@
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::format::RULES;
 use super::members::MEMBERS;
-use super::omissions::RULES;
 use super::revisions::{COVERAGE, MATRIX};
 
 /// The adapter's self-description.

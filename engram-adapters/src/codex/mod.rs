@@ -21,11 +21,12 @@ mod edit_tests;
 mod emit;
 #[cfg(test)]
 mod fact_tests;
+#[rustfmt::skip]
+mod format;
 #[cfg(test)]
 mod member_tests;
 mod members;
 mod notes;
-mod omissions;
 mod plan;
 #[cfg(test)]
 mod printed_tests;
@@ -74,7 +75,7 @@ impl StreamAdapter for Codex {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        source::detect::marks()
+        format::mark::ALL.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

@@ -11,7 +11,6 @@ use super::emit::output_text::ExitFacts;
 pub(super) struct Note {
     /// The number of the record in its file.
     pub number: u32,
-    pub row: Row,
     pub kind: Kind,
     /// It is an event or a setting, which may stand between a message and its twin.
     pub is_between: bool,
@@ -29,22 +28,6 @@ pub(super) struct Note {
     pub fact: u64,
     /// The key of the thread that an item names; 0 if it names none.
     pub thread: u64,
-}
-
-/// Which handler a record has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Row {
-    /// That of this row of the record table.
-    Type(u8),
-    /// The first line of the bare form.
-    #[default]
-    BareHeader,
-    /// The outer part of the TypeScript document.
-    Document,
-    /// The settings that `exec --json` prints up to 0.42.
-    PrintedSettings,
-    /// The prompt that it prints.
-    PrintedPrompt,
 }
 
 /// When the turn that a record names began.

@@ -1,6 +1,5 @@
 //! One record as its handlers get it, the same in every container form.
 
-use engram_core::descriptor::{Omission, OmissionRule};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Lookup;
 
@@ -58,14 +57,18 @@ impl Record<'_> {
         }
     }
 
-    /// The outcome of a record that `rule` omits.
-    pub fn omitted_by(&self, rule: &OmissionRule) -> Outcome {
-        let (record, rule, is_duplicate) = (self.type_name(), rule.rule, rule.omission == Omission::Duplicate);
-        if is_duplicate { Outcome::Duplicate { record, rule } } else { Outcome::Bookkeeping { record, rule } }
+    /// The outcome of a record whose facts another one has.
+    pub fn duplicate(&self, rule: &'static str) -> Outcome {
+        Outcome::Duplicate { record: self.type_name(), rule }
     }
 
-    /// `Mapped`, or omitted by `rule` where the record gave no event.
-    pub fn mapped_or(&self, mapped: bool, rule: &OmissionRule) -> Outcome {
-        if mapped { Outcome::Mapped } else { self.omitted_by(rule) }
+    /// The outcome of a record without content.
+    pub fn bookkeeping(&self, rule: &'static str) -> Outcome {
+        Outcome::Bookkeeping { record: self.type_name(), rule }
+    }
+
+    /// `Mapped`, or a duplicate by `rule` where the record gave no event.
+    pub fn mapped_or(&self, mapped: bool, rule: &'static str) -> Outcome {
+        if mapped { Outcome::Mapped } else { self.duplicate(rule) }
     }
 }

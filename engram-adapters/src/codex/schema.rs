@@ -1,24 +1,12 @@
 //! Views of Codex records: the fields of each type that the tape needs, with their JSON types.
 
+use super::format::LineKind;
 use crate::shared::value::{Field, Value};
 use crate::shared::view::view;
 
-/// The types of envelope lines, all of them specific to Codex.
-const ENVELOPE_TYPES: [&str; 9] = [
-    "session_meta",
-    "response_item",
-    "event_msg",
-    "turn_context",
-    "compacted",
-    "world_state",
-    "token_usage_record",
-    "inter_agent_communication_metadata",
-    "retained_context",
-];
-
-/// True for the type of an envelope line.
+/// True for the type of an envelope line, all of them specific to Codex.
 pub(super) fn is_line_type(kind: &str) -> bool {
-    ENVELOPE_TYPES.contains(&kind)
+    matches!(kind, "response_item" | "event_msg" | "retained_context") || LineKind::named(kind).is_some()
 }
 
 /// True for the type of a line that `exec --json` prints.

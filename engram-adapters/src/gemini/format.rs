@@ -8,15 +8,10 @@ use engram_core::descriptor::OmissionRule;
 /// The record types `in change`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChangeKind {
-    /// `messages`. Gives `msg.in`, `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `meta`.
     Messages,
-    /// `sessionId`. Gives `msg.in`, `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `meta`.
     SessionId,
-    /// `summary`. Gives `msg.in`, `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `meta`.
     Summary,
-    /// `directories`. Gives `msg.in`, `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `meta`.
     Directories,
-    /// `lastUpdated`. Gives `msg.in`, `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `meta`.
     LastUpdated,
 }
 
@@ -48,9 +43,7 @@ impl ChangeKind {
 /// The record types `in header`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderKind {
-    /// `main`. Gives `meta`.
     Main,
-    /// `subagent`. Gives `meta`.
     Subagent,
 }
 
@@ -76,15 +69,10 @@ impl HeaderKind {
 /// The record types `in message`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    /// `user`. Gives `msg.in`, `tool.result`, `meta`.
     User,
-    /// `gemini`. Gives `msg.out`, `tool.call`, `tool.result`, `code.read`, `code.edit`, `msg.in`, `meta`.
     Gemini,
-    /// `info`. Gives `meta`.
     Info,
-    /// `warning`. Gives `meta`.
     Warning,
-    /// `error`. Gives `meta`.
     Error,
 }
 
@@ -116,7 +104,6 @@ impl MessageKind {
 /// The record types `in prompt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PromptKind {
-    /// `user`. Gives `msg.in`, `tool.result`, `meta`.
     User,
 }
 
@@ -140,9 +127,7 @@ impl PromptKind {
 /// The record types `in saved`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SavedKind {
-    /// `user`. Gives `msg.in`, `tool.result`, `meta`.
     User,
-    /// `model`. Gives `msg.out`, `tool.call`, `meta`.
     Model,
 }
 
@@ -168,19 +153,12 @@ impl SavedKind {
 /// The record types `in stream`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamKind {
-    /// `error`. Gives `meta`.
     Error,
-    /// `init`. Gives `meta`.
     Init,
-    /// `message/user`. Gives `msg.in`.
     MessageUser,
-    /// `message/assistant`. Gives `msg.out`.
     MessageAssistant,
-    /// `tool_use`. Gives `tool.call`.
     ToolUse,
-    /// `tool_result`. Gives `tool.result`.
     ToolResult,
-    /// `result`. Gives `meta`.
     Result,
 }
 
@@ -232,21 +210,13 @@ pub(super) mod mark {
 
 /// The rules that leave out whole records.
 pub(super) mod rule {
-    /// a turn that is written again under the same id, without new facts.
     pub(in super::super) const MESSAGE_REWRITTEN: &str = "message.rewritten";
-    /// the whole history again, without new messages (0.44.0 and later).
     pub(in super::super) const HISTORY_RESTATED: &str = "history.restated";
-    /// a turn of the history again, with a new id (0.61.0, when the user cancels).
     pub(in super::super) const HISTORY_RELOGGED: &str = "history.relogged";
-    /// a record that the log has twice: all its bytes, its id or its time among them, were read before.
     pub(in super::super) const RECORD_REPEATED: &str = "record.repeated";
-    /// a piece of an answer; all pieces are joined at the first one.
     pub(in super::super) const ANSWER_PIECE: &str = "answer.piece";
-    /// a message without text, thought, call, result or token count, or a change that states nothing new.
     pub(in super::super) const MESSAGE_EMPTY: &str = "message.empty";
-    /// when the file was last changed.
     pub(in super::super) const SESSION_CLOCK: &str = "session.clock";
-    /// the session's own id, repeated when the session is resumed.
     pub(in super::super) const SESSION_SAME_ID: &str = "session.same_id";
 }
 

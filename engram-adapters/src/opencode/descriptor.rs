@@ -1,92 +1,10 @@
-//! The adapter's self-description: omission rules and gaps, one row each.
+//! The adapter's self-description: members and gaps, one row each.
 
-use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
+use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 use engram_core::members::MemberSource;
 
+use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
-
-/// Rules that a record handler applies.
-pub(super) mod rule {
-    /// A record that the log has twice.
-    pub const REPEATED: &str = "record.repeated";
-    /// A message whose own record states no new fact.
-    pub const ENVELOPE: &str = "message.envelope";
-    /// The start of a request.
-    pub const STEP_START: &str = "step.start";
-    /// The end of a turn.
-    pub const IDLE: &str = "turn.idle";
-}
-
-const TITLE: &str = "a label for display, made from the call's arguments or the number of results";
-const SHOWN: &str = "part of the output, for display; the result has the output itself";
-const DIFF: &str = "a diff for display, with altered indentation; the changed lines are `code.edit`";
-const IMAGE: &str = "the content of an attachment as base64; the tape has its hash";
-const STEP_START: &str = "the start of a model request; the hash names a tree of the private snapshot repository";
-const FILE_BEFORE: &str = "the whole file before the edit; the tape has its hash, `file_before_hash`";
-const FILE_AFTER: &str = "the whole file after the edit; the tape has its hash, `file_after_hash`";
-const SYSTEM: &str = "system prompts; the tape has their hashes, and the text of instruction files";
-const CHILD: &str = "the calls of the child session, which is a log of its own";
-const HEADERS: &str = "HTTP headers of the provider's response";
-const PROVIDER: &str = "the provider's item ids, signatures and encrypted reasoning";
-
-const REPEATED: &str = "a record that the log has twice: its id was there before, or, if it has none, all of it";
-
-const RULES: &[OmissionRule] = &[
-    OmissionRule::duplicate(rule::REPEATED, "*", REPEATED),
-    OmissionRule::bookkeeping(rule::ENVELOPE, "message/user", "role, time, agent and model of a prompt, all stated before"),
-    OmissionRule::bookkeeping(rule::ENVELOPE, "message/assistant", "role, time, agent and model of an answer, all stated before"),
-    OmissionRule::bookkeeping(rule::STEP_START, "part/step-start", STEP_START),
-    OmissionRule::bookkeeping(rule::STEP_START, "step_start", STEP_START),
-    OmissionRule::field("result.title", "*", "/messages/*/parts/*/state/title", TITLE),
-    OmissionRule::field("result.title", "*", "/part/state/title", TITLE),
-    OmissionRule::field("result.shown", "*", "/messages/*/parts/*/state/metadata/output", SHOWN),
-    OmissionRule::field("result.shown", "*", "/part/state/metadata/output", SHOWN),
-    OmissionRule::field("read.shown", "*", "/messages/*/parts/*/state/metadata/preview", SHOWN),
-    OmissionRule::field("read.shown", "*", "/part/state/metadata/preview", SHOWN),
-    OmissionRule::field("read.shown", "*", "/messages/*/parts/*/state/metadata/display/**", SHOWN),
-    OmissionRule::field("read.shown", "*", "/part/state/metadata/display/**", SHOWN),
-    OmissionRule::field("edit.file", "*", "/messages/*/parts/*/state/metadata/filediff/before", FILE_BEFORE),
-    OmissionRule::field("edit.file", "*", "/messages/*/parts/*/state/metadata/filediff/after", FILE_AFTER),
-    OmissionRule::field("edit.file", "*", "/part/state/metadata/filediff/before", FILE_BEFORE),
-    OmissionRule::field("edit.file", "*", "/part/state/metadata/filediff/after", FILE_AFTER),
-    OmissionRule::field("edit.diff", "*", "/messages/*/parts/*/state/metadata/diff", DIFF),
-    OmissionRule::field("edit.diff", "*", "/part/state/metadata/diff", DIFF),
-    OmissionRule::field("edit.diff", "*", "/messages/*/parts/*/state/metadata/filediff/patch", DIFF),
-    OmissionRule::field("edit.diff", "*", "/part/state/metadata/filediff/patch", DIFF),
-    OmissionRule::field("edit.diff", "*", "/messages/*/parts/*/state/metadata/files/*/**", DIFF),
-    OmissionRule::field("edit.diff", "*", "/part/state/metadata/files/*/**", DIFF),
-    OmissionRule::field("task.child", "*", "/messages/*/parts/*/state/metadata/summary/**", CHILD),
-    OmissionRule::field("task.child", "*", "/part/state/metadata/summary/**", CHILD),
-    OmissionRule::field(
-        "turn.diffs",
-        "*",
-        "/messages/*/info/summary/diffs/**",
-        "the net change of the turn; edits are `code.edit`, files changed by commands are `files_changed`",
-    ),
-    OmissionRule::field("turn.diffs", "*", "/info/summary/diffs/**", "the net change of the session; the edits are `code.edit`"),
-    OmissionRule::bookkeeping(rule::IDLE, "step/idle", "the end of a turn; the end of the last answer shows how it ended"),
-    OmissionRule::field("message.system", "*", "/messages/*/info/system/*", SYSTEM),
-    OmissionRule::field("message.system", "*", "/messages/*/info/metadata/assistant/system/*", SYSTEM),
-    OmissionRule::field("error.headers", "*", "/messages/*/info/error/data/responseHeaders/**", HEADERS),
-    OmissionRule::field("error.headers", "*", "/error/data/responseHeaders/**", HEADERS),
-    OmissionRule::field("result.title", "*", "/messages/*/info/metadata/tool/*/title", TITLE),
-    OmissionRule::field("result.shown", "*", "/messages/*/info/metadata/tool/*/message", "the error, which the result has too"),
-    OmissionRule::field("result.shown", "*", "/messages/*/info/metadata/tool/*/stdout", "the output, which the result has too"),
-    OmissionRule::field("result.shown", "*", "/messages/*/info/metadata/tool/*/stderr", "the error output, which the result has too"),
-    OmissionRule::field(
-        "result.shown",
-        "*",
-        "/messages/*/info/metadata/tool/*/description",
-        "the description, which is one of the call's arguments",
-    ),
-    OmissionRule::field("read.shown", "*", "/messages/*/info/metadata/tool/*/preview", SHOWN),
-    OmissionRule::field("edit.diff", "*", "/messages/*/info/metadata/tool/*/diff", DIFF),
-    OmissionRule::opaque("attachment.base64", "*", "/messages/*/parts/*/state/attachments/*/url", IMAGE),
-    OmissionRule::opaque("attachment.base64", "*", "/part/state/attachments/*/url", IMAGE),
-    OmissionRule::opaque("attachment.base64", "*", "/messages/*/parts/*/url", IMAGE),
-    OmissionRule::opaque("provider.metadata", "*", "/messages/*/parts/*/metadata/**", PROVIDER),
-    OmissionRule::opaque("provider.metadata", "*", "/part/metadata/**", PROVIDER),
-];
 
 const GAPS: &[Gap] = &[
     Gap {

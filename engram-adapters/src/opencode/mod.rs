@@ -15,6 +15,8 @@ use crate::shared::value::Value;
 mod certification;
 mod descriptor;
 mod emit;
+#[rustfmt::skip]
+mod format;
 mod notes;
 mod plan;
 mod record_facts;
@@ -62,7 +64,7 @@ impl StreamAdapter for OpenCode {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        detect::MARKS.to_vec()
+        format::mark::ALL.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

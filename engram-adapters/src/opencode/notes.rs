@@ -5,6 +5,7 @@ use engram_core::event::Kind;
 use engram_core::keys::hash64;
 use engram_core::steps::{Check, Item, Record};
 
+use super::format::{ContentKind, InfoKind, LineKind, MessageKind, PartKind, StepKind};
 use super::record_facts::{RecordId, set_facts};
 use super::results::call::Call;
 use super::results::step_call::StepOutput;
@@ -12,40 +13,6 @@ use super::schema::{Envelope, Error, Info, Invocation, Line, Message, Part, Summ
 use super::step_schema::{StepError, StepInfo, StepMessage, StepPart};
 use crate::shared::document::required_array;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
-
-/// The types of records, as the member table names them.
-pub const MESSAGES: &[&str] = &["message/assistant", "message/user"];
-pub const PARTS: &[&str] = &[
-    "part/tool",
-    "part/text",
-    "part/step-start",
-    "part/step-finish",
-    "part/reasoning",
-    "part/patch",
-    "part/snapshot",
-    "part/file",
-    "part/compaction",
-    "part/retry",
-    "part/agent",
-    "part/subtask",
-    "part/tool-invocation",
-    "part/source-url",
-];
-pub const STEPS: &[&str] = &[
-    "step/assistant",
-    "step/user",
-    "step/synthetic",
-    "step/idle",
-    "step/shell",
-    "step/system",
-    "step/skill",
-    "step/compaction",
-    "step/agent-switched",
-    "step/model-switched",
-    "step/location-switched",
-];
-pub const STEP_PARTS: &[&str] = &["content/tool", "content/text", "content/reasoning"];
-pub const LINES: &[&str] = &["tool_use", "text", "step_start", "step_finish", "reasoning", "error"];
 
 /// What the plan must know of a record. Ids and facts are hashes; an id is 0 if the record has none.
 #[derive(Debug, Clone, Copy, Default)]
@@ -249,11 +216,6 @@ fn noted(record: &'static str, id: RecordId<'_>, value: Value<'_>) -> Note {
     Note { record, id: key.max(1), time, facts: first, count: count as u8, ..Note::default() }
 }
 
-/// The type of a record in a list of types with a common prefix.
-fn typed(types: &[&'static str], prefix: &str, kind: &str) -> Option<&'static str> {
-    types.iter().copied().find(|record| record.strip_prefix(prefix) == Some(kind))
-}
-
 /// Compares what each call of message `n` adds to its result (0.1.174). The message has it by call id, its parts name the tools.
 fn check_tool_metadata(n: usize, info: Value<'_>, parts: Value<'_>, check: &mut Check<'_>) {
     let Some(by_call) = info.member("metadata").and_then(|metadata| metadata.member("tool")) else { return };
@@ -270,11 +232,12 @@ fn check_tool_metadata(n: usize, info: Value<'_>, parts: Value<'_>, check: &mut 
 fn info(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let record = if value.member("version").is_some() {
         Info::strict(value, "")?;
-        "session"
+        InfoKind::Session
     } else {
         StepInfo::strict(value, "")?;
-        "step/session"
+        InfoKind::StepSession
     };
+    let record = record.name();
     check.members(record, value, Pointer::Root, &|_| None);
     Ok(Note { record, ..Note::default() })
 }
@@ -283,7 +246,7 @@ fn message(info: Value<'_>, has_step_finish: bool, check: &mut Check<'_>) -> Res
     let mut envelope = Envelope::default();
     envelope.fill_message(info)?;
     let role = raw_str(envelope.role());
-    let Some(record) = typed(MESSAGES, "message/", role) else {
+    let Some(record) = MessageKind::named(role).map(MessageKind::name) else {
         return Err(match envelope.role() {
             None => Fault::malformed("/role", "a role", "nothing"),
             Some(_) => Fault::unrecognized(&format!("message/{role}")),
@@ -308,31 +271,32 @@ fn message(info: Value<'_>, has_step_finish: bool, check: &mut Check<'_>) -> Res
 fn part(part: &Part<'_>, speaker: Speaker, check: &mut Check<'_>) -> Result<&'static str, Fault> {
     let kind = raw_str(part.kind());
     let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
-    let Some(record) = typed(PARTS, "part/", kind) else {
+    let Some(record) = PartKind::named(kind) else {
         return Err(if kind.is_empty() { nothing("/type", "a part type") } else { Fault::unrecognized(kind) });
     };
-    match kind {
-        "tool" | "tool-invocation" => match part.invocation() {
+    match record {
+        PartKind::Tool | PartKind::ToolInvocation => match part.invocation() {
             None => drop(Call::of_state(part)?),
             Some(invocation) => drop(Call::of_invocation(&Invocation::strict(invocation, "/toolInvocation")?, None)?),
         },
-        "text" => {
+        PartKind::Text => {
             let text = text(part.text()).ok_or_else(|| nothing("/text", "text"))?;
             if !text.is_empty() {
                 speaks(speaker, check)?;
             }
         }
-        "file" => speaks(speaker, check)?,
-        "step-finish" => {
+        PartKind::File => speaks(speaker, check)?,
+        PartKind::StepFinish => {
             let tokens = part.tokens().ok_or_else(|| nothing("/tokens", "token counts"))?;
             Tokens::strict(tokens, "/tokens")?;
         }
-        "patch" => drop(part.files().ok_or_else(|| nothing("/files", "a list of files"))?),
-        "retry" => drop(Error::strict(part.error().ok_or_else(|| nothing("/error", "an error"))?, "/error")?),
-        "subtask" if non_empty_text(part.prompt()).is_some() => check.gives(Kind::MsgIn, Pointer::At("/prompt"))?,
-        _ => {}
+        PartKind::Patch => drop(part.files().ok_or_else(|| nothing("/files", "a list of files"))?),
+        PartKind::Retry => drop(Error::strict(part.error().ok_or_else(|| nothing("/error", "an error"))?, "/error")?),
+        PartKind::Subtask if non_empty_text(part.prompt()).is_some() => check.gives(Kind::MsgIn, Pointer::At("/prompt"))?,
+        PartKind::Subtask | PartKind::Reasoning | PartKind::Snapshot | PartKind::Compaction => {}
+        PartKind::Agent | PartKind::SourceUrl | PartKind::Omitted(_) => {}
     }
-    Ok(record)
+    Ok(record.name())
 }
 
 /// A part with words needs a message with a role.
@@ -348,16 +312,16 @@ fn step(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let mut message = StepMessage::default();
     message.strict_into(value, "")?;
     let kind = raw_str(message.kind());
-    let Some(record) = typed(STEPS, "step/", kind) else { return Err(Fault::unrecognized(&format!("step/{kind}"))) };
+    let record = StepKind::named(kind).ok_or_else(|| Fault::unrecognized(&format!("step/{kind}")))?;
     let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
-    match kind {
-        "user" => check.gives(Kind::MsgIn, Pointer::Root)?,
-        "synthetic" | "skill" | "system" => {
+    match record {
+        StepKind::User => check.gives(Kind::MsgIn, Pointer::Root)?,
+        StepKind::Synthetic | StepKind::Skill | StepKind::System => {
             message.text().ok_or_else(|| nothing("/text", "text"))?;
             check.gives(Kind::MsgIn, Pointer::Root)?;
         }
-        "shell" => drop(message.command().ok_or_else(|| nothing("/command", "a command"))?),
-        "assistant" | "compaction" => {
+        StepKind::Shell => drop(message.command().ok_or_else(|| nothing("/command", "a command"))?),
+        StepKind::Assistant | StepKind::Compaction => {
             if let Some(tokens) = message.tokens() {
                 Tokens::strict(tokens, "/tokens")?;
             }
@@ -365,25 +329,25 @@ fn step(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
                 StepError::strict(error, "/error")?;
             }
         }
-        _ => {}
+        StepKind::Idle | StepKind::AgentSwitched | StepKind::ModelSwitched | StepKind::LocationSwitched => {}
     }
-    check.members(record, value, Pointer::Root, &|_| None);
-    Ok(Note { has_end: kind == "assistant", ..noted(record, RecordId::Message(message.id()), value) })
+    check.members(record.name(), value, Pointer::Root, &|_| None);
+    Ok(Note { has_end: record == StepKind::Assistant, ..noted(record.name(), RecordId::Message(message.id()), value) })
 }
 
 fn step_part(value: Value<'_>, check: &mut Check<'_>) -> Result<&'static str, Fault> {
     let mut part = StepPart::default();
     part.strict_into(value, "")?;
     let kind = raw_str(part.kind());
-    let Some(record) = typed(STEP_PARTS, "content/", kind) else {
+    let Some(record) = ContentKind::named(kind) else {
         let missing = || Fault::malformed("/type", "a part type", "nothing");
         return Err(if kind.is_empty() { missing() } else { Fault::unrecognized(&format!("content/{kind}")) });
     };
-    if kind == "tool" {
+    if record == ContentKind::Tool {
         Call::of_step(&part, &StepOutput::default())?;
     }
-    check.members(record, value, Pointer::Root, &|_| None);
-    Ok(record)
+    check.members(record.name(), value, Pointer::Root, &|_| None);
+    Ok(record.name())
 }
 
 /// A line of a stream. All but errors have one part.
@@ -391,10 +355,10 @@ fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let line = Line::strict(value, "")?;
     let kind = raw_str(line.kind());
     let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
-    let Some(record) = typed(LINES, "", kind) else {
+    let Some(record) = LineKind::named(kind) else {
         return Err(if kind.is_empty() { nothing("/type", "a line type") } else { Fault::unrecognized(kind) });
     };
-    if kind == "error" {
+    if record == LineKind::Error {
         Error::strict(line.error().ok_or_else(|| nothing("/error", "an error"))?, "/error")?;
     } else {
         let value = line.part().ok_or_else(|| nothing("/part", "a part"))?;
@@ -402,44 +366,14 @@ fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
         view.strict_into(value, "/part")?;
         part(&view, Speaker::Assistant, check).map_err(|fault| fault.within(Pointer::At("/part")))?;
     }
-    check.members(record, value, Pointer::Root, &|_| None);
+    check.members(record.name(), value, Pointer::Root, &|_| None);
     // A part of 2.x has the id of its call as `id`.
     let id = match line.part() {
         Some(part) => RecordId::Line(part.member("partID").or_else(|| part.member("id"))),
         None => RecordId::WholeLine(value),
     };
-    let note = noted(record, id, line.part().unwrap_or(value));
+    let note = noted(record.name(), id, line.part().unwrap_or(value));
     // Ids of two sessions have nothing to do with each other.
     let of_session = |id: u64| if id == 0 { 0 } else { hash64((id, line.session_id().map(Value::raw))).max(1) };
     Ok(Note { id: of_session(note.id), ..note })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::opencode::descriptor::{DESCRIPTOR, MEMBERS};
-
-    fn types() -> impl Iterator<Item = &'static str> {
-        [MESSAGES, PARTS, STEPS, STEP_PARTS, LINES].into_iter().flatten().copied()
-    }
-
-    #[test]
-    fn each_record_type_is_in_the_member_table() {
-        let table = MEMBERS.table().unwrap();
-        for record in types().chain(["session", "message", "tool.metadata", "step/session"]) {
-            assert!(table.record(record).is_some_and(|shape| shape.name == record), "no `record {record}`");
-        }
-    }
-
-    #[test]
-    fn each_rule_of_a_record_names_a_type_of_this_list() {
-        for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.record != "*" && DESCRIPTOR.ignored_record(rule.record).is_some()) {
-            assert!(types().any(|record| record == rule.record), "no record {}", rule.record);
-        }
-    }
-
-    #[test]
-    fn each_type_is_in_one_list_once() {
-        assert_eq!(types().collect::<std::collections::BTreeSet<_>>().len(), types().count());
-    }
 }

@@ -79,13 +79,13 @@ impl Events {
 
     fn event(&mut self, kind: EventKind, event: &Event<'_>, out: &mut Emitter<'_>) {
         match kind {
-            EventKind::DriverToolDecided => {
+            EventKind::ToolDecided => {
                 let decision = if raw_str(event.decision()) == "allow" { Decision::Allow } else { Decision::Deny };
                 let tool = self.transcript.as_ref().and_then(|transcript| transcript.open_tool(raw_str(event.id())));
                 let permission = Permission { decision, tool: tool.map(Text::Plain), call_id: non_empty_text(event.id()), text: None };
                 out.emit(Meta::Permission(permission), Pointer::Root);
             }
-            EventKind::DriverEpisodeEnded => {
+            EventKind::EpisodeEnded => {
                 if let Some(name) = text(event.event()) {
                     out.emit(Meta::System { name, text: text(event.status()) }, Pointer::Root);
                 }

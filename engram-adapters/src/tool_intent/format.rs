@@ -8,18 +8,16 @@ use engram_core::descriptor::OmissionRule;
 /// The record types `in event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
-    /// `driver/ToolDecided`. Gives `meta`.
-    DriverToolDecided,
-    /// `driver/EpisodeEnded`. Gives `meta`.
-    DriverEpisodeEnded,
+    ToolDecided,
+    EpisodeEnded,
 }
 
 impl EventKind {
-    /// The type of this name.
+    /// The type `driver/` and this name.
     pub(super) fn named(name: &str) -> Option<EventKind> {
         Some(match name {
-            "driver/ToolDecided" => EventKind::DriverToolDecided,
-            "driver/EpisodeEnded" => EventKind::DriverEpisodeEnded,
+            "ToolDecided" => EventKind::ToolDecided,
+            "EpisodeEnded" => EventKind::EpisodeEnded,
             _ => return None,
         })
     }
@@ -27,8 +25,8 @@ impl EventKind {
     /// The name of the type.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            EventKind::DriverToolDecided => "driver/ToolDecided",
-            EventKind::DriverEpisodeEnded => "driver/EpisodeEnded",
+            EventKind::ToolDecided => "driver/ToolDecided",
+            EventKind::EpisodeEnded => "driver/EpisodeEnded",
         }
     }
 }
@@ -36,9 +34,7 @@ impl EventKind {
 /// The record types `in said`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SaidKind {
-    /// `driver`. Gives `msg.in`, `tool.result`.
     Driver,
-    /// `agent`. Gives `msg.out`, `tool.call`.
     Agent,
 }
 
@@ -72,7 +68,6 @@ pub(super) mod mark {
 
 /// The rules that leave out whole records.
 pub(super) mod rule {
-    /// a record that the log has twice: all its bytes, its time among them, were read before.
     pub(in super::super) const RECORD_REPEATED: &str = "record.repeated";
 }
 

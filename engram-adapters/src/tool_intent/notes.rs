@@ -29,9 +29,10 @@ pub(super) fn record_type(record: &Record<'_>) -> Result<RecordType, Fault> {
         return Ok(RecordType::Header);
     }
     let (from, event) = (name("from"), name("event"));
-    let known = match event {
-        "" => SaidKind::named(from).map(RecordType::Said),
-        event => EventKind::named(&format!("{from}/{event}")).map(RecordType::Event),
+    let known = match (from, event) {
+        (from, "") => SaidKind::named(from).map(RecordType::Said),
+        ("driver", event) => EventKind::named(event).map(RecordType::Event),
+        _ => None,
     };
     known.ok_or_else(|| Fault::unrecognized(if event.is_empty() { from } else { event }))
 }
@@ -104,7 +105,7 @@ impl Notes {
 }
 
 fn event(kind: EventKind, event: &Event<'_>) -> Result<(), Fault> {
-    if kind == EventKind::DriverToolDecided && !matches!(raw_str(event.decision()), "allow" | "deny") {
+    if kind == EventKind::ToolDecided && !matches!(raw_str(event.decision()), "allow" | "deny") {
         return Err(Fault::malformed("/decision", "`allow` or `deny`", &decoded(event.decision())));
     }
     Ok(())

@@ -291,6 +291,11 @@ impl MemberTable {
         self.records.iter().find(|shape| shape.name.strip_suffix('*').is_some_and(|start| record.starts_with(start)))
     }
 
+    /// The rule by which all values of a record are left out.
+    pub fn rule_of(&self, record: &RecordShape) -> Option<&str> {
+        self.row(record.row).fate.as_ref().filter(|fate| fate.kind == FateKind::Omit).map(|fate| &*fate.name)
+    }
+
     /// The shapes of artifacts that are one document.
     pub fn documents(&self) -> &[RecordShape] {
         &self.documents

@@ -9,23 +9,22 @@ use crate::shared::value::{Value, count, count_or_zero, raw_str};
 
 use super::{Checker, Facts, uuid_millis};
 use crate::codex::emit::printed_events::Settings as PrintedSettings;
-use crate::codex::notes::{Counts, Header, Kind, Row, Tokens};
+use crate::codex::notes::{Counts, Header, Kind, Tokens};
 use crate::codex::record::Record;
 use crate::codex::schema::{Notice, SessionMeta, Settings, TokenInfo, TokenUsage, UsageRecord, spawned};
 
-/// A header that has no row in the record table.
-pub fn header(row: Row, record: &Record<'_>, check: &mut Check<'_>) -> Result<Facts, Fault> {
-    match row {
-        Row::PrintedSettings => _ = PrintedSettings::strict(record.value, "")?,
-        Row::PrintedPrompt => {
-            let prompt = record.value.first_member("prompt").unwrap_or(Value::MISSING);
-            if prompt.text().is_none() {
-                return Err(Fault::malformed("/prompt", "a text", prompt.raw()));
-            }
-            check.gives(EventKind::MsgIn, Pointer::At("/prompt"))?;
-        }
-        Row::Type(_) | Row::BareHeader | Row::Document => {}
+/// The settings that `exec --json` prints up to 0.42.
+pub fn printed_settings(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Result<Facts, Fault> {
+    PrintedSettings::strict(record.value, "").map(|_| Facts::default())
+}
+
+/// The prompt that it prints.
+pub fn printed_prompt(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Result<Facts, Fault> {
+    let prompt = record.value.first_member("prompt").unwrap_or(Value::MISSING);
+    if prompt.text().is_none() {
+        return Err(Fault::malformed("/prompt", "a text", prompt.raw()));
     }
+    check.gives(EventKind::MsgIn, Pointer::At("/prompt"))?;
     Ok(Facts::default())
 }
 

@@ -10,7 +10,7 @@ use crate::shared::value::{Field, raw_str, text};
 use crate::shared::view::view;
 
 use super::State;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::record::Record;
 use crate::codex::schema::{AgentActivity, Message, Part, elements};
 
@@ -145,7 +145,7 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
     let review = ApprovalReview::lenient(record.value);
     let rationale = text(review.rationale());
     let decision = match raw_str(review.status()) {
-        "in_progress" => return record.omitted_by(&omissions::REVIEW_BEGUN),
+        "in_progress" => return record.bookkeeping(rule::ASSESSMENT_BEGUN),
         "approved" => Decision::Allow,
         "denied" => Decision::Deny,
         other => {

@@ -19,7 +19,7 @@ use super::edits::{Applied, emit_listed_changes};
 use super::nested_calls::{NestedTool, emit_nested_call};
 use super::output_text::{ExitFacts, is_truncated_copy, printed_by, strip_framing, strip_line_count};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::calls::{CallFate, Is};
 use crate::codex::record::Record;
 use crate::codex::schema::{CallEnd, Duration, Invocation, McpResult};
@@ -284,9 +284,9 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
     }
     emit_end(state, &end.facts(), fate, record, id, out);
     let rule = match (record.at, end.call_type) {
-        ("/payload/item", _) => &omissions::ITEM_OUTPUT_MIRROR,
-        (_, CallType::Client) => &omissions::CLIENT_OUTPUT_MIRROR,
-        _ => &omissions::EVENT_OUTPUT_MIRROR,
+        ("/payload/item", _) => rule::OUTPUT_ITEM,
+        (_, CallType::Client) => rule::CLIENT_OUTPUT,
+        _ => rule::OUTPUT_EVENT,
     };
     record.mapped_or(out.has_events(), rule)
 }

@@ -12,7 +12,7 @@ use crate::shared::value::{Value, integer, raw_str, text};
 use super::State;
 use super::patch_text::operation;
 use crate::codex::blocks::joined_texts;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
 use crate::codex::tools;
@@ -56,7 +56,7 @@ fn emit_text(record: &Record<'_>, channel: Option<Channel>, out: &mut Emitter<'_
 pub fn todo_list(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let list = item(record).first_member("items").map(Value::raw).map(canonical_json).unwrap_or_default();
     if !state.last.insert_instructions((state.files.run, &*list)) {
-        return record.omitted_by(&omissions::EXEC_SAME_LIST);
+        return record.duplicate(rule::EXEC_SAME_LIST);
     }
     out.emit(Meta::System { name: Text::Plain("todo_list"), text: Some(Text::Plain(&list)) }, Pointer::At("/item/items"));
     Outcome::Mapped

@@ -14,7 +14,7 @@ use super::State;
 use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_reasoning};
 use crate::codex::blocks::is_empty_token;
 use crate::codex::check::messages::is_named;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::record::Record;
 use crate::codex::schema::{MessageItem, Notice, Part, elements};
@@ -38,7 +38,7 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
             emit_citations(citations, out);
         }
     }
-    record.mapped_or(out.has_events(), &omissions::MESSAGE_MIRROR)
+    record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
 
 /// A reasoning of the agent.
@@ -46,7 +46,7 @@ pub fn agent_reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter
     if let Some(reasoning) = text_of(&Notice::lenient(record.value)).filter(|_| Texts::of(state).is_new(state)) {
         emit_reasoning(state, reasoning, None, Pointer::At("/payload/text"), out);
     }
-    record.mapped_or(out.has_events(), &omissions::REASONING_MIRROR)
+    record.mapped_or(out.has_events(), rule::REASONING_TWIN)
 }
 
 fn text_of<'a>(event: &Notice<'a>) -> Field<'a> {
@@ -100,7 +100,7 @@ pub fn user_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     if !attachments.is_empty() {
         out.emit(MsgIn { role: Role::User, by: images_by, text: None, attachments }, Pointer::At("/payload/images"));
     }
-    record.mapped_or(out.has_events(), &omissions::MESSAGE_MIRROR)
+    record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
 
 /// A message of the agent as an item.
@@ -143,7 +143,7 @@ fn convert_parts<'s>(
             (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index)),
         }
     }
-    record.mapped_or(out.has_events(), &omissions::MESSAGE_MIRROR)
+    record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
 
 /// A reasoning as an item.
@@ -157,14 +157,14 @@ pub fn reasoning_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<
             }
         }
     }
-    record.mapped_or(out.has_events(), &omissions::REASONING_MIRROR)
+    record.mapped_or(out.has_events(), rule::REASONING_TWIN)
 }
 
 /// A plan that the agent proposes. The event of its answer lacks the plan, the response item has it between tags.
 pub fn plan_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = MessageItem::lenient(record.value);
     let Some(plan) = item.text().filter(|_| !state.is_told()) else {
-        return record.omitted_by(&omissions::PLAN);
+        return record.duplicate(rule::PLAN_ANSWER);
     };
     let plan = MsgOut { text: plan.text(), model: state.last.model(), message_id: text(item.id()), ..MsgOut::default() };
     out.emit(plan, Pointer::At("/payload/item/text"));
@@ -174,11 +174,11 @@ pub fn plan_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 /// The texts of stop hooks, of which the message with the same id consists.
 pub fn hook_prompt_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.plan.prompts.told.contains(&(state.here as u32)) {
-        return record.omitted_by(&omissions::HOOK_PROMPT);
+        return record.duplicate(rule::HOOK_PROMPT);
     }
     for (index, fragment) in elements(MessageItem::lenient(record.value).fragments()).enumerate() {
         let event = Meta::System { name: Text::Plain("hook_prompt"), text: text(fragment.member("text")) };
         out.emit(event, Pointer::Field("/payload/item/fragments", index, "/text"));
     }
-    record.mapped_or(out.has_events(), &omissions::HOOK_PROMPT)
+    record.mapped_or(out.has_events(), rule::HOOK_PROMPT)
 }

@@ -11,7 +11,7 @@ use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
 use crate::codex::check::messages::{is_image, is_text};
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::record::Record;
 use crate::codex::schema::{Message, Part, Reasoning, elements};
@@ -71,7 +71,7 @@ pub fn message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) ->
         "user" => prompt(state, &message, record, out),
         role => instructions(&message, if role == "system" { Role::System } else { Role::Developer }, record, out),
     }
-    record.mapped_or(out.has_events(), &omissions::MESSAGE_MIRROR)
+    record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
 
 fn answer(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut Emitter<'_>) {
@@ -180,7 +180,7 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
         let hidden = MsgOut { channel, model, message_id: text(item.id()), redacted: true, ..MsgOut::default() };
         out.emit(hidden, Pointer::At(record.pointer_to("/payload/encrypted_content")));
     }
-    record.mapped_or(out.has_events(), &omissions::REASONING_MIRROR)
+    record.mapped_or(out.has_events(), rule::REASONING_TWIN)
 }
 
 /// An answer to a question of the agent that outlives a compaction. The output of the call that asked has it too.

@@ -12,7 +12,7 @@ use engram_core::tool_kind::ToolKind;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 use super::State;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::calls::Is;
 use crate::codex::record::Record;
 use crate::codex::schema::{ClientCall, ImageView, Sleep};
@@ -49,7 +49,7 @@ pub fn emit_nested_call(
 /// The request for a call of a tool that the client offers. A response item nearly always says the same call.
 pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.call().1.is == Is::Told {
-        return record.omitted_by(&omissions::CLIENT_CALL);
+        return record.duplicate(rule::CLIENT_CALL);
     }
     let call = ClientCall::lenient(record.value);
     let id = text(call.call_id()).unwrap_or_default();
@@ -61,7 +61,7 @@ pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let view = ImageView::lenient(record.value);
     if state.call().1.is == Is::Told {
-        return record.omitted_by(if view.call_id().is_some() { &omissions::IMAGE_VIEW_EVENT } else { &omissions::IMAGE_VIEW });
+        return record.duplicate(if view.call_id().is_some() { rule::IMAGE_VIEW_EVENT } else { rule::IMAGE_VIEW });
     }
     let id = text(view.call_id().or(view.id())).unwrap_or_default();
     emit_nested_call(state, &NestedTool::plain("view_image"), id, view.path(), record.at, out);
@@ -73,7 +73,7 @@ pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>)
 /// A sleep of the agent. Its call has the same length, unless a script made the call.
 pub fn sleep(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.call().1.is == Is::Told {
-        return record.omitted_by(&omissions::SLEEP);
+        return record.duplicate(rule::SLEEP_ITEM);
     }
     let sleep = Sleep::lenient(record.value);
     let id = text(sleep.id()).unwrap_or_default();

@@ -17,7 +17,7 @@ use super::output_text::{BLOCKED, printed_by};
 use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
 use super::tool_calls::object_or_list;
 use crate::codex::blocks::{joined_lines, unquote};
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::record::Record;
 use crate::codex::schema::{Call, Output, Part};
@@ -40,7 +40,7 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         emit_result(state, &item, fate, record, out);
     }
     emit_patch(state, &item, fate, record, out);
-    record.mapped_or(!is_cut, &omissions::OUTPUT_CUT)
+    record.mapped_or(!is_cut, rule::OUTPUT_CUT)
 }
 
 /// Emits the one result of a call, and what its end says beside it.

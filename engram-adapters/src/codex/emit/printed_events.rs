@@ -44,8 +44,8 @@ view! {
 }
 
 /// The settings of the run.
-pub fn settings(state: &mut State, line: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let settings = Settings::lenient(line);
+pub fn settings(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let settings = Settings::lenient(record.value);
     let facts = SessionFacts {
         model: text(settings.model()),
         provider: text(settings.provider()),
@@ -61,8 +61,8 @@ pub fn settings(state: &mut State, line: Value<'_>, out: &mut Emitter<'_>) -> Ou
 }
 
 /// The prompt of the run.
-pub fn prompt(state: &mut State, line: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let words = text(line.first_member("prompt"));
+pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let words = text(record.value.first_member("prompt"));
     let by = state.thread.sender(false);
     out.emit(MsgIn { role: Role::User, by, text: words, attachments: Vec::new() }, Pointer::At("/prompt"));
     Outcome::Mapped

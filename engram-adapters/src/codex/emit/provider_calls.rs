@@ -12,7 +12,7 @@ use crate::shared::view::view;
 
 use super::State;
 use crate::codex::blocks::unquote;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::plan::calls::Is;
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
@@ -49,7 +49,7 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
     let search = WebSearch::lenient(record.value);
     let id = text(search.call_id().or(search.id()));
     if state.call().1.is == Is::Told {
-        return record.omitted_by(if search.call_id().is_some() { &omissions::SEARCH_RESULT } else { &omissions::ITEM_SEARCH });
+        return record.duplicate(if search.call_id().is_some() { rule::SEARCH_RESULT } else { rule::SEARCH_ITEM });
     }
     let args = search.action().or(search.query()).map(Value::raw);
     emit_call(WEB_SEARCH, id, args, Pointer::At(record.at), out);
@@ -65,7 +65,7 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
 pub fn web_search_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let search = WebSearch::lenient(record.value);
     if state.is_told() {
-        return record.omitted_by(&omissions::SEARCH_MIRROR);
+        return record.duplicate(rule::SEARCH_TWIN);
     }
     let id = text(search.id());
     emit_call(WEB_SEARCH, id, search.action().map(Value::raw), Pointer::Root, out);
@@ -78,7 +78,7 @@ pub fn web_search_item(state: &mut State, record: &Record<'_>, out: &mut Emitter
 /// A generated image, as an event or a response item.
 pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.call().1.is == Is::Told {
-        return record.omitted_by(&omissions::IMAGE_GENERATED);
+        return record.duplicate(rule::IMAGE_MADE);
     }
     let image = GeneratedImage::lenient(record.value);
     let id = text(image.call_id().or(image.id())).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 use super::State;
 use super::context::{emit_instructions, emit_system_prompt, emit_value};
 use super::last_said::LastSaid;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::record::Record;
 use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, is_of_agent, spawned};
 
@@ -19,19 +19,23 @@ use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMe
 const MAX_STATE_DEPTH: usize = 8;
 
 /// The header of the bare form: neither directory, model nor version.
-pub fn bare_header(state: &mut State, header: Value<'_>, instructions_at: &'static str, out: &mut Emitter<'_>) -> Outcome {
+pub fn bare_header(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    plain_header(state, record.value, "/instructions", out)
+}
+
+/// The header of the TypeScript document.
+pub fn document_header(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let session = record.value.first_member("session").unwrap_or(Value::MISSING);
+    plain_header(state, session, "/session/instructions", out)
+}
+
+fn plain_header(state: &mut State, header: Value<'_>, instructions_at: &'static str, out: &mut Emitter<'_>) -> Outcome {
     let mut facts = SessionFacts::default();
     add_repository(&mut facts, header.first_member("git").filter(|git| git.is_object()));
     state.thread.add_side_info(&mut facts);
     out.emit(Meta::Session(facts), Pointer::Root);
     emit_instructions(&mut state.last, header.first_member("instructions"), instructions_at, out);
     Outcome::Mapped
-}
-
-/// The header of the TypeScript document.
-pub fn document_header(state: &mut State, document: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let session = document.first_member("session").unwrap_or(Value::MISSING);
-    bare_header(state, session, "/session/instructions", out)
 }
 
 /// The header of the envelope form. That of another thread belongs to the history that a fork or sub-agent copied.
@@ -42,7 +46,7 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let is_changed = is_own && own_header_changed(&mut state.last, &meta);
     let is_other_session = is_own && state.thread.is_other_session(&id);
     if is_own && !is_changed && !is_other_session {
-        return record.omitted_by(&omissions::HEADER);
+        return record.duplicate(rule::SETTINGS_HEADER);
     }
     let mut facts = header_facts(&meta);
     if is_own {
@@ -140,7 +144,7 @@ pub fn turn_context(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     ] {
         is_mapped |= emit_instructions(&mut state.last, instructions, at, out);
     }
-    record.mapped_or(is_mapped, &omissions::SETTINGS)
+    record.mapped_or(is_mapped, rule::SETTINGS_SAME)
 }
 
 /// The settings of the thread, after a client changed them.
@@ -149,7 +153,7 @@ pub fn thread_settings_applied(state: &mut State, record: &Record<'_>, out: &mut
     let mut is_mapped = emit_changed_settings(&mut state.last, &settings, out);
     let at = "/payload/thread_settings/collaboration_mode/settings/developer_instructions";
     is_mapped |= emit_instructions(&mut state.last, settings.mode_instructions(), at, out);
-    record.mapped_or(is_mapped, &omissions::SETTINGS_EVENT)
+    record.mapped_or(is_mapped, rule::SETTINGS_APPLIED)
 }
 
 /// Emits the settings that the tape has if one of them changed.

@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use super::State;
-use crate::codex::omissions;
+use crate::codex::format::rule;
 use crate::codex::record::Record;
 use crate::codex::schema::{GhostCommit, Notice, TurnEnd, TurnError};
 
@@ -28,7 +28,10 @@ pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
     }
     let is_mapped = new_answer.is_some() || end.error().is_some();
     let has_answer = non_empty_text(end.last_agent_message()).is_some();
-    record.mapped_or(is_mapped, if has_answer { &omissions::LAST_MESSAGE } else { &omissions::TURN_END })
+    match is_mapped || has_answer {
+        true => record.mapped_or(is_mapped, rule::TURN_LAST_MESSAGE),
+        false => record.bookkeeping(rule::TURN_END),
+    }
 }
 
 /// The user interrupted the turn, or it was replaced.
@@ -56,7 +59,7 @@ pub fn compacted(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
 /// The mark of a compaction as an event.
 pub fn context_compacted(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.is_told() {
-        return record.omitted_by(&omissions::COMPACTED);
+        return record.duplicate(rule::COMPACTION_MARK);
     }
     emit_compaction_mark(out)
 }
@@ -64,7 +67,7 @@ pub fn context_compacted(state: &mut State, record: &Record<'_>, out: &mut Emitt
 /// The mark of a compaction as an item.
 pub fn compaction_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if state.is_told() {
-        return record.omitted_by(&omissions::ITEM_COMPACTED);
+        return record.duplicate(rule::COMPACTION_ITEM);
     }
     emit_compaction_mark(out)
 }

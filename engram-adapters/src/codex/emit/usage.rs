@@ -8,8 +8,8 @@ use engram_core::steps::Emitter;
 use crate::shared::value::{Field, count, non_empty_text};
 
 use super::State;
+use crate::codex::format::rule;
 use crate::codex::notes::{Counts, Kind};
-use crate::codex::omissions;
 use crate::codex::plan::usage::Usage;
 use crate::codex::record::Record;
 use crate::codex::schema::{TokenUsage, UsageRecord};
@@ -28,7 +28,7 @@ pub fn token_count(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let at = if record.at == "/msg" { &PRINTED } else { &IN_ENVELOPE };
     let note = state.note();
     if note.kind != Kind::Tokens {
-        return record.omitted_by(&omissions::NO_COUNTS);
+        return record.bookkeeping(rule::TOKENS_NONE);
     }
     let info = record.value.first_member("info");
     match state.plan.usage.get(note.at as usize).copied().unwrap_or_default() {
@@ -42,7 +42,7 @@ pub fn token_count(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         Usage::Told => {
             let last = info.and_then(|info| info.first_member("last_token_usage")).map(TokenUsage::lenient);
             let is_estimate = last.is_some_and(|last| is_empty(&last) && emit_context_size(state, count(last.total()), at.last, out));
-            return record.mapped_or(is_estimate, &omissions::SAME_COUNTS);
+            return record.mapped_or(is_estimate, rule::TOKENS_SAME);
         }
     }
     Outcome::Mapped

@@ -108,20 +108,7 @@ mod tests {
     const HEADER: Note = note(Kind::Header, Turn::Unknown);
 
     const fn note(kind: Kind, turn: Turn) -> Note {
-        Note {
-            number: 0,
-            row: crate::codex::notes::Row::BareHeader,
-            kind,
-            is_between: false,
-            is_item: false,
-            at: 0,
-            count: 0,
-            ordinal: None,
-            turn,
-            id: 0,
-            fact: 0,
-            thread: 0,
-        }
+        Note { number: 0, kind, is_between: false, is_item: false, at: 0, count: 0, ordinal: None, turn, id: 0, fact: 0, thread: 0 }
     }
 
     fn copied(headers: &[Header], notes: &[Note]) -> Vec<bool> {

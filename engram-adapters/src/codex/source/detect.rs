@@ -12,6 +12,7 @@ use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members, non_empty_text, parse, raw_str, text};
 
 use super::cut_line::{ENVELOPE_START, next_record};
+use crate::codex::format::mark;
 use crate::codex::revisions::{BARE_JSONL, EXEC_EVENTS, EXEC_JSON, TS_JSON};
 use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, is_of_agent, spawned};
 
@@ -23,45 +24,24 @@ const HEAD_LINES: usize = 32;
 /// The types of bare lines.
 const BARE_TYPES: [&str; 4] = ["message", "reasoning", "function_call", "function_call_output"];
 
-/// The document that the TypeScript version wrote.
-const TS_DOCUMENT: &str = "ts_document";
-/// The header line of bare records.
-const BARE_HEADER: &str = "bare_header";
-/// A bare record after it.
-const BARE_RECORDS: &str = "bare_records";
-/// A record in an envelope.
-const ENVELOPE: &str = "envelope";
-/// The envelope with the session's header.
-const SESSION_META: &str = "session_meta";
-
-/// The line with which `exec --json` begins.
-const EXEC_THREAD: &str = "exec_thread";
-/// The settings with which it begins up to 0.42.
-const EXEC_SETTINGS: &str = "exec_settings";
-
-/// The names of all marks.
-pub fn marks() -> Vec<&'static str> {
-    vec![TS_DOCUMENT, BARE_HEADER, BARE_RECORDS, ENVELOPE, SESSION_META, EXEC_THREAD, EXEC_SETTINGS]
-}
-
 /// The marks that prove that this is a Codex session; none if it is not one.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let mut index = StructuralIndex::default();
     if document_session(head.text(), &mut index).is_some() {
-        return Some(Evidence { marks: vec![TS_DOCUMENT], framing: Framing::Document });
+        return Some(Evidence { marks: vec![mark::TS_DOCUMENT], framing: Framing::Document });
     }
     let mut marks = Vec::new();
     if header(head, &mut index).is_some() {
-        marks.push(BARE_HEADER);
+        marks.push(mark::BARE_HEADER);
         if find_line(head.lines().skip(1).take(HEAD_LINES), |line| is_bare(line).then_some(())).is_some() {
-            marks.push(BARE_RECORDS);
+            marks.push(mark::BARE_RECORDS);
         }
     }
     if exec_thread(head).is_some() {
-        marks.push(EXEC_THREAD);
+        marks.push(mark::EXEC_THREAD);
     }
     if is_exec_settings(head) {
-        marks.push(EXEC_SETTINGS);
+        marks.push(mark::EXEC_SETTINGS);
     }
     let mut has_envelopes = false;
     let meta = find_envelope(head, |line| {
@@ -69,10 +49,10 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
         meta(line).map(drop)
     });
     if has_envelopes {
-        marks.push(ENVELOPE);
+        marks.push(mark::ENVELOPE);
     }
     if meta.is_some() {
-        marks.push(SESSION_META);
+        marks.push(mark::SESSION_META);
     }
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
 }

@@ -13,7 +13,7 @@ use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::emit_error;
 use super::usage::usage;
-use crate::opencode::descriptor::rule;
+use crate::opencode::format::{MessageKind, rule};
 use crate::opencode::notes::Speaker;
 use crate::opencode::record_facts::{ERROR, TOKENS};
 use crate::opencode::revisions::Dialect;
@@ -32,10 +32,10 @@ pub(super) fn message(state: &mut SessionState, envelope: &Envelope<'_>, context
     }
     emitted |= has_end(envelope, context, state.stated);
     let record = match context.speaker {
-        Speaker::User => "message/user",
-        Speaker::Assistant | Speaker::Unknown => "message/assistant",
+        Speaker::User => MessageKind::User,
+        Speaker::Assistant | Speaker::Unknown => MessageKind::Assistant,
     };
-    if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record, rule: rule::ENVELOPE } }
+    if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record: record.name(), rule: rule::MESSAGE_ENVELOPE } }
 }
 
 /// Emits model, agent and directory, if they changed. True if they did.

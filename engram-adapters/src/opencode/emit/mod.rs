@@ -23,7 +23,7 @@ use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 
-use super::descriptor::{DESCRIPTOR, rule};
+use super::format::{InfoKind, LineKind, rule};
 use super::notes::{Note, Place};
 use super::plan::{Decision, decide};
 use super::schema::{Envelope, Line, Part, Time};
@@ -69,7 +69,7 @@ impl Events {
         self.state.stated = decision.stated;
         self.reach(record, place, out);
         let converted = match place {
-            Place::Info if note.record == "session" => session_info::session_info(&mut self.state, record.value, out),
+            Place::Info if note.record == InfoKind::Session.name() => session_info::session_info(&mut self.state, record.value, out),
             Place::Info => step_info::session_info(&mut self.state, record.value, out),
             Place::Message { has_step_finish } => self.message(record, has_step_finish, decision.is_repeat, out),
             Place::Step => self.step(record, decision.is_repeat, out),
@@ -91,8 +91,7 @@ impl Events {
         }
         match converted {
             // A later state of a call that says nothing new.
-            _ if decision.is_repeat || is_empty => Outcome::Duplicate { record: note.record, rule: rule::REPEATED },
-            Outcome::Bookkeeping { .. } => DESCRIPTOR.ignored_record(note.record).unwrap_or(converted),
+            _ if decision.is_repeat || is_empty => Outcome::Duplicate { record: note.record, rule: rule::RECORD_REPEATED },
             converted => converted,
         }
     }
@@ -182,7 +181,8 @@ impl Events {
     fn line(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let line = Line::lenient(record.value);
         self.set_line(&line, out);
-        if let Some(error) = line.error().filter(|_| raw_str(line.kind()) == "error") {
+        let kind = LineKind::named(raw_str(line.kind()));
+        if let Some(error) = line.error().filter(|_| kind == Some(LineKind::Error)) {
             system_events::emit_error(error, Pointer::At("/error"), out);
             return Outcome::Mapped;
         }
@@ -190,7 +190,10 @@ impl Events {
         let context = MessageContext::of_line(&line, &part);
         let part = PartRecord { part: &part, message: &context, pointer: Pointer::At("/part"), others: record.others };
         part.set_header(&mut self.state.clock, out);
-        parts::part(&mut self.state, &part, out)
+        match (kind, parts::part(&mut self.state, &part, out)) {
+            (Some(LineKind::Omitted(omitted)), Outcome::Bookkeeping { .. }) => omitted,
+            (_, outcome) => outcome,
+        }
     }
 
     /// Sets the session and the time of a line. Nothing that one session says reaches another.

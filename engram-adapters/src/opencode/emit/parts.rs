@@ -12,7 +12,7 @@ use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::{emit_error, emit_system, notice};
 use super::usage::{step_usage, usage};
-use crate::opencode::descriptor::rule;
+use crate::opencode::format::PartKind;
 use crate::opencode::notes::Speaker;
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::attachment::attachment;
@@ -43,20 +43,21 @@ impl PartRecord<'_> {
 
 /// Emits a part by its type.
 pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    match raw_str(record.part.kind()) {
-        "tool" | "tool-invocation" => tool(state, record, out),
-        "text" => text(state, record, out),
-        "step-start" => Outcome::Bookkeeping { record: "part/step-start", rule: rule::STEP_START },
-        "step-finish" => step_finish(state, record, out),
-        "reasoning" => reasoning(record, out),
-        "patch" => patch(record, out),
-        "snapshot" => emit_system("snapshot", non_empty_text(record.part.snapshot()), record.pointer, out),
-        "file" => file(state, record, out),
-        "compaction" => compaction(state, record, out),
-        "retry" => retry(record, out),
-        "agent" => emit_system("agent", non_empty_text(record.part.name()), record.pointer, out),
-        "subtask" => subtask(record, out),
-        _ => emit_system("source", non_empty_text(record.part.url()), record.pointer, out),
+    let Some(kind) = PartKind::named(raw_str(record.part.kind())) else { return Outcome::Mapped };
+    match kind {
+        PartKind::Tool | PartKind::ToolInvocation => tool(state, record, out),
+        PartKind::Text => text(state, record, out),
+        PartKind::StepFinish => step_finish(state, record, out),
+        PartKind::Reasoning => reasoning(record, out),
+        PartKind::Patch => patch(record, out),
+        PartKind::Snapshot => emit_system("snapshot", non_empty_text(record.part.snapshot()), record.pointer, out),
+        PartKind::File => file(state, record, out),
+        PartKind::Compaction => compaction(state, record, out),
+        PartKind::Retry => retry(record, out),
+        PartKind::Agent => emit_system("agent", non_empty_text(record.part.name()), record.pointer, out),
+        PartKind::Subtask => subtask(record, out),
+        PartKind::SourceUrl => emit_system("source", non_empty_text(record.part.url()), record.pointer, out),
+        PartKind::Omitted(outcome) => outcome,
     }
 }
 

@@ -11,7 +11,7 @@ use super::parts::prompt_author;
 use super::session_state::SessionState;
 use super::system_events::{emit_step_error, notice};
 use super::usage::step_usage;
-use crate::opencode::descriptor::rule;
+use crate::opencode::format::{StepKind, rule};
 use crate::opencode::record_facts::{CALL, ERROR, TOKENS};
 use crate::opencode::schema::{Model, Tokens};
 use crate::opencode::step_schema::{StepFile, StepMessage, StepTime};
@@ -29,15 +29,16 @@ pub(super) struct StepRecord<'r> {
 
 /// Emits a message by its type.
 pub(super) fn step(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    match raw_str(record.message.kind()) {
-        "assistant" => answer(state, record, out),
-        "user" => user(state, record, out),
-        "synthetic" | "skill" => synthetic(record, out),
-        "idle" => idle(record, out),
-        "shell" => shell(state, record, out),
-        "system" => system(record, out),
-        "compaction" => compaction(record, out),
-        _ => switched(state, record, out),
+    let Some(kind) = StepKind::named(raw_str(record.message.kind())) else { return Outcome::Mapped };
+    match kind {
+        StepKind::Assistant => answer(state, record, out),
+        StepKind::User => user(state, record, out),
+        StepKind::Synthetic | StepKind::Skill => synthetic(record, out),
+        StepKind::Idle => idle(record, out),
+        StepKind::Shell => shell(state, record, out),
+        StepKind::System => system(record, out),
+        StepKind::Compaction => compaction(record, out),
+        StepKind::AgentSwitched | StepKind::ModelSwitched | StepKind::LocationSwitched => switched(state, record, out),
     }
 }
 
@@ -220,6 +221,6 @@ fn idle(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
             emit_step_error(error, record.pointer, out);
             Outcome::Mapped
         }
-        None => Outcome::Bookkeeping { record: "step/idle", rule: rule::IDLE },
+        None => Outcome::Bookkeeping { record: StepKind::Idle.name(), rule: rule::TURN_IDLE },
     }
 }

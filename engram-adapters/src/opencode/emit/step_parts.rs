@@ -10,6 +10,7 @@ use super::call_events::{CallPlace, emit_call};
 use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::emit_system;
+use crate::opencode::format::ContentKind;
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::call::Call;
 use crate::opencode::results::step_call::StepOutput;
@@ -40,10 +41,11 @@ impl StepPartRecord<'_> {
 
 /// Emits a part by its type.
 pub(super) fn part(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    match raw_str(record.part.kind()) {
-        "tool" => tool(state, record, out),
-        "reasoning" => reasoning(record, out),
-        _ => text(record, out),
+    match ContentKind::named(raw_str(record.part.kind())) {
+        Some(ContentKind::Tool) => tool(state, record, out),
+        Some(ContentKind::Reasoning) => reasoning(record, out),
+        Some(ContentKind::Text) => text(record, out),
+        None => Outcome::Mapped,
     }
 }
 

@@ -11,19 +11,7 @@ use super::{edits, reads};
 use crate::opencode::revisions::Dialect;
 use crate::opencode::schema::File;
 use crate::opencode::step_schema::{StepContent, StepDetails};
-use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
-
-type FileHandler = fn(&Call<'_>, Dialect, Pointer<'_>, &mut Emitter<'_>);
-
-/// The tools whose successful calls read or change files.
-static FILE_TOOLS: &[Route<FileHandler>] = &[
-    Route::convert("read", reads::read),
-    Route::convert("edit", edits::edit),
-    Route::convert("write", edits::write),
-    Route::convert("apply_patch", edits::apply_patch),
-    Route::convert("patch", edits::patch),
-];
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
 const DENIED: [&str; 2] = ["The user rejected permission", "The user has specified a rule which prevents"];
@@ -47,9 +35,15 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     result.attachments.extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
     out.emit(result, pointer);
-    match Route::find(FILE_TOOLS, &call.tool) {
-        Some(Action::Convert(emit)) if succeeded && call.input.is_some() => emit(call, dialect, pointer, out),
-        _ => (),
+    if succeeded && call.input.is_some() {
+        match &*call.tool {
+            "read" => reads::read(call, dialect, pointer, out),
+            "edit" => edits::edit(call, dialect, pointer, out),
+            "write" => edits::write(call, dialect, pointer, out),
+            "apply_patch" => edits::apply_patch(call, dialect, pointer, out),
+            "patch" => edits::patch(call, dialect, pointer, out),
+            _ => (),
+        }
     }
 }
 

@@ -7,24 +7,11 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
+use crate::opencode::format::{LineKind, mark};
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::opencode::schema::{Info, Line, Time};
 use crate::shared::time::from_millis;
 use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
-
-/// Mark of an export: the session's own record, then its messages.
-const EXPORT: &str = "export.info.id=ses_+version,messages";
-/// Mark of an export of 2.x, whose session record has no version.
-const STEP_EXPORT: &str = "export.info.id=ses_+location,messages";
-/// Mark of a `run --format json` line with a part.
-const STREAM_PART: &str = "run.sessionID=ses_+part.messageID=msg_";
-/// Mark of a `run --format json` line with an error.
-const STREAM_ERROR: &str = "run.sessionID=ses_+error.name";
-/// Mark of a `run --format json` line of 2.x with a call.
-const STEP_STREAM_CALL: &str = "run.sessionID=ses_+part.state.metadata.providerCall";
-
-/// Every mark.
-pub const MARKS: &[&str] = &[EXPORT, STEP_EXPORT, STREAM_PART, STREAM_ERROR, STEP_STREAM_CALL];
 
 /// A stream line names its session within this many bytes.
 const SESSION_ID_WITHIN_BYTES: usize = 256;
@@ -93,28 +80,28 @@ fn is_step_call(line: &Line<'_>) -> bool {
 }
 
 /// The mark of a stream line.
-fn mark(line: &Line<'_>) -> Option<&'static str> {
+fn mark_of(line: &Line<'_>) -> Option<&'static str> {
     let of_message = || line.part().is_some_and(|part| raw_str(part.member("messageID")).starts_with(MESSAGE_PREFIX));
     let is_of_session = raw_str(line.session_id()).starts_with(SESSION_PREFIX) || of_message();
     let has = |name| has_members(line.object(), &["sessionID", "timestamp", name]);
-    match raw_str(line.kind()) {
+    match LineKind::named(raw_str(line.kind())) {
         _ if !is_of_session => None,
-        "error" => has("error").then_some(STREAM_ERROR),
-        "tool_use" if is_step_call(line) => has("part").then_some(STEP_STREAM_CALL),
-        "step_start" | "step_finish" | "text" | "tool_use" | "reasoning" => has("part").then_some(STREAM_PART),
-        _ => None,
+        None => None,
+        Some(LineKind::Error) => has("error").then_some(mark::STREAM_ERROR),
+        Some(LineKind::ToolUse) if is_step_call(line) => has("part").then_some(mark::STEP_STREAM_CALL),
+        Some(_) => has("part").then_some(mark::STREAM_PART),
     }
 }
 
 /// Evidence if the head is that of an export, or contains a stream line.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     if let Some(header) = export_header(head) {
-        let mark = if header.is_step { STEP_EXPORT } else { EXPORT };
+        let mark = if header.is_step { mark::STEP_EXPORT } else { mark::EXPORT };
         return Some(Evidence { marks: vec![mark], framing: Framing::Document });
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(stream_lines(head), |line| {
-        marks.extend(mark(&Line::lenient(line)).filter(|mark| !marks.contains(mark)));
+        marks.extend(mark_of(&Line::lenient(line)).filter(|mark| !marks.contains(mark)));
         None::<()>
     });
     (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
@@ -134,7 +121,7 @@ pub fn identify(head: &Head<'_>) -> Identity {
     }
     let of_stream = |line: Value<'_>| {
         let line = Line::lenient(line);
-        mark(&line)?;
+        mark_of(&line)?;
         let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
         let start = integer(line.timestamp()).and_then(from_millis);
         Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
