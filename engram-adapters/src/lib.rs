@@ -47,6 +47,8 @@ pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;
+#[cfg(test)]
+mod reader_code;
 mod registration;
 mod registry;
 mod session_file;

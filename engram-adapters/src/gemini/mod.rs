@@ -39,6 +39,7 @@ mod plan {
 }
 #[cfg(test)]
 mod author_tests;
+mod readers;
 mod revisions;
 mod schema;
 mod source;

@@ -9,10 +9,8 @@ use engram_core::steps::{Check, Record};
 use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use super::format::{ChangeKind, MessageKind, PromptKind, SavedKind, StreamKind};
-use super::schema::{
-    Call, Form, FunctionCall, FunctionResponse, Line, OBJECTIVE, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt, TypedTexts,
-    count_responses, displayed_responses, joined_thought, parts, raw, stream_kind,
-};
+use super::readers::{Call, FunctionCall, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt};
+use super::schema::{Form, OBJECTIVE, TypedTexts, count_responses, displayed_responses, joined_thought, parts, raw, stream_kind};
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
@@ -442,7 +440,7 @@ fn typed_prompt(prompt: &TypedPrompt<'_>, check: &mut Check<'_>) -> Result<(), F
 
 /// An edit that has the file before and after must name the file, and have its text.
 fn check_edit(call: &Call<'_>) -> Result<(), Fault> {
-    use super::schema::{FileArgs, FileChange};
+    use super::readers::{FileArgs, FileChange};
     let Some(display) = call.display().filter(|display| display.is_object()) else { return Ok(()) };
     let change = FileChange::lenient(display);
     let missing = |field: &str, expected| Err(Fault::malformed(format!("/resultDisplay{field}"), expected, "none"));

@@ -4,10 +4,13 @@ use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
 
 use super::format::mark;
+use super::readers::Header;
 use super::revisions;
-use super::schema::{Header, SCHEMAS};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, has_members, parse, raw_str, text};
+
+/// What the name of every version of the log begins with.
+pub(super) const SCHEMAS: &str = "engram.episode/";
 
 /// Members of every header.
 const HEADER: &[&str] = &["schema", "episode_id", "nonce_hash"];

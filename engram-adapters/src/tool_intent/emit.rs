@@ -12,7 +12,7 @@ use engram_profiles::grammar::{Answer, Request, Response};
 
 use super::format::{EventKind, SaidKind};
 use super::notes::{RecordType, record_type};
-use super::schema::{Event, Header, Output, Said};
+use super::readers::{Event, Header, Output, Said};
 use super::transcript::{Part, Transcript, decoded};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, count, non_empty_text, raw_str, text};

@@ -18,8 +18,8 @@ mod emit;
 #[rustfmt::skip]
 mod format;
 mod notes;
+mod readers;
 mod revisions;
-mod schema;
 #[cfg(test)]
 mod tests;
 mod transcript;

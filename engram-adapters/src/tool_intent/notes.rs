@@ -4,8 +4,9 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::policy::Policy;
 use engram_core::steps::{Check, Record};
 
+use super::detect::SCHEMAS;
 use super::format::{EventKind, SaidKind};
-use super::schema::{Event, Header, Output, SCHEMAS, Said};
+use super::readers::{Event, Header, Output, Said};
 use super::transcript::{Part, Transcript, decoded};
 use crate::shared::value::{raw_str, text};
 

@@ -7,7 +7,7 @@ use engram_core::tool_kind::ToolKind;
 use engram_profiles::grammar::{Limits, Line, LineKind, Request, Response, Scanner, Violation, response};
 use engram_profiles::nonce::NonceHash;
 
-use super::schema::{Capability, Header, ToolLimits};
+use super::readers::{Capability, Header, ToolLimits};
 use crate::shared::value::{Field, Value, count, raw_str, text};
 
 /// A part of a text.

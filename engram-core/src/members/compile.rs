@@ -23,22 +23,12 @@ impl MemberTable {
     /// # Errors
     /// If the text is not a member table.
     pub fn parse(text: &str) -> Result<MemberTable, MemberTableError> {
-        let lines = syntax::parse(text)?;
-        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new(), forced: None };
-        for line in lines.iter().filter(|line| line.keyword() == "shape") {
-            if compiler.sources.insert(line.name()?, line).is_some() {
-                return Err(line.error("a shape of this name exists"));
-            }
-        }
-        for line in &lines {
-            compiler.top(line)?;
-        }
-        Ok(compiler.table)
+        Ok(Compiler::of(&syntax::parse(text)?)?.table)
     }
 }
 
-struct Compiler<'l> {
-    table: MemberTable,
+pub(super) struct Compiler<'l> {
+    pub table: MemberTable,
     sources: HashMap<&'l str, &'l Line<'l>>,
     /// The shapes by name, inherited fate, and whether that is forced on all values.
     compiled: HashMap<(&'l str, Option<Fate>, bool), ShapeId>,
@@ -66,6 +56,26 @@ struct Members<'l> {
 }
 
 impl<'l> Compiler<'l> {
+    /// Compiles the lines of a table.
+    pub fn of(lines: &'l [Line<'l>]) -> Result<Compiler<'l>, MemberTableError> {
+        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new(), forced: None };
+        for line in lines.iter().filter(|line| line.keyword() == "shape") {
+            if compiler.sources.insert(line.name()?, line).is_some() {
+                return Err(line.error("a shape of this name exists"));
+            }
+        }
+        for line in lines {
+            compiler.top(line)?;
+        }
+        Ok(compiler)
+    }
+
+    /// The shape with this name, for a reader: what becomes of its values does not matter.
+    pub fn shape_to_read(&mut self, name: &str) -> Option<ShapeId> {
+        let (name, line) = self.sources.get_key_value(name).map(|(name, line)| (*name, *line))?;
+        self.shape(line, name, Some(&Fate { kind: FateKind::Tape, name: Arc::from("") })).ok()
+    }
+
     fn top(&mut self, line: &'l Line<'l>) -> Result<(), MemberTableError> {
         match line.keyword() {
             "shape" => Ok(()),
@@ -318,13 +328,13 @@ impl<'l> Compiler<'l> {
 
 impl Line<'_> {
     /// The word after the keyword.
-    fn name(&self) -> Result<&str, MemberTableError> {
+    pub(super) fn name(&self) -> Result<&str, MemberTableError> {
         self.words.get(1).map(|word| word.text.as_ref()).ok_or_else(|| self.error("a name is missing"))
     }
 }
 
 /// Words as one text.
-fn text_of(words: &[Word<'_>]) -> String {
+pub(super) fn text_of(words: &[Word<'_>]) -> String {
     words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ")
 }
 

@@ -12,6 +12,7 @@ mod known_name;
 mod model;
 mod node;
 mod path;
+mod readers;
 mod repeated;
 mod syntax;
 mod unknown;
@@ -28,6 +29,7 @@ pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableMark, 
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
+pub use readers::{Reader, ReaderField, readers};
 pub use syntax::MemberTableError;
 pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, UnknownMembers};
 pub use value_forms::ValueForms;

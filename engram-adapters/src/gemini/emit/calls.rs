@@ -11,7 +11,8 @@ use super::files::{self, CallRecord, set_changes};
 use super::result_texts::ResultTexts;
 use super::state::Events;
 use crate::gemini::descriptor::TOOLS;
-use crate::gemini::schema::{Call, FunctionCall, FunctionResponse, MASKED_OUTPUT, parts, raw};
+use crate::gemini::readers::{Call, FunctionCall, FunctionResponse};
+use crate::gemini::schema::{MASKED_OUTPUT, parts, raw};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, raw_str, text};
 

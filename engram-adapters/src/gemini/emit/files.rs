@@ -15,7 +15,8 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
-use crate::gemini::schema::{Call, FileArgs, FileChange, MASKED_OUTPUT, parts, raw, without_hook};
+use crate::gemini::readers::{Call, FileArgs, FileChange};
+use crate::gemini::schema::{MASKED_OUTPUT, parts, raw, without_hook};
 use crate::shared::spans::{
     ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends, without_final_line_end, without_half_line_end,
 };

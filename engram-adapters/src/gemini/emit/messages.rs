@@ -12,9 +12,10 @@ use super::state::{Events, OpenUsage, attachment, set_header};
 use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
 use crate::gemini::plan::responses::Usage;
+use crate::gemini::readers::{FunctionResponse, Line, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt};
 use crate::gemini::schema::{
-    FILLERS, Form, FunctionResponse, HOOK_BEGIN, LOADED_CONTEXT, Line, SESSION_CONTEXT, STATE_SNAPSHOT, SavedTurn, StreamLine, Thought,
-    Tokens, TypedPrompt, TypedTexts, UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective, parts,
+    FILLERS, Form, HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts, UNTAGGED_CONTEXT, count_responses,
+    displayed_responses, hook_before, joined_thought, objective, parts,
 };
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text};

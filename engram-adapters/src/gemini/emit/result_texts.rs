@@ -6,7 +6,8 @@ use engram_core::event::Attachment;
 use engram_core::text::{Text, push_text};
 
 use super::state::attachment;
-use crate::gemini::schema::{Call, FunctionResponse, Part, Response, parts};
+use crate::gemini::readers::{Call, FunctionResponse, Part, Response};
+use crate::gemini::schema::parts;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 /// The texts of one result, as raw JSON, and its files.

@@ -11,7 +11,8 @@ use super::state::{Answer, Events, set_header};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::format::{StreamKind, rule};
 use crate::gemini::plan::responses::Piece;
-use crate::gemini::schema::{ModelStats, StreamLine, raw, stream_kind};
+use crate::gemini::readers::{ModelStats, StreamLine};
+use crate::gemini::schema::{raw, stream_kind};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Value, count, non_empty_text, raw_str, text};
 

@@ -8,8 +8,9 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use crate::gemini::format::{HeaderKind, mark};
+use crate::gemini::readers::{Line, SavedTurn, StreamLine, TypedPrompt};
 use crate::gemini::revisions;
-use crate::gemini::schema::{Form, Line, MESSAGES, SavedTurn, StreamLine, TypedPrompt};
+use crate::gemini::schema::{Form, MESSAGES};
 use crate::shared::document::{whole_document, without_member};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str, text};

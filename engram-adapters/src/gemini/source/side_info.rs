@@ -10,7 +10,8 @@ use engram_core::head::Head;
 
 use super::detect::{form, identify};
 use super::repeated_logs::{CHATS, RepeatedLogs};
-use crate::gemini::schema::{Call, Form, Line};
+use crate::gemini::readers::{Call, Line};
+use crate::gemini::schema::Form;
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
 use crate::shared::value::{StructuralIndex, Value, parse, text};

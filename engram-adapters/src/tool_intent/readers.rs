@@ -1,9 +1,7 @@
-//! The records of the log of an episode: the fields that the tape needs.
+//! The views of the objects that the adapter reads. Generated from `members/*.members` (`ENGRAM_BLESS=1` with the unit tests writes
+//! it). Do not edit it.
 
 use crate::shared::view::view;
-
-/// What the name of every version of the log begins with.
-pub(super) const SCHEMAS: &str = "engram.episode/";
 
 view! {
     /// The first line.
@@ -29,9 +27,9 @@ view! {
 view! {
     /// The bounds under which the driver read frames.
     ToolLimits {
-        max_args_bytes: "max_args_bytes" Any,
-        max_line_bytes: "max_line_bytes" Any,
-        max_requests: "max_requests" Any,
+        max_args_bytes: "max_args_bytes" Number,
+        max_line_bytes: "max_line_bytes" Number,
+        max_requests: "max_requests" Number,
     }
 }
 
@@ -61,13 +59,13 @@ view! {
     /// What a tool returned.
     Output {
         /// The bytes of the envelope, whose hash is in the answer.
-        bytes: "bytes" Any,
+        bytes: "bytes" Number,
         /// `ok` or `error`.
         status: "status" String,
         /// The output or its beginning.
         text: "text" String,
         /// The bytes of the whole output.
-        text_bytes: "text_bytes" Any,
+        text_bytes: "text_bytes" Number,
     }
 }
 
