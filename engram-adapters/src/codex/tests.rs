@@ -229,6 +229,22 @@ fn patch_without_changes_gives_no_edit() {
 }
 
 #[test]
+fn a_file_that_is_moved_onto_itself_is_deleted() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: a.txt\n@@\n-a\n+b\n*** End Patch";
+    let call = ("response_item", json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}));
+    let end = |moved: &str| {
+        let changes = json!({"/p/a.txt": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+b\n", "move_path": moved}});
+        event(json!({"type": "patch_apply_end", "call_id": "c1", "stdout": "", "success": true, "changes": changes, "status": "completed"}))
+    };
+    let ops = |moved: &str| -> Vec<Value> {
+        let events = events(&[call.clone(), end(moved)]);
+        of_kind(&events, "code.edit").iter().map(|edit| json!([edit["op"], edit["file"]])).collect()
+    };
+    assert_eq!(ops("/p/a.txt"), [json!(["delete", "/p/a.txt"])]);
+    assert_eq!(ops("/p/b.txt"), [json!(["move", "/p/a.txt"]), json!(["update", "/p/b.txt"])]);
+}
+
+#[test]
 fn truncated_end_event_is_a_duplicate_of_the_output() {
     let middle = "m".repeat(500);
     let full = format!("Chunk ID: a\nProcess exited with code 0\nOutput:\nhead {middle} tail");

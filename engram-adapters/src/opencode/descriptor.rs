@@ -90,7 +90,7 @@ const GAPS: &[Gap] = &[
     Gap {
         code: "prompt.reverted",
         reason: "messages that the user reverted are deleted with the next prompt. Only a database with a table of events still has them: its tape has \
-                 them with a `rewind`",
+                 them with a `rewind`. An `opencode export` has them, and says where the user went back to, only until then",
         fixture: "1.18.33/o_undo",
     },
     Gap {

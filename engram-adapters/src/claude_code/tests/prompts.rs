@@ -139,6 +139,25 @@ fn words_typed_when_denying_a_call_are_a_prompt() {
 }
 
 #[test]
+fn a_call_that_an_interrupt_stopped_is_cancelled() {
+    let call = assistant_line("2.1.332", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let denied = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let stopped = " Correction to the text above: this call was stopped while running, not refused before it ran.";
+    let said = " To tell you how to proceed, the user said:\nuse find";
+    let status = |text: &str| {
+        let mut result = result_line("2.1.332", 2, "t1", text, None);
+        result["message"]["content"][0]["is_error"] = json!(true);
+        result["toolDenialKind"] = json!("user-rejected");
+        let lines = [call.clone(), result];
+        let denials = events(&lines, "meta").iter().filter(|event| event["label"] == "permission").count();
+        (events(&lines, "tool.result")[0]["status"].clone(), denials)
+    };
+    assert_eq!(status(denied), (json!("denied"), 1));
+    assert_eq!(status(&format!("{denied}{stopped}")), (json!("cancelled"), 0));
+    assert_eq!(status(&format!("{denied}{said}{stopped}")), (json!("denied"), 1));
+}
+
+#[test]
 fn prompt_that_a_hook_has_blocked_is_the_person_s() {
     let notice = "UserPromptSubmit operation blocked by hook:\n- no\n\nOriginal prompt: fold it";
     let lines = [line("2.0.0", 1, "system", json!({"subtype": "informational", "content": notice}))];
