@@ -17,12 +17,12 @@ mod descriptor;
 mod emit;
 mod notes;
 mod plan;
+mod readers;
 mod record_facts;
 mod results;
 mod revisions;
 mod schema;
 mod source;
-mod step_schema;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -7,8 +7,8 @@ use engram_core::head::Head;
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
+use crate::opencode::readers::{Info, Line, Time};
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
-use crate::opencode::schema::{Info, Line, Time};
 use crate::shared::time::from_millis;
 use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
 
