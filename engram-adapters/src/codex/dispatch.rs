@@ -12,9 +12,10 @@ use super::descriptor::DESCRIPTOR;
 use super::emit::{State, printed_events, settings};
 use super::notes::{Note, Row};
 use super::omissions;
+use super::readers::{Bare, Line};
 use super::record::{Container, Record};
 use super::records::{find, steps_of};
-use super::schema::{Bare, Line, is_exec_type, is_line_type};
+use super::schema::{is_exec_type, is_line_type};
 
 /// Where a record is in its line, and its handler.
 struct Located<'a> {

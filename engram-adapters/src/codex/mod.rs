@@ -29,6 +29,7 @@ mod omissions;
 mod plan;
 #[cfg(test)]
 mod printed_tests;
+mod readers;
 mod record;
 mod records;
 mod revisions;
