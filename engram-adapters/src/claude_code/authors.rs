@@ -3,8 +3,8 @@
 use engram_core::event::Author;
 use engram_core::text::Text;
 
+use crate::claude_code::readers::Line;
 use crate::claude_code::revisions::summaries_may_be_unmarked;
-use crate::claude_code::schema::Line;
 use crate::shared::value::{Field, Value, is_true, raw_str};
 
 /// Beginnings of texts that only the harness writes.

@@ -6,7 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use super::schema::{Block, Source};
+use super::readers::{Block, Source};
 use crate::shared::media::{base64_hash, text_hash};
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 

@@ -3,7 +3,7 @@
 use engram_core::members::MemberSource;
 
 use super::emit::state::Scratch;
-use super::schema::{Attachment, Line, Progress};
+use super::readers::{Attachment, Line, Progress};
 use crate::shared::value::raw_str;
 
 /// The member table.

@@ -26,6 +26,7 @@ mod members;
 mod notes;
 mod omission_rules;
 mod plan;
+mod readers;
 mod record;
 mod revisions;
 mod schema;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use engram_core::emit::Pointer;
 
-use super::schema::{Line, Message};
+use super::readers::{Line, Message};
 use crate::shared::time::tape_time;
 use crate::shared::value::text;
 

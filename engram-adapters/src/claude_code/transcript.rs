@@ -12,9 +12,9 @@ use super::check::Checker;
 use super::emit::dispatch;
 use super::emit::state::State;
 use super::plan::Plan;
+use super::readers::Line;
 use super::record::line_time;
 use super::revisions::dialect;
-use super::schema::Line;
 use crate::shared::value::text;
 
 /// The conversion of one transcript.

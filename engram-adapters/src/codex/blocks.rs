@@ -7,7 +7,8 @@ use engram_core::emit::Fault;
 pub(super) use crate::shared::value::unquote;
 use crate::shared::value::{Field, Value};
 
-use super::schema::{Part, elements};
+use super::readers::Part;
+use super::schema::elements;
 
 /// One part of the list at `list`.
 ///

@@ -11,9 +11,10 @@ use super::check::{Checker, Facts};
 use super::emit::State;
 use super::format::{CompletedKind, EventKind, ExecKind, ItemKind, LineKind, PrintedKind, RetainedKind, rule};
 use super::notes::Note;
+use super::readers::{Bare, Line};
 use super::record::{Container, Record};
 use super::records::{Row, steps};
-use super::schema::{Bare, Line, is_exec_type, is_line_type};
+use super::schema::{is_exec_type, is_line_type};
 
 /// Where a record is in its line, and its handler.
 struct Located<'a> {

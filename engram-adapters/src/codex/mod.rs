@@ -30,6 +30,7 @@ mod notes;
 mod plan;
 #[cfg(test)]
 mod printed_tests;
+mod readers;
 mod record;
 mod records;
 mod revisions;

@@ -13,6 +13,7 @@ mod ide;
 mod members;
 mod messages;
 mod pieces;
+mod readers;
 mod revisions;
 mod run_store;
 mod sdk_messages;

@@ -8,9 +8,9 @@ view! {
     Line {
         /// Changes of the header and the history.
         changes: "$set" Object,
-        rewind_to: "$rewindTo" String,
+        rewind_to: "$rewindTo" Any,
         session_id: "sessionId" String,
-        start_time: "startTime" String,
+        start_time: "startTime" Any,
         /// `main` or `subagent`.
         role: "kind" String,
         directories: "directories" Array,
@@ -59,7 +59,7 @@ view! {
         name: "name" String,
         args: "args" Object,
         /// Parts; the first is the response.
-        result: "result" Array,
+        result: "result" Any,
         /// `success`, `error`, `cancelled`.
         status: "status" String,
         /// When the call ended.
@@ -164,17 +164,17 @@ view! {
         kind: "type" String,
         timestamp: "timestamp" String,
         session_id: "session_id" String,
-        model: "model" String,
+        model: "model" Any,
         /// `user` or `assistant`.
         role: "role" String,
         content: "content" String,
         tool: "tool_name" String,
-        call_id: "tool_id" String,
-        args: "parameters" Object,
-        status: "status" String,
-        output: "output" String,
+        call_id: "tool_id" Any,
+        args: "parameters" Any,
+        status: "status" Any,
+        output: "output" Any,
         error: "error" Object,
-        message: "message" String,
+        message: "message" Any,
         stats: "stats" Object,
     }
 }

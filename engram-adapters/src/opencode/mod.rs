@@ -19,12 +19,12 @@ mod emit;
 mod format;
 mod notes;
 mod plan;
+mod readers;
 mod record_facts;
 mod results;
 mod revisions;
 mod schema;
 mod source;
-mod step_schema;
 #[cfg(test)]
 mod tests;
 mod tools;

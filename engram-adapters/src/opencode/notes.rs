@@ -6,11 +6,10 @@ use engram_core::keys::hash64;
 use engram_core::steps::{Check, Item, Record};
 
 use super::format::{ContentKind, InfoKind, LineKind, MessageKind, PartKind, StepKind};
+use super::readers::{Envelope, Error, Info, Invocation, Line, Message, Part, StepError, StepInfo, StepMessage, StepPart, Summary, Tokens};
 use super::record_facts::{RecordId, set_facts};
 use super::results::call::Call;
 use super::results::step_call::StepOutput;
-use super::schema::{Envelope, Error, Info, Invocation, Line, Message, Part, Summary, Tokens};
-use super::step_schema::{StepError, StepInfo, StepMessage, StepPart};
 use crate::shared::document::required_array;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 

@@ -59,13 +59,13 @@ view! {
     /// What a tool returned.
     Output {
         /// The bytes of the envelope, whose hash is in the answer.
-        bytes: "bytes" Number,
+        bytes: "bytes" Any,
         /// `ok` or `error`.
         status: "status" String,
         /// The output or its beginning.
         text: "text" String,
         /// The bytes of the whole output.
-        text_bytes: "text_bytes" Number,
+        text_bytes: "text_bytes" Any,
     }
 }
 

@@ -12,8 +12,8 @@ use crate::claude_code::authors;
 use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::emit::state::open_calls::lacks_arguments;
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, Note};
+use crate::claude_code::readers::{self, Line, Message};
 use crate::claude_code::record::{COMPACTING_AGENT, SUMMARY_REQUESTS, SYNTHETIC_MODEL};
-use crate::claude_code::schema::{self, Line, Message};
 use crate::claude_code::tools::TOOLS;
 use crate::shared::seen::{fact_of, fact_of_members};
 use crate::shared::time::millis;
@@ -155,7 +155,7 @@ impl Checker {
     }
 
     fn note_call(&mut self, value: Value<'_>) {
-        let block = schema::Block::lenient(value);
+        let block = readers::Block::lenient(value);
         if !is_call(raw_str(block.kind())) {
             return;
         }
@@ -186,7 +186,7 @@ impl Checker {
         let mut has_text = false;
         let mut has_image = false;
         for (index, value) in content.elements().enumerate() {
-            let block = schema::Block::lenient(value);
+            let block = readers::Block::lenient(value);
             has_text |= raw_str(block.kind()) == "text";
             has_image |= block.source().is_some();
             if super::is_result(value) {
@@ -210,7 +210,7 @@ impl Checker {
         }
     }
 
-    fn note_result(&mut self, line: &Line<'_>, block: &schema::Block<'_>, at: Pointer<'_>, check: &mut Check<'_>) {
+    fn note_result(&mut self, line: &Line<'_>, block: &readers::Block<'_>, at: Pointer<'_>, check: &mut Check<'_>) {
         let id = key(block.tool_use_id());
         self.tools.remove(&id);
         let lacking = if self.lacking.is_empty() { None } else { self.lacking.remove(&id) };
@@ -245,7 +245,7 @@ impl Checker {
 
 /// Which block of an answer it is.
 fn of_answer(value: Value<'_>) -> (u64, BlockKind) {
-    let block = schema::Block::lenient(value);
+    let block = readers::Block::lenient(value);
     match text(block.id()).filter(|_| is_call(raw_str(block.kind()))) {
         Some(id) => (hash64(id.raw()), BlockKind::Call),
         None => (NONE, BlockKind::Other),
@@ -254,7 +254,7 @@ fn of_answer(value: Value<'_>) -> (u64, BlockKind) {
 
 /// Which block in the user's place it is.
 fn of_input(value: Value<'_>) -> (u64, BlockKind) {
-    let block = schema::Block::lenient(value);
+    let block = readers::Block::lenient(value);
     match raw_str(block.kind()) {
         "tool_result" => (key(block.tool_use_id()), BlockKind::Result),
         "text" => (text(block.text()).map_or(NONE, |said| hash64(said.comparable())), BlockKind::Text),

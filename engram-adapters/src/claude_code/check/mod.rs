@@ -13,8 +13,8 @@ use engram_core::steps::Check;
 
 use super::members::{ARGUMENTS, set_record_type};
 use super::notes::{Block, Notes};
+use super::readers::Line;
 use super::revisions::{Dialect, MATRIX, dialect};
-use super::schema::Line;
 use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 
 pub(super) use shape::{has_several_results, is_shared_result};

@@ -6,7 +6,7 @@ use engram_core::steps::Check;
 use super::{Checker, key, shape};
 use crate::claude_code::emit::stream::{agent_of, as_transcript, knows};
 use crate::claude_code::notes::{Flags, Kind};
-use crate::claude_code::schema::{Message, Printed};
+use crate::claude_code::readers::{Message, Printed};
 use crate::shared::value::{Value, raw_str};
 
 impl Checker {

@@ -5,8 +5,8 @@ use engram_core::steps::Check;
 
 use crate::claude_code::blocks::{CONTENT, images, malformed_content, message_block, missing_in_block, prompt_texts};
 use crate::claude_code::emit::LAST_LINE;
+use crate::claude_code::readers::{Attachment, DiffFile, Hunk, Line, Message};
 use crate::claude_code::record::SYNTHETIC_MODEL;
-use crate::claude_code::schema::{Attachment, DiffFile, Hunk, Line, Message};
 use crate::shared::value::{Field, Value, is_true, raw_str, text};
 
 /// The content of an `assistant` line: a text, or a list of blocks.

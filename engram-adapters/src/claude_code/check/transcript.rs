@@ -11,7 +11,7 @@ use crate::claude_code::blocks::prompt_texts;
 use crate::claude_code::emit::agent_lines::{unwrapped, wrapped_lines};
 use crate::claude_code::emit::{dispatch, system};
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note};
-use crate::claude_code::schema::{Line, Message, Progress};
+use crate::claude_code::readers::{Line, Message, Progress};
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 use engram_core::event::Author;
 

@@ -2,7 +2,7 @@
 
 use engram_core::emit::{Fault, Pointer};
 
-use crate::claude_code::schema::{Line, Progress};
+use crate::claude_code::readers::{Line, Progress};
 use crate::shared::value::Value;
 
 /// The lines that a `progress` line wraps, and where they are in it.

@@ -14,7 +14,7 @@ use crate::claude_code::blocks::emit_prompt;
 use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::omission_rules::rule;
-use crate::claude_code::schema::{Attachment, Line};
+use crate::claude_code::readers::{Attachment, Line};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
 

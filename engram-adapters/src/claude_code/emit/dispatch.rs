@@ -16,8 +16,8 @@ use crate::claude_code::members;
 use crate::claude_code::notes::Kind;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::plan::Fate;
+use crate::claude_code::readers::{Line, Progress};
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::{Line, Progress};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{raw_str, text};
 

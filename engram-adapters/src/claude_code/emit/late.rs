@@ -11,8 +11,8 @@ use super::session_meta::{fill_in, set_source};
 use super::state::State;
 use super::{queue, user};
 use crate::claude_code::plan::rewinds::Target;
+use crate::claude_code::readers::Line;
 use crate::claude_code::record::{Record, line_time};
-use crate::claude_code::schema::Line;
 use crate::shared::value::text;
 
 /// Emits what stands before a line.

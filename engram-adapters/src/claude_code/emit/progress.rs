@@ -10,8 +10,8 @@ use super::session_meta::begin_record;
 use super::state::State;
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::omission_rules::rule;
+use crate::claude_code::readers::Progress;
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::Progress;
 use crate::shared::value::{non_empty_text, text};
 
 /// `progress/bash_progress`: the output of a command so far, which counts if no result follows.

@@ -12,8 +12,8 @@ use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::open_calls::Call;
 use crate::claude_code::omission_rules::rule;
+use crate::claude_code::readers::Block;
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::Block;
 use crate::shared::value::{Value, is_true, text};
 
 /// `api-request-blob`: emits the calls and results whose own lines are lost.

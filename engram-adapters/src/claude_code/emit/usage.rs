@@ -6,9 +6,9 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
 use crate::claude_code::plan::responses::UsageHere;
+use crate::claude_code::readers::Usage;
 use crate::claude_code::record::Record;
 use crate::claude_code::revisions::Dialect;
-use crate::claude_code::schema::Usage;
 use crate::shared::value::{Field, Value, amount, count, raw_str, text};
 
 /// The most output tokens that are counted when a response begins.

@@ -13,8 +13,8 @@ use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::results::tool_result::tool_result;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::omission_rules::rule;
+use crate::claude_code::readers::{Block, Line};
 use crate::claude_code::record::{COMPACTING_AGENT, Record};
-use crate::claude_code::schema::{Block, Line};
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
 
 /// What the blocks of a `user` line gave.

@@ -9,10 +9,10 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
+use crate::claude_code::readers::{PrintedHead, Stated};
 use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
 use crate::shared::time::tape_time;
 use crate::shared::value::{StructuralIndex, Value, find_line, has_members, parse, raw_str, text};
-use crate::shared::view::view;
 
 /// What only lines of transcripts of this harness have.
 struct Mark {
@@ -52,38 +52,13 @@ const MARKS: &[Mark] = &[
 /// Types of lines with session state.
 const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", "last-prompt", "cost-state", "ai-title"];
 
-view! {
-    /// The fields that state what a transcript records.
-    Stated {
-        kind: "type" String,
-        session_id: "sessionId" String,
-        agent_id: "agentId" String,
-        version: "version" String,
-        timestamp: "timestamp" String,
-    }
-}
-
 /// The number of lines that detection reads. A conversation line comes early, and ends the search.
 const MAX_LINES: usize = 64;
 
 /// The mark of a capture: its turns begin with a line that no other harness prints in this form.
 const STREAM_INIT: &str = "stream.init.tools+session_id";
 
-view! {
-    /// The fields of a printed line that detection reads.
-    Printed {
-        kind: "type" String,
-        subtype: "subtype" String,
-        session_id: "session_id" String,
-        camel_session_id: "sessionId" Any,
-        /// Of other harnesses that print lines of this form.
-        permission_mode: "permission_mode" Any,
-        version: "claude_code_version" String,
-        timestamp: "timestamp" String,
-    }
-}
-
-impl Printed<'_> {
+impl PrintedHead<'_> {
     fn is_init(&self) -> bool {
         let is_named = raw_str(self.kind()) == "system" && raw_str(self.subtype()) == "init";
         let is_other = self.camel_session_id().is_some() || self.permission_mode().is_some();
@@ -99,7 +74,7 @@ fn init_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
 
 /// True for a head of what `--output-format stream-json` prints.
 pub fn is_stream(head: &Head<'_>) -> bool {
-    find_line(init_lines(head), |line| Printed::lenient(line).is_init().then_some(())).is_some()
+    find_line(init_lines(head), |line| PrintedHead::lenient(line).is_init().then_some(())).is_some()
 }
 
 /// The names of all marks.
@@ -143,13 +118,13 @@ fn may_have_mark(line: &str) -> bool {
 fn identify_stream(head: &Head<'_>) -> Identity {
     let mut identity = Identity { schema: Some(STREAM), ..Identity::default() };
     find_line(init_lines(head), |line| {
-        let line = Printed::lenient(line);
+        let line = PrintedHead::lenient(line);
         line.is_init().then(|| {
             fill(&mut identity.version, text(line.version()));
             fill(&mut identity.session_id, text(line.session_id()));
         })
     });
-    identity.start = find_line(head.lines().take(MAX_LINES), |line| tape_time(Printed::lenient(line).timestamp()).map(Cow::into_owned));
+    identity.start = find_line(head.lines().take(MAX_LINES), |line| tape_time(PrintedHead::lenient(line).timestamp()).map(Cow::into_owned));
     identity
 }
 
@@ -189,7 +164,7 @@ mod tests {
     fn is_marked(line: &str) -> bool {
         let mut index = StructuralIndex::default();
         let value = parse(line, &mut index).unwrap();
-        MARKS.iter().any(|mark| mark.is_in(value)) || Printed::lenient(value).is_init()
+        MARKS.iter().any(|mark| mark.is_in(value)) || PrintedHead::lenient(value).is_init()
     }
 
     #[test]

@@ -11,7 +11,7 @@ use engram_core::adapter::{LogRecord, OlderLog};
 
 use crate::claude_code::check::key;
 use crate::claude_code::notes::{NO_TIME, NONE};
-use crate::claude_code::schema::Line;
+use crate::claude_code::readers::Line;
 use crate::shared::neighbours::{Beginnings, Neighbours};
 use crate::shared::remembered::Remembered;
 use crate::shared::time::millis;

@@ -14,7 +14,7 @@ use engram_core::head::Head;
 
 use super::detect::identify;
 use super::older_logs::older_logs;
-use crate::claude_code::schema::{Block, Line, Message};
+use crate::claude_code::readers::{Block, Line, Message};
 use crate::shared::neighbours::Neighbours;
 use crate::shared::remembered::LineFacts;
 use crate::shared::value::{Field, StructuralIndex, parse, text};

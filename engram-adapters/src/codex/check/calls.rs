@@ -12,17 +12,17 @@ use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use super::{Called, Checker, Facts, Scratch};
 use crate::codex::blocks::{joined_lines, part, unquote};
-use crate::codex::emit::agents::ApprovalReview;
 use crate::codex::emit::edits::is_readable_diff;
 use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{ExitFacts, Framing, may_be_wrapped, strip_framing, wrapped_of};
 use crate::codex::emit::outputs::is_told;
 use crate::codex::emit::patch_text::{command_breaks, contain_patch, patch_of_command, patch_of_input};
-use crate::codex::emit::provider_calls::{GeneratedImage, WebSearch};
 use crate::codex::emit::tool_calls::{SHELL_TOOLS, object_or_list};
 use crate::codex::notes::{CallNote, Kind, Role};
+use crate::codex::readers::{
+    ApprovalReview, Call, CallEnd, Change, ClientCall, GeneratedImage, ImageView, McpResult, Output, Part, Sleep, WebSearch,
+};
 use crate::codex::record::{Container, Record};
-use crate::codex::schema::{Call, CallEnd, Change, ClientCall, ImageView, McpResult, Output, Part, Sleep};
 use crate::codex::tools;
 
 /// The tools whose JSON outputs the harness itself writes. What their commands print is inside.

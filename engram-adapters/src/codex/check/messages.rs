@@ -10,8 +10,9 @@ use crate::shared::value::{Field, Value, raw_str};
 use super::{Checker, Facts};
 use crate::codex::blocks::{is_empty_token, part, unquote};
 use crate::codex::notes::{AgentText, Ink, Kind, Part, PartKind, Side, Twin};
+use crate::codex::readers::{Message, MessageItem, Notice, Part as PartView, Reasoning, TurnEnd, TurnError};
 use crate::codex::record::{Container, Record};
-use crate::codex::schema::{Message, MessageItem, Notice, Part as PartView, Reasoning, TurnEnd, TurnError, elements};
+use crate::codex::schema::elements;
 
 /// Beginnings of messages that the harness writes. They decide only where the log says nothing: in the forms without events, and in a message
 /// that is the last record of its file.

@@ -8,10 +8,10 @@ use engram_core::steps::Check;
 use crate::shared::value::{Value, count, count_or_zero, raw_str};
 
 use super::{Checker, Facts, uuid_millis};
-use crate::codex::emit::printed_events::Settings as PrintedSettings;
 use crate::codex::notes::{Counts, Header, Kind, Tokens};
+use crate::codex::readers::{Notice, PrintedSettings, SessionMeta, Settings, TokenInfo, TokenUsage, UsageRecord};
 use crate::codex::record::Record;
-use crate::codex::schema::{Notice, SessionMeta, Settings, TokenInfo, TokenUsage, UsageRecord, spawned};
+use crate::codex::schema::spawned;
 
 /// The settings that `exec --json` prints up to 0.42.
 pub fn printed_settings(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Result<Facts, Fault> {

@@ -8,11 +8,10 @@ use engram_core::steps::Check;
 use crate::shared::value::{Field, Value, text};
 
 use super::{Checker, Facts};
-use crate::codex::emit::agents::{Review, typed_instructions};
-use crate::codex::emit::printed_events::Event;
+use crate::codex::emit::agents::typed_instructions;
 use crate::codex::notes::Kind;
+use crate::codex::readers::{AgentActivity, CallEnd, Invocation, McpResult, Notice, PrintedEvent, Review};
 use crate::codex::record::Record;
-use crate::codex::schema::{AgentActivity, CallEnd, Invocation, McpResult, Notice};
 
 type Checked = Result<Facts, Fault>;
 
@@ -91,29 +90,29 @@ fn required(field: Field<'_>, at: &'static str, what: &'static str) -> Checked {
 
 /// An event that `exec --json` prints up to 0.42.
 pub fn event(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    Event::strict(record.value, record.at).map(|_| Facts::default())
+    PrintedEvent::strict(record.value, record.at).map(|_| Facts::default())
 }
 
 /// An answer.
 pub fn event_message(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(Event::strict(record.value, record.at)?.message(), "/msg/message", "a text")
+    required(PrintedEvent::strict(record.value, record.at)?.message(), "/msg/message", "a text")
 }
 
 /// A reasoning.
 pub fn event_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(Event::strict(record.value, record.at)?.text(), "/msg/text", "a text")
+    required(PrintedEvent::strict(record.value, record.at)?.text(), "/msg/text", "a text")
 }
 
 /// The beginning of a patch, or the end of a search.
 pub fn event_of_call(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(Event::strict(record.value, record.at)?.call_id(), "/msg/call_id", "a text")
+    required(PrintedEvent::strict(record.value, record.at)?.call_id(), "/msg/call_id", "a text")
 }
 
 /// The beginning of a call of an MCP server's tool.
 pub fn mcp_begun(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    let event = Event::strict(record.value, record.at)?;
+    let event = PrintedEvent::strict(record.value, record.at)?;
     required(Invocation::lenient_opt(event.invocation()).tool(), "/msg/invocation/tool", "a text")
 }
 

@@ -6,32 +6,13 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use crate::codex::readers::{AgentActivity, ApprovalReview, Message, Part, Review};
 use crate::shared::value::{Field, raw_str, text};
-use crate::shared::view::view;
 
 use super::State;
 use crate::codex::format::rule;
 use crate::codex::record::Record;
-use crate::codex::schema::{AgentActivity, Message, Part, elements};
-
-view! {
-    /// The beginning of a review.
-    pub Review {
-        target: "target" Object,
-        prompt: "prompt" String,
-        user_facing_hint: "user_facing_hint" String,
-    }
-}
-
-view! {
-    /// The review of a call that needs approval.
-    pub ApprovalReview {
-        status: "status" String,
-        rationale: "rationale" String,
-        target_item_id: "target_item_id" String,
-        action: "action" Object,
-    }
-}
+use crate::codex::schema::elements;
 
 /// A message between agents (0.169).
 pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

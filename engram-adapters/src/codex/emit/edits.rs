@@ -19,7 +19,7 @@ use crate::shared::value::{Value, raw_str, text};
 use super::files::SeenFiles;
 use super::patch_text::{Patch, add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable};
 use super::printed_files::{PrintedFile, printed_files};
-use crate::codex::schema::Change;
+use crate::codex::readers::Change;
 
 /// The patch is read once for each listed file, up to this many files. In longer lists only names are certain where the list lacks a
 /// change.

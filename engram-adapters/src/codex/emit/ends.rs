@@ -21,8 +21,8 @@ use super::output_text::{ExitFacts, is_truncated_copy, printed_by, strip_framing
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::format::rule;
 use crate::codex::plan::calls::{CallFate, Is};
+use crate::codex::readers::{CallEnd, Duration, Invocation, McpResult};
 use crate::codex::record::Record;
-use crate::codex::schema::{CallEnd, Duration, Invocation, McpResult};
 
 /// The mark in the middle of an output of which the log has 65,536 characters, and fewer characters than such an output has (0.166.0).
 const CUT_MARK: &str = "\\n... command output truncated for persistence ...\\n";

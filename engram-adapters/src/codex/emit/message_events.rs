@@ -6,9 +6,9 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use crate::codex::readers::{Citation, MessageItem, Notice, Part};
 use crate::shared::media;
 use crate::shared::value::{Field, Value, raw_str, text};
-use crate::shared::view::view;
 
 use super::State;
 use super::messages::{AnswerFacts, Texts, author, emit_answer, emit_reasoning};
@@ -17,17 +17,7 @@ use crate::codex::check::messages::is_named;
 use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
 use crate::codex::record::Record;
-use crate::codex::schema::{MessageItem, Notice, Part, elements};
-
-view! {
-    /// A memory that an answer cites.
-    Citation {
-        path: "path" String,
-        line_start: "line_start" Number,
-        line_end: "line_end" Number,
-        note: "note" String,
-    }
-}
+use crate::codex::schema::elements;
 
 /// A message of the agent.
 pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

@@ -13,8 +13,9 @@ use super::State;
 use crate::codex::check::messages::{is_image, is_text};
 use crate::codex::format::rule;
 use crate::codex::plan::prompts::PartFate;
+use crate::codex::readers::{Message, Part, Reasoning};
 use crate::codex::record::Record;
-use crate::codex::schema::{Message, Part, Reasoning, elements};
+use crate::codex::schema::elements;
 
 /// What a record says of an answer besides its text.
 #[derive(Clone, Copy, Default)]

@@ -14,8 +14,8 @@ use crate::shared::value::{Field, Value, raw_str, text};
 use super::State;
 use crate::codex::format::rule;
 use crate::codex::plan::calls::Is;
+use crate::codex::readers::{ClientCall, ImageView, Sleep};
 use crate::codex::record::Record;
-use crate::codex::schema::{ClientCall, ImageView, Sleep};
 use crate::codex::tools;
 
 /// The tool of a call, and its MCP server.

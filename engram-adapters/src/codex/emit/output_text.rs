@@ -14,7 +14,7 @@ use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str};
 
 use super::printed_files::SUCCESS;
 use crate::codex::blocks::{joined_lines, unquote};
-use crate::codex::schema::{Metadata, WrappedOutput};
+use crate::codex::readers::{Metadata, WrappedOutput};
 
 /// What an output states about the end of its call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

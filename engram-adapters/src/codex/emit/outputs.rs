@@ -19,8 +19,8 @@ use super::tool_calls::object_or_list;
 use crate::codex::blocks::{joined_lines, unquote};
 use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
+use crate::codex::readers::{Call, Output, Part};
 use crate::codex::record::Record;
-use crate::codex::schema::{Call, Output, Part};
 
 /// `function_call_output` and `custom_tool_call_output`.
 pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

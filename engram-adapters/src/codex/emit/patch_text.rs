@@ -18,7 +18,7 @@ use crate::shared::value::{Value, text};
 use super::directories::{directory_of_call, directory_of_script};
 use super::files::SeenFiles;
 use super::printed_files::printed_files;
-use crate::codex::schema::Command;
+use crate::codex::readers::Command;
 
 /// How a patch begins.
 static BEGIN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("*** Begin Patch"));

@@ -9,43 +9,18 @@ use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
+use crate::codex::readers::{CallEnd, Duration, Invocation, McpResult, PrintedEvent, PrintedSettings};
 use crate::shared::value::{Value, integer, raw_str, text};
-use crate::shared::view::view;
 
 use super::State;
 use super::edits::{Applied, emit_printed_changes};
 use crate::codex::blocks::{is_empty_token, joined_texts};
 use crate::codex::record::Record;
-use crate::codex::schema::{CallEnd, Duration, Invocation, McpResult};
 use crate::codex::tools;
-
-view! {
-    /// The first line.
-    pub Settings {
-        model: "model" String,
-        provider: "provider" String,
-        workdir: "workdir" String,
-        approval: "approval" String,
-        effort: "reasoning effort" String,
-    }
-}
-
-view! {
-    /// An event.
-    pub Event {
-        call_id: "call_id" String,
-        message: "message" String,
-        text: "text" String,
-        command: "command" Array,
-        changes: "changes" Object,
-        query: "query" String,
-        invocation: "invocation" Object,
-    }
-}
 
 /// The settings of the run.
 pub fn settings(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let settings = Settings::lenient(record.value);
+    let settings = PrintedSettings::lenient(record.value);
     let facts = SessionFacts {
         model: text(settings.model()),
         provider: text(settings.provider()),
@@ -70,14 +45,14 @@ pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> 
 
 /// An answer.
 pub fn answer(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let words = text(Event::lenient(record.value).message());
+    let words = text(PrintedEvent::lenient(record.value).message());
     out.emit(MsgOut { text: words, model: state.last.model(), ..MsgOut::default() }, Pointer::At("/msg/message"));
     Outcome::Mapped
 }
 
 /// A reasoning.
 pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let words = text(Event::lenient(record.value).text());
+    let words = text(PrintedEvent::lenient(record.value).text());
     let reasoning = MsgOut { text: words, channel: Some(Channel::Reasoning), model: state.last.model(), ..MsgOut::default() };
     out.emit(reasoning, Pointer::At("/msg/text"));
     Outcome::Mapped
@@ -85,21 +60,21 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 
 /// An error that ends the turn.
 pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let words = text(Event::lenient(record.value).message());
+    let words = text(PrintedEvent::lenient(record.value).message());
     out.emit(Meta::Error { code: None, text: words }, Pointer::At("/msg/message"));
     Outcome::Mapped
 }
 
 /// A notice, such as a request that is tried again.
 pub fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let words = text(Event::lenient(record.value).message());
+    let words = text(PrintedEvent::lenient(record.value).message());
     out.emit(Meta::System { name: Text::Plain(record.short_name()), text: words }, Pointer::At("/msg/message"));
     Outcome::Mapped
 }
 
 /// The beginning of a command.
 pub fn command_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let event = Event::lenient(record.value);
+    let event = PrintedEvent::lenient(record.value);
     let call = ToolCall { call_id: text(event.call_id()), args: event.command().map(Value::raw), ..call_of(COMMAND) };
     out.emit(call, Pointer::At(record.at));
     Outcome::Mapped
@@ -123,7 +98,7 @@ pub fn command_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 
 /// The beginning of a patch. Its changes become edits if it is applied.
 pub fn patch_begun(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let event = Event::lenient(record.value);
+    let event = PrintedEvent::lenient(record.value);
     let call = ToolCall { call_id: text(event.call_id()), args: event.changes().map(Value::raw), ..call_of(PATCH) };
     out.emit(call, Pointer::At(record.at));
     state.printed_patches.insert(hash64(raw_str(event.call_id())), record.number);
@@ -150,7 +125,7 @@ pub fn patch_ended(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 
 /// The beginning of a call of an MCP server's tool.
 pub fn mcp_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let event = Event::lenient(record.value);
+    let event = PrintedEvent::lenient(record.value);
     let called = Invocation::lenient_opt(event.invocation());
     let tool = text(called.tool()).unwrap_or_default();
     let (server, args) = (text(called.server()), called.arguments().map(Value::raw));
@@ -179,14 +154,14 @@ pub fn mcp_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
 
 /// The beginning of a web search. What is searched for is stated at its end.
 pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let event = Event::lenient(record.value);
+    let event = PrintedEvent::lenient(record.value);
     out.emit(ToolCall { call_id: text(event.call_id()), ..call_of(SEARCH) }, Pointer::At(record.at));
     Outcome::Mapped
 }
 
 /// The end of a web search: what was searched for, and not what was found.
 pub fn search_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let event = Event::lenient(record.value);
+    let event = PrintedEvent::lenient(record.value);
     let id = text(event.call_id()).unwrap_or_default();
     let query = Meta::System { name: Text::Plain("web_search_query"), text: text(event.query()) };
     out.emit_child(out.seq_of_call(id), query, Pointer::At("/msg/query"));

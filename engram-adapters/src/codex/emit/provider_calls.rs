@@ -6,9 +6,9 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
+use crate::codex::readers::{GeneratedImage, WebSearch};
 use crate::shared::media;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
-use crate::shared::view::view;
 
 use super::State;
 use crate::codex::blocks::unquote;
@@ -17,29 +17,6 @@ use crate::codex::plan::calls::Is;
 use crate::codex::record::Record;
 use crate::codex::schema::elements;
 use crate::codex::tools;
-
-view! {
-    /// A web search, as an event or a response item.
-    pub WebSearch {
-        id: "id" String,
-        call_id: "call_id" String,
-        status: "status" String,
-        action: "action" Object,
-        query: "query" String,
-        results: "results" Array,
-    }
-}
-
-view! {
-    /// A generated image, as an event or a response item.
-    pub GeneratedImage {
-        id: "id" String,
-        call_id: "call_id" String,
-        revised_prompt: "revised_prompt" String,
-        result: "result" String,
-        saved_path: "saved_path" String,
-    }
-}
 
 const WEB_SEARCH: &str = "web_search";
 const IMAGE_GENERATION: &str = "image_generation";

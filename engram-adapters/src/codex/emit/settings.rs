@@ -12,8 +12,9 @@ use super::State;
 use super::context::{emit_instructions, emit_system_prompt, emit_value};
 use super::last_said::LastSaid;
 use crate::codex::format::rule;
+use crate::codex::readers::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings};
 use crate::codex::record::Record;
-use crate::codex::schema::{BaseInstructions, Git, HistoryBase, Notice, SessionMeta, Settings, is_of_agent, spawned};
+use crate::codex::schema::{is_of_agent, spawned};
 
 /// How deep the state of instruction files is searched.
 const MAX_STATE_DEPTH: usize = 8;

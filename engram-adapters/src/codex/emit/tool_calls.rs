@@ -14,8 +14,8 @@ use crate::shared::value::{Field, StructuralIndex, Value, parse, raw_str, text};
 use super::State;
 use super::context::emit_value;
 use super::patch_text::directory_of_patch;
+use crate::codex::readers::{Call, Output};
 use crate::codex::record::Record;
-use crate::codex::schema::{Call, Output};
 use crate::codex::tools;
 
 /// The tools that apply the patch in a command. Their arguments are checked if they contain one: elsewhere they are the model's own words.

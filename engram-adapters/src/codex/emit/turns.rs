@@ -10,8 +10,8 @@ use crate::shared::value::{Field, Value, count, non_empty_text, raw_str, text};
 
 use super::State;
 use crate::codex::format::rule;
+use crate::codex::readers::{GhostCommit, Notice, TurnEnd, TurnError};
 use crate::codex::record::Record;
-use crate::codex::schema::{GhostCommit, Notice, TurnEnd, TurnError};
 
 /// The end of a turn, with its last answer or its error.
 pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

@@ -11,8 +11,8 @@ use super::State;
 use crate::codex::format::rule;
 use crate::codex::notes::{Counts, Kind};
 use crate::codex::plan::usage::Usage;
+use crate::codex::readers::{TokenUsage, UsageRecord};
 use crate::codex::record::Record;
-use crate::codex::schema::{TokenUsage, UsageRecord};
 
 /// Where an event has its counts: those of the last request, and the totals.
 struct CountPointers {

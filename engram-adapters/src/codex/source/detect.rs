@@ -13,8 +13,9 @@ use crate::shared::value::{Field, StructuralIndex, Value, find_line, has_members
 
 use super::cut_line::{ENVELOPE_START, next_record};
 use crate::codex::format::mark;
+use crate::codex::readers::{Bare, Line, SessionHead, SessionMeta};
 use crate::codex::revisions::{BARE_JSONL, EXEC_EVENTS, EXEC_JSON, TS_JSON};
-use crate::codex::schema::{Bare, Line, SessionHead, SessionMeta, is_line_type, is_of_agent, spawned};
+use crate::codex::schema::{is_line_type, is_of_agent, spawned};
 
 /// Bytes of a line that are searched for its first fields.
 const FIRST_FIELDS_BYTES: usize = 1024;

@@ -12,7 +12,8 @@ use crate::shared::remembered::LineFacts;
 use crate::shared::value::{Field, StructuralIndex, parse, raw_str, text};
 
 use super::detect;
-use crate::codex::schema::{AgentActivity, Output, elements};
+use crate::codex::readers::{AgentActivity, Output};
+use crate::codex::schema::elements;
 
 /// The call that started the session, if the parent's rollout is in the same directory and names it.
 ///

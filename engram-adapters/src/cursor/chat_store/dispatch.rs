@@ -6,18 +6,18 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::Author;
 use engram_core::ledger::Outcome;
 
-use super::schema::Line;
 use super::state::ChatState;
 use super::{messages, session_facts, steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::members;
+use crate::cursor::readers::ChatLine;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&mut ChatState, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut ChatState, &ChatLine<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -36,7 +36,7 @@ static RECORDS: &[Route<Handler>] = &[
 
 /// Converts one line.
 pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let line = Line::strict(line, "")?;
+    let line = ChatLine::strict(line, "")?;
     line.set_header(line.time(), out);
     let record = raw_str(line.store());
     let action = Route::find(RECORDS, record).ok_or_else(|| Fault::unrecognized(record))?;
@@ -63,7 +63,7 @@ fn type_of<'r>(record: &'r str, role: &str) -> Cow<'r, str> {
 }
 
 /// A blob that the store should have: something in the chat is lost.
-fn missing_blob(_: &mut ChatState, line: &Line<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn missing_blob(_: &mut ChatState, line: &ChatLine<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     Err(absent(Pointer::At("/blob"), "the id of a blob of the store", line.blob()))
 }
 

@@ -7,17 +7,9 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use crate::cursor::messages::user_text::UserText;
+use crate::cursor::readers::CursorOptions;
 use crate::cursor::steps::Out;
 use crate::shared::value::{is_true, non_empty_text};
-use crate::shared::view::view;
-
-view! {
-    /// The harness's own options of a message.
-    CursorOptions {
-        model_name: "modelName" Any,
-        is_summary: "isSummary" Any,
-    }
-}
 
 /// Emits a text with the role of the user: a summary, or a prompt with the attachments of its message. Returns the number of events.
 pub(super) fn emit_user_text(

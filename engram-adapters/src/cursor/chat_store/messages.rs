@@ -6,13 +6,13 @@ use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::message_text::{CursorOptions, emit_agent_text, emit_system_prompt, emit_user_text};
-use super::schema::{Line, Message, Part, Step};
+use super::message_text::{emit_agent_text, emit_system_prompt, emit_user_text};
 use super::state::ChatState;
 use crate::cursor::fields::hex::from_hex;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::messages::user_text::UserText;
 use crate::cursor::messages::{emit_reasoning, message_outcome};
+use crate::cursor::readers::{ChatLine, ChatMessage, ChatPart, ChatStep, CursorOptions};
 use crate::cursor::steps::Out;
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
 use crate::cursor::tool_calls::result::emit_result;
@@ -31,7 +31,7 @@ struct PartContext<'a> {
     options: CursorOptions<'a>,
     index: usize,
     pointer: Pointer<'a>,
-    step: Step<'a>,
+    step: ChatStep<'a>,
 }
 
 impl<'a> PartContext<'a> {
@@ -41,8 +41,8 @@ impl<'a> PartContext<'a> {
 }
 
 /// A message of any role. Its content is one text or a list of parts.
-pub(super) fn message(state: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let message = Message::strict(required(line.message(), Pointer::At("/message"), "an object")?, "/message")?;
+pub(super) fn message(state: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    let message = ChatMessage::strict(required(line.message(), Pointer::At("/message"), "an object")?, "/message")?;
     let content = required(message.content(), Pointer::At(CONTENT), "text or a list of parts")?;
     let role = raw_str(message.role());
     if role == "system" {
@@ -82,7 +82,7 @@ fn emit_part<'a>(
     out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     let PartContext { role, ref options, pointer, .. } = *context;
-    let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
+    let part = ChatPart::strict(value, "").map_err(|fault| fault.within(pointer))?;
     match (raw_str(part.kind()), role) {
         ("text", "user") => text(part.text()).map_or(Ok(0), |text| emit_user_text(context.user_text(text), options, files, out)),
         ("text", "assistant") => text(part.text()).map_or(Ok(0), |text| emit_agent_text(text, options, pointer, out)),
@@ -100,7 +100,7 @@ fn emit_part<'a>(
     }
 }
 
-fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+fn emit_tool_call(part: &ChatPart<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let tool = required_name(part.tool_name(), Pointer::At("/toolName")).map_err(|fault| fault.within(context.pointer))?;
     let kind = tools::TOOLS.kind(&tool.decode_lossy());
     let call = ToolCall { call_id: non_empty_text(part.tool_call_id()), args: part.args().map(Value::raw), ..ToolCall::new(tool, kind) };
@@ -109,7 +109,7 @@ fn emit_tool_call(part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, 
 }
 
 /// A result. The turn graph records how the call ended; without it, only what the model received is known.
-fn emit_tool_result(state: &mut ChatState, part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+fn emit_tool_result(state: &mut ChatState, part: &ChatPart<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let call_id = required_name(part.tool_call_id(), Pointer::At("/toolCallId")).map_err(|fault| fault.within(context.pointer))?;
     let in_step = |fault: Fault| fault.within(Pointer::Field("/steps", context.index, "/toolCall"));
     let payload = match context.step.tool_call() {
@@ -131,13 +131,13 @@ fn attachments(content: Value<'_>) -> Result<Vec<Attachment<'_>>, Fault> {
     let parts = content
         .elements()
         .enumerate()
-        .map(|(index, part)| Part::strict(part, "").map_err(|fault| fault.within(Pointer::Item(CONTENT, index))));
-    let parts: Vec<Part<'_>> = parts.collect::<Result<_, _>>()?;
+        .map(|(index, part)| ChatPart::strict(part, "").map_err(|fault| fault.within(Pointer::Item(CONTENT, index))));
+    let parts: Vec<ChatPart<'_>> = parts.collect::<Result<_, _>>()?;
     Ok(parts.iter().filter(|part| matches!(raw_str(part.kind()), "image" | "file")).map(attachment).collect())
 }
 
 /// An image or a file: hash and size of its bytes.
-fn attachment<'a>(part: &Part<'a>) -> Attachment<'a> {
+fn attachment<'a>(part: &ChatPart<'a>) -> Attachment<'a> {
     let content = part.image().or(part.data()).and_then(content_hash);
     Attachment {
         media_type: non_empty_text(part.media_type()),
@@ -159,7 +159,7 @@ fn content_hash(content: Value<'_>) -> Option<(Hash, u64)> {
 }
 
 /// An image or a file in a message that is not a prompt.
-fn emit_returned_file(part: &Part<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+fn emit_returned_file(part: &ChatPart<'_>, context: &PartContext<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     out.emit(Meta::System { name: Text::Plain(raw_str(part.kind())), text: non_empty_text(part.filename()) }, context.pointer)?;
     Ok(1)
 }

@@ -4,111 +4,16 @@ use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::event::Author;
 
 use crate::cursor::fields::{required, time_of_millis};
+use crate::cursor::readers::{ChatLine, ChatMeta, ChatRoot, ChatStep, StepText};
 use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, is_true, non_empty_text};
-use crate::shared::view::view;
 
-view! {
-    /// One line of the opened text.
-    Line {
-        store: "store" Any,
-        role: "role" Any,
-        blob: "blob" Any,
-        meta: "meta" Object,
-        root: "root" Object,
-        message: "message" Object,
-        steps: "steps" Object,
-        step: "step" Object,
-        archive: "archive" Object,
-        agent: "agent" Object,
-        run: "run" Object,
-    }
-}
-
-view! {
-    /// The record of the chat itself.
-    ChatMeta {
-        name: "name" Any,
-        created_at: "createdAt" Any,
-        mode: "mode" Any,
-        last_used_model: "lastUsedModel" Any,
-        subagent_info: "subagentInfo" Object,
-    }
-}
-
-view! {
-    /// Who started the chat of a sub-agent.
-    SubagentInfo {
-        parent_agent_id: "parentAgentId" Any,
-        tool_call_id: "toolCallId" Any,
-        type_name: "typeName" Any,
-    }
-}
-
-view! {
-    /// The root of the conversation.
-    Root {
-        active_branch_name: "activeBranchName" Any,
-        agent_type: "agentType" Any,
-        previous_workspace_uris: "previousWorkspaceUris" Any,
-        conversation_started_timestamp_ms: "conversationStartedTimestampMs" Any,
-        token_details: "tokenDetails" Object,
-    }
-}
-
-view! {
-    /// A message as the model saw it.
-    Message {
-        role: "role" Any,
-        content: "content" Any,
-        provider_options: "providerOptions" Object,
-    }
-}
-
-view! {
-    /// One part of a message.
-    Part {
-        kind: "type" Any,
-        text: "text" Any,
-        tool_call_id: "toolCallId" Any,
-        tool_name: "toolName" Any,
-        args: "args" Any,
-        result: "result" Any,
-        is_error: "isError" Any,
-        image: "image" Any,
-        data: "data" Any,
-        filename: "filename" Any,
-        media_type: "mediaType" Any,
-    }
-}
-
-view! {
-    /// A step of the turn graph: a message, reasoning, or a call. A prompt has its text here.
-    Step {
-        assistant_message: "assistantMessage" Object,
-        thinking_message: "thinkingMessage" Object,
-        tool_call: "toolCall" Object,
-        text: "text" Any,
-        is_simulated_msg: "isSimulatedMsg" Any,
-        sent_by_agent_id: "sentByAgentId" Any,
-        started_at_ms: "startedAtMs" Any,
-    }
-}
-
-view! {
-    /// A message or reasoning of the agent in a step.
-    StepText {
-        text: "text" Any,
-        started_at_ms: "startedAtMs" Any,
-    }
-}
-
-impl<'a> Line<'a> {
+impl<'a> ChatLine<'a> {
     /// The time of the chat, of the root, or of a step. A message has those of its parts.
     pub(super) fn time(&self) -> Field<'a> {
         let chat = || ChatMeta::lenient(self.meta()?).created_at();
-        let root = || Root::lenient(self.root()?).conversation_started_timestamp_ms();
-        self.step().and_then(|step| Step::lenient(step).time()).or_else(chat).or_else(root)
+        let root = || ChatRoot::lenient(self.root()?).conversation_started_timestamp_ms();
+        self.step().and_then(|step| ChatStep::lenient(step).time()).or_else(chat).or_else(root)
     }
 
     /// True for the record of a sub-agent's chat: its prompts are the agent's that started it.
@@ -117,15 +22,15 @@ impl<'a> Line<'a> {
     }
 
     /// The step of a line that is one.
-    pub(super) fn read_step(&self) -> Result<Step<'a>, Fault> {
-        Step::strict(required(self.step(), Pointer::At("/step"), "an object")?, "/step")
+    pub(super) fn read_step(&self) -> Result<ChatStep<'a>, Fault> {
+        ChatStep::strict(required(self.step(), Pointer::At("/step"), "an object")?, "/step")
     }
 
     /// The step of the turn graph that part `index` of a message is joined with. Empty if there is none.
-    pub(super) fn step_of_part(&self, index: usize) -> Result<Step<'a>, Fault> {
+    pub(super) fn step_of_part(&self, index: usize) -> Result<ChatStep<'a>, Fault> {
         match self.steps().and_then(|steps| steps.member(&index.to_string())) {
-            Some(step) => Step::strict(step, "").map_err(|fault| fault.within(Pointer::Item("/steps", index))),
-            None => Ok(Step::default()),
+            Some(step) => ChatStep::strict(step, "").map_err(|fault| fault.within(Pointer::Item("/steps", index))),
+            None => Ok(ChatStep::default()),
         }
     }
 
@@ -146,7 +51,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl<'a> Step<'a> {
+impl<'a> ChatStep<'a> {
     /// Who wrote a prompt, if the step states it.
     pub(super) fn prompt_by(&self) -> Option<Author> {
         let by_agent = || non_empty_text(self.sent_by_agent_id()).map(|_| Author::Agent);

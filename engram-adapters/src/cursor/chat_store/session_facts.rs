@@ -5,20 +5,19 @@ use engram_core::event::{Meta, SessionFacts};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{ChatMeta, Line, Root, SubagentInfo};
 use super::state::ChatState;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, text_or_json};
+use crate::cursor::readers::{Agent, ChatLine, ChatMeta, ChatRoot, ChatSubagent, Run};
 use crate::cursor::run_store::facts::{emit_agent, emit_whole_run, title};
-use crate::cursor::run_store::schema::{Agent, Run};
 use crate::cursor::steps::Out;
 use crate::shared::value::{count, non_empty_text};
 
 /// The chat: title, model, and the parent of a sub-agent.
-pub(super) fn chat(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn chat(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/meta");
     let meta = ChatMeta::lenient(required(line.meta(), pointer, "an object")?);
-    let parent = meta.subagent_info().map(SubagentInfo::lenient);
+    let parent = meta.subagent_info().map(ChatSubagent::lenient);
     let facts = SessionFacts {
         model: non_empty_text(meta.last_used_model()),
         title: title(meta.name()),
@@ -32,9 +31,9 @@ pub(super) fn chat(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) ->
 }
 
 /// The root of the conversation: branch and agent, and the workspaces that it had before.
-pub(super) fn root(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn root(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/root");
-    let root = Root::lenient(required(line.root(), pointer, "an object")?);
+    let root = ChatRoot::lenient(required(line.root(), pointer, "an object")?);
     let (repo_branch, agent) = (non_empty_text(root.active_branch_name()), non_empty_text(root.agent_type()));
     let context_tokens = root.token_details().and_then(|details| count(details.member("usedTokens")));
     let has_facts = repo_branch.is_some() || agent.is_some() || context_tokens.is_some();
@@ -50,19 +49,19 @@ pub(super) fn root(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) ->
 }
 
 /// The agent of the chat, from the run store beside it.
-pub(super) fn agent(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn agent(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let agent = required(line.agent(), Pointer::At("/agent"), "an object")?;
     emit_agent(&Agent::strict(agent, "/agent")?, Pointer::At("/agent"), out)
 }
 
 /// The end of a run, from the run store beside the chat.
-pub(super) fn run(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn run(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let run = required(line.run(), Pointer::At("/run"), "an object")?;
     emit_whole_run(&Run::strict(run, "/run")?, Pointer::At("/run"), out)
 }
 
 /// The summary of a compaction.
-pub(super) fn summary(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn summary(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let text = line.archive().and_then(|archive| non_empty_text(archive.member("summary")));
     out.emit(Meta::Compaction { text, trigger: None }, Pointer::At("/archive/summary"))?;
     Ok(Outcome::Mapped)

@@ -5,11 +5,11 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Line, StepText};
 use super::state::ChatState;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::text_or_json;
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
+use crate::cursor::readers::{ChatLine, StepText};
 use crate::cursor::steps::Out;
 use crate::cursor::tool_calls::call::emit_call;
 use crate::cursor::tool_calls::payload::{CallPayload, CallRecord};
@@ -17,21 +17,21 @@ use crate::cursor::tool_calls::result::emit_result;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A prompt.
-pub(super) fn user_message(state: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn user_message(state: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     let by = step.prompt_by().unwrap_or(state.prompts_by);
     message_outcome(emit_prompt(text(step.text()), by, non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
 }
 
 /// A shell command that the user ran, or its output.
-pub(super) fn user_shell(_: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn user_shell(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let name = Text::Plain(raw_str(line.store()));
     out.emit(Meta::System { name, text: text_or_json(line.step()) }, Pointer::At("/step"))?;
     Ok(Outcome::Mapped)
 }
 
 /// A message of the agent, reasoning, or a call.
-pub(super) fn step(state: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn step(state: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     if let Some(message) = step.assistant_message() {
         return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
@@ -46,7 +46,7 @@ pub(super) fn step(state: &mut ChatState, line: &Line<'_>, out: &mut Out<'_, '_>
     }
 }
 
-fn call_and_result(state: &mut ChatState, line: &Line<'_>, value: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn call_and_result(state: &mut ChatState, line: &ChatLine<'_>, value: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/step/toolCall");
     let payload = CallPayload::read(value).map_err(|fault| fault.within(pointer))?;
     line.set_header(payload.started_at, out);

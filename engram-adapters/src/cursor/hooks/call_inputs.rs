@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use engram_core::keys::hash64;
 
-use super::schema::Payload;
 use crate::cursor::fields::decoded_non_empty;
+use crate::cursor::readers::Payload;
 use crate::shared::value::{Field, Value};
 
 /// The most calls whose inputs are kept.

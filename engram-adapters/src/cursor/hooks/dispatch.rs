@@ -5,12 +5,13 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 
 use super::plan::{Note, Plan, What};
-use super::schema::{Payload, Step};
+use super::schema::Step;
 use super::state::HookState;
 use super::{files, lifecycle, messages, tool_steps};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, decoded_non_empty};
 use crate::cursor::members;
+use crate::cursor::readers::Payload;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::raw_str;

@@ -4,8 +4,8 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, Tokens, Usage};
 use engram_core::text::Text;
 
-use super::schema::Payload;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::readers::Payload;
 use crate::cursor::steps::Out;
 use crate::shared::value::{Field, count};
 

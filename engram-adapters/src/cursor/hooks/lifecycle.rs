@@ -6,9 +6,10 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::events::{emit_notice, emit_usage};
-use super::schema::{Payload, Step};
+use super::schema::Step;
 use super::state::HookState;
 use crate::cursor::descriptor::omitted;
+use crate::cursor::readers::Payload;
 use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 

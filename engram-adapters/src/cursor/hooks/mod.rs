@@ -17,10 +17,11 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
+use crate::cursor::readers::Payload;
 #[cfg(test)]
 pub(super) use dispatch::rows;
 use plan::{Note, Plan};
-use schema::{Payload, Step};
+use schema::Step;
 use state::HookState;
 
 use crate::cursor::fields::decoded;

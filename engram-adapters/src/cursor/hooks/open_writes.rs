@@ -3,8 +3,9 @@
 use engram_core::steps::Lookup;
 
 use super::plan::Before;
-use super::schema::{Payload, Step};
+use super::schema::Step;
 use crate::cursor::fields::{decoded, decoded_non_empty};
+use crate::cursor::readers::Payload;
 use crate::shared::value::{Field, text};
 
 /// The most writes that are remembered.

@@ -6,8 +6,8 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{Meta, SessionFacts};
 use engram_core::text::Text;
 
-use super::schema::Payload;
 use crate::cursor::fields::decoded;
+use crate::cursor::readers::Payload;
 use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 

@@ -10,14 +10,14 @@ use engram_core::text::Text;
 use super::events::emit_notice;
 use super::files::emit_whole_file;
 use super::open_writes::OpenWrite;
-use super::schema::{Payload, Step};
+use super::schema::Step;
 use super::state::HookState;
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::fields::{required_name, text_or_json};
+use crate::cursor::readers::{HookOutput, Payload};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::value::{Field, StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
-use crate::shared::view::view;
 
 /// A call.
 pub(super) fn call(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
@@ -31,7 +31,7 @@ pub(super) fn result(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_
     let mut index = StructuralIndex::default();
     let output = text(payload.tool_output()).and_then(|output| output.decode().ok());
     let parsed = output.as_deref().and_then(|output| parse(output, &mut index).ok());
-    let returned = Output::lenient_opt(payload.tool_output().filter(|output| output.is_object()).or(parsed));
+    let returned = HookOutput::lenient_opt(payload.tool_output().filter(|output| output.is_object()).or(parsed));
     let is_shell = returned.exit_code().is_some() && returned.output().is_some();
     let has_failed = is_true(returned.is_error()) || integer(returned.exit_code()).is_some_and(|exit| exit != 0);
     let status = if has_failed { Some(Status::Error) } else { Some(Status::Ok).filter(|_| states_outcome(payload, &returned)) };
@@ -46,7 +46,7 @@ pub(super) fn result(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_
 }
 
 /// False for what has the place of an MCP server's result and is none: the harness runs this hook also where there is no such server.
-fn states_outcome(payload: &Payload<'_>, returned: &Output<'_>) -> bool {
+fn states_outcome(payload: &Payload<'_>, returned: &HookOutput<'_>) -> bool {
     !raw_str(payload.tool_name()).starts_with("MCP:") || returned.is_error().is_some()
 }
 
@@ -104,15 +104,6 @@ pub(super) fn after_shell(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'
 /// The result of an MCP tool.
 pub(super) fn after_mcp(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     execution_notice(payload, payload.result_json(), out)
-}
-
-view! {
-    /// What a tool returned, as JSON. Shell commands have exit code and output, tools of MCP servers state whether they failed.
-    Output {
-        output: "output" String,
-        exit_code: "exitCode" Number,
-        is_error: "isError" Any,
-    }
 }
 
 fn execution_notice(payload: &Payload<'_>, value: Field<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {

@@ -4,14 +4,14 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 
 use super::messages::{self, Facts};
-use super::schema::Line;
 use crate::cursor::descriptor::omitted;
+use crate::cursor::readers::EditorLine;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, raw_str};
 
 /// Converts a record of one type.
-type Handler = fn(&mut Facts, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut Facts, &EditorLine<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of record, which `store` names.
 static RECORDS: &[Route<Handler>] = &[
@@ -23,7 +23,7 @@ static RECORDS: &[Route<Handler>] = &[
 
 /// Converts one line.
 pub(super) fn convert(facts: &mut Facts, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let line = Line::strict(line, "")?;
+    let line = EditorLine::strict(line, "")?;
     let record = raw_str(line.store());
     match Route::find(RECORDS, record) {
         Some(Action::Convert(handler)) => handler(facts, &line, out),

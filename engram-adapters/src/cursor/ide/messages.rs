@@ -5,12 +5,12 @@ use engram_core::event::{Attachment, Author, ImplicitInput, Meta, MsgIn, MsgOut,
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Bubble, Composer, Line, Selection, SubagentInfo, ToolFormerData};
 use super::tool_data;
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
 use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
+use crate::cursor::readers::{Bubble, Composer, ComposerSubagent, EditorLine, Selection, ToolFormerData};
 use crate::cursor::steps::Out;
 use crate::shared::time;
 use crate::shared::value::{Value, count, is_true, non_empty_text, raw_str, text};
@@ -30,13 +30,13 @@ impl Facts {
 }
 
 /// The conversation: its name, model and directory.
-pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn composer(conversation: &mut Facts, line: &EditorLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/composer");
     let composer = Composer::lenient(required(line.composer(), pointer, "an object")?);
     let time = time_of_millis(composer.created_at().or(composer.last_send_time()));
     out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
     members::check(raw_str(line.store()), line.object(), out);
-    let started_by = composer.subagent_info().map(SubagentInfo::lenient);
+    let started_by = composer.subagent_info().map(ComposerSubagent::lenient);
     conversation.is_of_agent = started_by.is_some();
     let facts = SessionFacts {
         model: composer.model_config().and_then(|config| non_empty_text(config.member("modelName"))),
@@ -52,7 +52,7 @@ pub(super) fn composer(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<
 }
 
 /// A message: a prompt, or an answer with its call.
-pub(super) fn bubble(conversation: &mut Facts, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn bubble(conversation: &mut Facts, line: &EditorLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let bubble = required(line.bubble(), Pointer::At("/bubble"), "an object")?;
     let bubble = Bubble::strict(bubble, "/bubble")?;
     let created = decoded(bubble.created_at());

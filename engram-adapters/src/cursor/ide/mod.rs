@@ -4,7 +4,6 @@
 pub(super) mod db;
 mod dispatch;
 mod messages;
-mod schema;
 mod tool_data;
 
 use engram_core::emit::Fault;

@@ -4,10 +4,10 @@ use engram_core::emit::{Fault, Pointer};
 use engram_core::event::{CodeEdit, Decision, EditOp, Meta, Permission, Seq, Status, ToolCall, ToolResult};
 use engram_core::text::Text;
 
-use super::schema::{Line, Params, ResultFields, ToolFormerData};
 use crate::cursor::edits::file_edits::whole_file_edits;
 use crate::cursor::fields::{decoded, text_or_json};
 use crate::cursor::members;
+use crate::cursor::readers::{EditParams, EditorLine, EditorResult, ToolFormerData};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::value::{StructuralIndex, Value, integer, is_true, non_empty_text, parse, raw_str, text};
@@ -26,7 +26,7 @@ struct Call<'a> {
 }
 
 /// Emits a call and, if it has ended, its result and the edit that it shows. Returns the number of calls and results.
-pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+pub(super) fn emit(data: &ToolFormerData<'_>, line: &EditorLine<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
     let Some(tool) = non_empty_text(data.name()) else { return Ok(0) };
     let params = decoded(data.params());
     let call = emit_call(data, tool, params.as_deref(), out)?;
@@ -46,7 +46,7 @@ pub(super) fn emit(data: &ToolFormerData<'_>, line: &Line<'_>, out: &mut Out<'_,
     };
     let result = decoded(data.result());
     let mut index = StructuralIndex::default();
-    let fields = result.as_deref().and_then(|result| parse(result, &mut index).ok()).map(ResultFields::lenient).unwrap_or_default();
+    let fields = result.as_deref().and_then(|result| parse(result, &mut index).ok()).map(EditorResult::lenient).unwrap_or_default();
     check("bubble#result", fields.object(), RESULT, &tool.decode_lossy(), out);
     emit_result(data, call, status, result.as_deref(), &fields, out)?;
     if status == Status::Ok && decision != Some(Decision::Deny) && !is_true(fields.apply_failed()) {
@@ -80,7 +80,7 @@ fn emit_result(
     call: Call<'_>,
     status: Status,
     result: Option<&str>,
-    fields: &ResultFields<'_>,
+    fields: &EditorResult<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let exit = integer(fields.exit_code());
@@ -98,9 +98,9 @@ fn emit_result(
 }
 
 /// Emits the edits that the file's texts before and after the call show.
-fn emit_edit(call: Call<'_>, params: Option<&str>, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn emit_edit(call: Call<'_>, params: Option<&str>, line: &EditorLine<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let mut index = StructuralIndex::default();
-    let params = params.and_then(|params| parse(params, &mut index).ok()).map(Params::lenient).unwrap_or_default();
+    let params = params.and_then(|params| parse(params, &mut index).ok()).map(EditParams::lenient).unwrap_or_default();
     let Some(after) = text(line.after()) else { return Ok(()) };
     let Some(file) = non_empty_text(params.relative_workspace_path()).or(non_empty_text(params.target_file())) else {
         check("bubble#params", params.object(), PARAMS, &call.tool.decode_lossy(), out);

@@ -10,12 +10,12 @@ use engram_core::steps::Record;
 use engram_core::text::Text;
 
 use super::facts::{emit_agent, emit_end, emit_run, emit_usage, end, tokens};
-use super::schema::{Agent, Event, Line, Run, time};
+use super::schema::time;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, required, text_or_json};
 use crate::cursor::members::{self, form};
 use crate::cursor::pieces::Pieces;
-use crate::cursor::sdk_messages::schema::Message;
+use crate::cursor::readers::{Agent, Run, RunEvent, RunStoreLine, SdkMessage};
 use crate::cursor::sdk_messages::source::SourceForm;
 use crate::cursor::sdk_messages::{MessageRecord, SdkMessages, rows as message_types};
 use crate::cursor::steps::{Out, Reader};
@@ -24,7 +24,7 @@ use crate::shared::seen::fact_of;
 use crate::shared::value::{Value, non_empty_text, raw_str};
 
 /// Converts a line of one type.
-type Handler = fn(&mut RunStore, &Line<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut RunStore, &RunStoreLine<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to each type of line.
 static RECORDS: &[Route<Handler>] = &[
@@ -72,7 +72,7 @@ impl Default for RunStore {
 
 impl Reader for RunStore {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let line = Line::strict(record.value, "")?;
+        let line = RunStoreLine::strict(record.value, "")?;
         self.number = record.number;
         let record = raw_str(line.store());
         match Route::find(RECORDS, record) {
@@ -89,14 +89,14 @@ impl Reader for RunStore {
 }
 
 impl RunStore {
-    fn agent(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn agent(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let agent = required(line.agent(), Pointer::At("/agent"), "an object")?;
         members::check("agent", line.object(), out);
         emit_agent(&Agent::strict(agent, "/agent")?, Pointer::At("/agent"), out)
     }
 
     /// The beginning of a run: its model.
-    fn run(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn run(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let began = run.began();
@@ -116,7 +116,7 @@ impl RunStore {
     }
 
     /// The end of a run: what it states and the events of the run do not.
-    fn run_end(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn run_end(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let end_of_run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let ended = end_of_run.ended();
@@ -142,8 +142,8 @@ impl RunStore {
         Ok(Outcome::Mapped)
     }
 
-    fn event(&mut self, line: &Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let event = Event::strict(required(line.event(), Pointer::At("/event"), "an object")?, "/event")?;
+    fn event(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+        let event = RunEvent::strict(required(line.event(), Pointer::At("/event"), "an object")?, "/event")?;
         let id = decoded(event.run_id()).unwrap_or_default();
         let seq = event.seq().map(Value::raw).unwrap_or_default();
         let payload = required(event.payload(), Pointer::At("/event/payload"), "an object")?;
@@ -154,7 +154,7 @@ impl RunStore {
             return Ok(Outcome::Duplicate { record: "run_event", rule: "repeated_event" });
         }
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
-        let message = Message::strict(message, MESSAGE)?;
+        let message = SdkMessage::strict(message, MESSAGE)?;
         let kind = raw_str(message.kind());
         // The export of a store puts the type of the message at the beginning of the line.
         match raw_str(line.object().member("type")) {
@@ -176,12 +176,12 @@ impl RunStore {
     }
 
     /// A line of the store that is not JSON.
-    fn broken(&mut self, line: &Line<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn broken(&mut self, line: &RunStoreLine<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         Err(absent(Pointer::At("/line"), "a line of JSON in the store", line.object().member("line")))
     }
 }
 
 /// The key of an event: one with the same number, time and payload repeats it.
-fn key_of(run: &str, seq: &str, event: &Event<'_>, payload: Value<'_>) -> u64 {
+fn key_of(run: &str, seq: &str, event: &RunEvent<'_>, payload: Value<'_>) -> u64 {
     hash64((run, seq, raw_str(event.created_at()), fact_of(payload)))
 }

@@ -5,8 +5,9 @@ use engram_core::event::{Meta, SessionFacts, Tokens, Usage};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Agent, Run, RunUsage, time};
+use super::schema::time;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::readers::{Agent, Run, RunUsage};
 use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 

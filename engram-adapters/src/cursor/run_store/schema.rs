@@ -5,70 +5,9 @@ use std::borrow::Cow;
 use engram_core::event::Tokens;
 
 use crate::cursor::fields::time_of_millis;
+use crate::cursor::readers::{Run, RunUsage};
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, count};
-use crate::shared::view::view;
-
-view! {
-    /// A line of an opened run store.
-    Line {
-        store: "store" Any,
-        agent: "agent" Object,
-        run: "run" Object,
-        event: "event" Object,
-    }
-}
-
-view! {
-    /// An agent: one conversation.
-    pub(in crate::cursor) Agent {
-        agent_id: "agentId" Any,
-        cwd: "cwd" Any,
-        name: "name" Any,
-        created_at: "createdAt" Any,
-    }
-}
-
-view! {
-    /// A run: what the agent did about one prompt.
-    pub(in crate::cursor) Run {
-        run_id: "runId" Any,
-        request_id: "requestId" Any,
-        status: "status" Any,
-        /// A name, or an object with it.
-        model: "model" Any,
-        error: "error" Any,
-        usage: "usage" Object,
-        result: "result" Any,
-        created_at: "createdAt" Any,
-        updated_at: "updatedAt" Any,
-        started_at: "startedAt" Any,
-        finished_at: "finishedAt" Any,
-        ended_at: "endedAt" Any,
-        cancelled_at: "cancelledAt" Any,
-        expired_at: "expiredAt" Any,
-    }
-}
-
-view! {
-    /// An event of a run.
-    Event {
-        run_id: "runId" Any,
-        seq: "seq" Any,
-        payload: "payload" Object,
-        created_at: "createdAt" Any,
-    }
-}
-
-view! {
-    /// Tokens of a run. Its input is without what came from the cache or went to it: the total is the sum of all four.
-    pub(in crate::cursor) RunUsage {
-        input_tokens: "inputTokens" Any,
-        output_tokens: "outputTokens" Any,
-        cache_read_tokens: "cacheReadTokens" Any,
-        cache_write_tokens: "cacheWriteTokens" Any,
-    }
-}
 
 impl RunUsage<'_> {
     /// The tokens, if there are any counts.

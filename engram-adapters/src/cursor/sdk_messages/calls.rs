@@ -6,9 +6,9 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{CallResult, Message, Returned};
 use crate::cursor::edits::file_edits::diff_edits;
 use crate::cursor::fields::{required_name, text_or_json, unsigned};
+use crate::cursor::readers::{SdkMessage, SdkResult, SdkReturned};
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::pending_calls::PendingCalls;
@@ -26,13 +26,13 @@ struct Ended<'a> {
     call_id: Text<'a>,
     /// The file that the arguments name.
     file: Option<Text<'a>>,
-    value: Returned<'a>,
+    value: SdkReturned<'a>,
 }
 
 /// What is read from the value that a tool returned.
 struct Tool {
     name: &'static str,
-    output: for<'a> fn(&Returned<'a>, &mut ToolResult<'a>),
+    output: for<'a> fn(&SdkReturned<'a>, &mut ToolResult<'a>),
     code: fn(&Ended<'_>, &mut Out<'_, '_>) -> Result<(), Fault>,
 }
 
@@ -50,7 +50,7 @@ static OTHER: Tool = Tool { name: "", output: json_output, code: no_code };
 
 impl Calls {
     /// A call that begins, or its result. A result without its call has both.
-    pub(super) fn convert(&mut self, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    pub(super) fn convert(&mut self, message: &SdkMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let tool = required_name(message.name(), Pointer::At("/name"))?;
         let call_id = required_name(message.call_id(), Pointer::At("/call_id"))?;
         let args = message.args().map(|args| hash64(args.raw())).unwrap_or_default();
@@ -68,13 +68,13 @@ impl Calls {
             }
             _ => {}
         }
-        emit_result(message, tool, call_id, CallResult::strict(result, "/result")?, out)?;
+        emit_result(message, tool, call_id, SdkResult::strict(result, "/result")?, out)?;
         self.open.close(id);
         Ok(Outcome::Mapped)
     }
 }
 
-fn emit_call(message: &Message<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn emit_call(message: &SdkMessage<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
     let name = tool.decode_lossy();
     let server = message.args().filter(|_| name == "mcp").and_then(|args| non_empty_text(args.member("providerIdentifier")));
     let call =
@@ -84,10 +84,10 @@ fn emit_call(message: &Message<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut
 }
 
 fn emit_result(
-    message: &Message<'_>,
+    message: &SdkMessage<'_>,
     name: Text<'_>,
     call_id: Text<'_>,
-    returned: CallResult<'_>,
+    returned: SdkResult<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
     let status = match raw_str(returned.status()) {
@@ -96,7 +96,7 @@ fn emit_result(
         _ => None,
     };
     let tool = TOOLS.iter().find(|tool| name.eq_str(tool.name)).unwrap_or(&OTHER);
-    let value = Returned::lenient_opt(returned.value());
+    let value = SdkReturned::lenient_opt(returned.value());
     let mut result = ToolResult { tool: Some(name), call_id: Some(call_id), status, ..ToolResult::default() };
     if returned.value().is_some_and(Value::is_object) {
         (tool.output)(&value, &mut result);
@@ -114,7 +114,7 @@ fn emit_result(
     Ok(())
 }
 
-fn shell_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+fn shell_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.exit = integer(value.exit_code());
     (result.stdout, result.stderr) = (non_empty_text(value.stdout()), non_empty_text(value.stderr()));
     result.duration_ms = unsigned(value.execution_time());
@@ -123,12 +123,12 @@ fn shell_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
     }
 }
 
-fn read_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+fn read_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.stdout = non_empty_text(value.content());
 }
 
 /// The one text that an MCP tool returned, or all its parts as JSON.
-fn mcp_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+fn mcp_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     if is_true(value.is_error()) {
         result.status = Some(Status::Error);
     }
@@ -141,11 +141,11 @@ fn only_text(content: Field<'_>) -> Option<Text<'_>> {
     if parts.next().is_some() { None } else { non_empty_text(text) }
 }
 
-fn json_output<'a>(value: &Returned<'a>, result: &mut ToolResult<'a>) {
+fn json_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.stdout = Some(value.object().json()).filter(|_| !value.object().is_empty_object());
 }
 
-fn no_output(_: &Returned<'_>, _: &mut ToolResult<'_>) {}
+fn no_output(_: &SdkReturned<'_>, _: &mut ToolResult<'_>) {}
 
 fn no_code(_: &Ended<'_>, _: &mut Out<'_, '_>) -> Result<(), Fault> {
     Ok(())

@@ -7,13 +7,12 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::calls::Calls;
-use super::schema::{Content, Message, Part};
 use super::source::SourceForm;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded_non_empty, required};
 use crate::cursor::pieces::{Added, PieceOf, Pieces};
+use crate::cursor::readers::{RunUsage, SdkContent, SdkMessage, SdkPart};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
-use crate::cursor::run_store::schema::RunUsage;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
@@ -21,7 +20,7 @@ use crate::shared::value::{Value, non_empty_text, raw_str, text};
 /// A message and the header of its record.
 pub(in crate::cursor) struct MessageRecord<'a> {
     /// The message.
-    pub(in crate::cursor) message: Message<'a>,
+    pub(in crate::cursor) message: SdkMessage<'a>,
     /// Time and id of its record.
     pub(in crate::cursor) header: RecordHeader<'a>,
     /// The number of its record.
@@ -201,10 +200,10 @@ impl SdkMessages {
 const CONTENT: &str = "/message/content";
 
 /// The parts of a message, each with the value that it was read from. There is at least one.
-fn parts<'a>(message: &Message<'a>) -> Result<Vec<(Part<'a>, Value<'a>)>, Fault> {
+fn parts<'a>(message: &SdkMessage<'a>) -> Result<Vec<(SdkPart<'a>, Value<'a>)>, Fault> {
     let content = required(message.message(), Pointer::At("/message"), "an object")?;
-    let content = required(Content::strict(content, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
-    let part = |(index, value)| match Part::strict(value, "") {
+    let content = required(SdkContent::strict(content, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+    let part = |(index, value)| match SdkPart::strict(value, "") {
         Ok(part) => Ok((part, value)),
         Err(fault) => Err(fault.within(Pointer::Item(CONTENT, index))),
     };

@@ -2,7 +2,6 @@
 
 mod calls;
 mod convert;
-pub(super) mod schema;
 pub(super) mod source;
 
 use engram_core::emit::{Fault, Pointer, RecordHeader};
@@ -14,10 +13,10 @@ pub(super) use convert::{MessageRecord, SdkMessages, rows};
 use crate::cursor::fields::decoded_non_empty;
 use crate::cursor::members::{self, form};
 use crate::cursor::pieces::Pieces;
+use crate::cursor::readers::SdkMessage;
 use crate::cursor::steps::{Out, Reader};
 use crate::shared::by_session::BySession;
 use crate::shared::value::raw_str;
-use schema::Message;
 use source::SourceForm;
 
 /// The converter of a message stream: one message per line. A program may run several agents and print the messages of all.
@@ -39,7 +38,7 @@ fn agents() -> BySession<SdkMessages> {
 
 impl Reader for MessageStream {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let message = Message::strict(record.value, "")?;
+        let message = SdkMessage::strict(record.value, "")?;
         let kind = raw_str(message.kind());
         if !rows().contains(&kind) {
             return Err(Fault::unrecognized(kind));
@@ -63,7 +62,7 @@ impl Reader for MessageStream {
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {
-        if let Some(agent) = decoded_non_empty(Message::lenient(record.value).agent_id()) {
+        if let Some(agent) = decoded_non_empty(SdkMessage::lenient(record.value).agent_id()) {
             out.set_source(Some(&agent), None);
         }
     }

@@ -6,9 +6,10 @@ use engram_core::adapter::Identity;
 use engram_core::head::Head;
 
 use super::form::Form;
-use super::marks::{Line, is_reordered_transcript_document, is_transcript_document, line_mark, may_have_mark};
+use super::marks::{is_reordered_transcript_document, is_transcript_document, line_mark, may_have_mark};
 use crate::cursor::fields::{decoded, decoded_non_empty, time_of_millis};
 use crate::cursor::messages::prompt_timestamp::prompt_time;
+use crate::cursor::readers::MarkLine;
 use crate::shared::document::whole_document;
 use crate::shared::time::tape_time;
 use crate::shared::value::{Field, StructuralIndex, Value, find_line, parse};
@@ -44,7 +45,7 @@ pub(in crate::cursor) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str
         if parsed == LINES_WITHOUT_MARK && found.is_empty() {
             return None;
         }
-        if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&Line::lenient(line)))
+        if let Some(mark) = parse(line, &mut index).ok().and_then(|line| line_mark(&MarkLine::lenient(line)))
             && !found.contains(&mark)
         {
             found.push(mark);
@@ -58,7 +59,7 @@ pub(in crate::cursor) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str
 pub(in crate::cursor) fn identify(head: &Head<'_>) -> Identity {
     let Some((form, _)) = form(head) else { return Identity::default() };
     let mut identity = Identity { schema: form.schema(), ..Identity::default() };
-    let find = |fact: fn(&Line<'_>) -> Option<String>| find_line(lines(head), |line| fact(&Line::lenient(line)));
+    let find = |fact: fn(&MarkLine<'_>) -> Option<String>| find_line(lines(head), |line| fact(&MarkLine::lenient(line)));
     match form {
         Form::Transcript => identity.start = find_line(lines(head), transcript_time),
         Form::TranscriptDocument => identity.start = transcript_document_time(head.text()),
@@ -104,7 +105,7 @@ fn is_started_by_agent(composer: Field<'_>) -> bool {
 fn is_known_row_schema(head: &Head<'_>) -> bool {
     let version = |record: Field<'_>| record?.member("_v")?.unsigned();
     let known = find_line(lines(head), |line| {
-        let line = Line::lenient(line);
+        let line = MarkLine::lenient(line);
         let of_record = version(line.composer()).map(|version| COMPOSER_SCHEMAS.contains(&version));
         of_record.or_else(|| version(line.bubble()).map(|version| version == BUBBLE_SCHEMA))
     });

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::form::Form;
+use crate::cursor::readers::MarkLine;
 use crate::cursor::sdk_messages;
 use crate::cursor::transcript::document::MESSAGES;
 use crate::shared::document::required_array;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str};
-use crate::shared::view::view;
 
 /// Every mark.
 pub(in crate::cursor) const MARKS: &[&str] = &[
@@ -26,37 +26,6 @@ pub(in crate::cursor) const MARKS: &[&str] = &[
     "store.composer_row",
     "store.composer_inline",
 ];
-
-view! {
-    /// The fields that distinguish Cursor's line formats from each other and from those of other harnesses.
-    Line {
-        kind: "type" Any,
-        subtype: "subtype" Any,
-        role: "role" Any,
-        message: "message" Any,
-        agent_id: "agent_id" Any,
-        run_id: "run_id" Any,
-        agent: "agent" Object,
-        status: "status" Any,
-        session_id: "session_id" Any,
-        timestamp_ms: "timestamp_ms" Number,
-        call_id: "call_id" Any,
-        tool_call: "tool_call" Object,
-        request_id: "request_id" Any,
-        duration_api_ms: "duration_api_ms" Any,
-        uuid: "uuid" Any,
-        hook_event_name: "hook_event_name" Any,
-        conversation_id: "conversation_id" Any,
-        generation_id: "generation_id" Any,
-        cursor_version: "cursor_version" Any,
-        store: "store" Any,
-        meta: "meta" Object,
-        id: "id" Any,
-        composer: "composer" Object,
-        bubble: "bubble" Object,
-        camel_session_id: "sessionId" Any,
-    }
-}
 
 /// One of these names is at the beginning of every line with a mark, except in captures.
 static LEADING: LazyLock<[Finder<'_>; 5]> =
@@ -93,7 +62,7 @@ fn is_other_harness(beginning: &[u8]) -> bool {
 }
 
 /// The mark of a line. A `system/init` line alone has none: another harness prints the same.
-pub(super) fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
+pub(super) fn line_mark(line: &MarkLine<'_>) -> Option<(Form, &'static str)> {
     if line.uuid().is_some() || line.camel_session_id().is_some() {
         return None;
     }
@@ -122,12 +91,12 @@ pub(super) fn line_mark(line: &Line<'_>) -> Option<(Form, &'static str)> {
 }
 
 /// A message of the SDK names its agent and its run.
-fn is_sdk_message(line: &Line<'_>) -> bool {
+fn is_sdk_message(line: &MarkLine<'_>) -> bool {
     let is_of_run = line.agent_id().is_some() && line.run_id().is_some() && line.session_id().is_none();
     is_of_run && sdk_messages::rows().contains(&raw_str(line.kind()))
 }
 
-fn stream_mark(line: &Line<'_>) -> Option<&'static str> {
+fn stream_mark(line: &MarkLine<'_>) -> Option<&'static str> {
     line.session_id()?;
     match raw_str(line.kind()) {
         "tool_call" if line.call_id().is_some() && line.tool_call().is_some() => Some("stream.tool_call"),

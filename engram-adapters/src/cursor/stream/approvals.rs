@@ -5,10 +5,11 @@ use engram_core::event::{Decision, Meta, Permission};
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Answer, Question, Record};
+use super::schema::Record;
 use super::state::{Shared, StreamState};
 use crate::cursor::fields::faults::{absent, within_member};
 use crate::cursor::fields::required;
+use crate::cursor::readers::{Answer, Question};
 use crate::cursor::steps::Out;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 

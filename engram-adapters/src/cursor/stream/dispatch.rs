@@ -3,12 +3,13 @@
 use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 
-use super::schema::{Line, Record};
+use super::schema::Record;
 use super::state::{Shared, StreamState};
 use super::{approvals, messages, notices, tool_calls};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded_non_empty, time_of_millis};
 use crate::cursor::members::{self, form};
+use crate::cursor::readers::CaptureLine;
 use crate::cursor::steps::Out;
 use crate::shared::route::{Action, Route};
 use crate::shared::value::raw_str;
@@ -42,7 +43,12 @@ fn row(kind: &str, subtype: &str) -> Option<&'static Route<Handler>> {
 }
 
 /// Converts one line.
-pub(super) fn convert(state: &mut StreamState, shared: &mut Shared, line: Line<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn convert(
+    state: &mut StreamState,
+    shared: &mut Shared,
+    line: CaptureLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let time = time_of_millis(line.timestamp_ms());
     let record = Record { line, header: RecordHeader { t: time.as_deref(), ..RecordHeader::default() } };
     let (kind, subtype) = (raw_str(line.kind()), raw_str(line.subtype()));
@@ -60,7 +66,7 @@ pub(super) fn convert(state: &mut StreamState, shared: &mut Shared, line: Line<'
 }
 
 /// Sets session and time.
-pub(super) fn begin_record(line: &Line<'_>, out: &mut Out<'_, '_>) {
+pub(super) fn begin_record(line: &CaptureLine<'_>, out: &mut Out<'_, '_>) {
     if let Some(session_id) = decoded_non_empty(line.session_id()) {
         out.set_source(Some(&session_id), None);
     }

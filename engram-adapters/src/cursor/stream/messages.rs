@@ -5,12 +5,13 @@ use engram_core::event::{Author, Channel, Meta, MsgIn, MsgOut, Role, Tokens, Usa
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use super::schema::{Record, TurnUsage};
+use super::schema::Record;
 use super::state::{Shared, StreamState};
 use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::text_or_json;
 use crate::cursor::pieces::{Added, PieceOf};
+use crate::cursor::readers::TurnUsage;
 use crate::cursor::steps::Out;
 use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 

@@ -13,9 +13,9 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
+use crate::cursor::readers::CaptureLine;
 #[cfg(test)]
 pub(super) use dispatch::rows;
-use schema::Line;
 use state::{Shared, StreamState};
 
 use crate::cursor::fields::decoded_non_empty;
@@ -40,7 +40,7 @@ fn sessions() -> BySession<StreamState> {
 
 impl Reader for Stream {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let line = Line::strict(record.value, "")?;
+        let line = CaptureLine::strict(record.value, "")?;
         if let Some(session) = decoded_non_empty(line.session_id()) {
             self.sessions.switch_to(&session);
             self.shared.session = hash64(&*session);
@@ -69,7 +69,7 @@ impl Reader for Stream {
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) {
-        let line = Line::lenient(record.value);
+        let line = CaptureLine::lenient(record.value);
         dispatch::begin_record(&line, out);
     }
 }

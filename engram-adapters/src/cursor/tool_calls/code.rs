@@ -7,10 +7,10 @@ use engram_core::event::{CodeEdit, CodeRead, EditOp, Range};
 use engram_core::hash::Hash;
 
 use super::payload::CallRecord;
-use super::result_fields::ResultFields;
 use crate::cursor::edits::file_edits::{set_snippets, whole_file_edits};
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::unsigned;
+use crate::cursor::readers::ResultFields;
 use crate::cursor::steps::Out;
 use crate::shared::spans::{ChangedSpan, line_count, span_facts, without_final_line_end, without_half_line_end};
 use crate::shared::value::{non_empty_text, text};

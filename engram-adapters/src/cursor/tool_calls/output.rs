@@ -3,8 +3,8 @@
 use engram_core::event::{Status, ToolResult};
 use engram_core::text::Text;
 
-use super::result_fields::ResultFields;
 use crate::cursor::fields::unsigned;
+use crate::cursor::readers::ResultFields;
 use crate::shared::value::{Field, integer, is_true, non_empty_text};
 
 /// A shell command: exit code, output and duration, whether it succeeded or not.

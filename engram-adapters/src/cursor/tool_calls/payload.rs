@@ -5,15 +5,15 @@ use engram_core::text::Text;
 
 use crate::cursor::fields::decoded;
 use crate::cursor::fields::faults::within_member;
+use crate::cursor::readers::{CallArgs, CallBody, Function};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str};
-use crate::shared::view::view;
 
 /// `{"<name>ToolCall": {...}, "hookAdditionalContexts": [], "startedAtMs": "..", "completedAtMs": ".."}`: the key names the tool.
 #[derive(Clone, Copy, Default)]
 pub(in crate::cursor) struct CallPayload<'a> {
     /// The tool's name, which is the key; empty if the tool is not known.
     pub(in crate::cursor) tool: &'a str,
-    body: Body<'a>,
+    body: CallBody<'a>,
     /// What hooks added to the call.
     pub(in crate::cursor) hook_contexts: Field<'a>,
     /// The call's id, if it is next to the tool.
@@ -21,31 +21,6 @@ pub(in crate::cursor) struct CallPayload<'a> {
     /// When the call began.
     pub(in crate::cursor) started_at: Field<'a>,
     completed_at: Field<'a>,
-}
-
-view! {
-    /// The value under the tool's name.
-    Body {
-        args: "args" Any,
-        result: "result" Any,
-        description: "description" Any,
-    }
-}
-
-view! {
-    /// The documented form for tools without a key of their own.
-    Function {
-        name: "name" Any,
-        arguments: "arguments" Any,
-    }
-}
-
-view! {
-    /// The arguments that are not for the tool itself.
-    Args {
-        description: "description" Any,
-        include_line_numbers: "includeLineNumbers" Any,
-    }
 }
 
 /// A call, or its result, ready to be emitted.
@@ -83,12 +58,12 @@ impl<'a> CallPayload<'a> {
                 "completedAtMs" => payload.completed_at = Some(member),
                 "function" => {
                     let function = Function::strict(member, "/function")?;
-                    (payload.tool, payload.body) = (raw_str(function.name()), Body::empty_of(member));
-                    payload.body.set(const { Body::number("args") }, function.arguments());
+                    (payload.tool, payload.body) = (raw_str(function.name()), CallBody::empty_of(member));
+                    payload.body.set(const { CallBody::number("args") }, function.arguments());
                 }
                 name if name.ends_with("ToolCall") => {
                     payload.tool = name;
-                    payload.body = Body::strict(member, "").map_err(|fault| within_member("", name, fault))?;
+                    payload.body = CallBody::strict(member, "").map_err(|fault| within_member("", name, fault))?;
                 }
                 _ => {}
             }
@@ -108,13 +83,13 @@ impl<'a> CallPayload<'a> {
 
     /// The label of the call, unless its arguments repeat it.
     pub(super) fn label(&self) -> Option<Text<'a>> {
-        let in_args = Args::lenient_opt(self.args()).description().map(Value::raw);
+        let in_args = CallArgs::lenient_opt(self.args()).description().map(Value::raw);
         non_empty_text(self.body.description()).filter(|_| in_args != self.body.description().map(Value::raw))
     }
 
     /// True if the call requests line numbers in the content that it reads.
     pub(in crate::cursor) fn requests_line_numbers(&self) -> bool {
-        is_true(Args::lenient_opt(self.args()).include_line_numbers())
+        is_true(CallArgs::lenient_opt(self.args()).include_line_numbers())
     }
 
     /// The duration of the call by the harness's own two times, in milliseconds.

@@ -7,9 +7,9 @@ use engram_core::text::Text;
 use super::code::{emit_delete, emit_edit, emit_nothing, emit_read, emit_write};
 use super::output;
 use super::payload::CallRecord;
-use super::result_fields::ResultFields;
 use crate::cursor::edits::written_files::WrittenFiles;
 use crate::cursor::fields::faults::{absent, within_member};
+use crate::cursor::readers::ResultFields;
 use crate::cursor::steps::Out;
 
 /// What is read from the result of a successful call.

@@ -4,41 +4,8 @@ use engram_core::event::SideFile;
 use engram_core::text::Text;
 
 use crate::cursor::fields::decoded;
+use crate::cursor::readers::ResultFields;
 use crate::shared::value::{is_true, non_empty_text};
-use crate::shared::view::view;
-
-view! {
-    /// The fields of all results for which the tape has a place.
-    ResultFields {
-        exit_code: "exitCode" Any,
-        stdout: "stdout" Any,
-        stderr: "stderr" Any,
-        interleaved_output: "interleavedOutput" Any,
-        output_head: "outputHead" Any,
-        output_tail: "outputTail" Any,
-        elided_chars: "elidedChars" Any,
-        output_location: "outputLocation" Any,
-        execution_time: "executionTime" Any,
-        aborted: "aborted" Any,
-        reason: "reason" Any,
-        error: "error" Any,
-        error_message: "errorMessage" Any,
-        model_visible_error: "modelVisibleError" Any,
-        message: "message" Any,
-        path: "path" Any,
-        content: "content" Any,
-        is_error: "isError" Any,
-        markdown: "markdown" Any,
-        exceeded_limit: "exceededLimit" Any,
-        total_lines: "totalLines" Any,
-        read_range: "readRange" Any,
-        lines_removed: "linesRemoved" Any,
-        diff_string: "diffString" Any,
-        before_full_file_content: "beforeFullFileContent" Any,
-        after_full_file_content: "afterFullFileContent" Any,
-        prev_content: "prevContent" Any,
-    }
-}
 
 impl<'a> ResultFields<'a> {
     /// The whole result as JSON.

@@ -8,25 +8,14 @@ use engram_core::text::Text;
 
 use crate::cursor::edits::file_edits::set_snippets;
 use crate::cursor::members;
+use crate::cursor::readers::FileArgs;
 use crate::cursor::steps::Out;
 use crate::cursor::tools;
 use crate::shared::patch::{FileChange, begin_patch, unified_runs};
 use crate::shared::value::{Field, Value, non_empty_text, text};
-use crate::shared::view::view;
 
 /// The tool whose argument is a patch, alone or as a member (public transcripts of 2026).
 const PATCH: &str = "ApplyPatch";
-
-view! {
-    /// The arguments of `Write`, `StrReplace` and `Delete` (SDK 1.0.32, real transcripts of 2026).
-    Args {
-        path: "path" String,
-        contents: "contents" String,
-        old_string: "old_string" String,
-        new_string: "new_string" String,
-        patch: "patch" String,
-    }
-}
 
 /// Emits a call and the edit that it requests, and returns the call's `seq`.
 pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Seq, Fault> {
@@ -49,7 +38,7 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
 /// arguments are the model's own words. `at` is the place of the arguments.
 pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<'_>, out: &mut Out<'_, '_>) {
     let Some(value) = args.filter(|args| args.is_object()) else { return };
-    let (tool, args) = (tool.decode_lossy(), Args::lenient(value));
+    let (tool, args) = (tool.decode_lossy(), FileArgs::lenient(value));
     let read = match &*tool {
         "Write" => [args.path(), args.contents(), args.path()],
         "StrReplace" => [args.path(), args.old_string(), args.new_string()],
@@ -70,7 +59,7 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
         "Delete" => EditOp::Delete,
         _ => return None,
     };
-    let args = Args::lenient(args);
+    let args = FileArgs::lenient(args);
     let mut edit = CodeEdit::new(op, non_empty_text(args.path())?);
     edit.confirmed = false;
     set_snippets(&mut edit, text(args.old_string()), text(args.contents()).or(text(args.new_string())));
@@ -83,7 +72,7 @@ fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Out<'_
     let (patch, path) = match text(Some(args)) {
         Some(patch) => (Some(patch), None),
         None => {
-            let args = Args::lenient(args);
+            let args = FileArgs::lenient(args);
             (text(args.patch()), non_empty_text(args.path()))
         }
     };

@@ -14,10 +14,10 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::required_name;
 use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
+use crate::cursor::readers::{DocumentCall, DocumentHead, DocumentMessage};
 use crate::cursor::steps::{Out, Reader};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
-use crate::shared::view::view;
 
 /// The document's list.
 pub(in crate::cursor) const MESSAGES: &str = "messages";
@@ -25,34 +25,8 @@ pub(in crate::cursor) const MESSAGES: &str = "messages";
 /// The pointer of the list.
 const LIST: &str = "/messages";
 
-view! {
-    /// The members beside the document's list.
-    Document {
-        turn_ended: "turnEnded" Object,
-    }
-}
-
-view! {
-    /// A message of any role: a prompt, an answer with its calls, or the name of a tool that returned.
-    Message {
-        role: "role" Any,
-        text: "text" Any,
-        thinking: "thinking" Any,
-        tool_calls: "toolCalls" Array,
-        tool_result: "toolResult" Object,
-    }
-}
-
-view! {
-    /// A call. Its arguments are text if the transcript was text.
-    Call {
-        tool_name: "toolName" Any,
-        args: "args" Any,
-    }
-}
-
 /// Converts a message.
-type Handler = fn(&mut PendingResults, &Message<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
+type Handler = fn(&mut PendingResults, &DocumentMessage<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to the messages of each role.
 static ROLES: &[Route<Handler>] =
@@ -80,7 +54,7 @@ impl Reader for TranscriptDocument {
         if record.base.is_root() {
             return end_of_turn(record.value, out);
         }
-        let message = Message::strict(record.value, "")?;
+        let message = DocumentMessage::strict(record.value, "")?;
         let role = raw_str(message.role());
         let action = Route::find(ROLES, role).ok_or_else(|| Fault::unrecognized(role))?;
         members::check_chosen(role, record.value, Pointer::Root, form::DOCUMENT, out);
@@ -97,19 +71,19 @@ impl Reader for TranscriptDocument {
 }
 
 /// A prompt.
-fn user(_: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn user(_: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::At("/text"), out)?)
 }
 
 /// Reasoning, an answer, and calls.
-fn assistant(pending: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn assistant(pending: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let (mut events, mut calls) = (0, Vec::new());
     if let Some(reasoning) = text(message.thinking()) {
         events += emit_reasoning(reasoning, Pointer::At("/thinking"), out)?;
     }
     events += emit_answer(text(message.text()), Pointer::At("/text"), out)?;
     for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
-        let call = Call::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
+        let call = DocumentCall::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
         let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
         check_requested_edit(tool, call.args(), Pointer::Field("/toolCalls", nth, "/args"), out);
         let seq = emit_call(tool, call.args(), Pointer::Item("/toolCalls", nth), out)?;
@@ -121,7 +95,7 @@ fn assistant(pending: &mut PendingResults, message: &Message<'_>, out: &mut Out<
 }
 
 /// The name of a tool that returned.
-fn tool_result(pending: &mut PendingResults, message: &Message<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn tool_result(pending: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let tool = message.tool_result().and_then(|result| non_empty_text(result.member("toolName")));
     let parent = tool.and_then(|tool| pending.result(&tool.decode_lossy()));
     out.emit_child(parent, ToolResult { tool, ..ToolResult::default() }, Pointer::At("/toolResult"))?;
@@ -130,7 +104,7 @@ fn tool_result(pending: &mut PendingResults, message: &Message<'_>, out: &mut Ou
 
 /// The members beside the list: how the last turn ended.
 fn end_of_turn(document: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let Some(ended) = Document::strict(document, "")?.turn_ended() else { return omitted("turn_ended") };
+    let Some(ended) = DocumentHead::strict(document, "")?.turn_ended() else { return omitted("turn_ended") };
     turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
 }
 

@@ -14,43 +14,13 @@ use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, required_name, text_or_json};
 use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
+use crate::cursor::readers::{TranscriptLine, TranscriptMessage, TranscriptPart};
 use crate::cursor::steps::{Out, Reader};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{raw_str, text};
-use crate::shared::view::view;
-
-view! {
-    /// A message, or a record about the whole transcript.
-    Line {
-        kind: "type" Any,
-        role: "role" Any,
-        message: "message" Object,
-        status: "status" Any,
-        error: "error" Any,
-        metadata: "metadata" Object,
-    }
-}
-
-view! {
-    /// The content of a message: a text, or parts.
-    Message {
-        content: "content" Any,
-    }
-}
-
-view! {
-    /// A text, reasoning, or a call.
-    Part {
-        kind: "type" Any,
-        text: "text" Any,
-        thinking: "thinking" Any,
-        name: "name" Any,
-        input: "input" Any,
-    }
-}
 
 /// Converts a record of one role or type. The author is that of prompts.
-type Handler = fn(&Line<'_>, Author, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
+type Handler = fn(&TranscriptLine<'_>, Author, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
 
 /// What happens to the messages of each role. They have no type.
 static ROLES: &[Route<Handler>] = &[Route::convert("assistant", message), Route::convert("user", message)];
@@ -73,7 +43,7 @@ impl Transcript {
 
 impl Reader for Transcript {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let line = Line::strict(record.value, "")?;
+        let line = TranscriptLine::strict(record.value, "")?;
         let (action, name) = match (raw_str(line.role()), raw_str(line.kind())) {
             (role, "") => (Route::find(ROLES, role), role),
             ("", kind) => (Route::find(RECORDS, kind), kind),
@@ -90,11 +60,11 @@ impl Reader for Transcript {
 }
 
 /// A prompt, or an answer with its calls.
-fn message(line: &Line<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn message(line: &TranscriptLine<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     const CONTENT: &str = "/message/content";
     let role = raw_str(line.role());
     let message = required(line.message(), Pointer::At("/message"), "an object")?;
-    let content = required(Message::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a text or a list of parts")?;
+    let content = required(TranscriptMessage::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a text or a list of parts")?;
     if content.text().is_some() {
         let (text, pointer) = (content.text(), Pointer::At(CONTENT));
         let is_prompt = role == "user";
@@ -110,7 +80,7 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
-        let part = Part::strict(value, "").map_err(|fault| fault.within(pointer))?;
+        let part = TranscriptPart::strict(value, "").map_err(|fault| fault.within(pointer))?;
         events += match (raw_str(part.kind()), role) {
             ("text", "user") => emit_prompt(text(part.text()), prompts_by, None, pointer, out)?,
             ("text", _) => emit_answer(text(part.text()), pointer, out)?,
@@ -134,18 +104,18 @@ fn message(line: &Line<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result
 }
 
 /// The end of a turn.
-fn turn_ended(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn turn_ended(line: &TranscriptLine<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out)
 }
 
 /// An error of the harness.
-fn error(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn error(line: &TranscriptLine<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
     Ok(Outcome::Mapped)
 }
 
 /// An overview of the transcript.
-fn metadata(line: &Line<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn metadata(line: &TranscriptLine<'_>, _: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/metadata/overview");
     let overview = line.metadata().and_then(|metadata| metadata.member("overview"));
     let text = required_name(overview, pointer)?;

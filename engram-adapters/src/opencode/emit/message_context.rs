@@ -7,8 +7,7 @@ use engram_core::text::Text;
 
 use super::replay::ReplayTracker;
 use crate::opencode::notes::Speaker;
-use crate::opencode::schema::{Envelope, Line, Model, Part, Time};
-use crate::opencode::step_schema::{StepMessage, StepTime};
+use crate::opencode::readers::{Envelope, Line, Model, Part, StepMessage, StepTime, Time};
 use crate::shared::time::MillisFormatter;
 use crate::shared::value::{Field, Value, integer, is_true, non_empty_text, raw_str, text};
 

@@ -15,9 +15,9 @@ use super::system_events::emit_error;
 use super::usage::usage;
 use crate::opencode::format::{MessageKind, rule};
 use crate::opencode::notes::Speaker;
+use crate::opencode::readers::{Envelope, Model, Summary, Tokens};
 use crate::opencode::record_facts::{ERROR, TOKENS};
 use crate::opencode::revisions::Dialect;
-use crate::opencode::schema::{Envelope, Model, Summary, Tokens};
 use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.

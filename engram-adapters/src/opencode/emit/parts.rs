@@ -14,10 +14,11 @@ use super::system_events::{emit_error, emit_system, notice};
 use super::usage::{step_usage, usage};
 use crate::opencode::format::PartKind;
 use crate::opencode::notes::Speaker;
+use crate::opencode::readers::{Invocation, Part, Time, Tokens};
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::attachment::attachment;
 use crate::opencode::results::call::Call;
-use crate::opencode::schema::{Invocation, Part, Time, Tokens, bool_opt};
+use crate::opencode::schema::bool_opt;
 use crate::shared::time::MillisFormatter;
 use crate::shared::value::{self, Value, integer, is_true, non_empty_text, raw_str};
 

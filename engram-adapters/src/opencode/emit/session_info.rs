@@ -8,7 +8,7 @@ use engram_core::text::Text;
 
 use super::revert::Undone;
 use super::session_state::SessionState;
-use crate::opencode::schema::{Info, Model, Time};
+use crate::opencode::readers::{Info, Model, Time};
 use crate::shared::value::{Value, integer, non_empty_text, text};
 
 /// Converts the session's own record.

@@ -8,8 +8,7 @@ use engram_core::text::Text;
 
 use super::session_state::SessionState;
 use super::step_messages::directory;
-use crate::opencode::schema::{Model, Time};
-use crate::opencode::step_schema::StepInfo;
+use crate::opencode::readers::{Model, StepInfo, Time};
 use crate::shared::value::{Value, amount, integer, non_empty_text, text};
 
 /// Converts the session's own record.

@@ -11,10 +11,10 @@ use super::message_context::MessageContext;
 use super::session_state::SessionState;
 use super::system_events::emit_system;
 use crate::opencode::format::ContentKind;
+use crate::opencode::readers::{StepPart, StepTime};
 use crate::opencode::record_facts::CALL;
 use crate::opencode::results::call::Call;
 use crate::opencode::results::step_call::StepOutput;
-use crate::opencode::step_schema::{StepPart, StepTime};
 use crate::shared::value::{integer, non_empty_text, raw_str};
 
 /// A part of an answer as the handlers get it.

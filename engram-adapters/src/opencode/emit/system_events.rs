@@ -6,8 +6,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
-use crate::opencode::schema::{Error, ErrorData};
-use crate::opencode::step_schema::StepError;
+use crate::opencode::readers::{Error, ErrorData, StepError};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// Emits `meta system`, for a record that gives nothing else.

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use engram_core::emit::Fault;
 use engram_core::text::{MAX_DECODED_BYTES, Text};
 
-use crate::opencode::schema::{Invocation, Metadata, Part, State, Time};
+use crate::opencode::readers::{Invocation, Metadata, Part, State, Time};
 use crate::shared::value::{Field, integer, is_true, non_empty_text, raw_str, text};
 
 /// A call and its end.

@@ -7,8 +7,7 @@ use engram_core::emit::Fault;
 use engram_core::text::Text;
 
 use super::call::{Call, CallEnd, required};
-use crate::opencode::schema::{Metadata, State};
-use crate::opencode::step_schema::{StepContent, StepDetails, StepError, StepPart, StepState, StepTime};
+use crate::opencode::readers::{Metadata, State, StepContent, StepDetails, StepError, StepPart, StepState, StepTime, StreamDetails};
 use crate::shared::value::{Field, Value, integer, non_empty_text, raw_str, text};
 
 /// Errors of calls that were not allowed, and of calls that were stopped.
@@ -105,16 +104,6 @@ impl<'a> Call<'a> {
         if let CallEnd::Completed(returned) = &mut self.end {
             *returned = returned.filter(|text| !text.is_empty()).or(non_empty_text(details.content()));
         }
-    }
-}
-
-crate::shared::view::view! {
-    /// What a stream line of 2.x states about a result.
-    StreamDetails {
-        metadata: "metadata" Object,
-        structured: "structured" Object,
-        content: "content" Array,
-        provider_call: "providerCall" Object,
     }
 }
 

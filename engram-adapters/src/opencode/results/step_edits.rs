@@ -10,8 +10,7 @@ use super::call::Call;
 use super::call_edits::{CallEdits, lines_of, snippet, target};
 use super::diffs::{Diff, Proof};
 use super::paths::absolute;
-use crate::opencode::schema::FileArgs;
-use crate::opencode::step_schema::{ChangedFile, StepDetails};
+use crate::opencode::readers::{ChangedFile, FileArgs, StepDetails};
 use crate::shared::patch::begin_patch;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 

@@ -4,7 +4,7 @@ use engram_core::event::Range;
 
 use super::call::Call;
 use super::read_lines::{Lines, numbered};
-use crate::opencode::step_schema::StepDetails;
+use crate::opencode::readers::StepDetails;
 use crate::shared::spans::{line_count, with_unix_line_ends, without_final_line_end};
 use crate::shared::value::{integer, raw_str, text};
 

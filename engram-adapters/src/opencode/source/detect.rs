@@ -8,8 +8,8 @@ use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
 use crate::opencode::format::{LineKind, mark};
+use crate::opencode::readers::{Info, Line, Time};
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
-use crate::opencode::schema::{Info, Line, Time};
 use crate::shared::time::from_millis;
 use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
 

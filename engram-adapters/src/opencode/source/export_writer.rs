@@ -4,7 +4,6 @@ use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::limits::Limits;
 
 use crate::shared::value::{StructuralIndex, parse};
-use crate::shared::view::view;
 
 /// An export being written.
 pub(super) struct ExportWriter {
@@ -15,16 +14,6 @@ pub(super) struct ExportWriter {
     /// A message with its parts is not closed yet.
     is_open: bool,
     index: StructuralIndex,
-}
-
-view! {
-    /// The ids that a store may keep outside the record.
-    Ids {
-        id: "id" Any,
-        session_id: "sessionID" Any,
-        message_id: "messageID" Any,
-        kind: "type" Any,
-    }
 }
 
 impl ExportWriter {
@@ -105,7 +94,7 @@ impl ExportWriter {
     /// adapter then reports as malformed.
     fn push_record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
-        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object()).map(Ids::lenient);
+        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object());
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
             push_string(&mut self.text, &String::from_utf8_lossy(record));
             return;
@@ -113,13 +102,7 @@ impl ExportWriter {
         self.text.push_str(body);
         let mut is_empty = body.trim_ascii_end().ends_with('{') && body.trim_ascii_end().len() == 1;
         for (key, value) in ids {
-            let stated = match *key {
-                "id" => &known.id(),
-                "sessionID" => &known.session_id(),
-                "type" => &known.kind(),
-                _ => &known.message_id(),
-            };
-            if stated.is_none() && !value.is_empty() {
+            if known.member(key).is_none() && !value.is_empty() {
                 self.text.push_str(if std::mem::take(&mut is_empty) { "\"" } else { ",\"" });
                 self.text.push_str(key);
                 self.text.push_str("\":");

@@ -6,8 +6,7 @@ use engram_core::adapter::{ParentCall, SideInfo};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::hash::Hash;
 
-use crate::opencode::schema::Metadata;
-use crate::opencode::step_schema::{StepPart, StepState};
+use crate::opencode::readers::{Metadata, StepPart, StepState};
 use crate::shared::value::{Field, StructuralIndex, Value, parse, text};
 
 /// The most calls of one child session that are kept.

@@ -16,7 +16,8 @@ use super::agreement::{fits_before, settle};
 use super::result_context::EditTarget;
 use super::{located, patch_lines, patches};
 use crate::claude_code::emit::state::last_edit::LastEdit;
-use crate::claude_code::schema::{Replacement, Structured};
+use crate::claude_code::readers::Structured;
+use crate::claude_code::schema::Replacement;
 use crate::shared::spans::{ChangedSpan, Rewrite, full_range, span_facts, with_unix_line_ends, without_final_line_end};
 use crate::shared::value::{Field, is_true, raw_str, text};
 

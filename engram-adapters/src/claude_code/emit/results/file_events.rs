@@ -6,7 +6,7 @@ use engram_core::text::Text;
 use super::result_context::ResultContext;
 use super::{edits, patches, reads, text_only_results};
 use crate::claude_code::emit::state::State;
-use crate::claude_code::schema::Structured;
+use crate::claude_code::readers::Structured;
 use crate::shared::value::{Value, raw_str, text};
 
 /// The shape of `toolUseResult`. It does not name the tool.

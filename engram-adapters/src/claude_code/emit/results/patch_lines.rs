@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::claude_code::schema::Hunk;
+use crate::claude_code::readers::Hunk;
 use crate::shared::value::{Field, Value};
 
 /// What a line of a patch states about the file.

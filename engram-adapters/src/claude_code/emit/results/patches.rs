@@ -11,7 +11,7 @@ use engram_core::text::Text;
 use super::patch_lines::{PatchLine, Side, patch_lines};
 use super::result_context::{EditTarget, ResultContext};
 use crate::claude_code::emit::state::open_calls::OpenCalls;
-use crate::claude_code::schema::DiffFile;
+use crate::claude_code::readers::DiffFile;
 use crate::shared::value::{Field, Value, is_true, text};
 
 /// Consecutive changed lines. A side without lines has a `last` one less than its `first`.

@@ -8,7 +8,7 @@ use engram_core::text::{DecodeBuffer, Text};
 use super::result_context::ResultContext;
 use crate::claude_code::emit::state::marked_files::MarkedFiles;
 use crate::claude_code::emit::state::open_calls::KeptArguments;
-use crate::claude_code::schema::FileRead;
+use crate::claude_code::readers::FileRead;
 use crate::shared::linenum;
 use crate::shared::spans::{span_facts, without_final_line_end};
 use crate::shared::value::{Value, text};

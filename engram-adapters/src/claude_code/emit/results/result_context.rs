@@ -11,7 +11,7 @@ use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::state::Scratch;
 use crate::claude_code::emit::state::open_calls::{Call, KeptArguments};
-use crate::claude_code::schema::{Block, FileArguments, Line, Structured};
+use crate::claude_code::readers::{Block, FileArguments, Line, Structured};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, parse, raw_str, text};
 use engram_core::keys::hash64;
 

@@ -2,7 +2,7 @@
 
 use engram_core::text::Text;
 
-use crate::claude_code::schema::{Block, Structured};
+use crate::claude_code::readers::{Block, Structured};
 use crate::shared::search::contains;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 

@@ -4,7 +4,7 @@ use engram_core::event::Status;
 use engram_core::text::Text;
 
 use crate::claude_code::authors::{self, DENIED_BY_PERSON};
-use crate::claude_code::schema::{Block, Line, Structured};
+use crate::claude_code::readers::{Block, Line, Structured};
 use crate::shared::value::{Value, is_true, raw_str};
 
 /// How the harness reports that a call was denied, beside the denials of a person.

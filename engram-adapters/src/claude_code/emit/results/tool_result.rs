@@ -12,7 +12,7 @@ use super::result_text::{PERSISTED, full_output, is_placeholder, is_stream, join
 use super::status::{exit_code, status};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
-use crate::claude_code::schema::{Block, Line, Structured};
+use crate::claude_code::readers::{Block, Line, Structured};
 use crate::shared::value::{Value, is_true, non_empty_text, text};
 use engram_core::keys::hash64;
 

@@ -3,8 +3,8 @@
 use engram_core::keys::hash64;
 use engram_core::text::Text;
 
+use crate::claude_code::readers::Line;
 use crate::claude_code::revisions::Dialect;
-use crate::claude_code::schema::Line;
 use crate::shared::value::{Field, Value, raw_str, text};
 
 /// The first of the messages that the harness adds to a result begins so (0.2.96): files that it has read again.

@@ -7,7 +7,7 @@ use engram_core::steps::Emitter;
 use super::line::{StreamRecord, StreamState};
 use crate::claude_code::authors::is_whole_command_output;
 use crate::claude_code::emit;
-use crate::claude_code::schema::Block;
+use crate::claude_code::readers::Block;
 use crate::shared::value::{Value, non_empty_text, text};
 
 /// Tools by which the model starts a slash command.

@@ -16,8 +16,8 @@ use crate::claude_code::emit::session_meta::{begin_record, fill_in};
 use crate::claude_code::members;
 use crate::claude_code::omission_rules::rule;
 use crate::claude_code::plan::Fate;
+use crate::claude_code::readers::{Line, Printed};
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::{Line, Printed};
 use crate::shared::route::{Action, Route};
 use crate::shared::value::{Field, raw_str, text};
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use engram_core::adapter::SideInfo;
 
 use crate::claude_code::emit::state::State;
+use crate::claude_code::readers::Printed;
 use crate::claude_code::record::Record;
-use crate::claude_code::schema::Printed;
 
 /// A printed line, and the same as a line of a transcript.
 pub(super) struct StreamRecord<'a> {

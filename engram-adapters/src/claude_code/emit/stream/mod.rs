@@ -21,9 +21,9 @@ pub use dispatch::{agent_of, as_transcript, knows};
 
 use crate::claude_code::check::Checker;
 use crate::claude_code::plan::Plan;
+use crate::claude_code::readers::Printed;
 use crate::claude_code::record::line_time;
 use crate::claude_code::revisions::{Dialect, dialect};
-use crate::claude_code::schema::Printed;
 use crate::shared::by_session::BySession;
 use crate::shared::value::text;
 use line::StreamState;
