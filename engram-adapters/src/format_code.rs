@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use engram_core::descriptor::Omission;
-use engram_core::members::{MemberTable, RecordShape};
+use engram_core::members::{MemberTable, RecordShape, TableContext};
 
 /// The beginning of the code.
 const HEAD: &str = "\
@@ -21,6 +21,9 @@ use engram_core::descriptor::OmissionRule;
 /// The code of a table.
 fn code(table: &MemberTable) -> String {
     let mut out = String::new();
+    if table.records().iter().any(|record| record.context.is_some()) {
+        out.push_str(CONTEXT_TYPE);
+    }
     let mut groups: Vec<&String> = table.records().iter().flat_map(|record| &record.groups).collect();
     groups.sort_unstable();
     groups.dedup();
@@ -35,13 +38,14 @@ fn code(table: &MemberTable) -> String {
 fn push_kinds(out: &mut String, group: &str, table: &MemberTable) {
     let kinds: Vec<Kind<'_>> = kinds(group, table);
     let (prefix, name) = (prefix(&kinds), format!("{}Kind", camel_case(group)));
-    let has_omitted = kinds.iter().any(|kind| kind.omitted.is_some());
     let _ = write!(out, "\n/// The record types `in {group}`.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub(super) enum {name} {{\n");
-    for kind in kinds.iter().filter(|kind| kind.omitted.is_none()) {
+    for kind in kinds.iter().filter(|kind| kind.data.is_none()) {
         let _ = writeln!(out, "    {},", kind.variant(prefix));
     }
-    if has_omitted {
-        out.push_str("    /// A type whose records give no event, and what becomes of them.\n    Omitted(Outcome),\n");
+    for (variant, doc) in [(CONTEXT, CONTEXT_DOC), (OMITTED, OMITTED_DOC)] {
+        if kinds.iter().any(|kind| kind.is_data(variant)) {
+            let _ = writeln!(out, "    /// {doc}\n    {variant},");
+        }
     }
     let of_name = if prefix.is_empty() { "of this name".to_owned() } else { format!("`{prefix}` and this name") };
     let _ = write!(out, "}}\n\nimpl {name} {{\n    /// The type {of_name}.\n    pub(super) fn named(name: &str) -> Option<{name}> {{\n");
@@ -52,24 +56,46 @@ fn push_kinds(out: &mut String, group: &str, table: &MemberTable) {
             Some(beginning) => format!("name if name.starts_with({beginning:?})"),
             None => format!("{short:?}"),
         };
-        let _ = writeln!(out, "            {pattern} => {name}::{},", kind.value(prefix));
+        let value = kind.data.clone().unwrap_or_else(|| kind.variant(prefix));
+        let _ = writeln!(out, "            {pattern} => {name}::{value},");
     }
     out.push_str("            _ => return None,\n        })\n    }\n\n    /// The name of the type.\n");
     out.push_str("    pub(super) const fn name(self) -> &'static str {\n        match self {\n");
-    for kind in kinds.iter().filter(|kind| kind.omitted.is_none()) {
+    for kind in kinds.iter().filter(|kind| kind.data.is_none()) {
         let _ = writeln!(out, "            {name}::{} => {:?},", kind.variant(prefix), kind.name);
     }
-    if has_omitted {
-        let _ = writeln!(out, "            {name}::Omitted(outcome) => outcome.record(),");
+    for (variant, value) in [(CONTEXT, "Context(name, _) => name"), (OMITTED, "Omitted(outcome) => outcome.record()")] {
+        if kinds.iter().any(|kind| kind.is_data(variant)) {
+            let _ = writeln!(out, "            {name}::{value},");
+        }
     }
     out.push_str("        }\n    }\n}\n");
 }
 
+/// The variant for types that are only data.
+const CONTEXT: &str = "Context(&'static str, Context)";
+const CONTEXT_DOC: &str = "A type that is only data: its name, and its event.";
+/// The variant for types whose records are left out.
+const OMITTED: &str = "Omitted(Outcome)";
+const OMITTED_DOC: &str = "A type whose records give no event, and what becomes of them.";
+
+/// The type of what [`CONTEXT`] has.
+const CONTEXT_TYPE: &str = "
+/// The event of a record that is only data: a `meta context` with its name. Values are JSON pointers from the root of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Context {
+    Name,
+    Text(&'static str),
+    File { name: &'static str, text: &'static str },
+    Hash(&'static str),
+}
+";
+
 /// One record type of a group.
 struct Kind<'t> {
     name: &'t str,
-    /// What becomes of its records, if a rule leaves out all of them.
-    omitted: Option<String>,
+    /// The variant with all that is to be known, if the type has no handler.
+    data: Option<String>,
 }
 
 impl Kind<'_> {
@@ -77,15 +103,18 @@ impl Kind<'_> {
         camel_case(&self.name[prefix.len()..])
     }
 
-    fn value(&self, prefix: &str) -> String {
-        self.omitted.as_ref().map_or_else(|| self.variant(prefix), |outcome| format!("Omitted(Outcome::{outcome})"))
+    /// True if the type is data of this variant.
+    fn is_data(&self, variant: &str) -> bool {
+        let name = |variant: &str| variant.split('(').next().map(str::to_owned);
+        self.data.as_deref().is_some_and(|data| name(data) == name(variant))
     }
 }
 
 /// The types of a group. Those with `*` come last, since they are for what no other names.
 fn kinds<'t>(group: &str, table: &'t MemberTable) -> Vec<Kind<'t>> {
     let records = table.records().iter().filter(|record| record.groups.iter().any(|of| of == group));
-    let mut kinds: Vec<_> = records.map(|record| Kind { name: &record.name, omitted: omitted(record, table) }).collect();
+    let mut kinds: Vec<_> =
+        records.map(|record| Kind { name: &record.name, data: context(record).or_else(|| omitted(record, table)) }).collect();
     kinds.sort_by_key(|kind| kind.name.ends_with('*'));
     kinds
 }
@@ -99,7 +128,18 @@ fn omitted(record: &RecordShape, table: &MemberTable) -> Option<String> {
         Some(Omission::Bookkeeping) => "Bookkeeping",
         _ => panic!("the record `{}` gives nothing, and no `omission` line `{rule}` is for it", record.name),
     };
-    Some(format!("{outcome} {{ record: {:?}, rule: {rule:?} }}", record.name))
+    Some(format!("Omitted(Outcome::{outcome} {{ record: {:?}, rule: {rule:?} }})", record.name))
+}
+
+/// The event of a record that is only data.
+fn context(record: &RecordShape) -> Option<String> {
+    let context = match record.context.as_ref()? {
+        TableContext::Name => "Name".to_owned(),
+        TableContext::Text(value) => format!("Text({value:?})"),
+        TableContext::File { name, text } => format!("File {{ name: {name:?}, text: {text:?} }}"),
+        TableContext::Hash(value) => format!("Hash({value:?})"),
+    };
+    Some(format!("Context({:?}, Context::{context})", record.name))
 }
 
 /// The parts, up to a `/`, with which all names of a group begin.
@@ -178,7 +218,7 @@ fn the_code_of_each_format_is_generated_from_its_table() {
 fn code_changes_with_the_table() {
     let code = |text: &str| code(&MemberTable::parse(text).unwrap());
     let table = "mark A a.b  A log.\nomission duplicate x.y a/b  twice\nomission bookkeeping z a/off  nothing\n\
-                 record a/c* in line feeds msg.in\n  t string tape\nrecord a/b in line feeds msg.in\n  t string tape\nrecord a/off in line omit z\n";
+                 record a/c* in line feeds msg.in\n  t string tape\nrecord a/b in line feeds msg.in\n  t string tape\nrecord a/off in line omit z\nrecord a/note in line context text /n feeds meta\n  n string tape\n";
     let known = code(table);
     for part in [
         "enum LineKind {\n    B,\n    C,\n",
@@ -186,13 +226,22 @@ fn code_changes_with_the_table() {
         "name if name.starts_with(\"c\") => LineKind::C",
         "LineKind::B => \"a/b\"",
         "\"off\" => LineKind::Omitted(Outcome::Bookkeeping { record: \"a/off\", rule: \"z\" })",
+        "\"note\" => LineKind::Context(\"a/note\", Context::Text(\"/n\"))",
         "const A: &str = \"a.b\"",
         "const X_Y",
         "duplicate(\"x.y\", \"a/b\", \"twice\")",
     ] {
         assert!(known.contains(part), "{part}: {known}");
     }
-    for (from, to) in [("a/b in", "a/d in"), ("in line", "in item"), ("a.b", "a.c"), ("twice", "again"), ("x.y", "x.z"), ("a/", "b/")] {
+    for (from, to) in [
+        ("a/b in", "a/d in"),
+        ("in line", "in item"),
+        ("a.b", "a.c"),
+        ("twice", "again"),
+        ("x.y", "x.z"),
+        ("a/", "b/"),
+        ("context text /n", "context name"),
+    ] {
         assert_ne!(known, code(&table.replace(from, to)), "{from}");
     }
 }

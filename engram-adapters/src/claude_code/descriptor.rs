@@ -2,8 +2,8 @@
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::format::RULES;
 use super::members::MEMBERS;
-use super::omission_rules::RULES;
 use super::revisions::{MATRIX, WEAKEST};
 
 /// The adapter's self-description.

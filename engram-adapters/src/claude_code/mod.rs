@@ -22,9 +22,10 @@ mod check;
 mod context_events;
 mod descriptor;
 mod emit;
+#[rustfmt::skip]
+mod format;
 mod members;
 mod notes;
-mod omission_rules;
 mod plan;
 mod readers;
 mod record;
@@ -77,7 +78,7 @@ impl StreamAdapter for ClaudeCode {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        source::detect::marks()
+        format::mark::ALL.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId, TableMark,
-    TableOmission, TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId,
+    TableContext, TableMark, TableOmission, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use super::value_forms::ValueForms;
@@ -45,6 +45,7 @@ struct Suffix<'l> {
     fate: Option<Fate>,
     groups: Vec<String>,
     feeds: Vec<Kind>,
+    context: Option<TableContext>,
 }
 
 /// The members of an object while it is compiled.
@@ -123,11 +124,11 @@ impl<'l> Compiler<'l> {
 
     fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line<'l>, words: usize) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
-        let (groups, feeds) = (suffix.groups.clone(), suffix.feeds.clone());
+        let (groups, feeds, context) = (suffix.groups.clone(), suffix.feeds.clone(), suffix.context.clone());
         self.forced = suffix.fate.clone();
         let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
-        Ok(RecordShape { name: name.to_owned(), groups, feeds, row })
+        Ok(RecordShape { name: name.to_owned(), groups, feeds, context, row })
     }
 
     /// Compiles a member row: its names, and the row itself.
@@ -392,7 +393,18 @@ fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
 
 /// True for the words that can follow the types of a row.
 fn is_suffix(word: &str) -> bool {
-    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "in" | "feeds" | "unrecognized")
+    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "in" | "context" | "feeds" | "unrecognized")
+}
+
+/// The event of a record that is only data.
+fn context(words: &[&str]) -> Option<TableContext> {
+    match words {
+        ["name"] => Some(TableContext::Name),
+        ["text", pointer] => Some(TableContext::Text((*pointer).to_owned())),
+        ["file", name, text] => Some(TableContext::File { name: (*name).to_owned(), text: (*text).to_owned() }),
+        ["hash", pointer] => Some(TableContext::Hash((*pointer).to_owned())),
+        _ => None,
+    }
 }
 
 /// The words after the types of a row.
@@ -415,6 +427,14 @@ fn read_suffix<'l>(line: &'l Line<'l>, words: &'l [Word<'l>]) -> Result<Suffix<'
                 while let Some(group) = words.next_if(|word| !is_suffix(&word.text)) {
                     suffix.groups.push(group.text.to_string());
                 }
+            }
+            "context" => {
+                let mut given: Vec<&str> = Vec::new();
+                while let Some(word) = words.next_if(|word| !is_suffix(&word.text)) {
+                    given.push(&word.text);
+                }
+                suffix.context =
+                    Some(context(&given).ok_or_else(|| line.error("a context is `name`, `text`, `file` or `hash`, with its pointers"))?);
             }
             "feeds" => {
                 while let Some(kind) = words.peek().and_then(|word| Kind::from_name(&word.text)) {

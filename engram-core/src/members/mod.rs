@@ -25,7 +25,7 @@ use std::sync::{Mutex, OnceLock};
 pub use json_types::JsonTypes;
 pub use known::KnownObjects;
 pub use known_name::KnownName;
-pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableMark, TableOmission, TableRule};
+pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableContext, TableMark, TableOmission, TableRule};
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};

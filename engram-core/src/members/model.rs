@@ -67,6 +67,24 @@ pub struct TableOmission {
     pub reason: String,
 }
 
+/// The event of a record that is only data: a `meta context` with the name of its type. Values are JSON pointers from the root of the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableContext {
+    /// It has only the name.
+    Name,
+    /// It has this value as text.
+    Text(String),
+    /// It has the name and the text of a file.
+    File {
+        /// Where the name is.
+        name: String,
+        /// Where the text is.
+        text: String,
+    },
+    /// It has hash and size of this value.
+    Hash(String),
+}
+
 /// One row: the types of a value, what becomes of it, and what it contains.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -263,6 +281,8 @@ pub struct RecordShape {
     pub groups: Vec<String>,
     /// The kinds of events that it gives.
     pub feeds: Vec<Kind>,
+    /// Its event, if it is only data.
+    pub context: Option<TableContext>,
     pub(super) row: RowId,
 }
 

@@ -4,7 +4,8 @@ use engram_core::emit::Fault;
 use engram_core::steps::Check;
 
 use super::{Checker, key, shape};
-use crate::claude_code::emit::stream::{agent_of, as_transcript, knows};
+use crate::claude_code::emit::stream::{agent_of, as_transcript, kind_of};
+use crate::claude_code::format::PrintedKind;
 use crate::claude_code::notes::{Flags, Kind};
 use crate::claude_code::readers::{Message, Printed};
 use crate::shared::value::{Value, raw_str};
@@ -22,18 +23,18 @@ impl Checker {
         if let Some(message) = printed.message().filter(|message| is_conversation && !message.is_object()) {
             return Err(Fault::malformed("/message", "an object", message.raw()));
         }
-        let is_omitted = knows(&printed)?;
+        let of = kind_of(&printed)?;
         let line = as_transcript(&printed);
         let mut message = Message::default();
         if let Some(value) = line.message() {
             message.strict_into(value, "/message")?;
         }
         self.members(&line, message.content(), check);
-        let kind = match (kind, raw_str(printed.subtype())) {
-            ("assistant", _) => Kind::Assistant,
-            ("user", _) => Kind::User,
-            ("result", _) | ("system", "init") => Kind::TurnEnd,
-            ("system", "compact_boundary") => Kind::Boundary,
+        let kind = match of {
+            PrintedKind::Assistant => Kind::Assistant,
+            PrintedKind::User => Kind::User,
+            PrintedKind::Result | PrintedKind::SystemInit => Kind::TurnEnd,
+            PrintedKind::SystemCompactBoundary => Kind::Boundary,
             _ => Kind::Other,
         };
         match kind {
@@ -49,7 +50,7 @@ impl Checker {
             _ => {}
         }
         note.agent = key(agent_of(&printed));
-        note.flags.set(Flags::OMITTED, is_omitted);
+        note.flags.set(Flags::OMITTED, matches!(of, PrintedKind::Omitted(_)));
         self.notes.push(note, &self.blocks);
         Ok(())
     }

@@ -5,6 +5,7 @@ use engram_core::steps::Check;
 
 use crate::claude_code::blocks::{CONTENT, images, malformed_content, message_block, missing_in_block, prompt_texts};
 use crate::claude_code::emit::LAST_LINE;
+use crate::claude_code::format::LineKind;
 use crate::claude_code::readers::{Attachment, DiffFile, Hunk, Line, Message};
 use crate::claude_code::record::SYNTHETIC_MODEL;
 use crate::shared::value::{Field, Value, is_true, raw_str, text};
@@ -97,18 +98,17 @@ fn required(index: usize, name: &str, field: Field<'_>, expected: &'static str, 
 }
 
 /// The member of a line that its type needs.
-pub(super) fn session_line(kind: &str, line: &Line<'_>) -> Result<(), Fault> {
+pub(super) fn session_line(kind: LineKind, line: &Line<'_>) -> Result<(), Fault> {
     let needs = |field: Field<'_>, pointer: &str, expected| match field {
         Some(_) => Ok(()),
         None => Err(Fault::malformed(pointer, expected, "nothing")),
     };
     match kind {
-        "summary" => needs(line.summary(), "/summary", "a title"),
-        "ai-title" => needs(line.ai_title(), "/aiTitle", "a title"),
-        "custom-title" => needs(line.object().member("customTitle"), "/customTitle", "a title"),
-        "pr-link" => needs(line.object().member("prUrl").filter(|url| url.text().is_some()), "/prUrl", "a URL"),
-        "api-request-shape" => needs(line.shape(), "/shape", "the shape of a request"),
-        "system/local_command" => needs(line.content(), "/content", "text"),
+        LineKind::Summary => needs(line.summary(), "/summary", "a title"),
+        LineKind::AiTitle => needs(line.ai_title(), "/aiTitle", "a title"),
+        LineKind::CustomTitle => needs(line.object().member("customTitle"), "/customTitle", "a title"),
+        LineKind::PrLink => needs(line.object().member("prUrl").filter(|url| url.text().is_some()), "/prUrl", "a URL"),
+        LineKind::ApiRequestShape => needs(line.shape(), "/shape", "the shape of a request"),
         _ => Ok(()),
     }
 }

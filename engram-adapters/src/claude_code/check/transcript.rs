@@ -9,7 +9,9 @@ use super::{Checker, key, shape};
 use crate::claude_code::authors::{self, Place};
 use crate::claude_code::blocks::prompt_texts;
 use crate::claude_code::emit::agent_lines::{unwrapped, wrapped_lines};
-use crate::claude_code::emit::{dispatch, system};
+use crate::claude_code::emit::dispatch::{self, Row};
+use crate::claude_code::emit::system;
+use crate::claude_code::format::{AttachmentKind, LineKind, ProgressKind, SystemKind};
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note};
 use crate::claude_code::readers::{Line, Message, Progress};
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
@@ -30,9 +32,9 @@ impl Checker {
         if kind.is_empty() {
             return Err(Fault::malformed("/type", "the type of a record", value.raw()));
         }
-        dispatch::knows(&line)?;
-        let is_progress = kind == "progress";
-        if !is_progress || raw_str(line.data().and_then(|data| data.member("type"))) == "hook_progress" {
+        let row = dispatch::row_of(&line)?;
+        let is_progress = matches!(row, Row::Progress(_));
+        if !is_progress || row == Row::Progress(ProgressKind::HookProgress) {
             self.set_version(&line, check)?;
         }
         let mut message = Message::default();
@@ -40,10 +42,10 @@ impl Checker {
             message.strict_into(value, "/message")?;
         }
         self.members(&line, message.content(), check);
-        if kind == "progress" {
-            self.progress(&line, record, &has_file, check)?;
+        if let Row::Progress(kind) = row {
+            self.progress(kind, &line, record, &has_file, check)?;
         } else {
-            let mut note = self.line(&line, &message, record, check)?;
+            let mut note = self.line(row, &line, &message, record, check)?;
             if note.is_conversation() {
                 let own = *self.own_agent.get_or_insert(note.agent);
                 let is_other = note.agent != NONE && note.agent != own;
@@ -58,49 +60,50 @@ impl Checker {
     }
 
     /// The note of a line that has the shape of its type.
-    fn line(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize, check: &mut Check<'_>) -> Result<Note, Fault> {
-        let kind = raw_str(line.kind());
-        Ok(match kind {
-            "assistant" => {
+    fn line(&mut self, row: Row, line: &Line<'_>, message: &Message<'_>, record: usize, check: &mut Check<'_>) -> Result<Note, Fault> {
+        Ok(match row {
+            Row::Line(LineKind::Assistant) => {
                 shape::answer(message, check)?;
                 let mut note = self.note(Kind::Assistant, line, message, record);
                 self.note_answer(&mut note, line, message);
                 note
             }
-            "user" => {
+            Row::Line(LineKind::User) => {
                 shape::input(line, message, check)?;
                 let mut note = self.note(Kind::User, line, message, record);
                 self.note_input(&mut note, line, message, check);
                 note
             }
-            "system" => self.system(line, message, record)?,
-            "attachment" => self.attachment(line, message, record)?,
-            "queue-operation" => self.queue(line, message, record)?,
-            _ => {
+            Row::Line(kind) => {
                 shape::session_line(kind, line)?;
-                self.session_line(line, message, record)
+                self.session_line(kind, line, message, record)
             }
+            Row::System(kind) => self.system(kind, line, message, record)?,
+            Row::Attachment(kind) => self.attachment(kind, line, message, record)?,
+            Row::Queue(_) => self.queue(line, message, record)?,
+            // A line of a sub-agent that `progress` wraps is of another type.
+            Row::Progress(_) => self.note(Kind::Other, line, message, record),
         })
     }
 
-    fn system(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+    fn system(&mut self, of: SystemKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
         shape::notice(line)?;
-        let subtype = raw_str(line.subtype());
-        let kind = match subtype {
-            "turn_duration" | "stop_hook_summary" => Kind::TurnEnd,
-            "compact_boundary" => Kind::Boundary,
+        let kind = match of {
+            SystemKind::StopHookSummary => Kind::TurnEnd,
+            SystemKind::Omitted(omitted) if omitted.record() == "system/turn_duration" => Kind::TurnEnd,
+            SystemKind::CompactBoundary => Kind::Boundary,
             _ => Kind::System,
         };
         let note = self.note(kind, line, message, record);
-        match (subtype, text(line.content())) {
-            ("local_command", None) => return Err(Fault::malformed("/content", "text", "nothing")),
-            ("local_command", Some(said)) => {
+        match (of, text(line.content())) {
+            (SystemKind::LocalCommand, None) => return Err(Fault::malformed("/content", "text", "nothing")),
+            (SystemKind::LocalCommand, Some(said)) => {
                 let place = Place { is_agents: note.agent != NONE, is_block: true, follows_command: true };
                 if authors::of_text(line, said, place) != Author::Harness {
                     self.note_local_command(said);
                 }
             }
-            ("informational", Some(said)) if self.has_queue => {
+            (SystemKind::Informational, Some(said)) if self.has_queue => {
                 if let Some(prompt) = system::blocked_prompt(&said.decode_lossy()) {
                     self.add_words(hash64(prompt), BlockKind::Text);
                 }
@@ -110,15 +113,15 @@ impl Checker {
         Ok(note)
     }
 
-    fn attachment(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+    fn attachment(&mut self, of: AttachmentKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
         let attachment = shape::attachment(line)?;
-        if raw_str(attachment.kind()) == "structured_output" && !self.calls.contains(&key(attachment.object().member("toolUseID"))) {
-            return Err(Fault::unrecognized("attachment/structured_output"));
+        if of.name() == "attachment/structured_output" && !self.calls.contains(&key(attachment.object().member("toolUseID"))) {
+            return Err(Fault::unrecognized(of.name()));
         }
         let kind = if raw_str(attachment.kind()) == "fork_briefing" { Kind::ForkBriefing } else { Kind::Attachment };
         let note = self.note(kind, line, message, record);
         if self.has_queue
-            && raw_str(attachment.kind()) == "queued_command"
+            && of == AttachmentKind::QueuedCommand
             && let Some(prompt) = attachment.prompt()
         {
             prompt_texts(prompt).for_each(|said| self.add_words(hash64(said.comparable()), BlockKind::Text));
@@ -147,13 +150,13 @@ impl Checker {
         Ok(note)
     }
 
-    fn session_line(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
-        let kind = match raw_str(line.kind()) {
-            "summary" if line.leaf().is_some() && text(line.summary()).is_some() => Kind::Title,
-            "last-prompt" => Kind::LastPrompt,
-            "file-history-snapshot" => Kind::Snapshot,
-            "fork-context-ref" => Kind::Fork,
-            "api-request-blob" => Kind::Blob,
+    fn session_line(&mut self, of: LineKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
+        let kind = match of {
+            LineKind::Summary if line.leaf().is_some() && text(line.summary()).is_some() => Kind::Title,
+            LineKind::LastPrompt => Kind::LastPrompt,
+            LineKind::ApiRequestBlob => Kind::Blob,
+            LineKind::Omitted(omitted) if omitted.record() == "file-history-snapshot" => Kind::Snapshot,
+            LineKind::Omitted(omitted) if omitted.record() == "fork-context-ref" => Kind::Fork,
             _ => Kind::Other,
         };
         let mut note = self.note(kind, line, message, record);
@@ -172,19 +175,26 @@ impl Checker {
     }
 
     /// A `progress` line. A sub-agent that has no file of its own has its lines here.
-    fn progress(&mut self, line: &Line<'_>, record: usize, has_file: impl Fn(&str) -> bool, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn progress(
+        &mut self,
+        of: ProgressKind,
+        line: &Line<'_>,
+        record: usize,
+        has_file: impl Fn(&str) -> bool,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         let data = line.data().map(Progress::lenient).ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
-        let kind = match raw_str(data.kind()) {
-            "hook_progress" => Kind::Progress,
-            "bash_progress" => Kind::Output,
-            _ => Kind::Other,
+        let kind = match of {
+            ProgressKind::HookProgress => Kind::Progress,
+            ProgressKind::BashProgress => Kind::Output,
+            ProgressKind::AgentProgress | ProgressKind::Omitted(_) => Kind::Other,
         };
         let mut outer = self.note(kind, line, &Message::default(), record);
         if kind == Kind::Output && non_empty_text(data.full_output()).is_some() {
             outer.message = key(line.parent_call());
         }
         let mut notes = vec![(outer, self.blocks.clone())];
-        if raw_str(data.kind()) == "agent_progress" {
+        if of == ProgressKind::AgentProgress {
             let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
             if !has_file(&agent.decode_lossy()) {
                 self.wrapped(line, &data, agent, record, &mut notes, check)?;
@@ -209,12 +219,12 @@ impl Checker {
             if raw_str(line.kind()) == "progress" {
                 continue;
             }
-            dispatch::knows(&line).map_err(within)?;
+            let row = dispatch::row_of(&line).map_err(within)?;
             let mut message = Message::default();
             if let Some(value) = line.message() {
                 message.strict_into(value, "/message").map_err(within)?;
             }
-            let mut note = self.line(&line, &message, record, check).map_err(within)?;
+            let mut note = self.line(row, &line, &message, record, check).map_err(within)?;
             note.agent = hash64(agent.raw());
             note.flags.set(Flags::WRAPPED, true);
             if note.uuid != NONE {

@@ -10,7 +10,7 @@ use super::usage::emit_usage;
 use crate::claude_code::blocks::{CONTENT, emit_empty_message};
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::open_calls::Call;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::plan::responses::UsageHere;
 use crate::claude_code::readers::{Block, Line, Message};
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
@@ -36,7 +36,7 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
     if is_empty {
         content_without_blocks(message, content, out);
     } else if !emitted {
-        return Outcome::Duplicate { record: "assistant", rule: rule::APPENDED_AGAIN };
+        return Outcome::Duplicate { record: LineKind::Assistant.name(), rule: rule::HISTORY_APPENDED_AGAIN };
     }
     match state.plan.usage(record.at) {
         UsageHere::None => {}

@@ -13,25 +13,10 @@ use crate::claude_code::authors;
 use crate::claude_code::blocks::emit_prompt;
 use crate::claude_code::context_events::{emit_file_text, emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{AttachmentKind, Context};
 use crate::claude_code::readers::{Attachment, Line};
 use crate::shared::media::base64_hash;
 use crate::shared::value::{Field, Value, is_true, non_empty_text, one_or_many, raw_str, text};
-
-/// How attachments of one type are converted. Fields are given as pointers into the line.
-#[derive(Clone, Copy)]
-pub(super) enum Conversion {
-    /// A context that has only a name: the type of the attachment.
-    Name,
-    /// A context with the text of this field, or its JSON if it is not a string.
-    Text(&'static str),
-    /// A context with the text of a file, and the file's name.
-    File { name: &'static str, text: &'static str },
-    /// A context with hash and size of this field.
-    Hash(&'static str),
-    /// Converted by this function.
-    Custom(fn(&mut State, &AttachmentLine<'_>, &mut Emitter<'_>) -> Outcome),
-}
 
 /// An `attachment` line.
 pub(super) struct AttachmentLine<'a> {
@@ -60,19 +45,35 @@ impl<'a> AttachmentLine<'a> {
     }
 
     /// Converts the attachment.
-    pub(super) fn convert(&self, conversion: Conversion, state: &mut State, out: &mut Emitter<'_>) -> Outcome {
-        match conversion {
-            Conversion::Name => emit_value(self.kind(), None, "/attachment", out),
-            Conversion::Text(field) => emit_value(self.kind(), self.field(field), field, out),
-            Conversion::File { name, text: field } => {
-                emit_file_text(self.kind(), text(self.field(name)), text(self.field(field)), Pointer::At(field), out);
-            }
-            Conversion::Hash(field) => {
-                emit_hash(self.kind(), self.field(field), Pointer::At(field), &mut state.scratch.text, out);
-            }
-            Conversion::Custom(convert) => return convert(state, self, out),
+    pub(super) fn convert(&self, kind: AttachmentKind, state: &mut State, out: &mut Emitter<'_>) -> Outcome {
+        match kind {
+            AttachmentKind::QueuedCommand => queued_command(self, out),
+            AttachmentKind::SessionContext => session_context(self, out),
+            AttachmentKind::RemoteSessionChange => remote_session_change(self, out),
+            AttachmentKind::File | AttachmentKind::AlreadyReadFile => attached_file(self, out),
+            AttachmentKind::AutoMode => auto_mode(state, self, out),
+            AttachmentKind::PromptSnapshot => prompt_snapshot(state, self, out),
+            AttachmentKind::Hook => hook(self, out),
+            AttachmentKind::NestedMemory => nested_memory(self, out),
+            AttachmentKind::Instructions => instructions(self, out),
+            // A goal that a person set, and whether it is met.
+            AttachmentKind::GoalStatus => emit_value("goal_status", self.line.attachment(), "/attachment", out),
+            AttachmentKind::Context(_, context) => self.context(context, state, out),
+            AttachmentKind::Omitted(outcome) => return outcome,
         }
         Outcome::Mapped
+    }
+
+    /// Emits an attachment that is only data.
+    fn context(&self, context: Context, state: &mut State, out: &mut Emitter<'_>) {
+        match context {
+            Context::Name => emit_value(self.kind(), None, "/attachment", out),
+            Context::Text(field) => emit_value(self.kind(), self.field(field), field, out),
+            Context::File { name, text: field } => {
+                emit_file_text(self.kind(), text(self.field(name)), text(self.field(field)), Pointer::At(field), out);
+            }
+            Context::Hash(field) => emit_hash(self.kind(), self.field(field), Pointer::At(field), &mut state.scratch.text, out),
+        }
     }
 }
 
@@ -82,13 +83,12 @@ fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) {
 }
 
 /// A prompt that was queued while the agent worked, or a notice that a background task ended.
-pub(super) fn queued_command(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn queued_command(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let stated = queued_by(line);
     let by = |text: Option<Text<'_>>| stated.unwrap_or_else(|| text.map_or(Author::Person, authors::of_queued));
     if let Some(prompt) = line.fields.prompt() {
         emit_prompt(prompt, by, "/attachment/prompt", out);
     }
-    Outcome::Mapped
 }
 
 /// The author of a queued text, as far as the line states it.
@@ -107,7 +107,7 @@ fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
 }
 
 /// Context of the project, one event for each member: the state of the repository, instruction files.
-pub(super) fn session_context(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn session_context(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const CONTEXT: &str = "/attachment/context";
     let context = line.fields.context();
     let mut is_any = false;
@@ -118,18 +118,16 @@ pub(super) fn session_context(_: &mut State, line: &AttachmentLine<'_>, out: &mu
     if !is_any {
         emit_value("session_context", context, CONTEXT, out);
     }
-    Outcome::Mapped
 }
 
 /// The texts with which the harness signs commits and pull requests.
-pub(super) fn remote_session_change(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn remote_session_change(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     emit_value("commit_attribution", line.fields.commit(), "/attachment/commit", out);
     emit_value("pull_request_attribution", line.fields.pr(), "/attachment/pr", out);
-    Outcome::Mapped
 }
 
 /// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before.
-pub(super) fn attached_file(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let file = line.fields.content().and_then(|content| content.member("file"));
     let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
     let image = file.and_then(|file| file.member("base64"));
@@ -139,57 +137,41 @@ pub(super) fn attached_file(_: &mut State, line: &AttachmentLine<'_>, out: &mut 
     };
     let context = ImplicitInput { name: Text::Plain(line.kind()), file: text(line.fields.filename()), hash, bytes, text: None };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
-    Outcome::Mapped
 }
 
 /// An instruction file of a directory that the session entered.
-pub(super) fn nested_memory(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn nested_memory(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let content = line.fields.content().and_then(|content| content.member("content"));
     emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out);
-    Outcome::Mapped
 }
 
 /// The instruction files of the project and of the user (2.1.275 and later).
-pub(super) fn instructions(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn instructions(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const FILES: &str = "/attachment/files";
     for (index, file) in line.member("files").into_iter().flat_map(Value::elements).enumerate() {
         let content = text(file.member("content"));
         emit_file_text("instructions", text(file.member("path")), content, Pointer::Field(FILES, index, "/content"), out);
     }
-    Outcome::Mapped
-}
-
-/// A goal that a person set, and whether it is met.
-pub(super) fn goal_status(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
-    emit_value("goal_status", line.line.attachment(), "/attachment", out);
-    Outcome::Mapped
 }
 
 /// Instructions for a mode, as the model sees them; of a line that does not have these, the whole attachment.
-pub(super) fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let instructions = line.line.rendered().or(line.line.attachment());
     emit_hash("auto_mode", instructions, Pointer::At("/rendered"), &mut state.scratch.text, out);
-    Outcome::Mapped
 }
 
 /// The system prompt and the tools of the next requests.
-pub(super) fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let buffer = &mut state.scratch.text;
     emit_hash("system_prompt", line.fields.system_prompt(), Pointer::At("/attachment/systemPrompt"), buffer, out);
     // A snapshot may have only the system prompt.
     if line.fields.tools().is_some() {
         emit_hash("tools", line.fields.tools(), Pointer::At("/attachment/tools"), buffer, out);
     }
-    Outcome::Mapped
-}
-
-/// The structured answer, which is the input of a StructuredOutput call. Without that call the check does not know the type.
-pub(super) fn structured_output(_: &mut State, _: &AttachmentLine<'_>, _: &mut Emitter<'_>) -> Outcome {
-    Outcome::Duplicate { record: "attachment/structured_output", rule: rule::STRUCTURED }
 }
 
 /// A hook that ran (2.1.111 and later): its command and all that it printed.
-pub(super) fn hook(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let member = |name| line.member(name);
     let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = |name| member("blockingError").and_then(|error| error.member(name));
@@ -205,7 +187,6 @@ pub(super) fn hook(_: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'
     if is_true(member("isOwnText")) {
         emit_modified_files(&texts, (text(member("toolUseID")), parent), out);
     }
-    Outcome::Mapped
 }
 
 /// Emits the files that a hook has changed after an edit, as the harness's own texts name them (2.1.170 and later).

@@ -1,214 +1,121 @@
-//! Which handler converts each record type: one row in one of these tables. A type without a row is unrecognized.
+//! Which handler converts each record type. A type that the member table does not have is unrecognized.
 
 use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record as Source};
 
 use super::agent_lines::{unwrapped, wrapped_lines};
-use super::attachments::{self, AttachmentLine, Conversion};
+use super::attachments::AttachmentLine;
 use super::session_meta::{begin_record, fill_in};
 use super::state::State;
-#[cfg(test)]
-use super::stream;
 use super::{assistant, late, progress, queue, sent_messages, session_lines, system, user};
-use crate::claude_code::descriptor::DESCRIPTOR;
+use crate::claude_code::format::{AttachmentKind, LineKind, ProgressKind, QueueKind, SystemKind, rule};
 use crate::claude_code::members;
 use crate::claude_code::notes::Kind;
-use crate::claude_code::omission_rules::rule;
 use crate::claude_code::plan::Fate;
 use crate::claude_code::readers::{Line, Progress};
 use crate::claude_code::record::Record;
-use crate::shared::route::{Action, Route};
 use crate::shared::value::{raw_str, text};
 
 type Handler = fn(&mut State, &Record<'_>, &mut Emitter<'_>) -> Outcome;
 
-/// What happens to a line, by its `type`.
-static RECORDS: &[Route<Handler>] = &[
-    Route::convert("assistant", assistant::assistant),
-    Route::convert("user", user::user),
-    Route::omit("file-history-snapshot"),
-    Route::convert("last-prompt", session_lines::last_prompt),
-    Route::convert("ai-title", session_lines::ai_title),
-    Route::convert("permission-mode", session_lines::permission_mode),
-    Route::convert("mode", session_lines::mode),
-    Route::convert("cost-state", session_lines::cost),
-    Route::convert("api-request-shape", session_lines::request_shape),
-    Route::omit("api-request"),
-    Route::convert("api-request-blob", sent_messages::sent_message),
-    Route::omit("atis-latch"),
-    Route::omit("agent-color"),
-    Route::omit("frame-link"),
-    Route::omit("artifact-comment-monitor"),
-    Route::omit("artifact-autoreact-ledger"),
-    Route::omit("fork-context-ref"),
-    Route::convert("agent-setting", session_lines::agent_setting),
-    Route::convert("tag", session_lines::tag),
-    Route::convert("continued-in", session_lines::continued_in),
-    Route::convert("content-replacement", session_lines::content_replacement),
-    Route::omit("tools-used"),
-    Route::omit("file-history-delta"),
-    Route::omit("bridge-session"),
-    Route::convert("pr-link", session_lines::pull_request),
-    Route::convert("summary", session_lines::summary),
-    Route::convert("custom-title", session_lines::custom_title),
-    Route::convert("agent-name", session_lines::agent_name),
-    Route::convert("worktree-state", session_lines::moved),
-    Route::convert("relocated", session_lines::moved),
-];
-
-/// What happens to a `system` line, by its `subtype`.
-static SYSTEM: &[Route<Handler>] = &[
-    Route::omit("system/turn_duration"),
-    Route::convert("system/local_command", system::local_command),
-    Route::convert("system/compact_boundary", system::compact_boundary),
-    Route::convert("system/microcompact_boundary", system::notice),
-    Route::convert("system/informational", system::informational),
-    Route::convert("system/bridge_status", system::notice),
-    Route::convert("system/away_summary", system::notice),
-    Route::convert("system/scheduled_task_fire", system::notice),
-    Route::convert("system/stop_hook_summary", system::stop_hook_summary),
-    Route::convert("system/api_error", system::api_error),
-    Route::convert("system/error", system::api_error),
-    Route::convert("system/api_refusal", system::refusal),
-    Route::convert("system/model_refusal_fallback", system::refusal),
-    Route::convert("system/model_refusal_no_fallback", system::refusal),
-    Route::convert("system/model_fallback", system::model_fallback),
-];
-
-/// What happens to a `progress` line, by the type of its `data`.
-static PROGRESS: &[Route<Handler>] = &[
-    Route::convert("progress/hook_progress", progress::hook_progress),
-    Route::convert("progress/bash_progress", progress::bash_progress),
-    Route::convert("progress/agent_progress", agent_progress),
-    Route::omit("progress/mcp_progress"),
-    Route::omit("progress/query_update"),
-    Route::omit("progress/search_results_received"),
-    Route::omit("progress/waiting_for_task"),
-];
-
-/// What happens to a `queue-operation` line, by its `operation`.
-static QUEUE_OPERATIONS: &[Route<Handler>] = &[
-    Route::convert("queue-operation/enqueue", queue::enqueue),
-    Route::convert("queue-operation/dequeue", queue::dequeue),
-    Route::convert("queue-operation/remove", queue::remove),
-    Route::omit("queue-operation/popAll"),
-];
-
-/// What happens to an `attachment` line, by the type of its attachment.
-static ATTACHMENTS: &[Route<Conversion>] = &[
-    Route::convert("attachment/queued_command", Conversion::Custom(attachments::queued_command)),
-    Route::convert("attachment/total_tokens_reminder", Conversion::Text("/attachment/text")),
-    Route::convert("attachment/silent_turn_reminder", Conversion::Text("/attachment/text")),
-    Route::convert("attachment/model", Conversion::Text("/attachment/text")),
-    Route::convert("attachment/date", Conversion::Text("/attachment/date")),
-    Route::convert("attachment/environment", Conversion::Text("/attachment/snapshot")),
-    Route::convert("attachment/advisor_tool", Conversion::Text("/attachment/model")),
-    Route::convert("attachment/output_style", Conversion::Text("/attachment/style")),
-    Route::convert("attachment/output_style_instructions", Conversion::Text("/attachment/style")),
-    Route::convert("attachment/fork_briefing", Conversion::Text("/attachment/text")),
-    Route::convert("attachment/session_cron_carry", Conversion::Text("/attachment/tasks")),
-    Route::convert("attachment/todo_reminder", Conversion::Text("/attachment/content")),
-    Route::convert("attachment/task_reminder", Conversion::Text("/attachment/content")),
-    Route::convert("attachment/critical_system_reminder", Conversion::Text("/attachment/content")),
-    Route::convert("attachment/session_context", Conversion::Custom(attachments::session_context)),
-    Route::convert("attachment/remote_session_change", Conversion::Custom(attachments::remote_session_change)),
-    Route::convert("attachment/edited_text_file", Conversion::File { name: "/attachment/filename", text: "/attachment/snippet" }),
-    Route::convert("attachment/file", Conversion::Custom(attachments::attached_file)),
-    Route::convert("attachment/skill_listing", Conversion::Hash("/attachment/content")),
-    Route::convert("attachment/agent_listing_delta", Conversion::Hash("/attachment/addedLines")),
-    Route::convert("attachment/deferred_tools_delta", Conversion::Hash("/attachment/addedLines")),
-    Route::convert("attachment/deferred_tools_record", Conversion::Hash("/attachment/entries")),
-    Route::convert("attachment/auto_mode", Conversion::Custom(attachments::auto_mode)),
-    Route::convert("attachment/prompt_snapshot", Conversion::Custom(attachments::prompt_snapshot)),
-    Route::convert("attachment/hook_*", Conversion::Custom(attachments::hook)),
-    Route::convert("attachment/date_change", Conversion::Text("/attachment/newDate")),
-    Route::convert("attachment/command_permissions", Conversion::Text("/attachment/allowedTools")),
-    Route::convert("attachment/companion_intro", Conversion::Text("/attachment/name")),
-    Route::convert("attachment/plan_mode", Conversion::Text("/attachment/planFilePath")),
-    Route::convert("attachment/plan_mode_exit", Conversion::Text("/attachment/planFilePath")),
-    Route::convert("attachment/plan_mode_reentry", Conversion::Text("/attachment/planFilePath")),
-    Route::convert("attachment/read_truncation_notice", Conversion::Text("/attachment/banner")),
-    Route::convert("attachment/compact_file_reference", Conversion::Text("/attachment/filename")),
-    Route::convert("attachment/dynamic_skill", Conversion::Text("/attachment/skillDir")),
-    Route::convert("attachment/task_status", Conversion::Text("/attachment/description")),
-    Route::convert("attachment/auto_mode_exit", Conversion::Name),
-    Route::convert("attachment/ultra_effort_enter", Conversion::Name),
-    Route::convert("attachment/ultra_effort_exit", Conversion::Name),
-    Route::convert("attachment/budget_usd", Conversion::Name),
-    Route::convert("attachment/mcp_instructions_delta", Conversion::Hash("/attachment/addedBlocks")),
-    Route::convert("attachment/invoked_skills", Conversion::Hash("/attachment/skills")),
-    Route::convert("attachment/nested_memory", Conversion::Custom(attachments::nested_memory)),
-    Route::convert(
-        "attachment/plan_file_reference",
-        Conversion::File { name: "/attachment/planFilePath", text: "/attachment/planContent" },
-    ),
-    Route::convert("attachment/selected_lines_in_ide", Conversion::File { name: "/attachment/filename", text: "/attachment/content" }),
-    Route::convert("attachment/instructions", Conversion::Custom(attachments::instructions)),
-    Route::convert("attachment/directory", Conversion::File { name: "/attachment/path", text: "/attachment/content" }),
-    Route::convert("attachment/already_read_file", Conversion::Custom(attachments::attached_file)),
-    Route::convert("attachment/unknown_command_fallback", Conversion::Text("/attachment/commandName")),
-    Route::convert("attachment/diagnostics", Conversion::Text("/attachment/files")),
-    Route::convert("attachment/opened_file_in_ide", Conversion::Text("/attachment/filename")),
-    Route::convert("attachment/goal_status", Conversion::Custom(attachments::goal_status)),
-    Route::convert("attachment/structured_output", Conversion::Custom(attachments::structured_output)),
-];
-
-/// What happens to a line.
-#[derive(Clone, Copy)]
-enum Row {
-    Convert(Handler),
-    Attach(Conversion),
-    /// It gives no event. The type of the record.
-    Omit(&'static str),
+/// Lines that only their `type` distinguishes.
+fn line_handler(kind: LineKind) -> Result<Handler, Outcome> {
+    Ok(match kind {
+        LineKind::Assistant => assistant::assistant,
+        LineKind::User => user::user,
+        LineKind::LastPrompt => session_lines::last_prompt,
+        LineKind::AiTitle => session_lines::ai_title,
+        LineKind::PermissionMode => session_lines::permission_mode,
+        LineKind::Mode => session_lines::mode,
+        LineKind::CostState => session_lines::cost,
+        LineKind::ApiRequestShape => session_lines::request_shape,
+        LineKind::ApiRequestBlob => sent_messages::sent_message,
+        LineKind::AgentSetting => session_lines::agent_setting,
+        LineKind::Tag => session_lines::tag,
+        LineKind::ContinuedIn => session_lines::continued_in,
+        LineKind::ContentReplacement => session_lines::content_replacement,
+        LineKind::PrLink => session_lines::pull_request,
+        LineKind::Summary => session_lines::summary,
+        LineKind::CustomTitle => session_lines::custom_title,
+        LineKind::AgentName => session_lines::agent_name,
+        LineKind::WorktreeState | LineKind::Relocated => session_lines::moved,
+        LineKind::Omitted(outcome) => return Err(outcome),
+    })
 }
 
-/// Finds the row of a line.
-///
-/// # Errors
-/// [`Fault::Unrecognized`] if no table has its type.
-fn row_of(line: &Line<'_>) -> Result<Row, Fault> {
-    let kind = raw_str(line.kind());
-    let converts = |route: Route<Handler>| match route.action {
-        Action::Convert(handler) => Row::Convert(handler),
-        Action::Omit => Row::Omit(route.record),
-    };
-    match kind {
-        "system" => nested(SYSTEM, kind, raw_str(line.subtype())).map(converts),
-        "progress" => nested(PROGRESS, kind, raw_str(line.data().and_then(|data| data.member("type")))).map(converts),
-        "queue-operation" => nested(QUEUE_OPERATIONS, kind, raw_str(line.operation())).map(converts),
-        "attachment" => {
-            let route = nested(ATTACHMENTS, kind, raw_str(line.attachment().and_then(|attachment| attachment.member("type"))))?;
-            Ok(match route.action {
-                Action::Convert(conversion) => Row::Attach(conversion),
-                Action::Omit => Row::Omit(route.record),
-            })
+/// `system` lines, by their `subtype`.
+fn system_handler(kind: SystemKind) -> Result<Handler, Outcome> {
+    Ok(match kind {
+        SystemKind::LocalCommand => system::local_command,
+        SystemKind::CompactBoundary => system::compact_boundary,
+        SystemKind::MicrocompactBoundary | SystemKind::BridgeStatus | SystemKind::AwaySummary | SystemKind::ScheduledTaskFire => {
+            system::notice
         }
-        _ => RECORDS.iter().find(|route| route.record == kind).copied().map(converts).ok_or_else(|| Fault::unrecognized(kind)),
-    }
+        SystemKind::Informational => system::informational,
+        SystemKind::StopHookSummary => system::stop_hook_summary,
+        SystemKind::ApiError | SystemKind::Error => system::api_error,
+        SystemKind::ApiRefusal | SystemKind::ModelRefusalFallback | SystemKind::ModelRefusalNoFallback => system::refusal,
+        SystemKind::ModelFallback => system::model_fallback,
+        SystemKind::Omitted(outcome) => return Err(outcome),
+    })
 }
 
-/// The row for a nested type, `<outer>/<inner>`. A row that ends with `*` is for all types with that beginning.
-fn nested<H: Copy>(table: &[Route<H>], outer: &str, inner: &str) -> Result<Route<H>, Fault> {
-    let covers = |pattern: &str| pattern.strip_suffix('*').map_or(pattern == inner, |beginning| inner.starts_with(beginning));
-    let is_row = |row: &&Route<H>| row.record.get(outer.len() + 1..).is_some_and(covers);
-    table.iter().find(is_row).copied().ok_or_else(|| Fault::unrecognized(&format!("{outer}/{inner}")))
+/// `progress` lines, by the type of their `data`.
+fn progress_handler(kind: ProgressKind) -> Result<Handler, Outcome> {
+    Ok(match kind {
+        ProgressKind::HookProgress => progress::hook_progress,
+        ProgressKind::BashProgress => progress::bash_progress,
+        ProgressKind::AgentProgress => agent_progress,
+        ProgressKind::Omitted(outcome) => return Err(outcome),
+    })
 }
 
-/// Checks that a table has the type of a line.
+/// `queue-operation` lines, by their `operation`.
+fn queue_handler(kind: QueueKind) -> Result<Handler, Outcome> {
+    Ok(match kind {
+        QueueKind::Enqueue => queue::enqueue,
+        QueueKind::Omitted(outcome) => return Err(outcome),
+    })
+}
+
+/// What a line is, by its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    Line(LineKind),
+    System(SystemKind),
+    Progress(ProgressKind),
+    Queue(QueueKind),
+    Attachment(AttachmentKind),
+}
+
+/// What a line is.
 ///
 /// # Errors
-/// [`Fault::Unrecognized`] if none has.
-pub fn knows(line: &Line<'_>) -> Result<(), Fault> {
-    if raw_str(line.kind()) == "progress" && line.data().is_none() {
-        return Err(Fault::malformed("/data", "the data of a progress line", "nothing"));
-    }
-    if raw_str(line.kind()) == "attachment" && line.attachment().is_none() {
-        return Err(Fault::malformed("/attachment", "an attachment", "nothing"));
-    }
-    match row_of(line)? {
-        Row::Omit(record) if DESCRIPTOR.ignored_record(record).is_none() => Err(Fault::unrecognized(record)),
-        _ => Ok(()),
+/// [`Fault`] if its type is not known, or if it lacks what has its type.
+pub fn row_of(line: &Line<'_>) -> Result<Row, Fault> {
+    let kind = raw_str(line.kind());
+    let of = |inner: &str, row: Option<Row>| row.ok_or_else(|| Fault::unrecognized(&format!("{kind}/{inner}")));
+    match kind {
+        "system" => {
+            let inner = raw_str(line.subtype());
+            of(inner, SystemKind::named(inner).map(Row::System))
+        }
+        "progress" => {
+            let data = line.data().ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
+            let inner = raw_str(data.member("type"));
+            of(inner, ProgressKind::named(inner).map(Row::Progress))
+        }
+        "queue-operation" => {
+            let inner = raw_str(line.operation());
+            of(inner, QueueKind::named(inner).map(Row::Queue))
+        }
+        "attachment" => {
+            let attachment = line.attachment().ok_or_else(|| Fault::malformed("/attachment", "an attachment", "nothing"))?;
+            let inner = raw_str(attachment.member("type"));
+            of(inner, AttachmentKind::named(inner).map(Row::Attachment))
+        }
+        _ => LineKind::named(kind).map(Row::Line).ok_or_else(|| Fault::unrecognized(kind)),
     }
 }
 
@@ -217,9 +124,9 @@ pub fn line(state: &mut State, source: &Source<'_>, at: usize, out: &mut Emitter
     let mut record = Record { at, line: Line::lenient(source.value), ..Record::default() };
     fill_in(state, &mut record);
     match state.plan.fate(at) {
-        Fate::Repeated if state.plan.notes.all[at].kind == Kind::Title => duplicate(state, &record, rule::SAME_TITLE),
-        Fate::Repeated => duplicate(state, &record, rule::REPEATED),
-        Fate::AppendedAgain => duplicate(state, &record, rule::APPENDED_AGAIN),
+        Fate::Repeated if state.plan.notes.all[at].kind == Kind::Title => duplicate(state, &record, rule::TITLE_REPEATED),
+        Fate::Repeated => duplicate(state, &record, rule::HISTORY_REPEATED),
+        Fate::AppendedAgain => duplicate(state, &record, rule::HISTORY_APPENDED_AGAIN),
         _ if state.plan.is_early(at) => Outcome::Mapped,
         _ => {
             late::before(state, source, at, out);
@@ -242,10 +149,8 @@ fn convert(state: &mut State, record: &mut Record<'_>, out: &mut Emitter<'_>) ->
     // Of `progress` lines only some state facts of the session: their handlers begin the record.
     let facts_changed = raw_str(record.line.kind()) != "progress" && begin_record(state, record, out);
     let outcome = match row_of(&record.line) {
-        _ if state.plan.fate(record.at) == Fate::Copied => duplicate(state, record, rule::COPIED),
-        Ok(Row::Convert(handler)) => handler(state, record, out),
-        Ok(Row::Attach(conversion)) => AttachmentLine::new(&record.line).convert(conversion, state, out),
-        Ok(Row::Omit(record)) => DESCRIPTOR.ignored_record(record).unwrap_or(Outcome::Mapped),
+        _ if state.plan.fate(record.at) == Fate::Copied => duplicate(state, record, rule::HISTORY_COPIED),
+        Ok(row) => convert_row(row, state, record, out),
         // The check has found it.
         Err(_) => Outcome::Mapped,
     };
@@ -253,9 +158,20 @@ fn convert(state: &mut State, record: &mut Record<'_>, out: &mut Emitter<'_>) ->
     if facts_changed { Outcome::Mapped } else { outcome }
 }
 
+fn convert_row(row: Row, state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+    let handler = match row {
+        Row::Line(kind) => line_handler(kind),
+        Row::System(kind) => system_handler(kind),
+        Row::Progress(kind) => progress_handler(kind),
+        Row::Queue(kind) => queue_handler(kind),
+        Row::Attachment(kind) => return AttachmentLine::new(&record.line).convert(kind, state, out),
+    };
+    handler.map_or_else(|omitted| omitted, |handler| handler(state, record, out))
+}
+
 /// `progress/agent_progress`: lines of a sub-agent. They are converted here only if the sub-agent has no file of its own.
 fn agent_progress(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let omitted = Outcome::Duplicate { record: "progress/agent_progress", rule: rule::AGENT_PROGRESS };
+    let omitted = Outcome::Duplicate { record: ProgressKind::AgentProgress.name(), rule: rule::AGENT_OWN_FILE };
     let data = Progress::lenient_opt(record.line.data());
     let agent = text(data.agent_id()).map(|agent| agent.decode_lossy()).unwrap_or_default();
     if state.side_info.side_files.as_ref().is_some_and(|files| files.has_agent(&agent)) {
@@ -272,63 +188,4 @@ fn agent_progress(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>)
         }
     }
     if is_mapped { Outcome::Mapped } else { omitted }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Types of lines that transcripts and captures have.
-    const SHARED: [&str; 4] = ["assistant", "user", "system/compact_boundary", "system/informational"];
-
-    /// Every row of every table, and whether it omits its records.
-    fn rows() -> Vec<(&'static str, bool)> {
-        fn of<H>(table: &'static [Route<H>]) -> impl Iterator<Item = (&'static str, bool)> {
-            table.iter().map(|row| (row.record, matches!(row.action, Action::Omit)))
-        }
-        of(RECORDS)
-            .chain(of(SYSTEM))
-            .chain(of(PROGRESS))
-            .chain(of(QUEUE_OPERATIONS))
-            .chain(of(ATTACHMENTS))
-            .chain(stream::rows().filter(|(record, _)| !SHARED.contains(record)))
-            .collect()
-    }
-
-    #[test]
-    fn every_omitted_record_type_has_one_rule() {
-        for (record, _) in rows().into_iter().filter(|(_, is_omitted)| *is_omitted) {
-            let rules = DESCRIPTOR.omission_rules.iter().filter(|rule| rule.record == record && rule.outcome().is_some());
-            assert_eq!(rules.count(), 1, "{record}");
-        }
-    }
-
-    #[test]
-    fn every_rule_for_whole_records_has_a_row() {
-        let rows = rows();
-        for rule in DESCRIPTOR.omission_rules.iter().filter(|rule| rule.outcome().is_some()) {
-            let is_for_all = rule.record == "*";
-            assert!(is_for_all || rows.iter().any(|(record, _)| *record == rule.record), "{} for {}", rule.rule, rule.record);
-        }
-    }
-
-    #[test]
-    fn every_record_type_is_in_the_member_table() {
-        let table = members::MEMBERS.table().unwrap();
-        let rows: Vec<&str> = rows().into_iter().map(|(record, _)| record).collect();
-        let absent: Vec<&&str> = rows.iter().filter(|record| table.record(record).is_none_or(|shape| shape.name != **record)).collect();
-        assert_eq!(absent, [] as [&&str; 0]);
-        let of_lines = table.records().iter().map(|shape| &*shape.name).filter(|name| !name.starts_with(members::ARGUMENTS));
-        let without_row: Vec<&str> = of_lines.filter(|name| !rows.contains(name)).collect();
-        assert_eq!(without_row, [] as [&str; 0]);
-    }
-
-    #[test]
-    fn a_record_type_has_one_row() {
-        let mut records: Vec<&str> = rows().into_iter().map(|(record, _)| record).collect();
-        let count = records.len();
-        records.sort_unstable();
-        records.dedup();
-        assert_eq!(records.len(), count);
-    }
 }

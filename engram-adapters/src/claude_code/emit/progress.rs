@@ -9,7 +9,7 @@ use engram_core::text::Text;
 use super::session_meta::begin_record;
 use super::state::State;
 use crate::claude_code::context_events::emit_text;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{ProgressKind, rule};
 use crate::claude_code::readers::Progress;
 use crate::claude_code::record::Record;
 use crate::shared::value::{non_empty_text, text};
@@ -17,7 +17,7 @@ use crate::shared::value::{non_empty_text, text};
 /// `progress/bash_progress`: the output of a command so far, which counts if no result follows.
 pub(super) fn bash_progress(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     if !state.plan.last_outputs.contains(&record.at) {
-        return Outcome::Duplicate { record: "progress/bash_progress", rule: rule::PARTIAL_OUTPUT };
+        return Outcome::Duplicate { record: ProgressKind::BashProgress.name(), rule: rule::PROGRESS_SO_FAR };
     }
     begin_record(state, &mut record.clone(), out);
     let data = Progress::lenient_opt(record.line.data());

@@ -11,14 +11,14 @@ use super::results::result_text::joined_text;
 use crate::claude_code::blocks::CONTENT;
 use crate::claude_code::emit::state::State;
 use crate::claude_code::emit::state::open_calls::Call;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::readers::Block;
 use crate::claude_code::record::Record;
 use crate::shared::value::{Value, is_true, text};
 
 /// `api-request-blob`: emits the calls and results whose own lines are lost.
 pub(super) fn sent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let mut outcome = Outcome::Duplicate { record: "api-request-blob", rule: rule::SENT_MESSAGE };
+    let mut outcome = Outcome::Duplicate { record: LineKind::ApiRequestBlob.name(), rule: rule::REQUEST_BLOB };
     if state.plan.lost.is_empty() {
         return outcome;
     }

@@ -9,8 +9,8 @@ use engram_core::text::Text;
 use super::late;
 use crate::claude_code::context_events::{emit_hash, emit_text};
 use crate::claude_code::emit::state::State;
+use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::notes::Kind;
-use crate::claude_code::omission_rules::rule;
 use crate::claude_code::record::Record;
 use crate::shared::value::{Field, Value, amount, text};
 
@@ -27,7 +27,7 @@ pub(super) fn summary(state: &mut State, record: &Record<'_>, out: &mut Emitter<
 
 /// `last-prompt`: shown in a list of sessions. It may state that the person went back to an earlier point.
 pub(super) fn last_prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let omitted = Outcome::Duplicate { record: "last-prompt", rule: rule::LAST_PROMPT };
+    let omitted = Outcome::Duplicate { record: LineKind::LastPrompt.name(), rule: rule::PROMPT_LAST };
     let rewinds = &state.plan.rewinds;
     let is_told = rewinds.values().any(|rewind| rewind.stated_by == record.at);
     let here = rewinds.get(&record.at).and_then(|rewind| late::end_of(state, rewind.to));
@@ -41,7 +41,7 @@ pub(super) fn last_prompt(state: &mut State, record: &Record<'_>, out: &mut Emit
 pub(super) fn ai_title(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let title = record.line.ai_title();
     if title.is_some() && !state.last_stated.set_title(title) {
-        return Outcome::Duplicate { record: "ai-title", rule: rule::UNCHANGED };
+        return Outcome::Duplicate { record: LineKind::AiTitle.name(), rule: rule::STATE_UNCHANGED };
     }
     emit_title(title, "/aiTitle", out)
 }
@@ -50,7 +50,7 @@ pub(super) fn ai_title(state: &mut State, record: &Record<'_>, out: &mut Emitter
 pub(super) fn custom_title(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let title = record.line.object().member("customTitle");
     if title.is_some() && !state.last_stated.set_title(title) {
-        return Outcome::Duplicate { record: "custom-title", rule: rule::SAME_NAME };
+        return Outcome::Duplicate { record: LineKind::CustomTitle.name(), rule: rule::STATE_SAME_NAME };
     }
     emit_title(title, "/customTitle", out)
 }
@@ -64,7 +64,7 @@ fn emit_title(title: Field<'_>, pointer: &str, out: &mut Emitter) -> Outcome {
 pub(super) fn agent_name(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let name = record.line.object().member("agentName");
     if !state.last_stated.set_agent_name(name) {
-        return Outcome::Duplicate { record: "agent-name", rule: rule::SAME_NAME };
+        return Outcome::Duplicate { record: LineKind::AgentName.name(), rule: rule::STATE_SAME_NAME };
     }
     out.emit(Meta::Session(SessionFacts { agent: text(name), ..SessionFacts::default() }), Pointer::At("/agentName"));
     Outcome::Mapped
@@ -74,7 +74,7 @@ pub(super) fn agent_name(state: &mut State, record: &Record<'_>, out: &mut Emitt
 pub(super) fn agent_setting(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let name = record.line.object().member("agentSetting");
     if !state.last_stated.set_agent_name(name) {
-        return Outcome::Duplicate { record: "agent-setting", rule: rule::SAME_NAME };
+        return Outcome::Duplicate { record: LineKind::AgentSetting.name(), rule: rule::STATE_SAME_NAME };
     }
     out.emit(Meta::Session(SessionFacts { agent: text(name), ..SessionFacts::default() }), Pointer::At("/agentSetting"));
     Outcome::Mapped
@@ -124,7 +124,7 @@ pub(super) fn moved(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
 pub(super) fn permission_mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let mode = record.line.permission_mode();
     if !state.last_stated.set_permission_mode(mode) {
-        return Outcome::Bookkeeping { record: "permission-mode", rule: rule::UNCHANGED };
+        return Outcome::Bookkeeping { record: LineKind::PermissionMode.name(), rule: rule::STATE_UNCHANGED };
     }
     let facts = SessionFacts { permission_mode: text(mode), ..SessionFacts::default() };
     out.emit(Meta::Session(facts), Pointer::At("/permissionMode"));
@@ -135,7 +135,7 @@ pub(super) fn permission_mode(state: &mut State, record: &Record<'_>, out: &mut 
 pub(super) fn mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let mode = record.line.mode();
     if !state.last_stated.set_mode(mode) {
-        return Outcome::Bookkeeping { record: "mode", rule: rule::UNCHANGED };
+        return Outcome::Bookkeeping { record: LineKind::Mode.name(), rule: rule::STATE_UNCHANGED };
     }
     out.emit(Meta::System { name: Text::Plain("mode"), text: text(mode) }, Pointer::Root);
     Outcome::Mapped
@@ -145,7 +145,7 @@ pub(super) fn mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 pub(super) fn cost(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let cost = record.line.total_cost_usd();
     if !state.last_stated.set_cost(cost) {
-        return Outcome::Bookkeeping { record: "cost-state", rule: rule::UNCHANGED };
+        return Outcome::Bookkeeping { record: LineKind::CostState.name(), rule: rule::STATE_UNCHANGED };
     }
     let facts = SessionFacts { cost_total_usd: amount(cost), ..SessionFacts::default() };
     out.emit(Meta::Session(facts), Pointer::At("/totalCostUSD"));

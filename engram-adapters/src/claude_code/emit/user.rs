@@ -12,7 +12,7 @@ use crate::claude_code::check::{has_several_results, is_shared_result};
 use crate::claude_code::context_events::emit_text;
 use crate::claude_code::emit::results::tool_result::tool_result;
 use crate::claude_code::emit::state::State;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{LineKind, rule};
 use crate::claude_code::readers::{Block, Line};
 use crate::claude_code::record::{COMPACTING_AGENT, Record};
 use crate::shared::value::{Value, is_true, non_empty_text, raw_str, text};
@@ -45,7 +45,7 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let Some(content) = record.message.content() else { return emit_empty_message("user", out) };
     if let Some(text) = content.text() {
         if state.plan.is_stated(record.at, 0) {
-            return Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN };
+            return Outcome::Duplicate { record: LineKind::User.name(), rule: rule::HISTORY_APPENDED_AGAIN };
         }
         if is_true(line.is_meta())
             && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
@@ -94,7 +94,7 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     if only_images || summary.emitted {
         Outcome::Mapped
     } else if summary.repeated {
-        Outcome::Duplicate { record: "user", rule: rule::APPENDED_AGAIN }
+        Outcome::Duplicate { record: LineKind::User.name(), rule: rule::HISTORY_APPENDED_AGAIN }
     } else {
         emit_empty_message("user", out)
     }

@@ -9,6 +9,7 @@ use engram_core::head::Head;
 use engram_core::text::Text;
 use memchr::memmem::Finder;
 
+use crate::claude_code::format::mark;
 use crate::claude_code::readers::{PrintedHead, Stated};
 use crate::claude_code::revisions::{STREAM, TITLES_SCHEMA};
 use crate::shared::time::tape_time;
@@ -38,15 +39,15 @@ fn is_of_iflow(line: Value<'_>) -> bool {
 /// Every mark, the one of conversation lines first. A line has the first mark that fits.
 const MARKS: &[Mark] = &[
     // Every line of a conversation, in every version.
-    Mark { name: "line.sessionId+uuid+isSidechain+version", kinds: &[], members: &["sessionId", "uuid", "isSidechain", "version"] },
+    Mark { name: mark::CONVERSATION, kinds: &[], members: &["sessionId", "uuid", "isSidechain", "version"] },
     // The title at the beginning of files that were resumed up to 2.0.10. Some files have nothing else.
-    Mark { name: "summary.leafUuid", kinds: &[], members: &["leafUuid", "summary"] },
+    Mark { name: mark::TITLE, kinds: &[], members: &["leafUuid", "summary"] },
     // A queued prompt (2.0.45 and later).
-    Mark { name: "queue-operation.operation+sessionId", kinds: &["queue-operation"], members: &["operation", "sessionId"] },
+    Mark { name: mark::QUEUED, kinds: &["queue-operation"], members: &["operation", "sessionId"] },
     // Session state (2.1.80 and later).
-    Mark { name: "state.sessionId", kinds: STATE, members: &["sessionId"] },
+    Mark { name: mark::STATE, kinds: STATE, members: &["sessionId"] },
     // Backups of edited files, the first line of the terminal interface (2.0.60 and later).
-    Mark { name: "file-history-snapshot.messageId", kinds: &["file-history-snapshot"], members: &["messageId", "snapshot"] },
+    Mark { name: mark::BACKUP, kinds: &["file-history-snapshot"], members: &["messageId", "snapshot"] },
 ];
 
 /// Types of lines with session state.
@@ -54,9 +55,6 @@ const STATE: &[&str] = &["mode", "permission-mode", "atis-latch", "tools-used", 
 
 /// The number of lines that detection reads. A conversation line comes early, and ends the search.
 const MAX_LINES: usize = 64;
-
-/// The mark of a capture: its turns begin with a line that no other harness prints in this form.
-const STREAM_INIT: &str = "stream.init.tools+session_id";
 
 impl PrintedHead<'_> {
     fn is_init(&self) -> bool {
@@ -77,23 +75,18 @@ pub fn is_stream(head: &Head<'_>) -> bool {
     find_line(init_lines(head), |line| PrintedHead::lenient(line).is_init().then_some(())).is_some()
 }
 
-/// The names of all marks.
-pub fn marks() -> Vec<&'static str> {
-    MARKS.iter().map(|mark| mark.name).chain([STREAM_INIT]).collect()
-}
-
 /// The marks of the head's lines; none if it is neither a transcript nor a capture.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     if is_stream(head) {
-        return Some(Evidence { marks: vec![STREAM_INIT], framing: Framing::Lines });
+        return Some(Evidence { marks: vec![mark::STREAM_INIT], framing: Framing::Lines });
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(head.lines().take(MAX_LINES).filter(|line| may_have_mark(line)), |line| {
-        let mark = MARKS.iter().find(|mark| mark.is_in(line))?.name;
-        if !marks.contains(&mark) {
-            marks.push(mark);
+        let found = MARKS.iter().find(|mark| mark.is_in(line))?.name;
+        if !marks.contains(&found) {
+            marks.push(found);
         }
-        (mark == MARKS[0].name).then_some(())
+        (found == mark::CONVERSATION).then_some(())
     });
     (!marks.is_empty() && !is_silent(head)).then_some(Evidence { marks, framing: Framing::Lines })
 }

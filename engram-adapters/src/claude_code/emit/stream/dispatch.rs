@@ -1,4 +1,4 @@
-//! Which handler converts each type of a printed line: one row in the table. A type without a row is unrecognized.
+//! Which handler converts each type of a printed line. A type that the member table does not have is unrecognized.
 
 use std::borrow::Cow;
 
@@ -11,58 +11,37 @@ use engram_core::steps::Emitter;
 use super::conversation::{assistant, user};
 use super::line::{StreamRecord, StreamState};
 use super::notices;
-use crate::claude_code::descriptor::DESCRIPTOR;
 use crate::claude_code::emit::session_meta::{begin_record, fill_in};
+use crate::claude_code::format::{PrintedKind, rule};
 use crate::claude_code::members;
-use crate::claude_code::omission_rules::rule;
 use crate::claude_code::plan::Fate;
 use crate::claude_code::readers::{Line, Printed};
 use crate::claude_code::record::Record;
-use crate::shared::route::{Action, Route};
 use crate::shared::value::{Field, raw_str, text};
 
 type Handler = fn(&mut StreamState, &StreamRecord<'_>, &mut Emitter<'_>) -> Outcome;
 
-/// A call runs.
-const TOOL_PROGRESS: &str = "tool_progress";
-
-/// The boundary of a compaction. The line after it has the summary.
-const BOUNDARY: &str = "system/compact_boundary";
-
-/// What happens to a line, by its `type` and `subtype`. A row that ends with `*` is for all types with that beginning.
-static RECORDS: &[Route<Handler>] = &[
-    Route::convert("assistant", assistant),
-    Route::convert("user", user),
-    Route::convert("system/init", notices::init),
-    Route::convert("result/*", notices::result),
-    Route::convert(BOUNDARY, notices::compact_boundary),
-    Route::convert("system/informational", notices::informational),
-    Route::convert("system/notification", notices::notification),
-    Route::convert("system/model_fallback", notices::model_fallback),
-    Route::convert("system/task_started", notices::task_started),
-    Route::convert("system/task_notification", notices::task_notification),
-    Route::convert("system/hook_response", notices::hook_response),
-    Route::convert("system/permission_denied", notices::permission_denied),
-    Route::convert("system/api_retry", notices::api_retry),
-    Route::convert(TOOL_PROGRESS, notices::tool_progress),
-    Route::convert("conversation_reset", notices::conversation_reset),
-    Route::convert("control_request", notices::control_request),
-    Route::omit("control_response"),
-    Route::omit("control_cancel_request"),
-    Route::omit("command_lifecycle"),
-    Route::omit("system/status"),
-    Route::omit("system/task_progress"),
-    Route::omit("system/task_updated"),
-    Route::omit("system/background_tasks_changed"),
-    Route::omit("system/thinking_tokens"),
-    Route::omit("system/hook_started"),
-    Route::omit("stream_event"),
-];
-
-/// Every row, and whether it omits its records.
-#[cfg(test)]
-pub(in crate::claude_code::emit) fn rows() -> impl Iterator<Item = (&'static str, bool)> {
-    RECORDS.iter().map(|row| (row.record, matches!(row.action, Action::Omit)))
+/// The handler of a type, or what becomes of its lines.
+fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
+    Ok(match kind {
+        PrintedKind::Assistant => assistant,
+        PrintedKind::User => user,
+        PrintedKind::SystemInit => notices::init,
+        PrintedKind::Result => notices::result,
+        PrintedKind::SystemCompactBoundary => notices::compact_boundary,
+        PrintedKind::SystemInformational => notices::informational,
+        PrintedKind::SystemNotification => notices::notification,
+        PrintedKind::SystemModelFallback => notices::model_fallback,
+        PrintedKind::SystemTaskStarted => notices::task_started,
+        PrintedKind::SystemTaskNotification => notices::task_notification,
+        PrintedKind::SystemHookResponse => notices::hook_response,
+        PrintedKind::SystemPermissionDenied => notices::permission_denied,
+        PrintedKind::SystemApiRetry => notices::api_retry,
+        PrintedKind::ToolProgress => notices::tool_progress,
+        PrintedKind::ConversationReset => notices::conversation_reset,
+        PrintedKind::ControlRequest => notices::control_request,
+        PrintedKind::Omitted(outcome) => return Err(outcome),
+    })
 }
 
 /// Converts one printed line, whose note is at this place.
@@ -74,7 +53,7 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, at: usize, out
     fill_in(&mut state.session, record);
     if state.session.plan.fate(at) != Fate::Convert {
         let record = members::named_type(&mut state.session.scratch, &record.line).unwrap_or_default();
-        return Outcome::Duplicate { record, rule: rule::REPEATED };
+        return Outcome::Duplicate { record, rule: rule::HISTORY_REPEATED };
     }
     let facts_changed = begin_record(&mut state.session, record, out);
     let is_first = agent.is_some_and(|agent| state.agents.insert(hash64(agent.raw())));
@@ -86,25 +65,26 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, at: usize, out
 }
 
 fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    // The check has found a row.
-    let Some(row) = row_of(&stream.printed) else { return Outcome::Mapped };
-    match row.action {
-        Action::Convert(handler) => {
+    // The check has found its type.
+    let Ok(kind) = kind_of(&stream.printed) else { return Outcome::Mapped };
+    match handler(kind) {
+        Ok(handler) => {
             let outcome = handler(state, stream, out);
-            state.session.summary_follows = row.record == BOUNDARY;
+            // The line after the boundary of a compaction has the summary.
+            state.session.summary_follows = kind == PrintedKind::SystemCompactBoundary;
             outcome
         }
-        Action::Omit => DESCRIPTOR.ignored_record(row.record).unwrap_or(Outcome::Mapped),
+        Err(omitted) => omitted,
     }
 }
 
-/// Checks that a line has a row. Returns whether it gives no event.
+/// The type of a line.
 ///
 /// # Errors
-/// [`Fault::Unrecognized`] if there is no row for its type.
-pub fn knows(printed: &Printed<'_>) -> Result<bool, Fault> {
-    let row = row_of(printed).ok_or_else(|| Fault::unrecognized(&record_type(printed)))?;
-    Ok(matches!(row.action, Action::Omit))
+/// [`Fault::Unrecognized`] if it is not known.
+pub fn kind_of(printed: &Printed<'_>) -> Result<PrintedKind, Fault> {
+    let record = record_type(printed);
+    PrintedKind::named(&record).ok_or_else(|| Fault::unrecognized(&record))
 }
 
 fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
@@ -116,16 +96,10 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
 
 /// The sub-agent that a line names. That a call runs is no line of its sub-agent.
 pub fn agent_of<'a>(printed: &Printed<'a>) -> Field<'a> {
-    if raw_str(printed.kind()) == TOOL_PROGRESS {
+    if raw_str(printed.kind()) == PrintedKind::ToolProgress.name() {
         return printed.agent_retry().and_then(|retry| retry.member("agent_id"));
     }
     printed.agent_id().or(printed.parent_call())
-}
-
-fn row_of(printed: &Printed<'_>) -> Option<&'static Route<Handler>> {
-    let kind = record_type(printed);
-    let covers = |row: &&Route<Handler>| row.record.strip_suffix('*').map_or(row.record == kind, |beginning| kind.starts_with(beginning));
-    RECORDS.iter().find(covers)
 }
 
 /// The line in the form that a transcript has.

@@ -15,9 +15,7 @@ use engram_core::keys::{KeyMap, hash64};
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Check, Conversion, Emitter, Record};
 
-#[cfg(test)]
-pub(super) use dispatch::rows;
-pub use dispatch::{agent_of, as_transcript, knows};
+pub use dispatch::{agent_of, as_transcript, kind_of};
 
 use crate::claude_code::check::Checker;
 use crate::claude_code::plan::Plan;

@@ -10,7 +10,7 @@ use engram_core::text::Text;
 use super::line::{StreamRecord, StreamState};
 use crate::claude_code::context_events::emit_hash;
 use crate::claude_code::emit::system;
-use crate::claude_code::omission_rules::rule;
+use crate::claude_code::format::{PrintedKind, rule};
 use crate::shared::value::{Field, Value, amount, is_true, non_empty_text, raw_str, text};
 
 /// `system/init`: a turn begins. Its facts are those of the session; the names of tools are kept as a hash.
@@ -83,7 +83,7 @@ pub(super) fn task_started(_: &mut StreamState, stream: &StreamRecord<'_>, out: 
     let is_printed = text(line.member("tool_use_id")).is_some_and(|call| out.seq_of_call(call).is_some());
     let prompt = line.member("prompt").filter(|_| !is_printed);
     if prompt.is_none() {
-        return Outcome::Duplicate { record: "system/task_started", rule: rule::STREAM_STATE };
+        return Outcome::Duplicate { record: PrintedKind::SystemTaskStarted.name(), rule: rule::STREAM_STATE };
     }
     emit_notice("task_started", prompt, "/prompt", out)
 }
@@ -142,7 +142,7 @@ pub(super) fn api_retry(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mu
 /// `tool_progress`: a call runs. Only a failed request of its sub-agent is a fact of the session.
 pub(super) fn tool_progress(_: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let Some(retry) = stream.printed.agent_retry() else {
-        return Outcome::Bookkeeping { record: "tool_progress", rule: rule::STREAM_STATE };
+        return Outcome::Bookkeeping { record: PrintedKind::ToolProgress.name(), rule: rule::STREAM_STATE };
     };
     let error = Meta::Error { code: error_code(retry.member("error_status")), text: text(retry.member("error_category")) };
     out.emit(error, Pointer::At("/subagent_retry"));
@@ -159,7 +159,7 @@ pub(super) fn control_request(state: &mut StreamState, stream: &StreamRecord<'_>
     let request = stream.printed.object().member("request");
     let member = |name| request.and_then(|request| request.member(name));
     if raw_str(member("subtype")) != "can_use_tool" {
-        return Outcome::Bookkeeping { record: "control_request", rule: rule::CONTROL };
+        return Outcome::Bookkeeping { record: PrintedKind::ControlRequest.name(), rule: rule::STREAM_CONTROL };
     }
     state.session.permission_is_asked = true;
     let (tool, call_id) = (text(member("tool_name")), text(member("tool_use_id")));
