@@ -38,7 +38,12 @@ pub fn close_with(
     reason: Option<String>,
     mut outcomes: Vec<Outcome>,
 ) -> Result<Vec<Outcome>, RecorderError> {
-    fs::write(directory.join(TAPE), tape(directory)?).map_err(|error| RecorderError::io(&directory.join(TAPE), &error))?;
+    match tape(directory) {
+        Ok(bytes) => write(&directory.join(TAPE), &bytes)?,
+        // The check of the tape says so, and the ledger with it.
+        Err(error) if error.fault == Fault::Violation => {}
+        Err(error) => return Err(error),
+    }
     outcomes.extend(judge(directory)?);
     outcomes.extend(OTHERS.map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")));
     outcomes.sort_by_key(|outcome| outcome.number());
@@ -147,7 +152,10 @@ fn deny(lines: &[Line], run: &Run) -> Outcome {
 
 fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
     const CODE: &str = "ADAPTER_PROTOCOL_VIOLATION/tape";
-    let bytes = tape(directory)?;
+    let bytes = match tape(directory) {
+        Err(error) if error.fault == Fault::Violation => return Ok(Outcome::failed(TAPE_CHECK, CODE, error.what)),
+        other => other?,
+    };
     let mut violations = Vec::new();
     let io = |error: std::io::Error| RecorderError::io(&directory.join(TAPE), &error);
     check_stream(bytes.as_slice(), &mut |violation| violations.push(violation.to_string())).map_err(io)?;

@@ -1,7 +1,7 @@
 //! HTTP on loopback.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -198,7 +198,13 @@ fn not_found(path: &str) -> Response<Pieces> {
 
 fn decompressed(headers: &HeaderMap, bytes: &Bytes) -> Vec<u8> {
     let is_zstd = headers.get("content-encoding").is_some_and(|value| value == "zstd");
-    if is_zstd { zstd::decode_all(bytes.as_ref()).unwrap_or_default() } else { bytes.to_vec() }
+    if !is_zstd {
+        return bytes.to_vec();
+    }
+    let mut text = Vec::new();
+    let decoder = zstd::Decoder::new(bytes.as_ref());
+    let read = decoder.and_then(|decoder| decoder.take(MAX_BODY as u64 + 1).read_to_end(&mut text));
+    if read.is_ok() && text.len() <= MAX_BODY { text } else { Vec::new() }
 }
 
 fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
