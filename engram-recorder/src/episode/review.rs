@@ -10,10 +10,10 @@ use engram_profiles::hash;
 use engram_profiles::ledger::{Entry, Line};
 use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict};
 
-use super::Plan;
 use super::evidence::Run;
 use super::journal::{LEDGER, LOG, SUMS, TAPE, close, sums};
 use super::verify::{contents, ended, tape};
+use super::{Plan, discard};
 use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
@@ -47,7 +47,12 @@ pub fn close_with(
     outcomes.extend(judge(directory)?);
     outcomes.extend(OTHERS.map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")));
     outcomes.sort_by_key(|outcome| outcome.number());
-    let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
+    let first = |verdict| outcomes.iter().find(|outcome| outcome.verdict == verdict);
+    let failed = first(Verdict::Failed).or_else(|| first(Verdict::Blocked));
+    if first(Verdict::Failed).is_some_and(|outcome| outcome.check == RECEIPT) {
+        // What is not whole proves nothing: only the reason is kept.
+        discard(directory)?;
+    }
     let why = reason.or_else(|| failed.map(|outcome| outcome.code.unwrap_or("ADAPTER_PROTOCOL_VIOLATION/blocked").to_owned()));
     match why {
         Some(reason) => blocked(plan, directory, &reason)?,

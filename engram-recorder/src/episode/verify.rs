@@ -46,7 +46,7 @@ pub enum Review {
 /// # Errors
 /// `adapter_protocol_violation` with the file that is wrong; `io`.
 pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
-    let stated = read(&directory.join(SUMS))?;
+    let stated = bounded::read_left(&directory.join(SUMS), MAX_FILE).map_err(|error| RecorderError::io(&directory.join(SUMS), &error))?;
     let found = sums(directory)?;
     if stated != found.as_bytes() {
         let stated = String::from_utf8_lossy(&stated).into_owned();
@@ -107,7 +107,7 @@ fn broken(file: &str, what: &str) -> RecorderError {
 
 fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
     bounded::read_left(path, MAX_FILE).map_err(|error| match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => broken(&path.to_string_lossy(), &error.to_string()),
+        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => broken(&path.to_string_lossy(), &error.to_string()),
         _ => RecorderError::io(path, &error),
     })
 }

@@ -264,3 +264,16 @@ fn send(stage: Arc<Stage>, reply: Reply, pieces: Vec<Piece>, kind: &str) -> Resp
     set(response.headers_mut(), "request-id", "req_recorded");
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressed_body_that_would_fill_the_memory_is_empty() {
+        let headers = HeaderMap::from_iter([(hyper::header::CONTENT_ENCODING, "zstd".parse().unwrap())]);
+        let body = |bytes: u64| Bytes::from(zstd::encode_all(io::repeat(b' ').take(bytes), 1).unwrap());
+        assert_eq!(decompressed(&headers, &body(10)), [b' '; 10]);
+        assert!(decompressed(&headers, &body(MAX_BODY as u64 + 1)).is_empty());
+    }
+}

@@ -162,10 +162,11 @@ fn change_of_a_byte_in_any_file_is_refused() {
         fs::write(&sums, &all).unwrap();
     }
     let object = engram_conformance::files(&out.join(journal::OBJECTS)).remove(0);
-    fs::write(out.join("cas/more"), "more").unwrap();
+    let more = out.join("cas").join("0".repeat(64));
+    fs::write(&more, "more").unwrap();
     fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
     assert!(verify(&out).unwrap_err().what.contains("nothing names it"));
-    fs::remove_file(out.join("cas/more")).unwrap();
+    fs::remove_file(more).unwrap();
     fs::remove_file(object).unwrap();
     fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
     assert!(verify(&out).is_err());
