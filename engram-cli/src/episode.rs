@@ -14,10 +14,13 @@ use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
 use crate::report::{Reporter, printable};
-use crate::{interrupt, profile, record};
+use crate::{profile, record};
 
 /// The most bytes of a transcript or a prompt.
 const MAX_INPUT: u64 = 256 << 20;
+
+/// The most bytes of an id.
+const MAX_ID: usize = 256;
 
 /// Arguments of `engram episode`.
 #[derive(Debug, Args)]
@@ -72,7 +75,7 @@ pub struct Run {
     #[arg(long, value_enum, default_value_t = TierName::Edit)]
     pub tier: TierName,
     /// The work that the episode is part of
-    #[arg(long, value_name = "ID", default_value = "unknown")]
+    #[arg(long, value_name = "ID", default_value = "unknown", value_parser = id)]
     pub work: String,
     /// Leave out all times: a repeated episode then has the same ledger, log and tape
     #[arg(long)]
@@ -127,10 +130,10 @@ pub struct Wrap {
     #[arg(long, value_name = "HASH")]
     pub profile: String,
     /// The work that the episode is part of
-    #[arg(long, value_name = "ID", default_value = "unknown")]
+    #[arg(long, value_name = "ID", default_value = "unknown", value_parser = id)]
     pub work: String,
     /// The episode, and its session [default: made from the transcript]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id)]
     pub episode: Option<String>,
 }
 
@@ -138,12 +141,17 @@ fn nonce(text: &str) -> Result<Nonce, &'static str> {
     Nonce::parse(text).ok_or("expected 16 to 64 lower-case hexadecimal digits")
 }
 
+/// Every line of a ledger has it.
+fn id(text: &str) -> Result<String, &'static str> {
+    let is_id = (1..=MAX_ID).contains(&text.len()) && !text.chars().any(char::is_control);
+    if is_id { Ok(text.to_owned()) } else { Err("expected 1 to 256 bytes without control characters") }
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// When standard input cannot be read, or standard output not be written to.
 pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
-    interrupt::at_end(engram_recorder::process::end_all);
     let done = match &args.action {
         Action::Run(args) => episode(args, report),
         Action::Verify(args) => verified(args),

@@ -1,10 +1,11 @@
 //! `engram profile`: the shipped profiles, and whether a file is one.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use engram_profiles::ProfileHash;
+use engram_profiles::limits::MAX_PROFILE_BYTES;
 use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use engram_profiles::{Profile as AgentProfile, ProfileError};
@@ -13,8 +14,8 @@ use engram_recorder::episode::suite::{self, Settings, Suite};
 use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
+use crate::record;
 use crate::report::{Reporter, printable};
-use crate::{interrupt, record};
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -123,7 +124,12 @@ pub fn failure(error: &ProfileError, report: &Reporter) -> Exit {
 }
 
 fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
-    std::fs::read(path).map_err(|error| {
+    // One byte more than a profile can have is enough to refuse it.
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(MAX_PROFILE_BYTES as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
+    });
+    read.map_err(|error| {
         report.finding("io", &format!("{}: {error}", path.display()));
         Exit::Io
     })
@@ -146,7 +152,6 @@ fn chosen(which: &str, expect: Option<&str>) -> Result<&'static Shipped, Profile
 
 /// The table of tier 4, or its columns as JSON.
 fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderError> {
-    interrupt::at_end(engram_recorder::process::end_all);
     let settings = Settings::of(|name| std::env::var(name).ok())?;
     let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);
@@ -174,14 +179,7 @@ fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
 
 /// The outcome of a check as a line.
 pub fn line_of(outcome: &Outcome) -> String {
-    let word = match outcome.verdict {
-        Verdict::Passed => "passed",
-        Verdict::Failed => "failed",
-        Verdict::Skipped => "skipped",
-        Verdict::Blocked => "blocked",
-    };
-    let code = outcome.code.map(|code| format!(" {code}")).unwrap_or_default();
-    format!("{:<20} {word:<7}{code} {}\n", outcome.check, printable(&outcome.what))
+    format!("{:<20} {}\n", outcome.check, printable(&outcome.words()))
 }
 
 /// The exit code of the reason why there is no receipt.

@@ -95,8 +95,14 @@ pub fn read_decompressed(path: &Path) -> io::Result<Vec<u8>> {
 pub fn files(directory: &Path) -> Vec<PathBuf> {
     let Ok(listing) = fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<PathBuf> = Vec::new();
-    for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    for entry in listing.flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        // A link to a directory may lead back to where it is.
+        if kind.is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files(&path));
+        } else if !path.is_dir() {
+            found.push(path);
+        }
     }
     found.sort();
     found

@@ -22,6 +22,18 @@ pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 pub const MAX_LINE_BYTES: u64 = 1 << 20;
 /// The bytes of such a line if a profile says nothing else.
 pub const LINE_BYTES: u64 = 256 << 10;
+/// The most milliseconds of a bound: a day.
+pub const MAX_MILLISECONDS: u64 = 86_400_000;
+/// The most milliseconds between TERM and KILL.
+pub const MAX_GRACE: u64 = 60_000;
+/// The most bytes of a result.
+pub const MAX_RESULT_BYTES: u64 = 16 << 20;
+/// The most bytes that are kept of an episode.
+pub const MAX_EVIDENCE_BYTES: u64 = 256 << 20;
+/// The most letters of a version.
+pub const MAX_VERSION: usize = 64;
+/// The most bytes of a compiled pattern.
+pub const MAX_REGEX: usize = 64 << 10;
 /// The most requests of one episode.
 pub const MAX_REQUESTS: u64 = 1 << 20;
 /// The most letters of the reason of a denial.

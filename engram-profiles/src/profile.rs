@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::canonical;
 use crate::error::ProfileError;
 use crate::hash::ProfileHash;
-use crate::limits::{MAX_ARGS, MAX_ENV, MAX_FILES, MAX_LINE_BYTES, MAX_NAME, MAX_PROFILE_BYTES, MAX_REQUESTS, MAX_TOOLS};
+use crate::limits::{
+    MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES, MAX_MILLISECONDS, MAX_NAME, MAX_PROFILE_BYTES, MAX_REGEX,
+    MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TOOLS, MAX_VERSION,
+};
 use crate::validate;
 
 /// `AgentAdapterProfileV1`: how one command-line agent is run.
@@ -212,11 +215,13 @@ pub struct ToolBridge {
     /// The most bytes of the arguments of a request, decoded.
     pub max_args_bytes: NonZeroU64,
     /// The most bytes of a result.
+    #[schemars(range(max = MAX_RESULT_BYTES))]
     pub max_result_bytes: NonZeroU64,
     /// The most bytes of a line.
     #[schemars(range(max = MAX_LINE_BYTES))]
     pub max_line_bytes: NonZeroU64,
     /// The longest time that a tool may take, in milliseconds.
+    #[schemars(range(max = MAX_MILLISECONDS))]
     pub tool_timeout_ms: NonZeroU64,
     /// The most requests of an episode.
     #[schemars(range(max = MAX_REQUESTS))]
@@ -288,12 +293,15 @@ pub struct VersionProbe {
 #[serde(deny_unknown_fields)]
 pub struct HealthChecks {
     /// The longest time until its first output or first request to the model.
+    #[schemars(range(max = MAX_MILLISECONDS))]
     pub start_ms: NonZeroU64,
     /// So long without output and without a request is a stall.
+    #[schemars(range(max = MAX_MILLISECONDS))]
     pub stall_ms: NonZeroU64,
     /// So many stalls are borne.
     pub max_stalls: u64,
     /// The time between TERM and KILL.
+    #[schemars(range(max = MAX_GRACE))]
     pub stop_grace_ms: NonZeroU64,
 }
 
@@ -306,8 +314,10 @@ pub struct Budget {
     /// Tokens, in and out.
     pub tokens: NonZeroU64,
     /// Milliseconds.
+    #[schemars(range(max = MAX_MILLISECONDS))]
     pub wall_clock_ms: NonZeroU64,
     /// Bytes of evidence.
+    #[schemars(range(max = MAX_EVIDENCE_BYTES))]
     pub evidence_bytes: NonZeroU64,
 }
 
@@ -326,6 +336,7 @@ pub struct EvidencePolicy {
     /// Arguments and results of tools.
     pub tool_traces: Keep,
     /// The most bytes of all that is kept.
+    #[schemars(range(max = MAX_EVIDENCE_BYTES))]
     pub max_bytes: NonZeroU64,
 }
 
@@ -339,6 +350,13 @@ pub enum Keep {
     Hash,
     /// Nothing.
     Drop,
+}
+
+impl VersionProbe {
+    /// The compiled pattern. It is small, so that no output can make it slow.
+    pub(crate) fn pattern(&self) -> Result<regex_lite::Regex, regex_lite::Error> {
+        regex_lite::RegexBuilder::new(&self.regex).size_limit(MAX_REGEX).build()
+    }
 }
 
 impl Profile {
@@ -368,8 +386,12 @@ impl Profile {
 
     /// The version in what the probe printed, and whether the profile is for it.
     pub fn probed<'t>(&self, printed: &'t str) -> Option<(&'t str, Expected)> {
-        let regex = regex_lite::Regex::new(&self.version_probe.regex).ok()?;
+        let regex = self.version_probe.pattern().ok()?;
         let version = regex.captures(printed)?.name("version")?.as_str();
+        let is_version = (1..=MAX_VERSION).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_version {
+            return None;
+        }
         let is_expected =
             major_minor(version).is_some() && major_minor(version) == major_minor(self.version_probe.expect.trim_start_matches('~'));
         Some((version, if is_expected { Expected::Yes } else { Expected::No }))

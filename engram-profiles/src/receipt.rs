@@ -90,6 +90,18 @@ pub enum Verdict {
     Blocked,
 }
 
+impl Verdict {
+    /// The word in a receipt, and in a message.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::Failed => "failed",
+            Verdict::Skipped => "skipped",
+            Verdict::Blocked => "blocked",
+        }
+    }
+}
+
 /// Whether bytes could leave the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -3,7 +3,10 @@
 use std::fmt::Display;
 
 use crate::error::ProfileError;
-use crate::limits::{MAX_ARGS, MAX_ENV, MAX_FILE_BYTES, MAX_FILES, MAX_LINE_BYTES, MAX_NAME, MAX_REQUESTS, MAX_TEXT, MAX_TOOLS};
+use crate::limits::{
+    MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES, MAX_MILLISECONDS, MAX_NAME, MAX_REQUESTS,
+    MAX_RESULT_BYTES, MAX_TEXT, MAX_TOOLS,
+};
 use crate::profile::{AdapterMode, HarnessName, InputMode, OutputMode, Profile, ToolBridge, VersionProbe};
 use crate::template::{self, ARG_PLACEHOLDERS, EXE, PERMISSION, PROMPT, PROMPT_FILE};
 
@@ -34,7 +37,8 @@ pub fn check(profile: &Profile) -> Checked {
     let is_tool = |name: &String| (1..=MAX_NAME).contains(&name.len());
     rule(allowed.iter().all(is_tool), "/native_tools/allowed", "names of 1 to 64 bytes")?;
     sorted(allowed.iter(), "/native_tools/allowed")?;
-    probe(&profile.version_probe)
+    probe(&profile.version_probe)?;
+    bounds(profile)
 }
 
 fn rule(holds: bool, pointer: impl Into<String>, what: impl Display) -> Checked {
@@ -145,6 +149,26 @@ fn bridge(profile: &Profile) -> Checked {
     rule(fits, format!("{PLACE}/max_args_bytes"), "arguments that fit into a line, encoded")
 }
 
+/// What a profile asks for can be waited for, and held in memory.
+fn bounds(profile: &Profile) -> Checked {
+    let Profile { health_checks: health, budget_defaults: budget, evidence_policy: evidence, .. } = profile;
+    let bridge = profile.tool_bridge.iter().flat_map(|bridge| {
+        [
+            ("/tool_bridge/max_result_bytes", bridge.max_result_bytes, MAX_RESULT_BYTES),
+            ("/tool_bridge/tool_timeout_ms", bridge.tool_timeout_ms, MAX_MILLISECONDS),
+        ]
+    });
+    let others = [
+        ("/health_checks/start_ms", health.start_ms, MAX_MILLISECONDS),
+        ("/health_checks/stall_ms", health.stall_ms, MAX_MILLISECONDS),
+        ("/health_checks/stop_grace_ms", health.stop_grace_ms, MAX_GRACE),
+        ("/budget_defaults/wall_clock_ms", budget.wall_clock_ms, MAX_MILLISECONDS),
+        ("/budget_defaults/evidence_bytes", budget.evidence_bytes, MAX_EVIDENCE_BYTES),
+        ("/evidence_policy/max_bytes", evidence.max_bytes, MAX_EVIDENCE_BYTES),
+    ];
+    bridge.chain(others).try_for_each(|(place, value, most)| rule(value.get() <= most, place, format!("at most {most}")))
+}
+
 fn capabilities(profile: &Profile) -> Checked {
     const PLACE: &str = "/capability_map";
     at_most(profile.capability_map.len(), MAX_TOOLS, PLACE)?;
@@ -159,7 +183,7 @@ fn probe(probe: &VersionProbe) -> Checked {
     list_of_arguments(&probe.args, &format!("{PLACE}/args"), &[])?;
     let place = format!("{PLACE}/regex");
     rule(probe.regex.len() <= MAX_TEXT, &place, format!("at most {MAX_TEXT} bytes"))?;
-    let regex = regex_lite::Regex::new(&probe.regex).map_err(|error| ProfileError::invalid(&place, error))?;
+    let regex = probe.pattern().map_err(|error| ProfileError::invalid(&place, error))?;
     let groups: Vec<Option<&str>> = regex.capture_names().collect();
     rule(groups == [None, Some("version")], place, "one group, called `version`")?;
     let number = |text: &str| {

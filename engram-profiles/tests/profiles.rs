@@ -125,6 +125,15 @@ fn all_broken() -> Vec<Broken> {
         broken("/budget_defaults/tokens", json!(1.5), "/budget_defaults/tokens"),
         broken("/evidence_policy/requests", json!("all"), "/evidence_policy/requests"),
         broken("/evidence_policy/max_bytes", Value::Null, "/evidence_policy/max_bytes"),
+        broken("/tool_bridge/max_result_bytes", json!((16 << 20) + 1), "/tool_bridge/max_result_bytes"),
+        broken("/tool_bridge/tool_timeout_ms", json!(86_400_001), "/tool_bridge/tool_timeout_ms"),
+        broken("/health_checks/start_ms", json!(86_400_001), "/health_checks/start_ms"),
+        broken("/health_checks/stall_ms", json!(86_400_001), "/health_checks/stall_ms"),
+        broken("/health_checks/stop_grace_ms", json!(60_001), "/health_checks/stop_grace_ms"),
+        broken("/budget_defaults/wall_clock_ms", json!(9_007_199_254_740_991_u64), "/budget_defaults/wall_clock_ms"),
+        broken("/budget_defaults/evidence_bytes", json!((256 << 20) + 1), "/budget_defaults/evidence_bytes"),
+        broken("/evidence_policy/max_bytes", json!((256 << 20) + 1), "/evidence_policy/max_bytes"),
+        beyond_schema("/version_probe/regex", json!("(?P<version>(x{90}){90})"), "/version_probe/regex"),
         broken("/native_tools/more", json!(1), "/native_tools/more"),
         broken("/more", json!(1), "/more"),
     ]
@@ -211,4 +220,10 @@ fn version_is_found_and_compared_by_its_first_two_numbers() {
     assert_eq!(probed("codex-cli-record", "codex-cli 0.169.0\n"), Some(("0.169.0".to_owned(), Expected::Yes)));
     assert_eq!(probed("cursor-hooked", "2026.10.01-e373342\n"), Some(("2026.10.01".to_owned(), Expected::Yes)));
     assert_eq!(probed("gemini-cli-record", "command not found"), None);
+    // A version is a word, not whatever a pattern lets through.
+    let mut any = shipped("codex-cli-record").profile.clone();
+    any.version_probe.regex = "(?P<version>(?s).+)".to_owned();
+    for printed in [format!("0.169.{}", "0".repeat(90)), "0.169.0\u{1b}[2J".to_owned(), "0.169.0 x".to_owned()] {
+        assert_eq!(any.probed(&printed), None, "{printed:?}");
+    }
 }

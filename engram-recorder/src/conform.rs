@@ -12,10 +12,15 @@ use engram_profiles::receipt::Verdict;
 use engram_profiles::{ProfileHash, registry};
 use serde::Serialize;
 
+use crate::bounded;
+use crate::inside;
 use crate::process::{End, Running};
+use crate::will::WorkFolder;
 
 /// The longest time that a program may take to say its version or its flags.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most bytes of a version or of the flags.
+const MAX_PRINTED: u64 = 1 << 20;
 /// The first check.
 const CANONICAL: &str = "P1 profile.canonical";
 const PROBE: &str = "P2 profile.probe";
@@ -43,6 +48,12 @@ impl Outcome {
     /// The number of the check.
     pub fn number(&self) -> u32 {
         self.id().trim_start_matches('P').parse().unwrap_or_default()
+    }
+
+    /// The outcome in words: the verdict, the code, and what was found.
+    pub fn words(&self) -> String {
+        let code = self.code.map(|code| format!(" {code}")).unwrap_or_default();
+        format!("{:<7}{code} {}", self.verdict.as_str(), self.what)
     }
 
     /// An outcome that is no failure.
@@ -138,19 +149,27 @@ fn names(help: &str, flag: &str) -> bool {
 
 /// What a program prints. It sees the caller's search path, an empty home, and nothing else.
 fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
-    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let (out, err) = (home.path().join("out"), home.path().join("err"));
+    let work = WorkFolder::make("engram-probe-", None).map_err(|error| error.what)?;
+    // A directory of its own: whatever works in it is ended.
+    let home = work.path().join("home");
+    fs::create_dir(&home).map_err(|error| error.to_string())?;
+    let exe = std::path::absolute(exe).map_err(|error| error.to_string())?;
+    let (out, err) = (work.path().join("out"), work.path().join("err"));
     let failed = |error: std::io::Error| format!("{}: {error}", exe.display());
     let argv: Vec<String> = [exe.to_string_lossy().into_owned()].into_iter().chain(args.iter().cloned()).collect();
     let env = BTreeMap::from([
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
-        ("HOME".to_owned(), home.path().to_string_lossy().into_owned()),
+        ("HOME".to_owned(), home.to_string_lossy().into_owned()),
     ]);
     let stdout = Stdio::from(File::create(&out).map_err(failed)?);
-    let mut running = Running::start(&argv, home.path(), &env, stdout, &err).map_err(failed)?;
-    running.feed(Vec::new());
-    match running.wait(PATIENCE, || false).map_err(failed)? {
-        End::Exit(0) => Ok(String::from_utf8_lossy(&fs::read(&out).map_err(failed)?).into_owned()),
+    let mut running = Running::start(&argv, &home, &env, stdout, &err).map_err(failed)?;
+    drop(running.words());
+    let is_flood = || out.metadata().is_ok_and(|meta| meta.len() > MAX_PRINTED);
+    let end = running.wait(PATIENCE, &out, is_flood).map_err(failed);
+    inside::end_left(&home);
+    match end? {
+        End::Exit(0) => Ok(String::from_utf8_lossy(&bounded::read_left(&out, MAX_PRINTED).map_err(failed)?).into_owned()),
+        End::Killed | End::Flood => Err(format!("`{}` printed more than {MAX_PRINTED} bytes", argv.join(" "))),
         End::Timeout => Err(format!("`{}` took longer than {} seconds", argv.join(" "), PATIENCE.as_secs())),
         end => Err(format!("`{}` ended with {end:?}", argv.join(" "))),
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::ChildStdin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,10 @@ use crate::server::Stage;
 
 /// How often the state of the conversation is looked at.
 const LOOK: Duration = Duration::from_millis(25);
+/// How long what was printed may take to be read after the end.
+const DRAIN: Duration = Duration::from_secs(5);
+/// The most bytes that a command may print.
+const MAX_PRINTED: u64 = 256 << 20;
 
 /// Says the messages of a run one after the other, each after the answer to the one before. A message `/sleep N` waits N milliseconds,
 /// `/control {…}` sends a request of control, `/now TEXT` does not wait for the answer before.
@@ -31,20 +35,24 @@ pub fn hold(mut running: Running, run: &Run, stage: &Arc<Stage>, out: &Path, lim
     };
     let line = Arc::new(Line { stdin: Mutex::new(Some(stdin)), results: AtomicUsize::new(0), session: Mutex::new(String::new()) });
     let (reader, answers, printed, hearer) = (Arc::clone(&line), run.answers.clone(), File::create(out)?, Arc::clone(stage));
-    let listener = thread::spawn(move || reader.listen(BufReader::new(stdout), answers, printed, &hearer));
+    let (ends, listener) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        reader.listen(BufReader::new(stdout.take(MAX_PRINTED)), answers, printed, &hearer);
+        drop(ends);
+    });
     let speaker = (Arc::clone(&line), run.says.clone(), Arc::clone(stage));
     thread::spawn(move || speaker.0.speak(&speaker.1, &speaker.2, limit));
     let mut since = None;
     let kill = run.kill.clone();
-    let end = running.wait(limit, || {
+    let end = running.wait(limit, out, || {
         let Some(kill) = &kill else { return false };
         if since.is_none() && stage.begun(&kill.thread) >= kill.answers {
             since = Some(Instant::now());
         }
         since.is_some_and(|since| since.elapsed() >= Duration::from_millis(kill.wait_ms))
     });
-    // The pipe is closed: the listener has read to its end.
-    let _ = listener.join();
+    // What the command left behind may keep the pipe open.
+    let _ = listener.recv_timeout(DRAIN);
     end
 }
 

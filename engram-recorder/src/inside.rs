@@ -107,7 +107,7 @@ pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
     session.help = session.help()?;
     session.prepare()?;
     let runs = session.runs()?;
-    let left_running = end_left(&home);
+    let left_running = end_left(&plan.places.home);
     stage.leave();
     Ok(Done { runs, truth: stage.truth(), left_running, requests: stage.requests() })
 }
@@ -167,8 +167,8 @@ impl Session<'_> {
         let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
         let stdout = Stdio::from(File::create(out).map_err(io)?);
         let mut running = Running::start(argv, &self.plan.places.project, &self.env(), stdout, err).map_err(io)?;
-        running.feed(Vec::new());
-        running.wait(Duration::from_secs(seconds), || false).map_err(io)
+        drop(running.words());
+        running.wait(Duration::from_secs(seconds), out, || false).map_err(io)
     }
 
     /// Writes the settings of the harness and the files of the scenario.
@@ -244,10 +244,10 @@ impl Session<'_> {
             self.stage.enter(&run.prompt);
             let stdout = Stdio::from(File::create(&out).map_err(io)?);
             let mut running = Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)?;
-            running.feed(stdin);
+            running.words().say(stdin);
             let mut alarm = Alarm::default();
             running
-                .wait(limit, || {
+                .wait(limit, &out, || {
                     run.kill.as_ref().is_some_and(|kill| alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms))
                 })
                 .map_err(io)?
@@ -315,24 +315,51 @@ fn read(path: &PathBuf) -> Result<String, RecorderError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Ends every process that has this home, by its id: a harness may leave some outside of its group. Returns their names.
-pub(crate) fn end_left(home: &str) -> Vec<String> {
-    let mark = format!("HOME={home}\0");
-    let own = std::process::id().to_string();
+/// The most rounds in which processes are ended: one that starts others faster is not caught.
+const ROUNDS: usize = 20;
+
+/// Ends every process that belongs to this home, by its id: a harness may leave some outside of its group. Returns their names.
+pub(crate) fn end_left(home: &Path) -> Vec<String> {
     let mut names = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let id = entry.file_name().to_string_lossy().into_owned();
-        let Some(pid) = id.parse().ok().and_then(Pid::from_raw).filter(|_| id != own) else { continue };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        if !String::from_utf8_lossy(&environment).contains(&mark) {
-            continue;
+    for _ in 0..ROUNDS {
+        let found = left(home);
+        if found.is_empty() {
+            break;
         }
-        names.push(fs::read_to_string(entry.path().join("comm")).unwrap_or_default().trim().to_owned());
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
+        for (pid, name) in found {
+            names.push(name);
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        // A process that got KILL is still there for a moment.
+        thread::sleep(APART / 10);
     }
     names.sort();
     names
+}
+
+/// The processes that have this home, work below it, or have a file below it or beside it open.
+fn left(home: &Path) -> Vec<(Pid, String)> {
+    let mark = format!("HOME={}\0", home.display());
+    let around = home.parent().filter(|above| above.parent().is_some()).unwrap_or(home);
+    let own = std::process::id().to_string();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = entry.file_name().to_string_lossy().into_owned();
+        let Some(pid) = id.parse().ok().and_then(Pid::from_raw).filter(|_| id != own) else { continue };
+        let process = entry.path();
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        if stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X']) {
+            continue;
+        }
+        let leads_here = |link: &Path| fs::read_link(link).is_ok_and(|target| target.starts_with(around));
+        let has_home = || fs::read(process.join("environ")).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&mark));
+        let has_file = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|file| leads_here(&file.path()));
+        if has_home() || leads_here(&process.join("cwd")) || has_file() {
+            found.push((pid, fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned()));
+        }
+    }
+    found
 }
 
 /// The version that a harness says it has, for a message.

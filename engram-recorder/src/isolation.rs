@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::process;
+use crate::will::Will;
 
 /// The home in every recording.
 pub const HOME: &str = "/home/dev";
@@ -24,8 +24,6 @@ const HARNESS: &str = "/home/harness";
 const NODE: &str = "/home/node";
 /// Where the recorder's own program is inside.
 const RECORDER: &str = "/home/recorder";
-/// How long a command inside has to end its own groups, if a signal ends this process.
-const GRACE: Duration = Duration::from_secs(4);
 /// How often a command inside is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// The user inside, and outside too if the caller is root: some harnesses refuse to work for root.
@@ -119,9 +117,10 @@ pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) ->
 /// If it cannot be started or waited for.
 pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("unshare: {error}"))?;
-    let group = child.id();
-    process::note_group(group, GRACE);
+    let failed = |error: std::io::Error| format!("unshare: {error}");
+    let mut will = Will::for_group().map_err(failed)?;
+    let mut child = command.spawn().map_err(failed)?;
+    let _ = will.names(child.id());
     let begun = Instant::now();
     loop {
         match child.try_wait() {
@@ -133,9 +132,7 @@ pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String
             }
         }
     }
-    let output = child.wait_with_output().map_err(|error| error.to_string());
-    process::forget_group(group);
-    let output = output?;
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 

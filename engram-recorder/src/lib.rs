@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 pub mod agent;
+mod bounded;
 pub mod conform;
 pub mod dialog;
 pub mod episode;
@@ -29,3 +30,4 @@ pub mod sweep;
 pub mod terminal;
 pub mod tools;
 pub mod truth;
+mod will;

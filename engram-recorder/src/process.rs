@@ -3,44 +3,25 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
+use crate::will::Will;
+
 /// How often a running command is looked at.
 const LOOK: Duration = Duration::from_millis(25);
 /// How long a group has between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// The groups that run, each with the time that it has between TERM and KILL.
-static GROUPS: Mutex<BTreeMap<u32, Duration>> = Mutex::new(BTreeMap::new());
-
-/// Notes a group that must not outlive this process.
-pub(crate) fn note_group(group: u32, grace: Duration) {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group, grace);
-}
-
-/// Forgets a group that has ended.
-pub(crate) fn forget_group(group: u32) {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
-}
-
-/// Ends every group that runs: before this process ends because of a signal.
-pub fn end_all() {
-    let groups = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
-    groups.keys().for_each(|group| signal_group(*group, Signal::TERM));
-    let (begun, grace) = (Instant::now(), groups.values().max().copied().unwrap_or_default());
-    while begun.elapsed() < grace && groups.keys().any(|group| members(*group) > 0) {
-        thread::sleep(LOOK);
-    }
-    groups.keys().for_each(|group| signal_group(*group, Signal::KILL));
-}
+/// The most bytes that a command may print to files.
+const MAX_PRINTED: u64 = 256 << 20;
 
 fn signal_group(group: u32, signal: Signal) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
@@ -70,33 +51,68 @@ pub enum End {
     Killed,
     /// Killed because it took too long.
     Timeout,
+    /// Killed because it printed too much.
+    Flood,
 }
 
-/// A command that runs. Its group is ended when it is dropped.
+/// A command that runs. Its group is ended when it is dropped, or when this process ends in any other way.
 pub struct Running {
     child: Child,
     grace: Duration,
+    /// By its open file: the command may put something else under the name.
+    stderr: File,
+    _will: Will,
+}
+
+/// What a command reads, in the background: one that does not read must not stop the clock. How much may wait is bounded by those who say
+/// it. Standard input is closed when this is dropped.
+pub struct Words(Option<Sender<Vec<u8>>>);
+
+impl Words {
+    fn to(pipe: Option<ChildStdin>) -> Words {
+        Words(pipe.map(|mut pipe| {
+            let (words, queue) = mpsc::channel::<Vec<u8>>();
+            thread::spawn(move || {
+                // A command that ends without reading closes the pipe, and is seen by its end.
+                for bytes in queue {
+                    if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
+                        return;
+                    }
+                }
+            });
+            words
+        }))
+    }
+
+    /// Says this next.
+    pub fn say(&self, bytes: Vec<u8>) {
+        if let Some(words) = &self.0 {
+            let _ = words.send(bytes);
+        }
+    }
 }
 
 impl Running {
-    /// Starts a command with exactly this environment.
+    /// Starts a command with exactly this environment. The file for its errors must be new.
     ///
     /// # Errors
     /// If the program cannot be started, or the files for its output cannot be made.
     pub fn start(argv: &[String], directory: &Path, env: &BTreeMap<String, String>, stdout: Stdio, stderr: &Path) -> io::Result<Running> {
         let [program, arguments @ ..] = argv else { return Err(io::Error::from(io::ErrorKind::InvalidInput)) };
+        let errors = File::options().read(true).write(true).create_new(true).open(stderr)?;
+        let mut will = Will::for_group()?;
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).env_clear().envs(env).process_group(0);
-        command.stdin(Stdio::piped()).stdout(stdout).stderr(File::create(stderr)?);
+        command.stdin(Stdio::piped()).stdout(stdout).stderr(errors.try_clone()?);
         let child = command.spawn()?;
-        note_group(child.id(), GRACE);
-        Ok(Running { child, grace: GRACE })
+        // A shell that has gone is no reason to stop.
+        let _ = will.names(child.id());
+        Ok(Running { child, grace: GRACE, stderr: errors, _will: will })
     }
 
     /// The same with another time between TERM and KILL.
     pub fn with_grace(mut self, grace: Duration) -> Running {
         self.grace = grace;
-        note_group(self.child.id(), grace);
         self
     }
 
@@ -105,21 +121,33 @@ impl Running {
         &mut self.child
     }
 
-    /// Gives it its standard input, in the background: the command may never read it.
-    pub fn feed(&mut self, bytes: Vec<u8>) {
-        if let Some(mut stdin) = self.child.stdin.take() {
-            thread::spawn(move || {
-                // A command that ends without reading closes the pipe.
-                let _ = stdin.write_all(&bytes);
-            });
+    /// Its standard input.
+    pub fn words(&mut self) -> Words {
+        Words::to(self.child.stdin.take())
+    }
+
+    /// How much it has printed as errors.
+    pub fn errors_len(&self) -> u64 {
+        self.stderr.metadata().map_or(0, |meta| meta.len())
+    }
+
+    /// What it has printed as errors, at most so many bytes.
+    pub fn errors(&self, most: u64) -> Vec<u8> {
+        let length = usize::try_from(self.errors_len().min(most)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length];
+        match self.stderr.read_exact_at(&mut bytes, 0) {
+            Ok(()) => bytes,
+            // It is shorter by now.
+            Err(_) => Vec::new(),
         }
     }
 
-    /// Waits until it ends, is to be killed, or has taken too long. The group is ended in any case.
+    /// Waits until it ends, is to be killed, has taken too long, or has printed too much to its errors and this file. The group is ended in
+    /// any case.
     ///
     /// # Errors
     /// If the process cannot be waited for.
-    pub fn wait(mut self, limit: Duration, mut is_killed: impl FnMut() -> bool) -> io::Result<End> {
+    pub fn wait(mut self, limit: Duration, out: &Path, mut is_killed: impl FnMut() -> bool) -> io::Result<End> {
         let begun = Instant::now();
         let end = loop {
             if let Some(status) = self.child.try_wait()? {
@@ -131,6 +159,9 @@ impl Running {
             }
             if begun.elapsed() > limit {
                 break End::Timeout;
+            }
+            if self.errors_len() + out.metadata().map_or(0, |meta| meta.len()) > MAX_PRINTED {
+                break End::Flood;
             }
             thread::sleep(LOOK);
         };
@@ -151,13 +182,8 @@ impl Running {
         members(self.child.id())
     }
 
-    fn end(&mut self) {
-        self.end_processes();
-        forget_group(self.child.id());
-    }
-
     /// TERM, a little time, KILL.
-    fn end_processes(&mut self) {
+    fn end(&mut self) {
         self.end_group(Signal::TERM);
         let begun = Instant::now();
         while begun.elapsed() < self.grace {
@@ -223,8 +249,8 @@ mod tests {
         let begun = Instant::now();
         let stdout = Stdio::from(File::create(&out).unwrap());
         let mut running = Running::start(&argv, directory.path(), &env, stdout, &directory.path().join("err")).unwrap();
-        running.feed(b"input\n".to_vec());
-        let end = running.wait(limit, || killed && out.metadata().is_ok_and(|meta| meta.len() > 0)).unwrap();
+        running.words().say(b"input\n".to_vec());
+        let end = running.wait(limit, &out, || killed && out.metadata().is_ok_and(|meta| meta.len() > 0)).unwrap();
         (end, begun.elapsed(), std::fs::read_to_string(&out).unwrap())
     }
 

@@ -9,6 +9,7 @@ use semver::Version;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::harness::Harness;
 use crate::inside::{self, Done, OPS, PRINTED, Plan};
@@ -16,11 +17,14 @@ use crate::isolation::{self, HOME, Isolation, PASSWD, PROJECT, Places, give_away
 use crate::program::{self, node_directory};
 use crate::sandbox::{self, write};
 use crate::scenario::Scenario;
+use crate::will::WorkFolder;
 
 /// The most time that all runs of a scenario may take beyond their own limits.
 const SLACK: Duration = Duration::from_secs(60);
 /// Files above this size are left out of a recording.
 const MAX_FILE: u64 = 64 << 20;
+/// The most bytes of what was found inside, and of what a run printed.
+const MAX_DONE: u64 = 256 << 20;
 /// The name of the variable in the caller's environment that must not appear in a recording.
 const CANARY: &str = "ENGRAM_CANARY";
 
@@ -60,7 +64,7 @@ impl Job<'_> {
     /// If the harness is not there or cannot be run, or if nothing of a log was left.
     pub fn record(&self) -> Result<Recorded, RecorderError> {
         let begun = Instant::now();
-        let work = tempfile::Builder::new().prefix("engram-record-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let work = WorkFolder::make("engram-record-", None)?;
         let node = node_directory();
         let plan = self.prepare(work.path(), &node)?;
         let canary = format!("canary-{}", blake3::hash(work.path().to_string_lossy().as_bytes()).to_hex());
@@ -69,8 +73,9 @@ impl Job<'_> {
             Isolation::Private(inside) => self.run_private(work.path(), &node, inside, &canary)?,
         };
         let target = self.out.join(self.harness.family()).join(self.version.to_string()).join(&self.scenario.id);
-        let staged = self.out.join(format!(".{}-{}-{}", self.harness.family(), self.version, self.scenario.id));
-        remove(&staged)?;
+        fs::create_dir_all(self.out).map_err(|error| RecorderError::io(self.out, &error))?;
+        let part = WorkFolder::make(".engram-record-", Some(self.out))?;
+        let staged = part.path().join("recording");
         self.collect(work.path(), &staged, &done)?;
         let receipt = self.receipt(&done, &staged, &canary, begun.elapsed());
         write_json(&staged.join("receipt.json"), &receipt)?;
@@ -118,7 +123,7 @@ impl Job<'_> {
         let seconds = |timeout: u64| if timeout > 0 { timeout } else { self.harness.seconds() };
         let limit = SLACK + Duration::from_secs(self.scenario.runs.iter().map(|run| seconds(run.timeout)).sum());
         let said = isolation::carry_out(command, limit).map_err(&failed)?;
-        let Ok(text) = fs::read(work.join(inside::DONE)) else {
+        let Ok(text) = bounded::read_left(&work.join(inside::DONE), MAX_DONE) else {
             let last: Vec<&str> = said.trim().lines().rev().take(30).collect();
             return Err(failed(format!("the recorder inside ended early: {}", last.into_iter().rev().collect::<Vec<_>>().join("; "))));
         };
@@ -133,17 +138,17 @@ impl Job<'_> {
         };
         let home = work.join("home");
         let mut log = self.harness.log(&home);
-        log.retain(|(path, _)| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
+        log.retain(|(path, _)| path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
         if log.is_empty() {
             return Err(RecorderError::new(Fault::Misconfigured, self.nothing_left(work, done)));
         }
         for (from, to) in log {
-            let bytes = fs::read(&from).map_err(|error| RecorderError::io(&from, &error))?;
+            let bytes = bounded::read_left(&from, MAX_FILE).map_err(|error| RecorderError::io(&from, &error))?;
             write(&staged.join("session").join(rewriter.name(&to)), &rewriter.bytes(bytes))?;
         }
         let mut number = 0;
         for at in 0..done.runs.len() {
-            let bytes = fs::read(work.join(PRINTED).join(format!("run{at}.out"))).unwrap_or_default();
+            let bytes = bounded::read_left(&work.join(PRINTED).join(format!("run{at}.out")), MAX_DONE).unwrap_or_default();
             if bytes.starts_with(b"{") {
                 write(&staged.join("stdout").join(format!("run{number}.jsonl")), &rewriter.bytes(bytes))?;
                 number += 1;

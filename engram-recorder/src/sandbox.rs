@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -11,10 +12,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 
 /// Files up to this size are kept whole in a snapshot, others by their hash.
 const WHOLE_BYTES: usize = 300_000;
+/// So much of a file is read.
+const MAX_BYTES: u64 = 64 << 20;
+/// The most bytes of a file of `_sandbox.json`, and of that file itself.
+const MAX_CONTENT: usize = 64 << 20;
 /// The most files of a snapshot.
 const MAX_FILES: usize = 10_000;
 /// Author and time of the first commit: the same for every recording.
@@ -51,6 +57,9 @@ impl Content {
         match self {
             Content::Text(text) => Ok(text.clone().into_bytes()),
             Content::Base64(text) => STANDARD.decode(text).map_err(|error| error.to_string()),
+            Content::Lines { count, line } if (*count as usize).saturating_mul(line.len() + 8) > MAX_CONTENT => {
+                Err(format!("it has more than {MAX_CONTENT} bytes"))
+            }
             Content::Lines { count, line } => {
                 Ok((1..=*count).flat_map(|n| format!("{}\n", line.replace("{n}", &format!("{n:05}"))).into_bytes()).collect())
             }
@@ -63,10 +72,13 @@ impl Content {
 /// # Errors
 /// If the file is wrong, or if `git` cannot be run.
 pub fn make(description: &Path, project: &Path) -> Result<(), RecorderError> {
-    let text = fs::read_to_string(description).map_err(|error| RecorderError::io(description, &error))?;
+    let text = bounded::read_text(description, MAX_CONTENT as u64).map_err(|error| RecorderError::io(description, &error))?;
     let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{}: {what}", description.display()));
     let files: BTreeMap<String, Content> = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     for (name, content) in files {
+        if !is_below(&name) {
+            return Err(bad(format!("`{name}` is not below the project")));
+        }
         write(&project.join(&name), &content.bytes().map_err(|what| bad(format!("{name}: {what}")))?)?;
     }
     for arguments in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-q", "-m", "init"]] {
@@ -86,6 +98,11 @@ fn git(project: &Path, arguments: &[&str]) -> Result<(), RecorderError> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(RecorderError::new(Fault::Misconfigured, format!("git {}: {}", arguments.join(" "), said.trim())))
+}
+
+/// True for a path without `..` that does not begin at the root.
+pub(crate) fn is_below(name: &str) -> bool {
+    name.split('/').all(|part| !matches!(part, "" | "." | "..")) && !name.contains('\0')
 }
 
 /// Writes a file and the directories above it.
@@ -121,19 +138,29 @@ pub fn snapshot(project: &Path) -> Snapshot {
                 directories.push(entry.path());
             } else if kind.is_file() && found.len() < MAX_FILES {
                 let path = entry.path();
-                let Ok(bytes) = fs::read(&path) else { continue };
+                let Ok(state) = state(&path) else { continue };
                 let name = path.strip_prefix(project).unwrap_or(&path).to_string_lossy().into_owned();
-                found.insert(name, state(bytes));
+                found.insert(name, state);
             }
         }
     }
     found
 }
 
-fn state(bytes: Vec<u8>) -> FileState {
-    let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+/// Of a file that is too large to be read, the hash is that of its beginning and its size.
+fn state(path: &Path) -> std::io::Result<FileState> {
+    let file = bounded::open_left(path)?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    let mut hash = Sha256::new();
+    hash.update(&bytes);
+    if size > MAX_BYTES {
+        hash.update(size.to_le_bytes());
+    }
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     let text = (bytes.len() <= WHOLE_BYTES).then(|| String::from_utf8(bytes).ok()).flatten();
-    FileState { sha256, text: text.map(Arc::from) }
+    Ok(FileState { sha256, text: text.map(Arc::from) })
 }
 
 /// The paths whose files differ.

@@ -8,12 +8,25 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
+use crate::sandbox::is_below;
 
 /// Ops that say how the model answers. Every other op is a call of a tool.
 pub const ANSWER_OPS: &[&str] = &["say", "think", "redacted", "usage", "stop", "error", "cut", "fail", "stall", "sleep", "pace", "item"];
 /// The most runs of one scenario.
 const MAX_RUNS: usize = 32;
+/// The most bytes of its file.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
+/// The most seconds of a run.
+const MAX_SECONDS: u64 = 3600;
+/// The most letters of an id.
+const MAX_ID: usize = 64;
+
+/// True for a name that can be that of a directory: letters, digits, `-` and `_`.
+pub(crate) fn is_id(id: &str) -> bool {
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
 
 /// One scenario: a file of `scenarios/`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -206,7 +219,7 @@ impl Scenario {
     /// # Errors
     /// `bad_scenario` if it is not a scenario.
     pub fn read(path: &Path) -> Result<Scenario, RecorderError> {
-        let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        let text = bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?;
         let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()));
         let scenario: Scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -240,6 +253,18 @@ impl Scenario {
     fn fault(&self) -> Option<String> {
         if self.runs.is_empty() || self.runs.len() > MAX_RUNS {
             return Some(format!("a scenario has 1 to {MAX_RUNS} runs"));
+        }
+        if !is_id(&self.id) {
+            return Some(format!("its id has 1 to {MAX_ID} letters, digits, - and _"));
+        }
+        if let Some(run) = self.runs.iter().find(|run| run.timeout > MAX_SECONDS) {
+            return Some(format!("a run has at most {MAX_SECONDS} seconds, not {}", run.timeout));
+        }
+        if let Some(name) = self.files.keys().find(|name| !is_below(name)) {
+            return Some(format!("/files: `{name}` is not below the project or the home"));
+        }
+        if let Some(name) = self.env.iter().find(|(name, value)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')) {
+            return Some(format!("/env: `{}` is no variable", name.0));
         }
         if self.shows.is_empty() {
             return Some("it shows nothing".to_owned());
@@ -313,5 +338,25 @@ mod tests {
         assert_eq!(scenario("hi [[one]]").fault(), None);
         assert!(scenario("hi [[two]]").fault().unwrap().contains("`two`"));
         assert!(scenario("hi").fault().unwrap().contains("`one`"));
+    }
+
+    #[test]
+    fn scenario_stays_in_its_place_and_in_its_time() {
+        let sound = || -> Scenario {
+            let text = r#"{"id":"a_b-1","about":"x","shows":["y"],"runs":[{"prompt":"[[m]]"}],"threads":{"m":[]}}"#;
+            serde_json::from_str(text).unwrap()
+        };
+        assert_eq!(sound().fault(), None);
+        for id in ["..", "", "a/b", "a\n", &"a".repeat(65)] {
+            assert!(Scenario { id: id.to_owned(), ..sound() }.fault().unwrap().contains("its id"), "{id}");
+        }
+        for name in ["../x", "/etc/x", "~/../x", "a//b", ""] {
+            let files = BTreeMap::from([(name.to_owned(), String::new())]);
+            assert!(Scenario { files, ..sound() }.fault().unwrap().contains("/files"), "{name}");
+        }
+        let env = BTreeMap::from([("A=B".to_owned(), String::new())]);
+        assert!(Scenario { env, ..sound() }.fault().unwrap().contains("/env"));
+        let runs = vec![Run { timeout: u64::MAX, prompt: "[[m]]".to_owned(), ..Run::default() }];
+        assert!(Scenario { runs, ..sound() }.fault().unwrap().contains("seconds"));
     }
 }

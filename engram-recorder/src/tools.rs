@@ -1,14 +1,14 @@
 //! Which tool an op of a scenario becomes: the first candidate of the table that the harness offers, with the arguments that its schema has.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
-use crate::scenario::Op;
+use crate::scenario::{MAX_BYTES, Op};
 
 /// A tool that a request offers to the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +87,7 @@ impl OpTable {
     /// # Errors
     /// `bad_scenario` if it is wrong.
     pub fn read(path: &Path) -> Result<OpTable, RecorderError> {
-        let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
+        let text = bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?;
         serde_json::from_str(&text).map_err(|error| RecorderError::new(Fault::BadScenario, format!("{}: {error}", path.display())))
     }
 

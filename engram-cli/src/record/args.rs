@@ -88,7 +88,9 @@ fn outcome(text: &str) -> Result<Outcome, String> {
 /// If there is no such scenario for this harness.
 pub fn chosen<'s>(all: &'s BTreeMap<String, Scenario>, ids: &[String], family: &str) -> Result<Vec<&'s Scenario>, RecorderError> {
     if ids.is_empty() {
-        return Ok(all.values().filter(|scenario| scenario.core && scenario.is_for(family)).collect());
+        let core: Vec<&Scenario> = all.values().filter(|scenario| scenario.core && scenario.is_for(family)).collect();
+        let none = || format!("no scenario is `core` and for {family}; name one with --scenario");
+        return if core.is_empty() { Err(RecorderError::new(Fault::UnknownScenario, none())) } else { Ok(core) };
     }
     let find = |id: &String| {
         let unknown = || RecorderError::new(Fault::UnknownScenario, format!("no scenario is called `{id}`"));
@@ -98,4 +100,25 @@ pub fn chosen<'s>(all: &'s BTreeMap<String, Scenario>, ids: &[String], family: &
         })
     };
     ids.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn something_is_chosen_or_it_is_an_error() {
+        let scenario = |core: bool| -> Scenario {
+            let text = format!(r#"{{"id":"a","about":"x","shows":["y"],"core":{core},"only":["codex"],"runs":[{{}}],"threads":{{}}}}"#);
+            serde_json::from_str(&text).unwrap()
+        };
+        let all = |core| BTreeMap::from([("a".to_owned(), scenario(core))]);
+        assert_eq!(chosen(&all(true), &[], "codex").unwrap().len(), 1);
+        for (core, ids, family) in
+            [(false, vec![], "codex"), (true, vec![], "gemini"), (true, vec!["a"], "gemini"), (true, vec!["b"], "codex")]
+        {
+            let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+            assert_eq!(chosen(&all(core), &ids, family).unwrap_err().fault, Fault::UnknownScenario);
+        }
+    }
 }

@@ -143,8 +143,8 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
     let output = conform("codex,cursor", &[]);
     let table = stdout(&output);
     println!("{table}");
-    assert!(code(&output) == 0 && table.contains("codex-cli-black-box P5 episode.intent: skip: codex is not installed below"), "{table}");
-    assert!(table.contains("cursor-hooked P4 profile.powerless: skip: this agent cannot be pointed at a model on loopback"), "{table}");
+    assert!(code(&output) == 0 && table.contains("codex-cli-black-box P5 episode.intent: skipped codex is not installed below"), "{table}");
+    assert!(table.contains("cursor-hooked P4 profile.powerless: skipped this agent cannot be pointed at a model on loopback"), "{table}");
     assert_eq!(code(&conform("nobody", &[])), 7);
 }
 

@@ -11,7 +11,7 @@ use engram_profiles::nonce::Nonce;
 use engram_profiles::profile::{Continuation, InputMode, Profile, ToolBridge};
 use engram_profiles::receipt::{Decided, Ended as EpisodeEnd, Requested, Started, ToolReceipt, hash_of};
 
-use super::actuator::{self, decide, execute};
+use super::actuator::{self, Sandbox, decide, execute};
 use super::command::{self, Agent, model, stream_message};
 use super::evidence::{self, Evidence, Run, RunOfAgent, collect};
 use super::journal::{Journal, LEDGER, Times};
@@ -48,6 +48,7 @@ struct Driver<'p> {
     journal: Journal,
     stage: Arc<Stage>,
     server: Server,
+    sandbox: Sandbox,
     deadline: Instant,
     scanner: Scanner,
     decoder: Decoder,
@@ -81,6 +82,7 @@ impl Driver<'_> {
         let sources = evidence::implicit(&plan.script).map(|(_, text)| evidence::first_line(text)).collect();
         let stage = Arc::new(stage.with_mark(prompt::MARK).with_watch(sources));
         let server = Server::start(Arc::clone(&stage), command::documents(&profile))?;
+        let sandbox = Sandbox::open(&places.project).map_err(|error| RecorderError::io(&places.project, &error))?;
         let mut journal = Journal::create(&plan.out, plan.ids.clone(), plan.times)?;
         let limits = Limits::of(&profile);
         let header = Header {
@@ -109,6 +111,7 @@ impl Driver<'_> {
             journal,
             stage,
             server,
+            sandbox,
             deadline,
             said: String::new(),
             block: String::new(),
@@ -179,14 +182,13 @@ impl Driver<'_> {
         self.seen(requests);
         self.printed += ended.stdout.len() as u64;
         let policy = &self.profile.evidence_policy;
-        let errors = std::fs::read(&stderr).unwrap_or_default();
-        self.printed += errors.len() as u64;
+        self.printed += ended.stderr.len() as u64;
         let times = self.plan.times == Times::Kept;
         self.run.runs.push(RunOfAgent {
             end: ended.end.ok(),
             milliseconds: times.then_some(ended.milliseconds),
             stdout: Evidence::of(policy.stdout, &ended.stdout, &mut self.journal)?,
-            stderr: Evidence::of(policy.stderr, &errors, &mut self.journal)?,
+            stderr: Evidence::of(policy.stderr, &ended.stderr, &mut self.journal)?,
             survivors: ended.survivors as u64,
         });
         Ok(match (fault, ended.end.ok()) {
@@ -290,7 +292,7 @@ impl Driver<'_> {
         let args_hash = self.journal.keep(request.args.as_bytes())?;
         let (id, tool) = (request.id.clone(), request.tool.clone());
         self.journal.entry(Entry::ToolRequested(Requested { request_id: id.clone(), tool, args_hash: args_hash.clone() }))?;
-        let decided = decide(&self.profile, self.plan.tier, &self.plan.places.project, &request);
+        let decided = decide(&self.profile, self.plan.tier, &self.sandbox, &request);
         let is_used_up = self.allowed >= self.profile.budget_defaults.tool_calls.get();
         let decided = decided.and_then(|action| if is_used_up { Err(actuator::BUDGET) } else { Ok(action) });
         let reason = decided.as_ref().err().map(|reason| (*reason).to_owned());
@@ -322,7 +324,7 @@ impl Driver<'_> {
         let begun = Instant::now();
         let most = usize::try_from(self.bridge.max_result_bytes.get()).unwrap_or(usize::MAX);
         let limit = Duration::from_millis(self.bridge.tool_timeout_ms.get());
-        let envelope = execute(action, &self.plan.places.project, most, limit);
+        let envelope = execute(action, &self.sandbox, most, limit);
         let bytes = canonical::to_vec(&envelope).map_err(|error| RecorderError::new(Fault::Io, error))?;
         let result_hash = self.journal.keep(&bytes)?;
         let taken = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -368,9 +370,9 @@ impl Driver<'_> {
         let broken = |error: String| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}"));
         let lines = ledger::verify(&lines).map_err(|error| broken(error.to_string()))?;
         let index = ledger::index(&lines).and_then(|index| hash_of(&index)).map_err(|error| broken(error.to_string()))?;
-        let log_hash = self.journal.log_hash()?;
+        let log_hash = self.journal.log_hash();
         self.journal.entry(Entry::EpisodeEnded(EpisodeEnd { status, log_hash, tool_log_index_hash: index }))?;
-        let left = crate::inside::end_left(&self.plan.places.home.to_string_lossy());
+        let left = crate::inside::end_left(&self.plan.places.home);
         self.run.left_running = left;
         self.run.reason = reason.clone();
         self.run.denials_unseen = self.denials.len() as u64;

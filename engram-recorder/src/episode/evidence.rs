@@ -1,6 +1,5 @@
 //! How a run went, beside what its ledger proves: `run.json`.
 
-use std::fs;
 use std::path::Path;
 
 use engram_profiles::profile::{Keep, Profile, Tier};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::{Journal, RUN, Times};
 use super::{Plan, Script};
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::harness;
 use crate::process::End;
@@ -162,7 +162,7 @@ impl Run {
     /// `io`; `adapter_protocol_violation` if it is not canonical.
     pub fn read(directory: &Path) -> Result<Run, RecorderError> {
         let path = directory.join(RUN);
-        let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+        let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| RecorderError::io(&path, &error))?;
         let wrong = |error| RecorderError::new(Fault::Violation, format!("{RUN}: {error}"));
         canonical::parse_exact(&bytes).and_then(|_| canonical::read(&bytes)).map_err(wrong)
     }
@@ -201,10 +201,11 @@ pub fn collect(run: &mut Run, plan: &Plan, profile: &Profile, stage: &Stage, jou
     run.implicit_sources = implicit(&plan.script).map(source).collect();
     let harness = profile.harness.adapter_id().and_then(|id| harness::named(id).ok());
     let mut files = harness.map(|harness| harness.log(&plan.places.home)).unwrap_or_default();
-    files.retain(|(path, _)| path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
+    files.retain(|(path, _)| path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
     files.sort();
     for (path, _) in files.into_iter().take(MAX_FILES) {
-        let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+        // What is something else by now is none.
+        let Ok(bytes) = bounded::read_left(&path, MAX_FILE) else { continue };
         run.session_files.extend(Evidence::of(policy.session_files, &bytes, journal)?);
     }
     Ok(())

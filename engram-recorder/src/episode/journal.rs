@@ -1,7 +1,8 @@
 //! What an episode leaves, as it happens: its log, its ledger, and the objects that these name by their hashes.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use engram_profiles::ProfileHash;
@@ -9,8 +10,11 @@ use engram_profiles::episode::{Ids, Record};
 use engram_profiles::hash;
 use engram_profiles::ledger::{Entry, Ledger};
 use jiff::{Timestamp, ToSpan};
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
+use super::verify::MAX_FILE;
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 
 /// The log of the episode.
@@ -65,11 +69,15 @@ impl Clock {
 #[derive(Debug)]
 pub struct Journal {
     directory: PathBuf,
+    objects: File,
     log: File,
     ledger_file: File,
     ledger: Ledger,
     clock: Clock,
     bytes: u64,
+    /// Of the log as it was written: the file may be changed while the agent runs.
+    log_hash: blake3::Hasher,
+    kept: HashSet<String>,
 }
 
 impl Journal {
@@ -82,8 +90,10 @@ impl Journal {
         fs::create_dir_all(directory.join(OBJECTS)).map_err(io)?;
         let log = File::create_new(directory.join(LOG)).map_err(io)?;
         let ledger_file = File::create_new(directory.join(LEDGER)).map_err(io)?;
+        let objects = File::open(directory.join(OBJECTS)).map_err(io)?;
         let directory = directory.to_owned();
-        Ok(Journal { directory, log, ledger_file, ledger: Ledger::new(ids), clock: Clock::new(times), bytes: 0 })
+        let (log_hash, kept) = (blake3::Hasher::new(), HashSet::new());
+        Ok(Journal { directory, objects, log, ledger_file, ledger: Ledger::new(ids), clock: Clock::new(times), bytes: 0, log_hash, kept })
     }
 
     /// The time of the next record.
@@ -99,6 +109,7 @@ impl Journal {
         let mut text = serde_json::to_vec(line).map_err(|error| RecorderError::new(Fault::Io, error))?;
         text.push(b'\n');
         self.bytes += text.len() as u64;
+        self.log_hash.update(&text);
         self.log.write_all(&text).map_err(|error| RecorderError::io(&self.directory.join(LOG), &error))
     }
 
@@ -140,21 +151,20 @@ impl Journal {
     }
 
     fn object(&mut self, hash: &str, bytes: &[u8]) -> Result<(), RecorderError> {
-        let path = object(&self.directory, hash);
-        if path.exists() {
+        if !self.kept.insert(hash.to_owned()) {
             return Ok(());
         }
         self.bytes += bytes.len() as u64;
-        fs::write(&path, bytes).map_err(|error| RecorderError::io(&path, &error))
+        // In the directory that was made, and only if nobody else has put something there.
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.objects, digits(hash), flags, Mode::from_raw_mode(0o666));
+        let written = opened.map_err(std::io::Error::from).and_then(|file| File::from(file).write_all(bytes));
+        written.map_err(|error| RecorderError::io(&object(&self.directory, hash), &error))
     }
 
     /// The hash of the log so far.
-    ///
-    /// # Errors
-    /// `io`.
-    pub fn log_hash(&self) -> Result<String, RecorderError> {
-        let path = self.directory.join(LOG);
-        fs::read(&path).map(|bytes| hash::of_bytes(&bytes)).map_err(|error| RecorderError::io(&path, &error))
+    pub fn log_hash(&self) -> String {
+        format!("blake3:{}", self.log_hash.finalize().to_hex())
     }
 
     /// The bytes that were written.
@@ -165,7 +175,11 @@ impl Journal {
 
 /// Where an object is.
 pub fn object(directory: &Path, hash: &str) -> PathBuf {
-    directory.join(OBJECTS).join(hash.trim_start_matches("blake3:"))
+    directory.join(OBJECTS).join(digits(hash))
+}
+
+fn digits(hash: &str) -> &str {
+    hash.trim_start_matches("blake3:")
 }
 
 /// Adds a line to the ledger of an episode that has ended, or begins the ledger of one that could not begin.
@@ -196,7 +210,10 @@ pub fn sums(directory: &Path) -> Result<String, RecorderError> {
     for path in engram_conformance::files(directory) {
         let name = path.strip_prefix(directory).unwrap_or(&path).to_string_lossy().into_owned();
         if name != SUMS {
-            let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+            let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::FileTooLarge => RecorderError::new(Fault::Violation, format!("{name}: {error}")),
+                _ => RecorderError::io(&path, &error),
+            })?;
             text.push_str(&format!("{}  {name}\n", blake3::hash(&bytes).to_hex()));
         }
     }

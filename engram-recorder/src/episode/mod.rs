@@ -33,16 +33,22 @@ pub use journal::Times;
 pub use script::Script;
 pub use verify::{Review, Verified, verify};
 
+use self::verify::MAX_FILE;
+use crate::bounded;
 use crate::conform::{self, Outcome};
 use crate::error::{Fault, RecorderError};
+use crate::inside::end_left;
 use crate::isolation::{self, Isolation, PASSWD, Places, give_away};
 use crate::program::{self, node_directory};
 use crate::sandbox::write;
+use crate::will::WorkFolder;
 
 /// Where the episode is in the work folder.
 const OUT: &str = "episode";
 /// The file in the work folder that has what was found inside.
 const DONE: &str = "done.json";
+/// The most bytes of that file.
+const MAX_DONE: u64 = 64 << 20;
 /// What may be needed beyond the budget of an episode.
 const SLACK: Duration = Duration::from_secs(60);
 
@@ -143,7 +149,7 @@ impl Job<'_> {
             return Err(RecorderError::new(Fault::Io, format!("{} is there already; name a new directory", self.out.display())));
         }
         let mut outcomes = conform::check(self.profile, None, Some(self.exe));
-        let work = tempfile::Builder::new().prefix("engram-episode-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let work = WorkFolder::make("engram-episode-", None)?;
         let plan = self.plan(work.path(), &outcomes, What::Episode)?;
         let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
         let ready = failed.map_or(Ok(()), |outcome| Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()));
@@ -205,7 +211,7 @@ impl Job<'_> {
     /// # Errors
     /// `io`.
     pub fn powerless(&self, outcomes: &[Outcome]) -> Result<Outcome, RecorderError> {
-        let work = tempfile::Builder::new().prefix("engram-powerless-").tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let work = WorkFolder::make("engram-powerless-", None)?;
         let plan = self.plan(work.path(), outcomes, What::Powerless)?;
         Ok(match self.carried_out(work.path(), &plan, powerless::run) {
             Ok(found) => powerless::judge(&found),
@@ -221,12 +227,18 @@ impl Job<'_> {
         here: fn(&Plan) -> Result<T, RecorderError>,
     ) -> Result<T, RecorderError> {
         prepare(work, plan)?;
-        let Isolation::Private(inside) = self.isolation else { return here(plan) };
+        let Isolation::Private(inside) = self.isolation else {
+            let done = here(plan);
+            // Also after an error nothing goes on.
+            end_left(&plan.places.home);
+            return done;
+        };
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
         let command = isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
         let said = isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
-        let text = fs::read(work.join(DONE)).map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
+        let text = bounded::read_left(&work.join(DONE), MAX_DONE)
+            .map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
         serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
     }
 }
@@ -272,15 +284,13 @@ fn discard(directory: &Path) -> Result<(), RecorderError> {
 
 /// Copies a directory to a new place, which then has all of it or is not there.
 fn copy(from: &Path, to: &Path) -> Result<(), RecorderError> {
-    let mut name = to.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = to.with_file_name(name);
-    if part.exists() {
-        fs::remove_dir_all(&part).map_err(|error| RecorderError::io(&part, &error))?;
-    }
+    let above = to.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(above).map_err(|error| RecorderError::io(above, &error))?;
+    let part = WorkFolder::make(".engram-episode-", Some(above))?;
+    let whole = part.path().join("episode");
     for path in engram_conformance::files(from) {
-        let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
-        write(&part.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
+        let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| RecorderError::io(&path, &error))?;
+        write(&whole.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
     }
-    fs::rename(&part, to).map_err(|error| RecorderError::io(to, &error))
+    fs::rename(&whole, to).map_err(|error| RecorderError::io(to, &error))
 }

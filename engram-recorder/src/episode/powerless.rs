@@ -118,7 +118,7 @@ pub fn run(plan: &Plan) -> Result<Found, RecorderError> {
         }
         left = now;
     }
-    crate::inside::end_left(&home.to_string_lossy());
+    crate::inside::end_left(home);
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let truth = stage.truth();
     let mut acted = changed(&truth);

@@ -10,10 +10,10 @@ use engram_profiles::hash;
 use engram_profiles::ledger::{Entry, Line};
 use engram_profiles::receipt::{Blocked, ReviewReceipt, Verdict};
 
-use super::Plan;
 use super::evidence::Run;
 use super::journal::{LEDGER, LOG, SUMS, TAPE, close, sums};
 use super::verify::{contents, ended, tape};
+use super::{Plan, discard};
 use crate::conform::Outcome;
 use crate::error::{Fault, RecorderError};
 use crate::process::End;
@@ -38,11 +38,21 @@ pub fn close_with(
     reason: Option<String>,
     mut outcomes: Vec<Outcome>,
 ) -> Result<Vec<Outcome>, RecorderError> {
-    fs::write(directory.join(TAPE), tape(directory)?).map_err(|error| RecorderError::io(&directory.join(TAPE), &error))?;
+    match tape(directory) {
+        Ok(bytes) => write(&directory.join(TAPE), &bytes)?,
+        // The check of the tape says so, and the ledger with it.
+        Err(error) if error.fault == Fault::Violation => {}
+        Err(error) => return Err(error),
+    }
     outcomes.extend(judge(directory)?);
     outcomes.extend(OTHERS.map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")));
     outcomes.sort_by_key(|outcome| outcome.number());
-    let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
+    let first = |verdict| outcomes.iter().find(|outcome| outcome.verdict == verdict);
+    let failed = first(Verdict::Failed).or_else(|| first(Verdict::Blocked));
+    if first(Verdict::Failed).is_some_and(|outcome| outcome.check == RECEIPT) {
+        // What is not whole proves nothing: only the reason is kept.
+        discard(directory)?;
+    }
     let why = reason.or_else(|| failed.map(|outcome| outcome.code.unwrap_or("ADAPTER_PROTOCOL_VIOLATION/blocked").to_owned()));
     match why {
         Some(reason) => blocked(plan, directory, &reason)?,
@@ -147,7 +157,10 @@ fn deny(lines: &[Line], run: &Run) -> Outcome {
 
 fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
     const CODE: &str = "ADAPTER_PROTOCOL_VIOLATION/tape";
-    let bytes = tape(directory)?;
+    let bytes = match tape(directory) {
+        Err(error) if error.fault == Fault::Violation => return Ok(Outcome::failed(TAPE_CHECK, CODE, error.what)),
+        other => other?,
+    };
     let mut violations = Vec::new();
     let io = |error: std::io::Error| RecorderError::io(&directory.join(TAPE), &error);
     check_stream(bytes.as_slice(), &mut |violation| violations.push(violation.to_string())).map_err(io)?;

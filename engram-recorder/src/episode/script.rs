@@ -9,8 +9,10 @@ use engram_profiles::nonce::Nonce;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
-use crate::scenario::{Op, Scenario, Step};
+use crate::sandbox::is_below;
+use crate::scenario::{MAX_BYTES, Op, Scenario, Step, is_id};
 
 /// The scripts that come with the program, by id.
 const SHIPPED: &[(&str, &str)] = &[
@@ -58,7 +60,7 @@ impl Script {
             let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
             return Err(RecorderError::new(Fault::UnknownScenario, format!("`{which}` is neither a file nor one of {}", known.join(", "))));
         }
-        Script::parse(which, &std::fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?)
+        Script::parse(which, &bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?)
     }
 
     /// Reads a script.
@@ -71,7 +73,9 @@ impl Script {
         if script.steps.is_empty() || script.steps.len() > MOST || script.files.len() > MOST {
             return Err(bad(format!("a script has 1 to {MOST} answers, and at most {MOST} files")));
         }
-        let is_below = |name: &String| name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if !is_id(&script.id) {
+            return Err(bad("/id: expected 1 to 64 letters, digits, - and _".to_owned()));
+        }
         if let Some(name) = script.files.keys().find(|name| !is_below(name)) {
             return Err(bad(format!("/files: `{name}` is not below the sandbox")));
         }
@@ -132,9 +136,14 @@ mod tests {
         }
         assert_eq!(Script::find("nobody").unwrap_err().fault, Fault::UnknownScenario);
         let outside = r#"{"id":"a","about":"","task":"","files":{"../x":""},"steps":[[]]}"#;
-        for text in
-            ["{}", outside, r#"{"id":"a","about":"","task":"","steps":[]}"#, r#"{"id":"a","about":"","task":"","steps":[[{"a":1,"b":2}]]}"#]
-        {
+        let nowhere = r#"{"id":"../a","about":"","task":"","steps":[[]]}"#;
+        for text in [
+            "{}",
+            outside,
+            nowhere,
+            r#"{"id":"a","about":"","task":"","steps":[]}"#,
+            r#"{"id":"a","about":"","task":"","steps":[[{"a":1,"b":2}]]}"#,
+        ] {
             assert_eq!(Script::parse("x", text).unwrap_err().fault, Fault::BadScenario, "{text}");
         }
     }

@@ -221,27 +221,20 @@ pub fn first_failure(columns: &[Column]) -> Option<&Outcome> {
 
 /// A row for each check and a column for each profile, and then the reason of each verdict.
 pub fn table(columns: &[Column]) -> String {
-    let word = |verdict: Verdict| match verdict {
-        Verdict::Passed => "pass",
-        Verdict::Failed => "FAIL",
-        Verdict::Skipped => "skip",
-        Verdict::Blocked => "BLOCKED",
-    };
     let Some(first) = columns.first() else { return String::new() };
     let mut text = format!("{:<22}", "check");
     columns.iter().for_each(|column| text.push_str(&format!("  {:<21}", column.profile)));
     for (at, outcome) in first.outcomes.iter().enumerate() {
         text = format!("{}\n{:<22}", text.trim_end(), outcome.check);
         for column in columns {
-            let verdict = column.outcomes.get(at).map_or("", |outcome| word(outcome.verdict));
+            let verdict = column.outcomes.get(at).map_or("", |outcome| outcome.verdict.as_str());
             text.push_str(&format!("  {verdict:<21}"));
         }
     }
     text = format!("{}\n\n", text.trim_end());
     for column in columns {
-        for Outcome { check, verdict, code, what } in &column.outcomes {
-            let code = code.map(|code| format!(" {code}")).unwrap_or_default();
-            text.push_str(&format!("{} {check}: {}{code}: {what}\n", column.profile, word(*verdict)));
+        for outcome in &column.outcomes {
+            text.push_str(&format!("{} {}: {}\n", column.profile, outcome.check, outcome.words()));
         }
     }
     text
@@ -283,7 +276,9 @@ mod tests {
             column.outcomes.iter().find(|outcome| outcome.check == powerless::CHECK).unwrap().what.clone()
         };
         assert!(reason("codex-cli-black-box").contains("install-harness") && reason("cursor-hooked").contains("loopback"));
-        assert!(first_failure(&columns).is_none() && table(&columns).contains("cursor-hooked P7 episode.hostile: skip: this agent cannot"));
+        assert!(
+            first_failure(&columns).is_none() && table(&columns).contains("cursor-hooked P7 episode.hostile: skipped this agent cannot")
+        );
         let failed = Outcome::failed("P6 episode.end", "ADAPTER_PROTOCOL_VIOLATION/end", "x");
         let broken = [Column { profile: "a", outcomes: vec![Outcome::of("P5 episode.intent", Verdict::Passed, "x"), failed.clone()] }];
         assert_eq!(first_failure(&broken), Some(&failed));

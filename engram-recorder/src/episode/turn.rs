@@ -1,10 +1,10 @@
 //! One run of an agent: its output as it comes, its health, and its end.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
-use std::process::{ChildStdin, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::process::Stdio;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,6 +74,8 @@ pub struct Ended {
     pub end: Result<End, &'static str>,
     /// What it printed.
     pub stdout: Vec<u8>,
+    /// What it printed as errors, as far as the bounds go.
+    pub stderr: Vec<u8>,
     /// Processes of its group that are left.
     pub survivors: usize,
     /// How long it took, in milliseconds.
@@ -94,13 +96,9 @@ pub fn run(
     let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
     let mut running = running.with_grace(bounds.grace);
     let chunks = listen(&mut running);
-    let mut stdin = running.child().stdin.take().map(speak);
-    if let Some(words) = &stdin {
-        say(words, command.stdin);
-    }
-    if !command.listens {
-        stdin = None;
-    }
+    let words = running.words();
+    words.say(command.stdin);
+    let mut words = command.listens.then_some(words);
     let mut health = Health::new(stage);
     let (mut stdout, mut ended): (Vec<u8>, Option<(End, Instant)>) = (Vec::new(), None);
     let end = loop {
@@ -111,11 +109,11 @@ pub fn run(
                 match hear(&bytes)? {
                     Err(reason) => break Err(reason),
                     Ok(reply) => {
-                        if let Some(words) = &stdin {
-                            say(words, reply.stdin);
+                        if let Some(words) = &words {
+                            words.say(reply.stdin);
                         }
                         if reply.is_last {
-                            stdin = None;
+                            words = None;
                         }
                     }
                 }
@@ -130,7 +128,7 @@ pub fn run(
         if ended.is_none() {
             ended = running.ended().map_err(failed)?.map(|end| (end, Instant::now()));
         }
-        let printed = stdout.len() as u64 + command.stderr.metadata().map_or(0, |meta| meta.len());
+        let printed = stdout.len() as u64 + running.errors_len();
         if printed > bounds.bytes {
             break Err("budget_evidence");
         }
@@ -143,7 +141,8 @@ pub fn run(
         }
     };
     let milliseconds = u64::try_from(health.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Ended { end, stdout, survivors: running.stop(), milliseconds })
+    let stderr = running.errors(bounds.bytes);
+    Ok(Ended { end, stdout, stderr, survivors: running.stop(), milliseconds })
 }
 
 /// Reads what a command prints, in the background: something that it leaves behind may keep the pipe open.
@@ -160,25 +159,6 @@ fn listen(running: &mut Running) -> Receiver<Vec<u8>> {
         });
     }
     chunks
-}
-
-/// Writes what an agent reads, in the background: one that does not read must not stop the clock. How much may wait is bounded by the
-/// requests of an episode and the size of an answer.
-fn speak(mut pipe: ChildStdin) -> Sender<Vec<u8>> {
-    let (words, queue) = mpsc::channel::<Vec<u8>>();
-    thread::spawn(move || {
-        for bytes in queue {
-            if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
-                return;
-            }
-        }
-    });
-    words
-}
-
-/// An agent that has gone is seen by its end.
-fn say(words: &Sender<Vec<u8>>, bytes: Vec<u8>) {
-    let _ = words.send(bytes);
 }
 
 /// Whether an agent still works.

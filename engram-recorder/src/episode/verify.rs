@@ -1,22 +1,23 @@
 //! Whether an episode is whole: every hash, the chain, the receipts and the tape, from what is in its directory.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use engram_core::pipeline::{Input, Options};
 use engram_core::tape::JsonLines;
-use engram_profiles::episode::{Header, Ids};
+use engram_profiles::episode::{EndStatus, Header, Ids};
 use engram_profiles::ledger::{self, Entry, Line};
 use engram_profiles::receipt::{Blocked, Ended, ReviewReceipt, Started, Verdict, hash_of};
 use engram_profiles::{ProfileHash, canonical, hash};
 
 use super::evidence::Run;
 use super::journal::{LEDGER, LOG, OBJECTS, RUN, SUMS, TAPE, object, sums};
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 
 /// The most bytes of one file of an episode.
-const MAX_FILE: u64 = 1 << 30;
+pub(super) const MAX_FILE: u64 = 1 << 30;
 
 /// An episode that is whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,13 +46,16 @@ pub enum Review {
 /// # Errors
 /// `adapter_protocol_violation` with the file that is wrong; `io`.
 pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
-    let stated = read(&directory.join(SUMS))?;
+    let stated = bounded::read_left(&directory.join(SUMS), MAX_FILE).map_err(|error| RecorderError::io(&directory.join(SUMS), &error))?;
     let found = sums(directory)?;
     if stated != found.as_bytes() {
         let stated = String::from_utf8_lossy(&stated).into_owned();
         let differs = found.lines().find(|line| !stated.lines().any(|other| other == *line));
         let name = differs.and_then(|line| line.split_once("  ")).map_or(SUMS, |(_, name)| name);
         return Err(broken(name, "it is not the file that the sums name"));
+    }
+    if let Some(more) = found.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).find(|name| !is_named(name)) {
+        return Err(broken(more, "an episode has no such file"));
     }
     let lines = contents(directory)?;
     let review = match lines.last().map(|line| &line.entry) {
@@ -61,6 +65,12 @@ pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
     };
     let ids = lines.first().map(|line| line.ids.clone()).ok_or_else(|| broken(LEDGER, "it is empty"))?;
     Ok(Verified { ids, lines: lines.len(), objects: names(directory).len(), review })
+}
+
+/// True for the name of a file that an episode can have.
+fn is_named(name: &str) -> bool {
+    let is_object = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    [LEDGER, LOG, RUN, TAPE].contains(&name) || name.strip_prefix("cas/").is_some_and(is_object)
 }
 
 /// Checks everything that the ledger binds, also before the review.
@@ -96,11 +106,10 @@ fn broken(file: &str, what: &str) -> RecorderError {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
-    let io = |error: std::io::Error| RecorderError::io(path, &error);
-    if path.metadata().map_err(io)?.len() > MAX_FILE {
-        return Err(broken(&path.to_string_lossy(), "it is larger than a file of an episode can be"));
-    }
-    fs::read(path).map_err(io)
+    bounded::read_left(path, MAX_FILE).map_err(|error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => broken(&path.to_string_lossy(), &error.to_string()),
+        _ => RecorderError::io(path, &error),
+    })
 }
 
 /// The names of the objects that are there.
@@ -188,6 +197,16 @@ pub fn tape(directory: &Path) -> Result<Vec<u8>, RecorderError> {
     Ok(tape)
 }
 
+/// A receipt names all ten checks. Those that every episode can make hold; another one may have had nothing to look at.
+fn has_all_checks(checks: &BTreeMap<String, Verdict>) -> bool {
+    let is_known = |number: usize| match checks.get(&format!("P{number}")) {
+        Some(Verdict::Passed) => true,
+        Some(Verdict::Skipped) => matches!(number, 4 | 7 | 8),
+        _ => false,
+    };
+    checks.len() == 10 && (1..=10).all(is_known)
+}
+
 /// The receipt of the review is about this episode.
 fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
     let Some((line, receipt)) =
@@ -204,6 +223,7 @@ fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         && receipt.tape_hash == tape_hash
         && Some(&receipt.version) == version
         && receipt.egress == Run::read(directory)?.egress
-        && receipt.checks.values().all(|verdict| !matches!(verdict, Verdict::Failed | Verdict::Blocked));
+        && ended(lines).map(|ended| ended.status) == Some(EndStatus::Completed)
+        && has_all_checks(&receipt.checks);
     if holds { Ok(()) } else { Err(broken(LEDGER, "the receipt is not that of this episode")) }
 }

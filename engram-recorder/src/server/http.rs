@@ -1,7 +1,7 @@
 //! HTTP on loopback.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -198,7 +198,13 @@ fn not_found(path: &str) -> Response<Pieces> {
 
 fn decompressed(headers: &HeaderMap, bytes: &Bytes) -> Vec<u8> {
     let is_zstd = headers.get("content-encoding").is_some_and(|value| value == "zstd");
-    if is_zstd { zstd::decode_all(bytes.as_ref()).unwrap_or_default() } else { bytes.to_vec() }
+    if !is_zstd {
+        return bytes.to_vec();
+    }
+    let mut text = Vec::new();
+    let decoder = zstd::Decoder::new(bytes.as_ref());
+    let read = decoder.and_then(|decoder| decoder.take(MAX_BODY as u64 + 1).read_to_end(&mut text));
+    if read.is_ok() && text.len() <= MAX_BODY { text } else { Vec::new() }
 }
 
 fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
@@ -257,4 +263,17 @@ fn send(stage: Arc<Stage>, reply: Reply, pieces: Vec<Piece>, kind: &str) -> Resp
     set(response.headers_mut(), "content-type", kind);
     set(response.headers_mut(), "request-id", "req_recorded");
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compressed_body_that_would_fill_the_memory_is_empty() {
+        let headers = HeaderMap::from_iter([(hyper::header::CONTENT_ENCODING, "zstd".parse().unwrap())]);
+        let body = |bytes: u64| Bytes::from(zstd::encode_all(io::repeat(b' ').take(bytes), 1).unwrap());
+        assert_eq!(decompressed(&headers, &body(10)), [b' '; 10]);
+        assert!(decompressed(&headers, &body(MAX_BODY as u64 + 1)).is_empty());
+    }
 }

@@ -18,6 +18,8 @@ use crate::truth::{Answer, Counted, Edit, MadeCall, Returned, Truth};
 const RESULT_CHARS: usize = 2000;
 /// The most requests of a recording: a harness that asks for ever is answered with an error.
 const MAX_REQUESTS: u64 = 5_000;
+/// The most tokens of one kind in one answer.
+const MAX_TOKENS: u64 = 1 << 40;
 /// What requests for a summary of the history say, in the last text of a user or in the system prompt; in small letters.
 const COMPACTING: &[&str] = &[
     "detailed summary of the conversation",
@@ -181,7 +183,7 @@ impl Stage {
     /// The tokens of all answers, in and out.
     pub fn tokens(&self) -> u64 {
         let sum = |counted: &Counted| counted.input + counted.cache_read + counted.cache_write + counted.output;
-        self.inner().truth.usage.iter().map(sum).sum()
+        self.inner().truth.usage.iter().map(sum).fold(0, u64::saturating_add)
     }
 
     /// Keeps the hash of a request's body, and looks for watched words in it.
@@ -566,6 +568,8 @@ fn made(id: Option<String>, call: &Call, thread: &str) -> MadeCall {
 
 fn usage(op: &Op, before: Usage) -> Usage {
     let number = |field: &str, before: u64| op.fields.get(field).and_then(Value::as_u64).unwrap_or(before);
+    // Sums of them are told to the harness.
+    let number = |field: &str, before: u64| number(field, before).min(MAX_TOKENS);
     Usage {
         input: number("input", before.input),
         cache_read: number("cache_read", before.cache_read),

@@ -17,10 +17,10 @@ use engram_recorder::error::Fault;
 use engram_recorder::isolation::Isolation;
 
 /// Ends the work.
-const DONE: &str = r#"printf '%s\n' '{"status":"done","summary":"x"}'"#;
+pub(super) const DONE: &str = r#"printf '%s\n' '{"status":"done","summary":"x"}'"#;
 
 /// A script that says a version and flags, and otherwise does this. `$p` is the prompt, `ask ID TOOL ARGS` prints a frame.
-fn agent(directory: &Path, body: &str) -> PathBuf {
+pub(super) fn agent(directory: &Path, body: &str) -> PathBuf {
     let path = directory.join("agent.sh");
     let text = format!(
         "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram 0.1.0'; exit;; *--help*) echo '--model --session'; exit;; esac\n\
@@ -33,7 +33,7 @@ fn agent(directory: &Path, body: &str) -> PathBuf {
 }
 
 /// An agent that reads its prompt first.
-fn reader(directory: &Path, body: &str) -> PathBuf {
+pub(super) fn reader(directory: &Path, body: &str) -> PathBuf {
     agent(directory, &format!("p=$(cat); nonce \"$p\"\n{body}"))
 }
 
@@ -41,7 +41,7 @@ fn few(milliseconds: u64) -> NonZeroU64 {
     NonZeroU64::new(milliseconds).unwrap()
 }
 
-fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
+pub(super) fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
     let shipped = registry::all().find(|shipped| shipped.profile.profile_id == "local-inference").unwrap();
     let mut profile = shipped.profile.clone();
     profile.profile_id = "test".to_owned();
@@ -51,14 +51,14 @@ fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
     bytes
 }
 
-fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> Report {
+pub(super) fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> Report {
     let script = Script::find("look_and_write").unwrap();
     let job = Job { profile, exe, script: &script, tier: Tier::Edit, work: "w1", times, limit_ms: None, out, isolation: &Isolation::None };
     job.run().unwrap()
 }
 
 /// Runs an episode, and returns its report and its directory.
-fn run(directory: &tempfile::TempDir, profile: &[u8], exe: &Path) -> (Report, PathBuf) {
+pub(super) fn run(directory: &tempfile::TempDir, profile: &[u8], exe: &Path) -> (Report, PathBuf) {
     let out = directory.path().join("out");
     (run_with(&out, profile, exe, Times::Kept), out)
 }
@@ -67,12 +67,12 @@ fn verdict<'r>(report: &'r Report, id: &str) -> &'r Outcome {
     report.outcomes.iter().find(|outcome| outcome.id() == id).unwrap()
 }
 
-fn entries(out: &Path) -> Vec<Entry> {
+pub(super) fn entries(out: &Path) -> Vec<Entry> {
     ledger::verify(&fs::read(out.join(journal::LEDGER)).unwrap()).unwrap().into_iter().map(|line| line.entry).collect()
 }
 
 /// The reason of an episode of an agent that does this, under this profile.
-fn reason(body: &str, change: impl Fn(&mut Profile)) -> String {
+pub(super) fn reason(body: &str, change: impl Fn(&mut Profile)) -> String {
     let directory = tempfile::tempdir().unwrap();
     let (report, out) = run(&directory, &profile(change), &agent(directory.path(), body));
     let found = verify(&out).unwrap();
@@ -93,7 +93,7 @@ const WORK: &str = r#"case "$p" in
 esac"#;
 
 #[test]
-fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
+pub(super) fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
     let directory = tempfile::tempdir().unwrap();
     let (report, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), WORK));
     assert_eq!(report.reason, None, "{report:?}");
@@ -162,10 +162,11 @@ fn change_of_a_byte_in_any_file_is_refused() {
         fs::write(&sums, &all).unwrap();
     }
     let object = engram_conformance::files(&out.join(journal::OBJECTS)).remove(0);
-    fs::write(out.join("cas/more"), "more").unwrap();
+    let more = out.join("cas").join("0".repeat(64));
+    fs::write(&more, "more").unwrap();
     fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
     assert!(verify(&out).unwrap_err().what.contains("nothing names it"));
-    fs::remove_file(out.join("cas/more")).unwrap();
+    fs::remove_file(more).unwrap();
     fs::remove_file(object).unwrap();
     fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
     assert!(verify(&out).is_err());
@@ -230,7 +231,7 @@ fn frames_stand_in_blocks_of_text() {
 }
 
 #[test]
-fn agent_that_does_not_end_well_has_no_receipt() {
+pub(super) fn agent_that_does_not_end_well_has_no_receipt() {
     let ask = r#"p=$(cat); nonce "$p"; ask r1 list '{"path":"."}'"#;
     assert_eq!(reason(&format!("{ask}; exit 3"), |_| {}), "ADAPTER_PROTOCOL_VIOLATION/end");
     assert_eq!(reason("cat > /dev/null; echo 'I am done.'", |_| {}), "ADAPTER_PROTOCOL_VIOLATION/end");
@@ -278,7 +279,7 @@ fn no_process_of_the_group_survives() {
 }
 
 #[test]
-fn agent_that_the_profile_is_not_for_is_blocked_before_it_begins() {
+pub(super) fn agent_that_the_profile_is_not_for_is_blocked_before_it_begins() {
     let directory = tempfile::tempdir().unwrap();
     let other = profile(|profile| profile.version_probe.expect = "~9.9".to_owned());
     let (report, out) = run(&directory, &other, &reader(directory.path(), WORK));
@@ -292,7 +293,7 @@ fn agent_that_the_profile_is_not_for_is_blocked_before_it_begins() {
 }
 
 #[test]
-fn agent_that_cannot_be_called_is_blocked_with_the_reason() {
+pub(super) fn agent_that_cannot_be_called_is_blocked_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let nothing = profile(|profile| profile.args_template = vec!["{mcp_config}".to_owned()]);
     let (report, _) = run(&directory, &nothing, &reader(directory.path(), WORK));

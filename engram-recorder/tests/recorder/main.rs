@@ -1,6 +1,7 @@
 //! Tests of the recorder: the model server, the scenarios, the matrix, and a recording of a small fake harness.
 #![cfg(unix)]
 
+mod attack;
 mod data;
 mod episode;
 mod fake;

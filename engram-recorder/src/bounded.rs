@@ -1,0 +1,80 @@
+//! Reads files whose content someone else chose: at most so many bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+/// The bytes of a file that the caller named. It may be a pipe.
+///
+/// # Errors
+/// Those of the file system; `FileTooLarge`.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    take(File::open(path)?, most)
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read`]; `InvalidData` if it is not UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
+}
+
+/// The bytes of a file that an agent may have left: a link is not followed, and nothing but a file is read.
+///
+/// # Errors
+/// As [`read`]; `InvalidInput` if it is no file.
+pub fn read_left(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    take(open_left(path)?, most)
+}
+
+/// Opens a file that an agent may have left.
+///
+/// # Errors
+/// As [`read_left`].
+pub fn open_left(path: &Path) -> io::Result<File> {
+    // A pipe without a writer is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::LOOP) => return Err(no_file()),
+        Err(error) => return Err(error.into()),
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+}
+
+fn no_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is no file of its own: a link, a directory, a pipe or a device")
+}
+
+fn take(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes"))) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_files_are_read_and_only_so_much_of_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        std::fs::write(place("file"), "12345").unwrap();
+        symlink(place("file"), place("link")).unwrap();
+        assert_eq!(read_left(&place("file"), 5).unwrap(), b"12345");
+        assert_eq!(read(&place("link"), 5).unwrap(), b"12345");
+        assert_eq!(read_left(&place("file"), 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read(Path::new("/dev/zero"), 1000).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        rustix::fs::mkfifoat(rustix::fs::CWD, place("pipe"), Mode::RWXU).unwrap();
+        for name in ["link", "pipe", "."] {
+            assert_eq!(read_left(&place(name), 5).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name}");
+        }
+        assert_eq!(read_left(&place("none"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

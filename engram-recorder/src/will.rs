@@ -1,0 +1,77 @@
+//! What is done if this process ends without a word, by KILL too: a shell waits for its end.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::error::{Fault, RecorderError};
+
+/// Ends the group that the first line names.
+const END_GROUP: &str = "read -r group && { read -r _ || { kill -s TERM -- -$group; sleep 2; kill -s KILL -- -$group; }; }";
+/// Removes a directory, after those who write into it have ended.
+const REMOVE: &str = "read -r _ || { sleep 3; rm -rf -- \"$1\"; }";
+
+/// A shell that does something unless it hears that nothing is left to do. It sees the end of this process as the end of its input.
+#[derive(Debug)]
+pub(crate) struct Will(Child);
+
+impl Will {
+    /// Ends a group that will be named: TERM, two seconds, KILL.
+    pub(crate) fn for_group() -> io::Result<Will> {
+        Will::new(END_GROUP, OsStr::new(""))
+    }
+
+    fn new(script: &str, argument: &OsStr) -> io::Result<Will> {
+        let mut command = Command::new("/bin/sh");
+        // In a group of its own: an interrupt from the terminal is not for it.
+        command.args(["-c", script, "sh"]).arg(argument).current_dir("/").env_clear().env("PATH", "/usr/bin:/bin").process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Will)
+    }
+
+    /// Names the group.
+    pub(crate) fn names(&mut self, group: u32) -> io::Result<()> {
+        self.0.stdin.as_mut().map_or(Ok(()), |stdin| writeln!(stdin, "{group}"))
+    }
+}
+
+impl Drop for Will {
+    /// Nothing is left to do.
+    fn drop(&mut self) {
+        if let Some(mut stdin) = self.0.stdin.take() {
+            // Two lines: a shell that waits for the name of a group reads both.
+            let _ = stdin.write_all(b"\n\n");
+        }
+        let _ = self.0.wait();
+    }
+}
+
+/// A new directory below that for temporary files. It goes away with this process, however that ends.
+#[derive(Debug)]
+pub(crate) struct WorkFolder {
+    directory: TempDir,
+    _will: Will,
+}
+
+impl WorkFolder {
+    /// Makes one below the directory for temporary files, or below this one.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(crate) fn make(prefix: &str, parent: Option<&Path>) -> Result<WorkFolder, RecorderError> {
+        let parent: PathBuf = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let io = |error: io::Error| RecorderError::io(&parent, &error);
+        let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(&parent).map_err(io)?;
+        let absolute = std::path::absolute(directory.path()).map_err(io)?;
+        let will = Will::new(REMOVE, absolute.as_os_str()).map_err(|error| RecorderError::new(Fault::Io, format!("/bin/sh: {error}")))?;
+        Ok(WorkFolder { directory, _will: will })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
