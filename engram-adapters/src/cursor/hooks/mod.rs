@@ -17,8 +17,6 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
-#[cfg(test)]
-pub(super) use dispatch::rows;
 use plan::{Note, Plan};
 use schema::{Payload, Step};
 use state::HookState;

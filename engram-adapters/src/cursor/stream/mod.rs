@@ -13,8 +13,6 @@ use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
-#[cfg(test)]
-pub(super) use dispatch::rows;
 use schema::Line;
 use state::{Shared, StreamState};
 
