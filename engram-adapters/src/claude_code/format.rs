@@ -18,17 +18,8 @@ pub(super) enum Context {
 /// The record types `in attachment`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AttachmentKind {
-    File,
-    AlreadyReadFile,
-    Instructions,
-    NestedMemory,
-    QueuedCommand,
-    SessionContext,
-    RemoteSessionChange,
-    AutoMode,
-    PromptSnapshot,
-    GoalStatus,
-    Hook,
+    File, AlreadyReadFile, Instructions, NestedMemory, QueuedCommand, SessionContext, RemoteSessionChange, AutoMode, PromptSnapshot,
+    GoalStatus, Hook,
     /// A type that is only data: its name, and its event.
     Context(&'static str, Context),
     /// A type whose records give no event, and what becomes of them.
@@ -118,25 +109,8 @@ impl AttachmentKind {
 /// The record types `in line`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    User,
-    Assistant,
-    Summary,
-    Mode,
-    PermissionMode,
-    AiTitle,
-    CustomTitle,
-    AgentName,
-    AgentSetting,
-    Tag,
-    ContinuedIn,
-    ContentReplacement,
-    Relocated,
-    WorktreeState,
-    PrLink,
-    CostState,
-    ApiRequestShape,
-    ApiRequestBlob,
-    LastPrompt,
+    User, Assistant, Summary, Mode, PermissionMode, AiTitle, CustomTitle, AgentName, AgentSetting, Tag, ContinuedIn,
+    ContentReplacement, Relocated, WorktreeState, PrLink, CostState, ApiRequestShape, ApiRequestBlob, LastPrompt,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -209,21 +183,8 @@ impl LineKind {
 /// The record types `in printed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrintedKind {
-    User,
-    Assistant,
-    SystemInit,
-    SystemNotification,
-    SystemModelFallback,
-    SystemTaskNotification,
-    SystemHookResponse,
-    SystemPermissionDenied,
-    SystemApiRetry,
-    ToolProgress,
-    ConversationReset,
-    ControlRequest,
-    SystemTaskStarted,
-    SystemCompactBoundary,
-    SystemInformational,
+    User, Assistant, SystemInit, SystemNotification, SystemModelFallback, SystemTaskNotification, SystemHookResponse, SystemPermissionDenied,
+    SystemApiRetry, ToolProgress, ConversationReset, ControlRequest, SystemTaskStarted, SystemCompactBoundary, SystemInformational,
     Result,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
@@ -290,9 +251,7 @@ impl PrintedKind {
 /// The record types `in progress`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgressKind {
-    HookProgress,
-    BashProgress,
-    AgentProgress,
+    HookProgress, BashProgress, AgentProgress,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -355,20 +314,8 @@ impl QueueKind {
 /// The record types `in system`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SystemKind {
-    CompactBoundary,
-    MicrocompactBoundary,
-    LocalCommand,
-    Informational,
-    AwaySummary,
-    ScheduledTaskFire,
-    BridgeStatus,
-    StopHookSummary,
-    ApiError,
-    Error,
-    ApiRefusal,
-    ModelRefusalFallback,
-    ModelRefusalNoFallback,
-    ModelFallback,
+    CompactBoundary, MicrocompactBoundary, LocalCommand, Informational, AwaySummary, ScheduledTaskFire, BridgeStatus, StopHookSummary,
+    ApiError, Error, ApiRefusal, ModelRefusalFallback, ModelRefusalNoFallback, ModelFallback,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }

@@ -9,24 +9,8 @@ use engram_core::ledger::Outcome;
 /// The record types `in completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CompletedKind {
-    UserMessage,
-    AgentMessage,
-    Reasoning,
-    Plan,
-    HookPrompt,
-    WebSearch,
-    ImageGeneration,
-    Sleep,
-    DynamicToolCall,
-    EnteredReviewMode,
-    ExitedReviewMode,
-    CommandExecution,
-    FileChange,
-    McpToolCall,
-    ImageView,
-    ContextCompaction,
-    SubAgentActivity,
-    CollabAgentToolCall,
+    UserMessage, AgentMessage, Reasoning, Plan, HookPrompt, WebSearch, ImageGeneration, Sleep, DynamicToolCall, EnteredReviewMode,
+    ExitedReviewMode, CommandExecution, FileChange, McpToolCall, ImageView, ContextCompaction, SubAgentActivity, CollabAgentToolCall,
 }
 
 impl CompletedKind {
@@ -83,37 +67,11 @@ impl CompletedKind {
 /// The record types `in event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
-    GuardianAssessment,
-    EnteredReviewMode,
-    ExitedReviewMode,
-    SubAgentActivity,
-    CollabAgentSpawnEnd,
-    CollabAgentInteractionEnd,
-    CollabWaitingEnd,
-    CollabCloseEnd,
-    CollabResumeEnd,
-    UserMessage,
-    AgentMessage,
-    AgentReasoning,
-    AgentReasoningRawContent,
-    TokenCount,
-    TaskComplete,
-    TurnAborted,
-    Error,
-    ContextCompacted,
-    ThreadRolledBack,
-    UndoCompleted,
-    ThreadGoalUpdated,
-    ExecCommandEnd,
-    PatchApplyEnd,
-    McpToolCallEnd,
-    DynamicToolCallRequest,
-    DynamicToolCallResponse,
-    WebSearchEnd,
-    ImageGenerationEnd,
-    ViewImageToolCall,
-    ThreadSettingsApplied,
-    ThreadNameUpdated,
+    GuardianAssessment, EnteredReviewMode, ExitedReviewMode, SubAgentActivity, CollabAgentSpawnEnd, CollabAgentInteractionEnd,
+    CollabWaitingEnd, CollabCloseEnd, CollabResumeEnd, UserMessage, AgentMessage, AgentReasoning, AgentReasoningRawContent, TokenCount,
+    TaskComplete, TurnAborted, Error, ContextCompacted, ThreadRolledBack, UndoCompleted, ThreadGoalUpdated, ExecCommandEnd,
+    PatchApplyEnd, McpToolCallEnd, DynamicToolCallRequest, DynamicToolCallResponse, WebSearchEnd, ImageGenerationEnd,
+    ViewImageToolCall, ThreadSettingsApplied, ThreadNameUpdated,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -200,23 +158,9 @@ impl EventKind {
 /// The record types `in exec`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExecKind {
-    TurnFailed,
-    Error,
-    ItemCompletedError,
-    ItemCompletedAgentMessage,
-    ItemCompletedReasoning,
-    ItemStartedTodoList,
-    ItemUpdatedTodoList,
-    ItemCompletedTodoList,
-    ItemStartedCommandExecution,
-    ItemCompletedCommandExecution,
-    ItemStartedFileChange,
-    ItemCompletedFileChange,
-    ItemStartedMcpToolCall,
-    ItemCompletedMcpToolCall,
-    ItemStartedCollabToolCall,
-    ItemCompletedCollabToolCall,
-    ItemStartedWebSearch,
+    TurnFailed, Error, ItemCompletedError, ItemCompletedAgentMessage, ItemCompletedReasoning, ItemStartedTodoList, ItemUpdatedTodoList,
+    ItemCompletedTodoList, ItemStartedCommandExecution, ItemCompletedCommandExecution, ItemStartedFileChange, ItemCompletedFileChange,
+    ItemStartedMcpToolCall, ItemCompletedMcpToolCall, ItemStartedCollabToolCall, ItemCompletedCollabToolCall, ItemStartedWebSearch,
     ItemCompletedWebSearch,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
@@ -280,20 +224,8 @@ impl ExecKind {
 /// The record types `in item`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
-    Message,
-    Reasoning,
-    FunctionCall,
-    FunctionCallOutput,
-    CustomToolCall,
-    CustomToolCallOutput,
-    LocalShellCall,
-    ToolSearchCall,
-    ToolSearchOutput,
-    AdditionalTools,
-    WebSearchCall,
-    ImageGenerationCall,
-    AgentMessage,
-    GhostSnapshot,
+    Message, Reasoning, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput, LocalShellCall, ToolSearchCall,
+    ToolSearchOutput, AdditionalTools, WebSearchCall, ImageGenerationCall, AgentMessage, GhostSnapshot,
 }
 
 impl ItemKind {
@@ -342,11 +274,7 @@ impl ItemKind {
 /// The record types `in line`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    Compacted,
-    TokenUsageRecord,
-    SessionMeta,
-    TurnContext,
-    WorldState,
+    Compacted, TokenUsageRecord, SessionMeta, TurnContext, WorldState,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -381,20 +309,8 @@ impl LineKind {
 /// The record types `in printed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrintedKind {
-    AgentMessage,
-    AgentReasoning,
-    AgentReasoningRawContent,
-    BackgroundEvent,
-    Error,
-    ExecCommandBegin,
-    ExecCommandEnd,
-    PatchApplyBegin,
-    PatchApplyEnd,
-    McpToolCallBegin,
-    McpToolCallEnd,
-    WebSearchBegin,
-    WebSearchEnd,
-    TokenCount,
+    AgentMessage, AgentReasoning, AgentReasoningRawContent, BackgroundEvent, Error, ExecCommandBegin, ExecCommandEnd, PatchApplyBegin,
+    PatchApplyEnd, McpToolCallBegin, McpToolCallEnd, WebSearchBegin, WebSearchEnd, TokenCount,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }

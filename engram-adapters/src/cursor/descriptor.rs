@@ -1,9 +1,8 @@
-//! The self-description of the Cursor adapter: gaps and omission rules.
+//! The self-description of the Cursor adapter and its gaps.
 
-use engram_core::descriptor::{AdapterDescriptor, Gap, OmissionRule, UnknownVersionPolicy};
-use engram_core::emit::Fault;
-use engram_core::ledger::Outcome;
+use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
+use super::format::RULES;
 use super::members::MEMBERS;
 use super::revisions;
 
@@ -23,14 +22,6 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     gaps: GAPS,
     omission_rules: RULES,
 };
-
-/// The outcome of a record of this type that gives no event, by the rule that omits it.
-///
-/// # Errors
-/// [`Fault::Unrecognized`] if no rule omits it.
-pub(super) fn omitted(record: &str) -> Result<Outcome, Fault> {
-    DESCRIPTOR.ignored_record(record).ok_or_else(|| Fault::unrecognized(record))
-}
 
 const GAPS: &[Gap] = &[
     Gap {
@@ -134,146 +125,4 @@ const GAPS: &[Gap] = &[
         reason: "`afterFileEdit` gives old and new text, not the lines: snippets without the call's id.",
         fixture: "2026.10.01-e373342/hooks",
     },
-];
-
-const RULES: &[OmissionRule] = &[
-    OmissionRule::REPEATED,
-    OmissionRule::bookkeeping("turn_end", "turn_ended", "Records only that a turn ended successfully."),
-    OmissionRule::bookkeeping(
-        "thinking_end",
-        "thinking/completed",
-        "The end of reasoning. Its text, if the capture has it, is at its first piece.",
-    ),
-    OmissionRule::piece("thinking_pieces", "thinking/delta", "A piece of reasoning. All pieces are joined at the first one."),
-    OmissionRule::piece(
-        "message_pieces",
-        "assistant",
-        "A piece of a message. The capture repeats the message as a whole, or its pieces are joined at the first one.",
-    ),
-    OmissionRule::piece("reasoning_pieces", "thinking", "A piece of reasoning, or its end. All pieces are joined at the first one."),
-    OmissionRule::piece(
-        "reasoning_pieces",
-        "thinking/run_event",
-        "A piece of reasoning, or its end. All pieces are joined at the first one.",
-    ),
-    OmissionRule::piece("message_pieces", "assistant/run_event", "A piece of a message. All pieces are joined at the first one."),
-    OmissionRule::duplicate("repeated_event", "run_event", "An event of a run that the store has twice."),
-    OmissionRule::bookkeeping("run_progress", "status", "Records only that a run is under way, or ended successfully."),
-    OmissionRule::bookkeeping("run_progress", "status/run_event", "Records only that a run is under way, or ended successfully."),
-    OmissionRule::bookkeeping("run_progress", "run_end", "The end of a run that its events state already."),
-    OmissionRule::bookkeeping("run_progress", "request", "The id of the request of a run."),
-    OmissionRule::bookkeeping("run_progress", "request/run_event", "The id of the request of a run."),
-    OmissionRule::duplicate("result_text", "result/success", "All messages of the run again, joined without a separator."),
-    OmissionRule::field(
-        "result_text_field",
-        "result/success",
-        "/result",
-        "All messages of the run again, joined without a separator. Any other text becomes a message.",
-    ),
-    OmissionRule::field(
-        "interleaved_output",
-        "tool_call/completed",
-        "/tool_call/shellToolCall/result/*/interleavedOutput",
-        "Standard output and standard error again, in the order of arrival.",
-    ),
-    OmissionRule::field(
-        "edited_file",
-        "tool_call/completed",
-        "/tool_call/editToolCall/result/success/beforeFullFileContent",
-        "The whole file before the edit: its hash and its changed lines are in `code.edit`.",
-    ),
-    OmissionRule::field(
-        "edited_file_after",
-        "tool_call/completed",
-        "/tool_call/editToolCall/result/success/afterFullFileContent",
-        "The whole file after the edit: its hash and its changed lines are in `code.edit`.",
-    ),
-    OmissionRule::field(
-        "edit_diff",
-        "tool_call/completed",
-        "/tool_call/editToolCall/result/success/diffString",
-        "A rendered diff whose spans are `code.edit` events.",
-    ),
-    OmissionRule::field(
-        "deleted_file",
-        "tool_call/completed",
-        "/tool_call/deleteToolCall/result/success/prevContent",
-        "The whole file that was deleted: its hash is in `code.edit`.",
-    ),
-    OmissionRule::bookkeeping("store_root", "root", "The ids of the messages and turns that follow."),
-    OmissionRule::field(
-        "system_prompt",
-        "system/message",
-        "/message/content/**",
-        "The boilerplate of the harness. Its hash is in `meta context`.",
-    ),
-    OmissionRule::field(
-        "rendered_result",
-        "tool/message",
-        "/message/content/*/result",
-        "The result as the model received it. The turn graph has the outcome; without one, this text is the result.",
-    ),
-    OmissionRule::field("result_parts", "tool/message", "/message/content/*/experimental_content/**", "The result again, as parts."),
-    OmissionRule::field(
-        "provider_options",
-        "*/message",
-        "/message/providerOptions/**",
-        "The harness's own data about a message: request ids, and results in another form.",
-    ),
-    OmissionRule::field(
-        "prompt_tags",
-        "user",
-        "/text",
-        "A prompt with the tags around a person's words. The words and the sections of the harness are on the tape.",
-    ),
-    OmissionRule::opaque("image_bytes", "*/message", "/message/content/*/image/**", "The bytes of an image. Their hash is in the tape."),
-    OmissionRule::opaque("signature", "*/message", "/message/content/*/signature", "The provider's signature of reasoning."),
-    OmissionRule::field(
-        "joined_steps",
-        "*/message",
-        "/steps/**",
-        "The steps of the turn graph with the same content as the message. What they add is in the tape.",
-    ),
-    OmissionRule::bookkeeping("empty_bubble", "bubble", "A message without text or call."),
-    OmissionRule::field("window_state", "bubble", "/bubble/richText", "The text again, as the rich text of the window."),
-    OmissionRule::field(
-        "window_state",
-        "bubble",
-        "/bubble/context/**",
-        "The files and selections that were open in the window during a prompt.",
-    ),
-    OmissionRule::field("selection_rendered", "bubble", "/bubble/selections/*/text", "The selected lines again, in a code fence."),
-    OmissionRule::field("selection_address", "bubble", "/bubble/*/*/uri/**", "The address of a selected file. Its path is in the tape."),
-    OmissionRule::opaque("signature", "bubble", "/bubble/thinking/signature", "The provider's signature of reasoning."),
-    OmissionRule::field(
-        "rendered_diff",
-        "bubble",
-        "/bubble/toolFormerData/additionalData/precomputedDiff/lines/*/content",
-        "A diff for display. Its spans are `code.edit` events.",
-    ),
-    OmissionRule::field(
-        "edited_contents",
-        "bubble",
-        "/before",
-        "The whole file before an edit: its hash and its changed lines are in `code.edit`.",
-    ),
-    OmissionRule::field(
-        "edited_contents",
-        "bubble",
-        "/after",
-        "The whole file after an edit: its hash and its changed lines are in `code.edit`.",
-    ),
-    OmissionRule::duplicate("inner_read", "preToolUse", "The read that is the first half of an edit."),
-    OmissionRule::duplicate("inner_read", "postToolUse", "The read that is the first half of an edit."),
-    OmissionRule::duplicate("inner_read", "postToolUseFailure", "The read that is the first half of an edit: there is no such file yet."),
-    OmissionRule::duplicate("inner_read", "beforeReadFile", "The read that is the first half of an edit."),
-    OmissionRule::bookkeeping("hook_workspace", "workspaceOpen", "Records only that a workspace was opened."),
-    OmissionRule::bookkeeping("hook_session", "session*", "Records only that a session began or ended, and repeats known facts."),
-    OmissionRule::bookkeeping("hook_stop", "stop", "Records only that a turn ended successfully."),
-    OmissionRule::field(
-        "hook_file_content",
-        "before*",
-        "/content",
-        "The whole file that is about to be read. Its hash is in `meta context`.",
-    ),
 ];

@@ -1,4 +1,4 @@
-//! The Cursor adapter. Each kind of artifact has a directory, with a table from record type to handler (`dispatch.rs`); `source` detects
+//! The Cursor adapter. Each kind of artifact has a directory, whose `dispatch.rs` goes from record type to handler; `source` detects
 //! which one an artifact is, and `tool_calls` converts calls and results, which captures and chat stores share. `steps` runs the same
 //! handlers in step 1, where they only check, and in step 3.
 
@@ -8,6 +8,8 @@ mod chat_store;
 mod descriptor;
 mod edits;
 mod fields;
+#[rustfmt::skip]
+mod format;
 mod hooks;
 mod ide;
 mod members;
@@ -39,7 +41,7 @@ use hooks::HookLog;
 use ide::EditorConversation;
 use run_store::RunStore;
 use sdk_messages::MessageStream;
-use source::{detect, form::Form, marks, side_info};
+use source::{detect, form::Form, side_info};
 use steps::Steps;
 use stream::Stream;
 use transcript::{document::TranscriptDocument, jsonl::Transcript};
@@ -93,7 +95,7 @@ impl StreamAdapter for Cursor {
     }
 
     fn marks(&self) -> Vec<&'static str> {
-        marks::MARKS.to_vec()
+        format::mark::ALL.to_vec()
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {

@@ -8,11 +8,7 @@ use engram_core::descriptor::OmissionRule;
 /// The record types `in change`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChangeKind {
-    Messages,
-    SessionId,
-    Summary,
-    Directories,
-    LastUpdated,
+    Messages, SessionId, Summary, Directories, LastUpdated,
 }
 
 impl ChangeKind {
@@ -43,8 +39,7 @@ impl ChangeKind {
 /// The record types `in header`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderKind {
-    Main,
-    Subagent,
+    Main, Subagent,
 }
 
 impl HeaderKind {
@@ -69,11 +64,7 @@ impl HeaderKind {
 /// The record types `in message`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    User,
-    Gemini,
-    Info,
-    Warning,
-    Error,
+    User, Gemini, Info, Warning, Error,
 }
 
 impl MessageKind {
@@ -127,8 +118,7 @@ impl PromptKind {
 /// The record types `in saved`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SavedKind {
-    User,
-    Model,
+    User, Model,
 }
 
 impl SavedKind {
@@ -153,13 +143,7 @@ impl SavedKind {
 /// The record types `in stream`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamKind {
-    Error,
-    Init,
-    MessageUser,
-    MessageAssistant,
-    ToolUse,
-    ToolResult,
-    Result,
+    Error, Init, MessageUser, MessageAssistant, ToolUse, ToolResult, Result,
 }
 
 impl StreamKind {

@@ -9,9 +9,7 @@ use engram_core::ledger::Outcome;
 /// The record types `in content`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContentKind {
-    Text,
-    Reasoning,
-    Tool,
+    Text, Reasoning, Tool,
 }
 
 impl ContentKind {
@@ -38,8 +36,7 @@ impl ContentKind {
 /// The record types `in info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InfoKind {
-    Session,
-    StepSession,
+    Session, StepSession,
 }
 
 impl InfoKind {
@@ -64,11 +61,7 @@ impl InfoKind {
 /// The record types `in line`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    Text,
-    ToolUse,
-    StepFinish,
-    Reasoning,
-    Error,
+    Text, ToolUse, StepFinish, Reasoning, Error,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -103,8 +96,7 @@ impl LineKind {
 /// The record types `in message`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    User,
-    Assistant,
+    User, Assistant,
 }
 
 impl MessageKind {
@@ -129,19 +121,7 @@ impl MessageKind {
 /// The record types `in part`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartKind {
-    Text,
-    Reasoning,
-    Tool,
-    ToolInvocation,
-    StepFinish,
-    Patch,
-    Snapshot,
-    File,
-    Compaction,
-    Retry,
-    Agent,
-    Subtask,
-    SourceUrl,
+    Text, Reasoning, Tool, ToolInvocation, StepFinish, Patch, Snapshot, File, Compaction, Retry, Agent, Subtask, SourceUrl,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -192,17 +172,7 @@ impl PartKind {
 /// The record types `in step`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepKind {
-    Assistant,
-    User,
-    Synthetic,
-    System,
-    Skill,
-    Shell,
-    Compaction,
-    AgentSwitched,
-    ModelSwitched,
-    LocationSwitched,
-    Idle,
+    Assistant, User, Synthetic, System, Skill, Shell, Compaction, AgentSwitched, ModelSwitched, LocationSwitched, Idle,
 }
 
 impl StepKind {

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | parse a record, read its members | [`value`], [`view`], [`json_type`] |
 //! | read a document that contains a list of records | [`document`], [`json`] |
-//! | dispatch records by type | [`route`] |
 //! | match results with calls, know a repeat | [`pending_calls`], [`seen`] |
 //! | keep the sessions of one artifact apart | [`by_session`] |
 //! | map tool names to kinds | [`tool_table`] |
@@ -25,7 +24,6 @@ pub mod neighbours;
 pub mod patch;
 pub mod pending_calls;
 pub mod remembered;
-pub mod route;
 pub mod search;
 pub mod seen;
 pub mod spans;

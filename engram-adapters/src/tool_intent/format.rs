@@ -8,8 +8,7 @@ use engram_core::descriptor::OmissionRule;
 /// The record types `in event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
-    ToolDecided,
-    EpisodeEnded,
+    ToolDecided, EpisodeEnded,
 }
 
 impl EventKind {
@@ -34,8 +33,7 @@ impl EventKind {
 /// The record types `in said`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SaidKind {
-    Driver,
-    Agent,
+    Driver, Agent,
 }
 
 impl SaidKind {

@@ -19,9 +19,6 @@ use engram_core::emit::Fault;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
-#[cfg(test)]
-pub(super) use dispatch::rows;
-
 use state::ChatState;
 
 use crate::cursor::steps::{Out, Reader};

@@ -6,8 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::state::ChatState;
-use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{required, text_or_json};
+use crate::cursor::format::{ChatKind, rule};
 use crate::cursor::readers::{Agent, ChatLine, ChatMeta, ChatRoot, ChatSubagent, Run};
 use crate::cursor::run_store::facts::{emit_agent, emit_whole_run, title};
 use crate::cursor::steps::Out;
@@ -45,7 +45,11 @@ pub(super) fn root(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>
         let notice = Meta::System { name: Text::Plain("previousWorkspaceUris"), text: workspaces };
         out.emit(notice, Pointer::At("/root/previousWorkspaceUris"))?;
     }
-    if has_facts || workspaces.is_some() { Ok(Outcome::Mapped) } else { omitted("root") }
+    if has_facts || workspaces.is_some() {
+        Ok(Outcome::Mapped)
+    } else {
+        Ok(Outcome::Bookkeeping { record: ChatKind::Root.name(), rule: rule::STORE_ROOT })
+    }
 }
 
 /// The agent of the chat, from the run store beside it.

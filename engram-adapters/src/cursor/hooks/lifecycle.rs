@@ -8,25 +8,31 @@ use engram_core::text::Text;
 use super::events::{emit_notice, emit_usage};
 use super::schema::Step;
 use super::state::HookState;
-use crate::cursor::descriptor::omitted;
+use crate::cursor::format::{HookKind, rule};
 use crate::cursor::readers::Payload;
 use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 
 /// The beginning of a session. Its facts are emitted with those of every payload.
 pub(super) fn session_start(_: &mut HookState, _: &Step<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    Ok(Outcome::Bookkeeping { record: "sessionStart", rule: "hook_session" })
+    Ok(Outcome::Bookkeeping { record: HookKind::SessionStart.name(), rule: rule::HOOK_SESSION })
 }
 
 /// The end of a session.
 pub(super) fn session_end(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let has_events = emit_end(state, payload, out)?;
-    Ok(if has_events { Outcome::Mapped } else { Outcome::Bookkeeping { record: "sessionEnd", rule: "hook_session" } })
+    let omitted = Outcome::Bookkeeping { record: HookKind::SessionEnd.name(), rule: rule::HOOK_SESSION };
+    Ok(if emit_end(state, payload, out)? { Outcome::Mapped } else { omitted })
 }
 
 /// The end of a turn.
 pub(super) fn stop(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    if emit_end(state, payload, out)? { Ok(Outcome::Mapped) } else { omitted("stop") }
+    let omitted = Outcome::Bookkeeping { record: HookKind::Stop.name(), rule: rule::HOOK_STOP };
+    Ok(if emit_end(state, payload, out)? { Outcome::Mapped } else { omitted })
+}
+
+/// A workspace was opened.
+pub(super) fn workspace(_: &mut HookState, _: &Step<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    Ok(Outcome::Bookkeeping { record: HookKind::WorkspaceOpen.name(), rule: rule::HOOK_WORKSPACE })
 }
 
 /// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.

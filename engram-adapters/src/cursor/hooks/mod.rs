@@ -18,8 +18,6 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
 use crate::cursor::readers::Payload;
-#[cfg(test)]
-pub(super) use dispatch::rows;
 use plan::{Note, Plan};
 use schema::Step;
 use state::HookState;

@@ -6,8 +6,8 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::tool_data;
-use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::{decoded, required, time_of_millis};
+use crate::cursor::format::{EditorKind, rule};
 use crate::cursor::members;
 use crate::cursor::messages::emit_reasoning;
 use crate::cursor::readers::{Bubble, Composer, ComposerSubagent, EditorLine, Selection, ToolFormerData};
@@ -73,7 +73,8 @@ pub(super) fn bubble(conversation: &mut Facts, line: &EditorLine<'_>, out: &mut 
         events += tool_data::emit(&ToolFormerData::lenient(call), line, out)?;
     }
     events += emit_usage(&bubble, out)?;
-    if events == 0 { omitted("bubble") } else { Ok(Outcome::Mapped) }
+    let omitted = Outcome::Bookkeeping { record: EditorKind::Bubble.name(), rule: rule::EMPTY_BUBBLE };
+    Ok(if events == 0 { omitted } else { Outcome::Mapped })
 }
 
 fn message_text<'a>(bubble: &Bubble<'a>) -> Option<Text<'a>> {

@@ -13,33 +13,15 @@ use super::facts::{emit_agent, emit_end, emit_run, emit_usage, end, tokens};
 use super::schema::time;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded, required, text_or_json};
+use crate::cursor::format::{RunKind, SdkKind, rule};
 use crate::cursor::members::{self, form};
 use crate::cursor::pieces::Pieces;
 use crate::cursor::readers::{Agent, Run, RunEvent, RunStoreLine, SdkMessage};
 use crate::cursor::sdk_messages::source::SourceForm;
-use crate::cursor::sdk_messages::{MessageRecord, SdkMessages, rows as message_types};
+use crate::cursor::sdk_messages::{MessageRecord, SdkMessages};
 use crate::cursor::steps::{Out, Reader};
-use crate::shared::route::{Action, Route};
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Value, non_empty_text, raw_str};
-
-/// Converts a line of one type.
-type Handler = fn(&mut RunStore, &RunStoreLine<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
-
-/// What happens to each type of line.
-static RECORDS: &[Route<Handler>] = &[
-    Route::convert("run_event", RunStore::event),
-    Route::convert("run", RunStore::run),
-    Route::convert("run_end", RunStore::run_end),
-    Route::convert("agent", RunStore::agent),
-    Route::convert("broken", RunStore::broken),
-];
-
-/// The record types of the table.
-#[cfg(test)]
-pub(in crate::cursor) fn rows() -> Vec<&'static str> {
-    RECORDS.iter().map(|row| row.record).collect()
-}
 
 /// The place of the message in an event.
 const MESSAGE: &str = "/event/payload/message";
@@ -75,9 +57,13 @@ impl Reader for RunStore {
         let line = RunStoreLine::strict(record.value, "")?;
         self.number = record.number;
         let record = raw_str(line.store());
-        match Route::find(RECORDS, record) {
-            Some(Action::Convert(handler)) => handler(self, &line, out),
-            _ => Err(Fault::unrecognized(record)),
+        match RunKind::named(record).ok_or_else(|| Fault::unrecognized(record))? {
+            RunKind::RunEvent => self.event(&line, out),
+            RunKind::Run => self.run(&line, out),
+            RunKind::RunEnd => self.run_end(&line, out),
+            RunKind::Agent => self.agent(&line, out),
+            // A line of the store that is not JSON.
+            RunKind::Broken => Err(absent(Pointer::At("/line"), "a line of JSON in the store", line.object().member("line"))),
         }
     }
 
@@ -124,7 +110,7 @@ impl RunStore {
         members::check("run_end", line.object(), out);
         let (request_id, error) = self.run.take().map(|run| (run.request_id, run.error)).unwrap_or_default();
         let error = error.as_deref().map(Text::Plain);
-        let mut outcome = Outcome::Bookkeeping { record: "run_end", rule: "run_progress" };
+        let mut outcome = Outcome::Bookkeeping { record: RunKind::RunEnd.name(), rule: rule::RUN_PROGRESS };
         if let Some(text) = non_empty_text(end_of_run.result()).filter(|result| !self.pieces.repeats_last(self.messages.agent(), *result)) {
             out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, Pointer::At("/run/result"))?;
             outcome = Outcome::Mapped;
@@ -151,7 +137,7 @@ impl RunStore {
             self.repeated.insert(self.number);
         }
         if self.repeated.contains(&self.number) {
-            return Ok(Outcome::Duplicate { record: "run_event", rule: "repeated_event" });
+            return Ok(Outcome::Duplicate { record: RunKind::RunEvent.name(), rule: rule::REPEATED_EVENT });
         }
         let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
         let message = SdkMessage::strict(message, MESSAGE)?;
@@ -164,20 +150,15 @@ impl RunStore {
         }
         let t = time(event.created_at());
         let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
-        let record = MessageRecord { message, header, number: self.number };
-        if message_types().contains(&kind) {
-            members::check_chosen(&format!("{kind}/run_event"), line.object(), Pointer::Root, form::MESSAGES, out);
-        }
+        let name = format!("{kind}/run_event");
+        let of = SdkKind::named(kind).ok_or_else(|| Fault::unrecognized(&name))?;
+        let record = MessageRecord { message, of, header, number: self.number };
+        members::check_chosen(&name, line.object(), Pointer::Root, form::MESSAGES, out);
         let outcome = self.messages.convert(&record, &mut self.pieces, out)?;
         if out.is_check() {
             self.seen.insert(key_of(&id, seq, &event, payload), ());
         }
         Ok(outcome)
-    }
-
-    /// A line of the store that is not JSON.
-    fn broken(&mut self, line: &RunStoreLine<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        Err(absent(Pointer::At("/line"), "a line of JSON in the store", line.object().member("line")))
     }
 }
 

@@ -11,5 +11,3 @@ pub(super) mod secret;
 pub(super) mod store;
 
 pub(super) use dispatch::RunStore;
-#[cfg(test)]
-pub(super) use dispatch::rows as record_rows;

@@ -10,41 +10,23 @@ use super::calls::Calls;
 use super::source::SourceForm;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::{decoded_non_empty, required};
+use crate::cursor::format::{SdkKind, rule};
 use crate::cursor::pieces::{Added, PieceOf, Pieces};
 use crate::cursor::readers::{RunUsage, SdkContent, SdkMessage, SdkPart};
 use crate::cursor::run_store::facts::{emit_end, emit_usage, end};
 use crate::cursor::steps::Out;
-use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A message and the header of its record.
 pub(in crate::cursor) struct MessageRecord<'a> {
     /// The message.
     pub(in crate::cursor) message: SdkMessage<'a>,
+    /// Its type.
+    pub(in crate::cursor) of: SdkKind,
     /// Time and id of its record.
     pub(in crate::cursor) header: RecordHeader<'a>,
     /// The number of its record.
     pub(in crate::cursor) number: usize,
-}
-
-/// Converts a message of one type.
-type Handler = fn(&mut SdkMessages, &MessageRecord<'_>, &mut Pieces, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
-
-/// What happens to each type of message.
-static MESSAGES: &[Route<Handler>] = &[
-    Route::convert("assistant", SdkMessages::assistant),
-    Route::convert("tool_call", SdkMessages::tool_call),
-    Route::convert("thinking", SdkMessages::thinking),
-    Route::convert("user", SdkMessages::user),
-    Route::convert("status", SdkMessages::status),
-    Route::convert("usage", SdkMessages::usage),
-    Route::convert("task", SdkMessages::task),
-    Route::convert("request", SdkMessages::request),
-];
-
-/// The types of messages.
-pub(in crate::cursor) fn rows() -> Vec<&'static str> {
-    MESSAGES.iter().map(|row| row.record).collect()
 }
 
 /// The converter of messages, and what it knows of the run that they belong to.
@@ -80,21 +62,23 @@ impl SdkMessages {
             self.agent = hash64(&*session);
         }
         out.set_header(record.header);
-        let kind = raw_str(record.message.kind());
-        if !matches!(kind, "assistant" | "thinking") {
+        if !matches!(record.of, SdkKind::Assistant | SdkKind::Thinking) {
             pieces.end_run(self.agent, out);
         }
         if let SourceForm::Store = self.form {
             out.set_pointer_prefix(self.form.place());
         }
-        match Route::find(MESSAGES, kind) {
-            Some(Action::Convert(handler)) => handler(self, record, pieces, out).map_err(|fault| fault.within(self.form.place())),
-            _ => Err(Fault::unrecognized(&self.type_of(kind))),
-        }
-    }
-
-    fn type_of(&self, kind: &str) -> String {
-        if self.form == SourceForm::Store { format!("{kind}/run_event") } else { kind.to_owned() }
+        let outcome = match record.of {
+            SdkKind::Assistant => self.assistant(record, pieces, out),
+            SdkKind::Thinking => self.thinking(record, pieces, out),
+            SdkKind::ToolCall => self.calls.convert(&record.message, out),
+            SdkKind::User => user(record, out),
+            SdkKind::Status => self.status(record, out),
+            SdkKind::Usage => self.usage(record, out),
+            SdkKind::Task => task(record, out),
+            SdkKind::Request => self.request(record),
+        };
+        outcome.map_err(|fault| fault.within(self.form.place()))
     }
 
     /// Begins a run.
@@ -115,19 +99,6 @@ impl SdkMessages {
     /// The key of the agent.
     pub(in crate::cursor) fn agent(&self) -> u64 {
         self.agent
-    }
-
-    /// A prompt.
-    fn user(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
-            let pointer = Pointer::Item(CONTENT, index);
-            match (raw_str(part.kind()), text(part.text())) {
-                ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
-                ("text", text) => drop(out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?),
-                (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
-            }
-        }
-        Ok(Outcome::Mapped)
     }
 
     /// A piece of a message of the agent.
@@ -158,15 +129,11 @@ impl SdkMessages {
         }
     }
 
-    fn tool_call(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        self.calls.convert(&record.message, out)
-    }
-
     /// The state of the run. Only a run that failed or was stopped gives an event.
-    fn status(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn status(&mut self, record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let status = raw_str(record.message.status());
         let Some(end) = end(status) else {
-            return Ok(Outcome::Bookkeeping { record: self.form.progress("status"), rule: "run_progress" });
+            return Ok(Outcome::Bookkeeping { record: self.form.progress(SdkKind::Status), rule: rule::RUN_PROGRESS });
         };
         emit_end(end, status, self.error.as_deref().map(Text::Plain), Pointer::At("/status"), out)?;
         self.has_end = true;
@@ -174,7 +141,7 @@ impl SdkMessages {
     }
 
     /// The tokens of the whole run.
-    fn usage(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn usage(&mut self, record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let usage = required(record.message.usage(), Pointer::At("/usage"), "an object")?;
         let tokens: Option<Tokens> = RunUsage::lenient(usage).tokens();
         let tokens = tokens.ok_or_else(|| absent(Pointer::At("/usage"), "counts of tokens", Some(usage)))?;
@@ -183,18 +150,31 @@ impl SdkMessages {
         Ok(Outcome::Mapped)
     }
 
-    /// A notice about the run. At a compaction it is the summary.
-    fn task(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let text = non_empty_text(record.message.text());
-        out.emit(Meta::System { name: Text::Plain("task"), text }, Pointer::At("/text"))?;
-        Ok(Outcome::Mapped)
-    }
-
     /// The id of the request with which the run began.
-    fn request(&mut self, record: &MessageRecord<'_>, _: &mut Pieces, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn request(&mut self, record: &MessageRecord<'_>) -> Result<Outcome, Fault> {
         self.request_id = decoded_non_empty(record.message.request_id()).map(Into::into);
-        Ok(Outcome::Bookkeeping { record: self.form.progress("request"), rule: "run_progress" })
+        Ok(Outcome::Bookkeeping { record: self.form.progress(SdkKind::Request), rule: rule::RUN_PROGRESS })
     }
+}
+
+/// A prompt.
+fn user(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
+        let pointer = Pointer::Item(CONTENT, index);
+        match (raw_str(part.kind()), text(part.text())) {
+            ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
+            ("text", text) => drop(out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?),
+            (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
+        }
+    }
+    Ok(Outcome::Mapped)
+}
+
+/// A notice about the run. At a compaction it is the summary.
+fn task(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    let text = non_empty_text(record.message.text());
+    out.emit(Meta::System { name: Text::Plain("task"), text }, Pointer::At("/text"))?;
+    Ok(Outcome::Mapped)
 }
 
 const CONTENT: &str = "/message/content";

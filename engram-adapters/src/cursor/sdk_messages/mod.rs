@@ -8,9 +8,10 @@ use engram_core::emit::{Fault, Pointer, RecordHeader};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
-pub(super) use convert::{MessageRecord, SdkMessages, rows};
+pub(super) use convert::{MessageRecord, SdkMessages};
 
 use crate::cursor::fields::decoded_non_empty;
+use crate::cursor::format::SdkKind;
 use crate::cursor::members::{self, form};
 use crate::cursor::pieces::Pieces;
 use crate::cursor::readers::SdkMessage;
@@ -40,15 +41,13 @@ impl Reader for MessageStream {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let message = SdkMessage::strict(record.value, "")?;
         let kind = raw_str(message.kind());
-        if !rows().contains(&kind) {
-            return Err(Fault::unrecognized(kind));
-        }
+        let of = SdkKind::named(kind).ok_or_else(|| Fault::unrecognized(kind))?;
         let (number, agent) = (record.number, decoded_non_empty(message.agent_id()));
         if let Some(agent) = &agent {
             self.agents.switch_to(agent);
         }
         members::check_chosen(kind, record.value, Pointer::Root, form::MESSAGES, out);
-        let record = MessageRecord { message, header: RecordHeader::default(), number };
+        let record = MessageRecord { message, of, header: RecordHeader::default(), number };
         self.agents.current().convert(&record, &mut self.pieces, out)
     }
 

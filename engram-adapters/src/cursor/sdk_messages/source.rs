@@ -3,6 +3,7 @@
 use engram_core::emit::Pointer;
 use engram_core::ledger::Outcome;
 
+use crate::cursor::format::{SdkKind, rule};
 use crate::cursor::pieces::PieceOf;
 
 /// Where messages are.
@@ -26,20 +27,19 @@ impl SourceForm {
     /// The outcome of a record that is a piece of a text.
     pub(super) fn piece(self, of: PieceOf) -> Outcome {
         let (record, rule) = match (of, self) {
-            (PieceOf::Reasoning, SourceForm::Stream) => ("thinking", "reasoning_pieces"),
-            (PieceOf::Reasoning, SourceForm::Store) => ("thinking/run_event", "reasoning_pieces"),
-            (PieceOf::Message, SourceForm::Stream) => ("assistant", "message_pieces"),
-            (PieceOf::Message, SourceForm::Store) => ("assistant/run_event", "message_pieces"),
+            (PieceOf::Reasoning, SourceForm::Stream) => (SdkKind::Thinking.name(), rule::REASONING_PIECES),
+            (PieceOf::Reasoning, SourceForm::Store) => ("thinking/run_event", rule::REASONING_PIECES),
+            (PieceOf::Message, SourceForm::Stream) => (SdkKind::Assistant.name(), rule::MESSAGE_PIECES),
+            (PieceOf::Message, SourceForm::Store) => ("assistant/run_event", rule::MESSAGE_PIECES),
         };
         Outcome::Duplicate { record, rule }
     }
 
     /// The outcome's record type of a message without an event, of those that never give one.
-    pub(super) fn progress(self, kind: &str) -> &'static str {
+    pub(super) fn progress(self, kind: SdkKind) -> &'static str {
         match (self, kind) {
-            (SourceForm::Stream, "status") => "status",
-            (SourceForm::Stream, _) => "request",
-            (SourceForm::Store, "status") => "status/run_event",
+            (SourceForm::Stream, kind) => kind.name(),
+            (SourceForm::Store, SdkKind::Status) => "status/run_event",
             (SourceForm::Store, _) => "request/run_event",
         }
     }

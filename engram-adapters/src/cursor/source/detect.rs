@@ -8,6 +8,7 @@ use engram_core::head::Head;
 use super::form::Form;
 use super::marks::{is_reordered_transcript_document, is_transcript_document, line_mark, may_have_mark};
 use crate::cursor::fields::{decoded, decoded_non_empty, time_of_millis};
+use crate::cursor::format::mark;
 use crate::cursor::messages::prompt_timestamp::prompt_time;
 use crate::cursor::readers::MarkLine;
 use crate::shared::document::whole_document;
@@ -37,7 +38,7 @@ fn lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
 /// The form of the artifact and the marks that prove it.
 pub(in crate::cursor) fn form(head: &Head<'_>) -> Option<(Form, Vec<&'static str>)> {
     if is_transcript_document(head.text()) || whole_document(head).is_some_and(is_reordered_transcript_document) {
-        return Some((Form::TranscriptDocument, vec!["transcript.json"]));
+        return Some((Form::TranscriptDocument, vec![mark::TRANSCRIPT_DOCUMENT]));
     }
     let mut found: Vec<(Form, &'static str)> = Vec::new();
     let mut index = StructuralIndex::default();

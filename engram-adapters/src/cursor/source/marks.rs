@@ -5,27 +5,12 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::form::Form;
+use crate::cursor::format::{SdkKind, mark};
 use crate::cursor::readers::MarkLine;
-use crate::cursor::sdk_messages;
 use crate::cursor::transcript::document::MESSAGES;
 use crate::shared::document::required_array;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str};
 
-/// Every mark.
-pub(in crate::cursor) const MARKS: &[&str] = &[
-    "transcript.json",
-    "transcript.message",
-    "transcript.turn_ended",
-    "stream.tool_call",
-    "stream.timestamp_ms",
-    "stream.result",
-    "hook.payload",
-    "store.chat",
-    "store.run",
-    "sdk.message",
-    "store.composer_row",
-    "store.composer_inline",
-];
 
 /// One of these names is at the beginning of every line with a mark, except in captures.
 static LEADING: LazyLock<[Finder<'_>; 5]> =
@@ -67,25 +52,25 @@ pub(super) fn line_mark(line: &MarkLine<'_>) -> Option<(Form, &'static str)> {
         return None;
     }
     if line.hook_event_name().is_some() && line.conversation_id().is_some() && line.generation_id().is_some() {
-        return Some((Form::HookLog, "hook.payload"));
+        return Some((Form::HookLog, mark::HOOK_PAYLOAD));
     }
     match raw_str(line.store()) {
-        "chat" if has_members(line.object(), &["meta"]) => return Some((Form::ChatStore, "store.chat")),
-        "agent" if has_members(line.object(), &["agent"]) => return Some((Form::RunStore, "store.run")),
-        "composer" => return Some((Form::EditorRows, "store.composer_row")),
-        "inline_composer" | "tab" => return Some((Form::EditorInline, "store.composer_inline")),
+        "chat" if has_members(line.object(), &["meta"]) => return Some((Form::ChatStore, mark::STORE_CHAT)),
+        "agent" if has_members(line.object(), &["agent"]) => return Some((Form::RunStore, mark::STORE_RUN)),
+        "composer" => return Some((Form::EditorRows, mark::STORE_COMPOSER_ROW)),
+        "inline_composer" | "tab" => return Some((Form::EditorInline, mark::STORE_COMPOSER_INLINE)),
         _ => {}
     }
     if line.store().is_none() && is_sdk_message(line) {
-        return Some((Form::MessageStream, "sdk.message"));
+        return Some((Form::MessageStream, mark::SDK_MESSAGE));
     }
     if line.kind().is_none() && line.store().is_none() {
         let content = line.message().and_then(|message| message.member("content"));
         let is_message = matches!(raw_str(line.role()), "user" | "assistant") && content.is_some_and(Value::is_array);
-        return is_message.then_some((Form::Transcript, "transcript.message"));
+        return is_message.then_some((Form::Transcript, mark::TRANSCRIPT_MESSAGE));
     }
     if raw_str(line.kind()) == "turn_ended" && line.status().is_some() {
-        return Some((Form::Transcript, "transcript.turn_ended"));
+        return Some((Form::Transcript, mark::TRANSCRIPT_TURN_ENDED));
     }
     stream_mark(line).map(|mark| (Form::Stream, mark))
 }
@@ -93,17 +78,17 @@ pub(super) fn line_mark(line: &MarkLine<'_>) -> Option<(Form, &'static str)> {
 /// A message of the SDK names its agent and its run.
 fn is_sdk_message(line: &MarkLine<'_>) -> bool {
     let is_of_run = line.agent_id().is_some() && line.run_id().is_some() && line.session_id().is_none();
-    is_of_run && sdk_messages::rows().contains(&raw_str(line.kind()))
+    is_of_run && SdkKind::named(raw_str(line.kind())).is_some()
 }
 
 fn stream_mark(line: &MarkLine<'_>) -> Option<&'static str> {
     line.session_id()?;
     match raw_str(line.kind()) {
-        "tool_call" if line.call_id().is_some() && line.tool_call().is_some() => Some("stream.tool_call"),
-        "result" if line.request_id().is_some() && line.duration_api_ms().is_some() => Some("stream.result"),
-        "assistant" if line.timestamp_ms().is_some() => Some("stream.timestamp_ms"),
+        "tool_call" if line.call_id().is_some() && line.tool_call().is_some() => Some(mark::STREAM_TOOL_CALL),
+        "result" if line.request_id().is_some() && line.duration_api_ms().is_some() => Some(mark::STREAM_RESULT),
+        "assistant" if line.timestamp_ms().is_some() => Some(mark::STREAM_TIME),
         "thinking" | "connection" | "retry" | "interaction_query" if line.subtype().is_some() && line.timestamp_ms().is_some() => {
-            Some("stream.timestamp_ms")
+            Some(mark::STREAM_TIME)
         }
         _ => None,
     }

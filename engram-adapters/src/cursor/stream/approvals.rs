@@ -53,7 +53,7 @@ pub(super) fn request(state: &mut StreamState, shared: &mut Shared, record: &Rec
 }
 
 /// The answer to the last question, if it has the same number.
-pub(super) fn response(state: &mut StreamState, _: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn response(state: &mut StreamState, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/response");
     let named = Named::read(record.line.response(), pointer)?;
     let (decision, text) = decision(&named)?;

@@ -6,10 +6,10 @@ use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
 use super::schema::Record;
-use super::state::{Shared, StreamState};
-use crate::cursor::descriptor::omitted;
+use super::state::Shared;
 use crate::cursor::fields::faults::absent;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::format::{CaptureKind, rule};
 use crate::cursor::pieces::{Added, PieceOf};
 use crate::cursor::readers::TurnUsage;
 use crate::cursor::steps::Out;
@@ -19,14 +19,14 @@ use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 const CONTENT: &str = "/message/content";
 
 /// A piece of a message, or a whole message that was joined from its pieces.
-const MESSAGE_PIECE: Outcome = Outcome::Duplicate { record: "assistant", rule: "message_pieces" };
+const MESSAGE_PIECE: Outcome = Outcome::Duplicate { record: CaptureKind::Assistant.name(), rule: rule::MESSAGE_PIECES };
 
 fn no_parts() -> Result<Outcome, Fault> {
     Err(Fault::malformed(CONTENT, "a part", "nothing"))
 }
 
 /// A prompt.
-pub(super) fn user(_: &mut StreamState, _: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn user(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let mut outcome = no_parts();
     for (index, (part, value)) in record.parts()?.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
@@ -43,7 +43,7 @@ pub(super) fn user(_: &mut StreamState, _: &mut Shared, record: &Record<'_>, out
 }
 
 /// A message of the agent, or a piece of one. Only pieces have a time and no model call. The whole message follows its pieces.
-pub(super) fn assistant(_: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn assistant(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let is_piece = record.line.timestamp_ms().is_some() && record.line.model_call_id().is_none();
     let parts = record.parts()?;
     if is_piece && parts.iter().all(|(part, _)| raw_str(part.kind()) == "text") {
@@ -77,32 +77,16 @@ pub(super) fn assistant(_: &mut StreamState, shared: &mut Shared, record: &Recor
 }
 
 /// A piece of reasoning. The whole text is never recorded.
-pub(super) fn reasoning_delta(
-    _: &mut StreamState,
-    shared: &mut Shared,
-    record: &Record<'_>,
-    out: &mut Out<'_, '_>,
-) -> Result<Outcome, Fault> {
+pub(super) fn reasoning_delta(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let at = (shared.session, shared.number);
     match record.line.text().filter(|piece| piece.text().is_some()) {
         Some(piece) if shared.pieces.add(at, PieceOf::Reasoning, piece, record.header, out)? == Added::Mapped => Ok(Outcome::Mapped),
-        _ => Ok(Outcome::Duplicate { record: "thinking/delta", rule: "thinking_pieces" }),
+        _ => Ok(Outcome::Duplicate { record: CaptureKind::ThinkingDelta.name(), rule: rule::THINKING_PIECES }),
     }
 }
 
-/// The end of reasoning.
-pub(super) fn reasoning_completed(
-    _: &mut StreamState,
-    shared: &mut Shared,
-    _: &Record<'_>,
-    out: &mut Out<'_, '_>,
-) -> Result<Outcome, Fault> {
-    shared.pieces.end_run(shared.session, out);
-    omitted("thinking/completed")
-}
-
 /// The end of the run. Its text repeats all messages, joined without a separator; any other text is a message of its own.
-pub(super) fn result(_: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn result(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let (line, subtype) = (&record.line, raw_str(record.line.subtype()));
     let result = non_empty_text(line.result());
     let mut has_events = false;
@@ -121,7 +105,8 @@ pub(super) fn result(_: &mut StreamState, shared: &mut Shared, record: &Record<'
         out.emit(Meta::Usage(TurnUsage::lenient(usage).to_event()), Pointer::At("/usage"))?;
         has_events = true;
     }
-    if has_events { Ok(Outcome::Mapped) } else { omitted("result/success") }
+    let omitted = Outcome::Duplicate { record: CaptureKind::ResultSuccess.name(), rule: rule::RESULT_TEXT };
+    Ok(if has_events { Outcome::Mapped } else { omitted })
 }
 
 impl<'a> TurnUsage<'a> {

@@ -14,8 +14,6 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::Record;
 
 use crate::cursor::readers::CaptureLine;
-#[cfg(test)]
-pub(super) use dispatch::rows;
 use state::{Shared, StreamState};
 
 use crate::cursor::fields::decoded_non_empty;

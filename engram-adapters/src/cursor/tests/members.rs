@@ -7,20 +7,6 @@ use engram_core::policy::Policy;
 use engram_core::tape::JsonLines;
 use serde_json::Value;
 
-use super::dispatch::all_rows;
-use crate::cursor::members::MEMBERS;
-
-#[test]
-fn the_table_has_every_record_type() {
-    let table = MEMBERS.table().expect("the table compiles");
-    let messages = ["system", "user", "assistant", "tool"].map(|role| format!("{role}/message"));
-    let names = all_rows().into_iter().map(|(record, _)| record).chain(messages.iter().map(String::as_str));
-    for record in names.chain(["connection/reconnected", "retry/starting", "result/error"]) {
-        assert!(table.record(record).is_some(), "{record}");
-    }
-    assert!(table.record("a type without rows").is_none());
-}
-
 /// A session of one form, and one change that the table does not know.
 struct Changed {
     source: &'static str,

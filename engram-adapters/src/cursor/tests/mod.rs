@@ -1,7 +1,6 @@
 //! Recordings and captures outside the repository, and damaged fixtures.
 
 mod apart;
-mod dispatch;
 mod features;
 mod members;
 mod repeats;

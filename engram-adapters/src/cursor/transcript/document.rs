@@ -9,14 +9,13 @@ use engram_core::steps::Record;
 use super::calls::{check_requested_edit, emit_call};
 use super::parent_session::ParentSession;
 use super::pending_results::PendingResults;
-use super::turn_end::turn_ended;
-use crate::cursor::descriptor::omitted;
+use super::turn_end;
 use crate::cursor::fields::required_name;
+use crate::cursor::format::DocumentKind;
 use crate::cursor::members::{self, form};
 use crate::cursor::messages::{emit_answer, emit_prompt, emit_reasoning, message_outcome};
 use crate::cursor::readers::{DocumentCall, DocumentHead, DocumentMessage};
 use crate::cursor::steps::{Out, Reader};
-use crate::shared::route::{Action, Route};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// The document's list.
@@ -25,12 +24,6 @@ pub(in crate::cursor) const MESSAGES: &str = "messages";
 /// The pointer of the list.
 const LIST: &str = "/messages";
 
-/// Converts a message.
-type Handler = fn(&mut PendingResults, &DocumentMessage<'_>, &mut Out<'_, '_>) -> Result<Outcome, Fault>;
-
-/// What happens to the messages of each role.
-static ROLES: &[Route<Handler>] =
-    &[Route::convert("assistant", assistant), Route::convert("tool", tool_result), Route::convert("user", user)];
 
 /// The converter of one document.
 pub(in crate::cursor) struct TranscriptDocument {
@@ -56,12 +49,13 @@ impl Reader for TranscriptDocument {
         }
         let message = DocumentMessage::strict(record.value, "")?;
         let role = raw_str(message.role());
-        let action = Route::find(ROLES, role).ok_or_else(|| Fault::unrecognized(role))?;
+        let kind = DocumentKind::named(role).ok_or_else(|| Fault::unrecognized(role))?;
         members::check_chosen(role, record.value, Pointer::Root, form::DOCUMENT, out);
         self.parent.emit(out)?;
-        match action {
-            Action::Convert(handler) => handler(&mut self.pending, &message, out),
-            Action::Omit => omitted(role),
+        match kind {
+            DocumentKind::User => user(&message, out),
+            DocumentKind::Assistant => assistant(&mut self.pending, &message, out),
+            DocumentKind::Tool => tool_result(&mut self.pending, &message, out),
         }
     }
 
@@ -71,7 +65,7 @@ impl Reader for TranscriptDocument {
 }
 
 /// A prompt.
-fn user(_: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn user(message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::At("/text"), out)?)
 }
 
@@ -104,12 +98,6 @@ fn tool_result(pending: &mut PendingResults, message: &DocumentMessage<'_>, out:
 
 /// The members beside the list: how the last turn ended.
 fn end_of_turn(document: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let Some(ended) = DocumentHead::strict(document, "")?.turn_ended() else { return omitted("turn_ended") };
-    turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
-}
-
-/// The record types of the table, and whether they are omitted.
-#[cfg(test)]
-pub(in crate::cursor) fn rows() -> Vec<(&'static str, bool)> {
-    ROLES.iter().map(|row| (row.record, matches!(row.action, Action::Omit))).collect()
+    let Some(ended) = DocumentHead::strict(document, "")?.turn_ended() else { return Ok(turn_end::SUCCEEDED) };
+    turn_end::turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
 }

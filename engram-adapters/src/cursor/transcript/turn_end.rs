@@ -5,16 +5,19 @@ use engram_core::event::Meta;
 use engram_core::ledger::Outcome;
 use engram_core::text::Text;
 
-use crate::cursor::descriptor::omitted;
 use crate::cursor::fields::text_or_json;
+use crate::cursor::format::{TranscriptKind, rule};
 use crate::cursor::steps::Out;
 use crate::shared::value::Field;
+
+/// A turn that ended successfully.
+pub(super) const SUCCEEDED: Outcome = Outcome::Bookkeeping { record: TranscriptKind::TurnEnded.name(), rule: rule::TURN_END };
 
 /// Converts the end of a turn with this status.
 pub(super) fn turn_ended(status: &str, error: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let text = text_or_json(error);
     let event = match status {
-        "success" => return omitted("turn_ended"),
+        "success" => return Ok(SUCCEEDED),
         "aborted" => Meta::Interrupt { text },
         status => Meta::Error { code: Some(Text::Plain(status)).filter(|status| !status.is_empty()), text },
     };
