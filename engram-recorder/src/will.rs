@@ -75,3 +75,40 @@ impl WorkFolder {
         self.directory.path()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a shell sees if this process ends: the end of its input, and no word.
+    fn ends(will: &mut Will) {
+        drop(will.0.stdin.take());
+        assert!(will.0.wait().is_ok());
+    }
+
+    #[test]
+    fn end_of_this_process_ends_the_group_and_removes_the_folder() {
+        let mut sleeper = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let mut will = Will::for_group().unwrap();
+        will.names(sleeper.id()).unwrap();
+        ends(&mut will);
+        assert!(!sleeper.wait().unwrap().success());
+        let mut folder = WorkFolder::make("engram-test-", None).unwrap();
+        std::fs::write(folder.path().join("a"), "x").unwrap();
+        ends(&mut folder._will);
+        assert!(!folder.path().exists());
+    }
+
+    #[test]
+    fn nothing_is_done_if_this_process_says_so() {
+        let mut sleeper = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let mut will = Will::for_group().unwrap();
+        will.names(sleeper.id()).unwrap();
+        drop(will);
+        // A name that never comes is not waited for.
+        drop(Will::for_group().unwrap());
+        assert!(sleeper.try_wait().unwrap().is_none());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+    }
+}
