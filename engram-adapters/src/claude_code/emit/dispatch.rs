@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     /// Types of lines that transcripts and captures have.
-    const SHARED: [&str; 4] = ["assistant", "user", "system/compact_boundary", "system/informational"];
+    const SHARED: [&str; 5] = ["assistant", "user", "system/compact_boundary", "system/informational", "system/model_fallback"];
 
     /// Every row of every table, and whether it omits its records.
     fn rows() -> Vec<(&'static str, bool)> {
