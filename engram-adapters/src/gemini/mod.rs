@@ -39,6 +39,8 @@ mod plan {
 }
 #[cfg(test)]
 mod author_tests;
+#[cfg(test)]
+mod hook_tests;
 mod readers;
 mod revisions;
 mod schema;

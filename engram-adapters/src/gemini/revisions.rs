@@ -102,7 +102,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["0.60.0"],
+            tested: &["0.60.0", "0.61.0"],
             coverage: Coverage {
                 meta: Grade::Partial(&["usage.run_total"]),
                 msg_out: Grade::Partial(&["stream.no_reasoning"]),

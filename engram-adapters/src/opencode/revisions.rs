@@ -148,7 +148,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.34"],
+            tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.33", "1.18.34"],
             coverage: Coverage {
                 meta: CACHED_INPUT,
                 tool_call: CALLS,

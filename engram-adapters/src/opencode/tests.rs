@@ -314,6 +314,21 @@ fn export(parts: &str) -> String {
 }
 
 #[test]
+fn a_later_revert_may_go_back_further_than_one_before_it() {
+    let message = |n| format!(r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"prompt {n}"}}]}}"#);
+    let reverts = r#"[{"messageIDs":["msg_3"],"files":true},{"messageIDs":["msg_2","msg_4"],"files":true}]"#;
+    let info = format!(r#"{{"id":"ses_1","version":"1.18.34","time":{{"created":1000,"updated":2000}},"reverts":{reverts}}}"#);
+    let messages: Vec<String> = (1..6).map(message).collect();
+    let text = format!(r#"{{"info":{info},"messages":[{}]}}"#, messages.join(","));
+    let tape = convert(&text, SideInfo::default(), Policy::Permissive).unwrap();
+    let place = |text: &str| tape.iter().position(|event| event["text"] == text).unwrap();
+    let rewinds: Vec<_> = tape.iter().enumerate().filter(|(_, event)| event["label"] == "rewind").collect();
+    let found: Vec<_> = rewinds.iter().map(|(at, event)| (*at, event["to"].clone())).collect();
+    let to = |text: &str| tape[place(text)]["seq"].clone();
+    assert_eq!(found, [(place("prompt 4") - 1, to("prompt 2")), (place("prompt 5") - 1, to("prompt 1"))]);
+}
+
+#[test]
 fn a_cut_export_is_truncated_input() {
     let complete = export(r#"{"type":"text","text":"words"}"#);
     for end in [complete.len() - 1, complete.len() - 20, complete.len() - 40] {

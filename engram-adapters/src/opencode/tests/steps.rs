@@ -198,18 +198,6 @@ fn a_revert_goes_back_to_the_event_before_the_message() {
 }
 
 #[test]
-fn a_later_revert_may_go_back_further_than_one_before_it() {
-    let prompts: Vec<String> =
-        (1..6).map(|n| PROMPT.replace("msg_1", &format!("msg_{n}")).replace("the prompt", &format!("prompt {n}"))).collect();
-    let reverts = r#","reverts":[{"messageIDs":["msg_3"],"files":true},{"messageIDs":["msg_2","msg_4"],"files":true}]"#;
-    let tape = convert(&export(reverts, &prompts.join(",")), SideInfo::default(), Policy::Strict).unwrap();
-    let seq_of = |text: &str| tape.iter().find(|event| event["text"] == text).unwrap()["seq"].clone();
-    let rewinds: Vec<_> = events_of(&tape, "rewind").iter().map(|rewind| (rewind["seq"].as_u64(), rewind["to"].clone())).collect();
-    let before = |text: &str| seq_of(text).as_u64().map(|seq| seq - 1);
-    assert_eq!(rewinds, [(before("prompt 4"), seq_of("prompt 2")), (before("prompt 5"), seq_of("prompt 1"))]);
-}
-
-#[test]
 fn repeated_records_change_no_event() {
     let tokens = r#","finish":"stop","tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}"#;
     let answer = answer(r#"{"type":"text","text":"the answer"}"#, tokens);
