@@ -80,7 +80,9 @@ fn push_list(out: &mut String, names: impl Iterator<Item = String>) {
         }
         let _ = write!(line, " {name},");
     }
-    let _ = writeln!(out, "   {line}");
+    if !line.is_empty() {
+        let _ = writeln!(out, "   {line}");
+    }
 }
 
 /// The variant for types that are only data.
@@ -202,19 +204,20 @@ fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
     directories.filter(|(_, tables)| tables.is_dir())
 }
 
-/// The tables of a directory, in the order of their names.
-fn table_of(directory: &Path) -> MemberTable {
-    let mut files: Vec<PathBuf> = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+/// The text of the tables of a directory, in the order of their names. Its readers are no part of the table.
+pub fn table_text(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with("readers.members")).collect();
     files.sort();
-    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a table is text")).collect();
-    MemberTable::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+    files.iter().map(|file| fs::read_to_string(file).expect("a table is text")).collect()
 }
 
 #[test]
 fn the_code_of_each_format_is_generated_from_its_table() {
     let mut count = 0;
     for (directory, tables) in formats() {
-        let (expected, file) = (code(&table_of(&tables)), directory.join("format.rs"));
+        let table = MemberTable::parse(&table_text(&tables)).unwrap_or_else(|error| panic!("{}: {error}", tables.display()));
+        let (expected, file) = (code(&table), directory.join("format.rs"));
         if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
             fs::write(&file, &expected).expect("the source can be written");
         }

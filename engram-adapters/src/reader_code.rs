@@ -7,6 +7,8 @@ use std::{env, fs};
 
 use engram_core::members::{JsonTypes, Reader, readers};
 
+use crate::format_code::table_text;
+
 /// The file in an adapter's directory that declares its readers.
 const READERS: &str = "members/readers.members";
 
@@ -54,21 +56,13 @@ fn adapters() -> Vec<PathBuf> {
     directories.filter(|directory| directory.join(READERS).is_file()).collect()
 }
 
-/// The text of all tables of a directory but its readers.
-fn table(members: &Path) -> String {
-    let files = fs::read_dir(members).unwrap().map(|file| file.unwrap().path());
-    let mut tables: Vec<_> = files.filter(|path| !path.ends_with("readers.members")).collect();
-    tables.sort_unstable();
-    tables.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
-}
-
 #[test]
 fn the_views_of_each_adapter_are_generated_from_its_table() {
     let adapters = adapters();
     assert!(adapters.len() > 1, "{adapters:?}");
     for directory in adapters {
         let text = fs::read_to_string(directory.join(READERS)).unwrap();
-        let table = table(&directory.join("members"));
+        let table = table_text(&directory.join("members"));
         let readers = readers(&table, &text).unwrap_or_else(|error| panic!("{}/{READERS}: {error}", directory.display()));
         let (expected, file) = (code(&readers), directory.join("readers.rs"));
         if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {

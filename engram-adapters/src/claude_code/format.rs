@@ -183,9 +183,9 @@ impl LineKind {
 /// The record types `in printed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PrintedKind {
-    User, Assistant, SystemInit, SystemNotification, SystemModelFallback, SystemTaskNotification, SystemHookResponse, SystemPermissionDenied,
+    User, Assistant, SystemInit, SystemNotification, SystemTaskNotification, SystemHookResponse, SystemPermissionDenied,
     SystemApiRetry, ToolProgress, ConversationReset, ControlRequest, SystemTaskStarted, SystemCompactBoundary, SystemInformational,
-    Result,
+    SystemModelFallback, Result,
     /// A type whose records give no event, and what becomes of them.
     Omitted(Outcome),
 }
@@ -198,7 +198,6 @@ impl PrintedKind {
             "assistant" => PrintedKind::Assistant,
             "system/init" => PrintedKind::SystemInit,
             "system/notification" => PrintedKind::SystemNotification,
-            "system/model_fallback" => PrintedKind::SystemModelFallback,
             "system/task_notification" => PrintedKind::SystemTaskNotification,
             "system/hook_response" => PrintedKind::SystemHookResponse,
             "system/permission_denied" => PrintedKind::SystemPermissionDenied,
@@ -219,6 +218,7 @@ impl PrintedKind {
             "stream_event" => PrintedKind::Omitted(Outcome::Duplicate { record: "stream_event", rule: "stream.partial" }),
             "system/compact_boundary" => PrintedKind::SystemCompactBoundary,
             "system/informational" => PrintedKind::SystemInformational,
+            "system/model_fallback" => PrintedKind::SystemModelFallback,
             name if name.starts_with("result/") => PrintedKind::Result,
             _ => return None,
         })
@@ -231,7 +231,6 @@ impl PrintedKind {
             PrintedKind::Assistant => "assistant",
             PrintedKind::SystemInit => "system/init",
             PrintedKind::SystemNotification => "system/notification",
-            PrintedKind::SystemModelFallback => "system/model_fallback",
             PrintedKind::SystemTaskNotification => "system/task_notification",
             PrintedKind::SystemHookResponse => "system/hook_response",
             PrintedKind::SystemPermissionDenied => "system/permission_denied",
@@ -242,6 +241,7 @@ impl PrintedKind {
             PrintedKind::SystemTaskStarted => "system/task_started",
             PrintedKind::SystemCompactBoundary => "system/compact_boundary",
             PrintedKind::SystemInformational => "system/informational",
+            PrintedKind::SystemModelFallback => "system/model_fallback",
             PrintedKind::Result => "result/*",
             PrintedKind::Omitted(outcome) => outcome.record(),
         }

@@ -11,7 +11,6 @@ use crate::cursor::transcript::document::MESSAGES;
 use crate::shared::document::required_array;
 use crate::shared::value::{StructuralIndex, Value, has_members, parse, raw_str};
 
-
 /// One of these names is at the beginning of every line with a mark, except in captures.
 static LEADING: LazyLock<[Finder<'_>; 5]> =
     LazyLock::new(|| ["\"role\"", "\"turn_ended\"", "\"conversation_id\"", "\"store\"", "\"run_id\""].map(Finder::new));

@@ -24,7 +24,6 @@ pub(in crate::cursor) const MESSAGES: &str = "messages";
 /// The pointer of the list.
 const LIST: &str = "/messages";
 
-
 /// The converter of one document.
 pub(in crate::cursor) struct TranscriptDocument {
     parent: ParentSession,
