@@ -80,7 +80,9 @@ fn push_list(out: &mut String, names: impl Iterator<Item = String>) {
         }
         let _ = write!(line, " {name},");
     }
-    let _ = writeln!(out, "   {line}");
+    if !line.is_empty() {
+        let _ = writeln!(out, "   {line}");
+    }
 }
 
 /// The variant for types that are only data.
