@@ -211,7 +211,7 @@ impl Notes {
             SavedKind::User => self.user(&line, "/parts", check)?,
             SavedKind::Model => {
                 self.list.push(Note::Turn { content: 0, tokens: 0 });
-                self.model_content(&line, 0, "/parts", check)?;
+                self.model_content(&line, "/parts", check)?;
             }
         }
         check.members(role, turn.object(), Pointer::Root, &|_| None);
@@ -224,12 +224,11 @@ impl Notes {
             self.list.push(Note::Model { key: hash64(model.raw()) });
         }
         let content = line.content().filter(|content| content.non_empty_text().is_some() || content.is_array());
-        let content = key(content);
-        self.list.push(Note::Turn { content, tokens: key(line.tokens()) });
+        self.list.push(Note::Turn { content: key(content), tokens: key(line.tokens()) });
         if let Some(thoughts) = line.thoughts().filter(|thoughts| !thoughts.is_empty_list()) {
             self.thoughts(thoughts, check)?;
         }
-        self.model_content(line, content, "/content", check)?;
+        self.model_content(line, "/content", check)?;
         if let Some(calls) = line.tool_calls() {
             self.tool_calls(calls, check)?;
         }
@@ -251,13 +250,13 @@ impl Notes {
         Ok(())
     }
 
-    /// The content of a turn, which has this key.
-    fn model_content(&mut self, line: &Line<'_>, key: u64, path: &str, check: &Check<'_>) -> Result<(), Fault> {
+    /// The content of a turn: what it says and the calls in it.
+    fn model_content(&mut self, line: &Line<'_>, path: &str, check: &Check<'_>) -> Result<(), Fault> {
         let Some(content) = line.content() else { return Ok(()) };
         if let Some(text) = content.text() {
             if !text.is_empty() {
                 check.gives(Kind::MsgOut, Pointer::At(path))?;
-                self.list.push(Note::Content { key: hash64(("model", key)) });
+                self.list.push(Note::Content { key: text_key("model", text) });
             }
             return Ok(());
         }

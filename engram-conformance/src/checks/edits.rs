@@ -232,7 +232,7 @@ fn is_only_in_sessions_without_edits(case: &Case<'_>, id: &str) -> bool {
 }
 
 /// Every logged edit by an edit tool is on the tape, with everything that the log allows.
-pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
+pub fn logged_edits_are_there(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     let edits = call_edits(case);
     for real in &case.truth.edits {
         let of_real = matching(&edits, real);

@@ -67,7 +67,7 @@ fn is_sub_agents(event: &Event) -> bool {
 }
 
 /// True if a `msg.in` is this prompt. Harnesses log slash commands as XML, append the content of files that a prompt names, and put
-/// the words of a command line in quotes (OpenCode, with a backslash before quotes in them).
+/// the words of a command line in quotes, some with a backslash before quotes in them.
 fn is_prompt(text: &str, prompt: &str) -> bool {
     let prompt = prompt.trim();
     let (name, args) = prompt.split_once(' ').unwrap_or((prompt, ""));

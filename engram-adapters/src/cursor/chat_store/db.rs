@@ -75,7 +75,7 @@ impl ChatDatabase {
     }
 
     fn text(&self) -> Result<String, AdapterError> {
-        let beside = self.beside()?;
+        let beside = self.facts_of_run_store()?;
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Option<String> = store
             .connection()
@@ -96,7 +96,7 @@ impl ChatDatabase {
 
     /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read, but one that changes
     /// while it is read does: its facts are there.
-    fn beside(&self) -> Result<Beside, AdapterError> {
+    fn facts_of_run_store(&self) -> Result<Beside, AdapterError> {
         let Some(path) =
             run_store_of(&self.path).filter(|path| path.is_file() && path.parent().is_some_and(|directory| is_below(directory, path)))
         else {
