@@ -16,7 +16,7 @@ where not e.replay and not exists (
     where r.k = 'meta' and r.label = 'rewind' and r.tape = e.tape and e.seq > r.rewind_to and e.seq < r.seq
 );
 
--- A row for each prompt: what came of it.
+-- A row for each prompt: what came of it. A prompt in the history of another session has one only if something came of it in this one.
 create or replace view turns as
 select p.tape, p.harness, p.session_id, p.agent_id, p.turn, p.t, p.by, p.text,
     coalesce(c.calls, 0) as calls, coalesce(c.failed, 0) as failed_calls,
@@ -30,4 +30,4 @@ left join (select tape, turn, count(*) as edits, count(distinct file) as files f
 left join (select tape, turn, sum(input) as input, sum(cache_read) as cache_read, sum(cache_write) as cache_write,
     sum(output) as output, sum(cost_usd) as cost_usd from usage where not replay group by all) u
     using (tape, turn)
-where not p.replay;
+where not p.replay or coalesce(c.calls, e.edits, u.input, u.output) is not null;
