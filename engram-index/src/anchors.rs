@@ -11,6 +11,11 @@ use crate::write::AFTER;
 
 /// A text with fewer fingerprints has no answer.
 pub const MIN_ANCHORS: usize = 3;
+/// Bytes for each fingerprint of a text that does not repeat itself, four times over. A text with fewer repeats a few patterns, and many other
+/// texts have those.
+const MOST_BYTES_PER_ANCHOR: usize = 64;
+/// A text with this many different fingerprints does not repeat itself, whatever its length: there is a most.
+const MANY_ANCHORS: usize = 256;
 /// A fingerprint in more tapes than this, and in more than one of a hundred, is common.
 const COMMON_TAPES: usize = 200;
 /// Most entries of one fingerprint that are read.
@@ -43,7 +48,13 @@ pub fn common(db: &Connection) -> rusqlite::Result<usize> {
 
 /// The spans that have at least `least` of the fingerprints of a text, the most alike first, then the newest.
 pub fn find(db: &Connection, text: &str, side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
-    find_of(db, &anchors(text), side, least, at)
+    let own = anchors(text);
+    if repeats_itself(text, own.len()) { Ok(Vec::new()) } else { find_of(db, &own, side, least, at) }
+}
+
+/// True for a text that consists of a few patterns, such as a line of one letter.
+fn repeats_itself(text: &str, anchors: usize) -> bool {
+    anchors < MANY_ANCHORS && anchors * MOST_BYTES_PER_ANCHOR < text.len()
 }
 
 /// As [`find`], for a text of which only the fingerprints are known.
@@ -103,4 +114,21 @@ pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<
     found.sort_by(|one, other| other.share.total_cmp(&one.share).then(other.hit.when().cmp(&one.hit.when())));
     found.truncate(MAX_FOUND);
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_a_few_patterns_repeats_itself() {
+        let is_repetitive = |text: &str| repeats_itself(text, anchors(text).len());
+        for text in ["λ".repeat(3000), "日本語".repeat(900), format!("{}\n{}", "ab".repeat(500), " 😀".repeat(700))] {
+            assert!(is_repetitive(&text), "{}", anchors(&text).len());
+        }
+        let code: String = (0..40).map(|n| format!("        let value_{n} = compute(input_{n}, {});\n", n * 7919)).collect();
+        for text in [&*code, "fn main() {\n    println!(\"hello, tape\");\n}\n"] {
+            assert!(!is_repetitive(text), "{}", anchors(text).len());
+        }
+    }
 }
