@@ -8,6 +8,8 @@ use std::{env, fs};
 use engram_core::descriptor::Omission;
 use engram_core::members::{MemberTable, RecordShape, TableContext};
 
+use crate::reader_code::READERS;
+
 /// The beginning of the code.
 const HEAD: &str = "\
 //! The record types, marks and rules of the format. Generated from `members/*.members` (`ENGRAM_BLESS=1` with the unit tests writes
@@ -197,8 +199,17 @@ fn camel_case(name: &str) -> String {
     Some(words.map(capital).collect::<String>()).filter(|name| !name.is_empty()).unwrap_or_else(|| "Unnamed".to_owned())
 }
 
+/// Compares a generated file with what follows from the table; with `ENGRAM_BLESS=1` writes it.
+pub fn follows(file: &Path, expected: &str) {
+    if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
+        fs::write(file, expected).expect("the source can be written");
+    }
+    let is_same = fs::read_to_string(file).is_ok_and(|text| text == expected);
+    assert!(is_same, "{} does not follow from the table; ENGRAM_BLESS=1 writes it", file.display());
+}
+
 /// The directories of the adapters, and of their tables.
-fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
+pub fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
     let entries = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources are there");
     let directories = entries.flatten().map(|entry| (entry.path(), entry.path().join("members")));
     directories.filter(|(_, tables)| tables.is_dir())
@@ -207,7 +218,7 @@ fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
 /// The text of the tables of a directory, in the order of their names. Its readers are no part of the table.
 pub fn table_text(directory: &Path) -> String {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with("readers.members")).collect();
+    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with(READERS)).collect();
     files.sort();
     files.iter().map(|file| fs::read_to_string(file).expect("a table is text")).collect()
 }
@@ -217,12 +228,7 @@ fn the_code_of_each_format_is_generated_from_its_table() {
     let mut count = 0;
     for (directory, tables) in formats() {
         let table = MemberTable::parse(&table_text(&tables)).unwrap_or_else(|error| panic!("{}: {error}", tables.display()));
-        let (expected, file) = (code(&table), directory.join("format.rs"));
-        if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
-            fs::write(&file, &expected).expect("the source can be written");
-        }
-        let is_same = fs::read_to_string(&file).is_ok_and(|text| text == expected);
-        assert!(is_same, "{} does not follow from the table; ENGRAM_BLESS=1 writes it", file.display());
+        follows(&directory.join("format.rs"), &code(&table));
         count += 1;
     }
     assert!(count >= 6, "each adapter has tables: {count}");

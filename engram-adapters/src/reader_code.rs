@@ -2,15 +2,14 @@
 //! `members/readers.members` and the member table. The test here generates them again and compares; `ENGRAM_BLESS=1` writes them.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
 
 use engram_core::members::{JsonTypes, Reader, readers};
 
-use crate::format_code::table_text;
+use crate::format_code::{follows, formats, table_text};
 
-/// The file in an adapter's directory that declares its readers.
-const READERS: &str = "members/readers.members";
+/// The file beside an adapter's tables that declares its readers.
+pub const READERS: &str = "readers.members";
 
 /// The code of some readers.
 fn code(readers: &[Reader]) -> String {
@@ -50,26 +49,14 @@ fn json_type(types: JsonTypes) -> &'static str {
     one.into_iter().find(|(of, _)| is_one(*of)).map_or("Any", |(_, name)| name)
 }
 
-/// The directories of the adapters that declare readers.
-fn adapters() -> Vec<PathBuf> {
-    let directories = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().map(|entry| entry.unwrap().path());
-    directories.filter(|directory| directory.join(READERS).is_file()).collect()
-}
-
 #[test]
 fn the_views_of_each_adapter_are_generated_from_its_table() {
-    let adapters = adapters();
+    let adapters: Vec<_> = formats().filter(|(_, tables)| tables.join(READERS).is_file()).collect();
     assert!(adapters.len() > 1, "{adapters:?}");
-    for directory in adapters {
-        let text = fs::read_to_string(directory.join(READERS)).unwrap();
-        let table = table_text(&directory.join("members"));
-        let readers = readers(&table, &text).unwrap_or_else(|error| panic!("{}/{READERS}: {error}", directory.display()));
-        let (expected, file) = (code(&readers), directory.join("readers.rs"));
-        if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
-            fs::write(&file, &expected).unwrap();
-        }
-        let found = fs::read_to_string(&file).unwrap_or_default();
-        assert!(found == expected, "{} does not follow from the table; ENGRAM_BLESS=1 writes it", file.display());
+    for (directory, tables) in adapters {
+        let text = fs::read_to_string(tables.join(READERS)).unwrap();
+        let readers = readers(&table_text(&tables), &text).unwrap_or_else(|error| panic!("{}/{READERS}: {error}", tables.display()));
+        follows(&directory.join("readers.rs"), &code(&readers));
     }
 }
 

@@ -122,6 +122,7 @@ pub const READ_BOM: GapRow = GapRow::new("read.bom", Kind::CodeRead, |case| {
         begins && case.truth.edits.iter().filter(is_marked).any(|real| file.ends_with(&real.file))
     })
 });
+
 /// An edit of a file that is not UTF-8: the harness logs U+FFFD in place of invalid bytes. For adapters that can hash other edits.
 pub const EDIT_NOT_UTF8: GapRow = GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
     edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && has_replaced_bytes(real))

@@ -89,8 +89,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "prompt.reverted",
-        reason: "messages that the user reverted are deleted with the next prompt. Only a database with a table of events still has them: its tape has \
-                 them with a `rewind`. An `opencode export` has them, and says where the user went back to, only until then",
+        reason: "the next prompt deletes the messages that the user reverted. A database with a table of events still has them, so its tape has \
+                 them, with a `rewind`. An `opencode export` that is made after that prompt does not have them",
         fixture: "1.18.33/o_undo",
     },
     Gap {

@@ -204,7 +204,7 @@ pub fn collect(run: &mut Run, plan: &Plan, profile: &Profile, stage: &Stage, jou
     files.retain(|(path, _)| path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
     files.sort();
     for (path, _) in files.into_iter().take(MAX_FILES) {
-        // What is something else by now is none.
+        // An agent may have put something else in its place since: that is left out.
         let Ok(bytes) = bounded::read_left(&path, MAX_FILE) else { continue };
         run.session_files.extend(Evidence::of(policy.session_files, &bytes, journal)?);
     }

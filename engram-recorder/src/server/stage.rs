@@ -567,9 +567,8 @@ fn made(id: Option<String>, call: &Call, thread: &str) -> MadeCall {
 }
 
 fn usage(op: &Op, before: Usage) -> Usage {
-    let number = |field: &str, before: u64| op.fields.get(field).and_then(Value::as_u64).unwrap_or(before);
-    // Sums of them are told to the harness.
-    let number = |field: &str, before: u64| number(field, before).min(MAX_TOKENS);
+    // The server adds them up for the harness: the sums must fit.
+    let number = |field: &str, before: u64| op.fields.get(field).and_then(Value::as_u64).unwrap_or(before).min(MAX_TOKENS);
     Usage {
         input: number("input", before.input),
         cache_read: number("cache_read", before.cache_read),
