@@ -8,7 +8,8 @@ use std::{env, fs};
 use engram_core::descriptor::Omission;
 use engram_core::members::{MemberTable, RecordShape, TableContext};
 
-use crate::reader_code::READERS;
+/// The file beside the tables of an adapter that declares its readers.
+pub const READERS: &str = "readers.members";
 
 /// The beginning of the code.
 const HEAD: &str = "\

@@ -6,10 +6,7 @@ use std::fs;
 
 use engram_core::members::{JsonTypes, Reader, readers};
 
-use crate::format_code::{follows, formats, table_text};
-
-/// The file beside an adapter's tables that declares its readers.
-pub const READERS: &str = "readers.members";
+use crate::format_code::{READERS, follows, formats, table_text};
 
 /// The code of some readers.
 fn code(readers: &[Reader]) -> String {
