@@ -25,9 +25,15 @@ fn main() {
     // The remaining arguments select harnesses.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--bench") {
-        let is_selected =
-            |harness: &str| arguments.iter().all(|argument| argument.starts_with("--") || harness.contains(argument.as_str()));
-        HARNESSES.into_iter().filter(|harness| is_selected(harness)).for_each(ratio);
+        let is_selected = |harness: &str| {
+            arguments
+                .iter()
+                .all(|argument| argument.starts_with("--") || harness.contains(argument.as_str()))
+        };
+        HARNESSES
+            .into_iter()
+            .filter(|harness| is_selected(harness))
+            .for_each(ratio);
     }
 }
 
@@ -39,11 +45,20 @@ fn ratio(harness: &str) {
         artifacts.iter().for_each(|artifact| work(artifact));
         start.elapsed().as_secs_f64()
     };
-    let (converts, ignores): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| (seconds(convert_artifact), seconds(ignore_artifact))).unzip();
-    let ratios = converts.iter().zip(&ignores).map(|(convert, ignore)| ignore / convert).collect();
+    let (converts, ignores): (Vec<f64>, Vec<f64>) = (0..ROUNDS)
+        .map(|_| (seconds(convert_artifact), seconds(ignore_artifact)))
+        .unzip();
+    let ratios = converts
+        .iter()
+        .zip(&ignores)
+        .map(|(convert, ignore)| ignore / convert)
+        .collect();
     let megabytes = artifacts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
     let (convert, ignore) = (megabytes / median(converts), megabytes / median(ignores));
-    println!("{harness}: convert {convert:.0} MB/s, ignore {ignore:.0} MB/s, ratio {:.2} (medians of {ROUNDS} rounds)", median(ratios));
+    println!(
+        "{harness}: convert {convert:.0} MB/s, ignore {ignore:.0} MB/s, ratio {:.2} (medians of {ROUNDS} rounds)",
+        median(ratios)
+    );
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -52,19 +67,29 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn artifacts(harness: &str) -> Vec<String> {
-    let mib = std::env::var("ENGRAM_BENCH_MIB").ok().and_then(|mib| mib.parse().ok()).unwrap_or(256);
+    let mib = std::env::var("ENGRAM_BENCH_MIB")
+        .ok()
+        .and_then(|mib| mib.parse().ok())
+        .unwrap_or(256);
     corpus::artifacts(harness, mib << 20)
 }
 
 fn over_corpus(bencher: Bencher<'_, '_>, harness: &str, work: impl Fn(&str) + Sync) {
     let artifacts = artifacts(harness);
     let bytes: usize = artifacts.iter().map(String::len).sum();
-    bencher.counter(BytesCount::new(bytes)).bench(|| artifacts.iter().for_each(|artifact| work(artifact)));
+    bencher
+        .counter(BytesCount::new(bytes))
+        .bench(|| artifacts.iter().for_each(|artifact| work(artifact)));
 }
 
 fn convert_artifact(artifact: &str) {
     let input = Input::in_memory(artifact, Limits::default());
-    let summary = engram_adapters::ingest(input, &Options::default(), &mut JsonLines::new(std::io::sink())).expect("a fixture converts");
+    let summary = engram_adapters::ingest(
+        input,
+        &Options::default(),
+        &mut JsonLines::new(std::io::sink()),
+    )
+    .expect("a fixture converts");
     divan::black_box(summary);
 }
 
@@ -75,7 +100,9 @@ fn ignore_artifact(artifact: &str) {
     }
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', artifact.as_bytes()) {
-        let _ = divan::black_box(serde_json::from_slice::<IgnoredAny>(&artifact.as_bytes()[start..end]));
+        let _ = divan::black_box(serde_json::from_slice::<IgnoredAny>(
+            &artifact.as_bytes()[start..end],
+        ));
         start = end + 1;
     }
 }

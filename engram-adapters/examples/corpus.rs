@@ -7,7 +7,10 @@ mod corpus;
 
 fn main() -> io::Result<()> {
     let mut args = std::env::args().skip(1);
-    let (Some(harness), Some(mib)) = (args.next(), args.next().and_then(|mib| mib.parse::<usize>().ok())) else {
+    let (Some(harness), Some(mib)) = (
+        args.next(),
+        args.next().and_then(|mib| mib.parse::<usize>().ok()),
+    ) else {
         eprintln!("usage: corpus <harness> <MiB>");
         std::process::exit(2);
     };

@@ -24,7 +24,13 @@ impl Default for Certification {
 impl Certification {
     /// Nothing beyond the registration.
     pub const fn new() -> Certification {
-        Certification { gap_rows: &[], unit_tests: &[], with_unknown_version: None, prints_sessions: false, unmarked_captures: &[] }
+        Certification {
+            gap_rows: &[],
+            unit_tests: &[],
+            with_unknown_version: None,
+            prints_sessions: false,
+            unmarked_captures: &[],
+        }
     }
 
     /// Adds how recordings show the gaps that only this harness has.
@@ -35,26 +41,38 @@ impl Certification {
 
     /// Adds omission rules that no recording uses, each with the name of the unit test that proves it.
     #[must_use]
-    pub const fn with_unit_tests(self, unit_tests: &'static [(&'static str, &'static str)]) -> Certification {
+    pub const fn with_unit_tests(
+        self,
+        unit_tests: &'static [(&'static str, &'static str)],
+    ) -> Certification {
         Certification { unit_tests, ..self }
     }
 
     /// Adds how to fake an unknown version, for logs that do not name their version.
     #[must_use]
     pub const fn with_unknown_version(self, rewrite: UnknownVersionFn) -> Certification {
-        Certification { with_unknown_version: Some(rewrite), ..self }
+        Certification {
+            with_unknown_version: Some(rewrite),
+            ..self
+        }
     }
 
     /// States that what the harness prints (`stdout/*.jsonl` in a recording) is a session too.
     #[must_use]
     pub const fn with_printed_sessions(self) -> Certification {
-        Certification { prints_sessions: true, ..self }
+        Certification {
+            prints_sessions: true,
+            ..self
+        }
     }
 
     /// States the versions that print lines without a mark of the harness. No adapter can recognise them, so they are no sessions.
     #[must_use]
     pub const fn with_unmarked_captures(self, versions: &'static [&'static str]) -> Certification {
-        Certification { unmarked_captures: versions, ..self }
+        Certification {
+            unmarked_captures: versions,
+            ..self
+        }
     }
 
     /// How recordings show the gaps that only this harness has.

@@ -24,16 +24,30 @@ use engram_core::descriptor::OmissionRule;
 /// The code of a table.
 fn code(table: &MemberTable) -> String {
     let mut out = String::new();
-    if table.records().iter().any(|record| record.context.is_some()) {
+    if table
+        .records()
+        .iter()
+        .any(|record| record.context.is_some())
+    {
         out.push_str(CONTEXT_TYPE);
     }
-    let mut groups: Vec<&String> = table.records().iter().flat_map(|record| &record.groups).collect();
+    let mut groups: Vec<&String> = table
+        .records()
+        .iter()
+        .flat_map(|record| &record.groups)
+        .collect();
     groups.sort_unstable();
     groups.dedup();
-    groups.into_iter().for_each(|group| push_kinds(&mut out, group, table));
+    groups
+        .into_iter()
+        .for_each(|group| push_kinds(&mut out, group, table));
     push_marks(&mut out, table);
     push_rules(&mut out, table);
-    let outcome = if out.contains("Outcome::") { "use engram_core::ledger::Outcome;\n" } else { "" };
+    let outcome = if out.contains("Outcome::") {
+        "use engram_core::ledger::Outcome;\n"
+    } else {
+        ""
+    };
     format!("{HEAD}{outcome}{out}")
 }
 
@@ -41,15 +55,31 @@ fn code(table: &MemberTable) -> String {
 fn push_kinds(out: &mut String, group: &str, table: &MemberTable) {
     let kinds: Vec<Kind<'_>> = kinds(group, table);
     let (prefix, name) = (prefix(&kinds), format!("{}Kind", camel_case(group)));
-    let _ = write!(out, "\n/// The record types `in {group}`.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub(super) enum {name} {{\n");
-    push_list(out, kinds.iter().filter(|kind| kind.data.is_none()).map(|kind| kind.variant(prefix)));
+    let _ = write!(
+        out,
+        "\n/// The record types `in {group}`.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub(super) enum {name} {{\n"
+    );
+    push_list(
+        out,
+        kinds
+            .iter()
+            .filter(|kind| kind.data.is_none())
+            .map(|kind| kind.variant(prefix)),
+    );
     for (variant, doc) in [(CONTEXT, CONTEXT_DOC), (OMITTED, OMITTED_DOC)] {
         if kinds.iter().any(|kind| kind.is_data(variant)) {
             let _ = writeln!(out, "    /// {doc}\n    {variant},");
         }
     }
-    let of_name = if prefix.is_empty() { "of this name".to_owned() } else { format!("`{prefix}` and this name") };
-    let _ = write!(out, "}}\n\nimpl {name} {{\n    /// The type {of_name}.\n    pub(super) fn named(name: &str) -> Option<{name}> {{\n");
+    let of_name = if prefix.is_empty() {
+        "of this name".to_owned()
+    } else {
+        format!("`{prefix}` and this name")
+    };
+    let _ = write!(
+        out,
+        "}}\n\nimpl {name} {{\n    /// The type {of_name}.\n    pub(super) fn named(name: &str) -> Option<{name}> {{\n"
+    );
     out.push_str("        Some(match name {\n");
     for kind in &kinds {
         let short = &kind.name[prefix.len()..];
@@ -60,12 +90,22 @@ fn push_kinds(out: &mut String, group: &str, table: &MemberTable) {
         let value = kind.data.clone().unwrap_or_else(|| kind.variant(prefix));
         let _ = writeln!(out, "            {pattern} => {name}::{value},");
     }
-    out.push_str("            _ => return None,\n        })\n    }\n\n    /// The name of the type.\n");
+    out.push_str(
+        "            _ => return None,\n        })\n    }\n\n    /// The name of the type.\n",
+    );
     out.push_str("    pub(super) const fn name(self) -> &'static str {\n        match self {\n");
     for kind in kinds.iter().filter(|kind| kind.data.is_none()) {
-        let _ = writeln!(out, "            {name}::{} => {:?},", kind.variant(prefix), kind.name);
+        let _ = writeln!(
+            out,
+            "            {name}::{} => {:?},",
+            kind.variant(prefix),
+            kind.name
+        );
     }
-    for (variant, value) in [(CONTEXT, "Context(name, _) => name"), (OMITTED, "Omitted(outcome) => outcome.record()")] {
+    for (variant, value) in [
+        (CONTEXT, "Context(name, _) => name"),
+        (OMITTED, "Omitted(outcome) => outcome.record()"),
+    ] {
         if kinds.iter().any(|kind| kind.is_data(variant)) {
             let _ = writeln!(out, "            {name}::{value},");
         }
@@ -122,15 +162,24 @@ impl Kind<'_> {
     /// True if the type is data of this variant.
     fn is_data(&self, variant: &str) -> bool {
         let name = |variant: &str| variant.split('(').next().map(str::to_owned);
-        self.data.as_deref().is_some_and(|data| name(data) == name(variant))
+        self.data
+            .as_deref()
+            .is_some_and(|data| name(data) == name(variant))
     }
 }
 
 /// The types of a group. Those with `*` come last, since they are for what no other names.
 fn kinds<'t>(group: &str, table: &'t MemberTable) -> Vec<Kind<'t>> {
-    let records = table.records().iter().filter(|record| record.groups.iter().any(|of| of == group));
-    let mut kinds: Vec<_> =
-        records.map(|record| Kind { name: &record.name, data: context(record).or_else(|| omitted(record, table)) }).collect();
+    let records = table
+        .records()
+        .iter()
+        .filter(|record| record.groups.iter().any(|of| of == group));
+    let mut kinds: Vec<_> = records
+        .map(|record| Kind {
+            name: &record.name,
+            data: context(record).or_else(|| omitted(record, table)),
+        })
+        .collect();
     kinds.sort_by_key(|kind| kind.name.ends_with('*'));
     kinds
 }
@@ -138,13 +187,22 @@ fn kinds<'t>(group: &str, table: &'t MemberTable) -> Vec<Kind<'t>> {
 /// The outcome of the records of a type that gives no event, by the rule for exactly this type.
 fn omitted(record: &RecordShape, table: &MemberTable) -> Option<String> {
     let rule = table.rule_of(record).filter(|_| record.feeds.is_empty())?;
-    let omission = table.omissions().iter().find(|omission| omission.rule == rule && omission.record == record.name);
+    let omission = table
+        .omissions()
+        .iter()
+        .find(|omission| omission.rule == rule && omission.record == record.name);
     let outcome = match omission.map(|omission| omission.omission) {
         Some(Omission::Duplicate | Omission::Piece) => "Duplicate",
         Some(Omission::Bookkeeping) => "Bookkeeping",
-        _ => panic!("the record `{}` gives nothing, and no `omission` line `{rule}` is for it", record.name),
+        _ => panic!(
+            "the record `{}` gives nothing, and no `omission` line `{rule}` is for it",
+            record.name
+        ),
     };
-    Some(format!("Omitted(Outcome::{outcome} {{ record: {:?}, rule: {rule:?} }})", record.name))
+    Some(format!(
+        "Omitted(Outcome::{outcome} {{ record: {:?}, rule: {rule:?} }})",
+        record.name
+    ))
 }
 
 /// The event of a record that is only data.
@@ -162,42 +220,76 @@ fn context(record: &RecordShape) -> Option<String> {
 fn prefix<'t>(kinds: &[Kind<'t>]) -> &'t str {
     let first = kinds[0].name;
     let is_common = |prefix: &&str| kinds.iter().all(|kind| kind.name.starts_with(prefix));
-    first.rmatch_indices('/').map(|(at, _)| &first[..=at]).find(is_common).unwrap_or_default()
+    first
+        .rmatch_indices('/')
+        .map(|(at, _)| &first[..=at])
+        .find(is_common)
+        .unwrap_or_default()
 }
 
 fn push_marks(out: &mut String, table: &MemberTable) {
     out.push_str("\n/// The marks by which a log is recognised.\npub(super) mod mark {\n");
     for mark in table.marks() {
-        let _ = write!(out, "    /// {}\n    pub(in super::super) const {}: &str = {:?};\n", mark.meaning, mark.name, mark.mark);
+        let _ = write!(
+            out,
+            "    /// {}\n    pub(in super::super) const {}: &str = {:?};\n",
+            mark.meaning, mark.name, mark.mark
+        );
     }
     let names: Vec<&str> = table.marks().iter().map(|mark| &*mark.name).collect();
-    let _ = write!(out, "\n    /// Every mark.\n    pub(in super::super) const ALL: &[&str] = &[{}];\n}}\n", names.join(", "));
+    let _ = write!(
+        out,
+        "\n    /// Every mark.\n    pub(in super::super) const ALL: &[&str] = &[{}];\n}}\n",
+        names.join(", ")
+    );
 }
 
 fn push_rules(out: &mut String, table: &MemberTable) {
     out.push_str("\n/// The rules that leave out whole records.\npub(super) mod rule {\n");
     let mut known: Vec<&str> = Vec::new();
-    for rule in table.omissions().iter().filter(|rule| rule.pointer.is_none()) {
+    for rule in table
+        .omissions()
+        .iter()
+        .filter(|rule| rule.pointer.is_none())
+    {
         if !known.contains(&&*rule.rule) {
             known.push(&rule.rule);
             let name = rule.rule.replace('.', "_").to_uppercase();
-            let _ = writeln!(out, "    pub(in super::super) const {name}: &str = {:?};", rule.rule);
+            let _ = writeln!(
+                out,
+                "    pub(in super::super) const {name}: &str = {:?};",
+                rule.rule
+            );
         }
     }
-    out.push_str("}\n\n/// Every rule, with its reason.\npub(super) const RULES: &[OmissionRule] = &[\n");
+    out.push_str(
+        "}\n\n/// Every rule, with its reason.\npub(super) const RULES: &[OmissionRule] = &[\n",
+    );
     for rule in table.omissions() {
-        let pointer = rule.pointer.as_ref().map(|pointer| format!("{pointer:?}, ")).unwrap_or_default();
+        let pointer = rule
+            .pointer
+            .as_ref()
+            .map(|pointer| format!("{pointer:?}, "))
+            .unwrap_or_default();
         let kind = format!("{:?}", rule.omission).to_lowercase();
-        let _ = writeln!(out, "    OmissionRule::{kind}({:?}, {:?}, {pointer}{:?}),", rule.rule, rule.record, rule.reason);
+        let _ = writeln!(
+            out,
+            "    OmissionRule::{kind}({:?}, {:?}, {pointer}{:?}),",
+            rule.rule, rule.record, rule.reason
+        );
     }
     out.push_str("];\n");
 }
 
 /// `message/user` as `MessageUser`. The empty name is `Unnamed`.
 fn camel_case(name: &str) -> String {
-    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = name
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    Some(words.map(capital).collect::<String>()).filter(|name| !name.is_empty()).unwrap_or_else(|| "Unnamed".to_owned())
+    Some(words.map(capital).collect::<String>())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "Unnamed".to_owned())
 }
 
 /// Compares a generated file with what follows from the table; with `ENGRAM_BLESS=1` writes it.
@@ -206,29 +298,44 @@ pub fn follows(file: &Path, expected: &str) {
         fs::write(file, expected).expect("the source can be written");
     }
     let is_same = fs::read_to_string(file).is_ok_and(|text| text == expected);
-    assert!(is_same, "{} does not follow from the table; ENGRAM_BLESS=1 writes it", file.display());
+    assert!(
+        is_same,
+        "{} does not follow from the table; ENGRAM_BLESS=1 writes it",
+        file.display()
+    );
 }
 
 /// The directories of the adapters, and of their tables.
 pub fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
-    let entries = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources are there");
-    let directories = entries.flatten().map(|entry| (entry.path(), entry.path().join("members")));
+    let entries =
+        fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources are there");
+    let directories = entries
+        .flatten()
+        .map(|entry| (entry.path(), entry.path().join("members")));
     directories.filter(|(_, tables)| tables.is_dir())
 }
 
 /// The text of the tables of a directory, in the order of their names. Its readers are no part of the table.
 pub fn table_text(directory: &Path) -> String {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with(READERS)).collect();
     files.sort();
-    files.iter().map(|file| fs::read_to_string(file).expect("a table is text")).collect()
+    files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a table is text"))
+        .collect()
 }
 
 #[test]
 fn the_code_of_each_format_is_generated_from_its_table() {
     let mut count = 0;
     for (directory, tables) in formats() {
-        let table = MemberTable::parse(&table_text(&tables)).unwrap_or_else(|error| panic!("{}: {error}", tables.display()));
+        let table = MemberTable::parse(&table_text(&tables))
+            .unwrap_or_else(|error| panic!("{}: {error}", tables.display()));
         follows(&directory.join("format.rs"), &code(&table));
         count += 1;
     }
@@ -275,7 +382,12 @@ fn a_record_that_gives_nothing_needs_an_omission() {
 
 #[test]
 fn types_have_names_of_rust() {
-    for (name, expected) in [("message/user", "MessageUser"), ("tool_use", "ToolUse"), ("lastUpdated", "LastUpdated"), ("", "Unnamed")] {
+    for (name, expected) in [
+        ("message/user", "MessageUser"),
+        ("tool_use", "ToolUse"),
+        ("lastUpdated", "LastUpdated"),
+        ("", "Unnamed"),
+    ] {
         assert_eq!(camel_case(name), expected);
     }
 }

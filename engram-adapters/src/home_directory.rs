@@ -55,13 +55,20 @@ pub struct HomeDirectory {
 impl HomeDirectory {
     /// The directory `path` in `base`.
     pub const fn new(base: Base, path: &'static str) -> HomeDirectory {
-        HomeDirectory { base, path, variable: None }
+        HomeDirectory {
+            base,
+            path,
+            variable: None,
+        }
     }
 
     /// If this environment variable is set, the directory is `path` in the directory that it names.
     #[must_use]
     pub const fn unless_set(self, variable: &'static str, path: &'static str) -> HomeDirectory {
-        HomeDirectory { variable: Some((variable, path)), ..self }
+        HomeDirectory {
+            variable: Some((variable, path)),
+            ..self
+        }
     }
 
     /// The directory; `None` if there is none on this system.
@@ -85,11 +92,17 @@ pub struct Surroundings<'e> {
 
 impl Surroundings<'_> {
     fn directory(&self, variable: &str) -> Option<PathBuf> {
-        (self.variable)(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+        (self.variable)(variable)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
     }
 
     fn home(&self) -> Option<PathBuf> {
-        self.directory(if self.system == System::Windows { "USERPROFILE" } else { "HOME" })
+        self.directory(if self.system == System::Windows {
+            "USERPROFILE"
+        } else {
+            "HOME"
+        })
     }
 
     /// The directory of an XDG variable. A relative path in it does not count.
@@ -102,8 +115,12 @@ impl Surroundings<'_> {
         match base {
             Base::Home => self.home(),
             Base::XdgData => self.xdg("XDG_DATA_HOME", ".local/share"),
-            Base::XdgConfig if self.system != System::Windows => self.xdg("XDG_CONFIG_HOME", ".config"),
-            Base::ApplicationSupport if self.system == System::MacOs => Some(below(&self.home()?, "Library/Application Support")),
+            Base::XdgConfig if self.system != System::Windows => {
+                self.xdg("XDG_CONFIG_HOME", ".config")
+            }
+            Base::ApplicationSupport if self.system == System::MacOs => {
+                Some(below(&self.home()?, "Library/Application Support"))
+            }
             Base::AppData if self.system == System::Windows => self.directory("APPDATA"),
             _ => None,
         }
@@ -112,5 +129,7 @@ impl Surroundings<'_> {
 
 /// A path with `/` between its parts, below a directory.
 fn below(directory: &Path, path: &str) -> PathBuf {
-    path.split('/').filter(|part| !part.is_empty()).fold(directory.to_owned(), |directory, part| directory.join(part))
+    path.split('/')
+        .filter(|part| !part.is_empty())
+        .fold(directory.to_owned(), |directory, part| directory.join(part))
 }

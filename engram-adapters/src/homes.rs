@@ -29,21 +29,44 @@ pub fn homes(registry: &Registry, surroundings: &Surroundings<'_>) -> Vec<Home> 
     let mut seen = BTreeSet::new();
     let rows = registry.adapters().flat_map(|adapter| {
         let harness = adapter.descriptor().harness_family;
-        adapter.homes().iter().filter_map(move |row| Some(Home { harness, path: row.resolve(surroundings)? }))
+        adapter.homes().iter().filter_map(move |row| {
+            Some(Home {
+                harness,
+                path: row.resolve(surroundings)?,
+            })
+        })
     });
     rows.filter(|home| seen.insert(home.path.clone())).collect()
 }
 
-#[cfg(all(test, feature = "claude-code", feature = "codex", feature = "opencode", feature = "gemini", feature = "cursor"))]
+#[cfg(all(
+    test,
+    feature = "claude-code",
+    feature = "codex",
+    feature = "opencode",
+    feature = "gemini",
+    feature = "cursor"
+))]
 mod tests {
     use std::ffi::OsString;
 
     use super::*;
 
     fn found(system: System, variables: &[(&str, &str)]) -> Vec<String> {
-        let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
-        let surroundings = Surroundings { system, variable: &variable };
-        homes(&Registry::builtin(), &surroundings).iter().map(|home| format!("{} {}", home.harness, home.path.display())).collect()
+        let variable = |name: &str| {
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| OsString::from(value))
+        };
+        let surroundings = Surroundings {
+            system,
+            variable: &variable,
+        };
+        homes(&Registry::builtin(), &surroundings)
+            .iter()
+            .map(|home| format!("{} {}", home.harness, home.path.display()))
+            .collect()
     }
 
     #[test]
@@ -60,30 +83,85 @@ mod tests {
             "cursor /h/.config/Cursor/User/workspaceStorage",
         ];
         assert_eq!(found(System::Linux, &[("HOME", "/h")]), expected);
-        let moved = found(System::Linux, &[("HOME", "/h"), ("XDG_DATA_HOME", "/d"), ("XDG_CONFIG_HOME", "relative")]);
-        assert!(moved.contains(&"opencode /d/opencode".to_owned()), "{moved:?}");
-        assert!(moved.contains(&"claude-code /h/.config/claude".to_owned()), "{moved:?}");
+        let moved = found(
+            System::Linux,
+            &[
+                ("HOME", "/h"),
+                ("XDG_DATA_HOME", "/d"),
+                ("XDG_CONFIG_HOME", "relative"),
+            ],
+        );
+        assert!(
+            moved.contains(&"opencode /d/opencode".to_owned()),
+            "{moved:?}"
+        );
+        assert!(
+            moved.contains(&"claude-code /h/.config/claude".to_owned()),
+            "{moved:?}"
+        );
     }
 
     #[test]
     fn a_variable_of_a_harness_takes_the_place_of_its_home() {
-        let variables =
-            [("HOME", "/h"), ("CLAUDE_CONFIG_DIR", "/c"), ("CODEX_HOME", "/x"), ("GEMINI_CLI_HOME", "/g"), ("CURSOR_DATA_DIR", "/u")];
+        let variables = [
+            ("HOME", "/h"),
+            ("CLAUDE_CONFIG_DIR", "/c"),
+            ("CODEX_HOME", "/x"),
+            ("GEMINI_CLI_HOME", "/g"),
+            ("CURSOR_DATA_DIR", "/u"),
+        ];
         let moved = found(System::Linux, &variables);
-        assert_eq!(moved[..4], ["claude-code /c", "codex /x", "opencode /h/.local/share/opencode", "gemini /g/.gemini"]);
-        assert!(moved.contains(&"cursor /u".to_owned()) && moved.contains(&"cursor /h/.cursor".to_owned()), "{moved:?}");
-        assert_eq!(found(System::Linux, &[("HOME", "/h"), ("CODEX_HOME", "")]), found(System::Linux, &[("HOME", "/h")]));
+        assert_eq!(
+            moved[..4],
+            [
+                "claude-code /c",
+                "codex /x",
+                "opencode /h/.local/share/opencode",
+                "gemini /g/.gemini"
+            ]
+        );
+        assert!(
+            moved.contains(&"cursor /u".to_owned())
+                && moved.contains(&"cursor /h/.cursor".to_owned()),
+            "{moved:?}"
+        );
+        assert_eq!(
+            found(System::Linux, &[("HOME", "/h"), ("CODEX_HOME", "")]),
+            found(System::Linux, &[("HOME", "/h")])
+        );
     }
 
     #[test]
     fn mac_and_windows_keep_editors_elsewhere() {
         let mac = found(System::MacOs, &[("HOME", "/h")]);
-        assert!(mac.contains(&"cursor /h/Library/Application Support/Cursor/User/globalStorage".to_owned()), "{mac:?}");
-        assert!(mac.contains(&"opencode /h/.local/share/opencode".to_owned()), "{mac:?}");
-        let windows = found(System::Windows, &[("USERPROFILE", "/u"), ("APPDATA", "/a"), ("HOME", "/other")]);
-        assert!(windows.contains(&"cursor /a/Cursor/User/workspaceStorage".to_owned()), "{windows:?}");
-        assert!(windows.contains(&"claude-code /u/.claude".to_owned()), "{windows:?}");
-        assert!(windows.iter().all(|home| !home.contains("Library") && !home.contains(".config")), "{windows:?}");
+        assert!(
+            mac.contains(
+                &"cursor /h/Library/Application Support/Cursor/User/globalStorage".to_owned()
+            ),
+            "{mac:?}"
+        );
+        assert!(
+            mac.contains(&"opencode /h/.local/share/opencode".to_owned()),
+            "{mac:?}"
+        );
+        let windows = found(
+            System::Windows,
+            &[("USERPROFILE", "/u"), ("APPDATA", "/a"), ("HOME", "/other")],
+        );
+        assert!(
+            windows.contains(&"cursor /a/Cursor/User/workspaceStorage".to_owned()),
+            "{windows:?}"
+        );
+        assert!(
+            windows.contains(&"claude-code /u/.claude".to_owned()),
+            "{windows:?}"
+        );
+        assert!(
+            windows
+                .iter()
+                .all(|home| !home.contains("Library") && !home.contains(".config")),
+            "{windows:?}"
+        );
     }
 
     #[test]

@@ -88,7 +88,11 @@ pub fn detect(head: &Head<'_>) -> Result<(&'static Registration, Evidence), Adap
 ///
 /// # Errors
 /// As [`detect`] and [`convert_chosen`]. The sink may then contain part of a tape: discard it.
-pub fn ingest<S: ByteSource>(input: Input<S>, options: &Options, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
+pub fn ingest<S: ByteSource>(
+    input: Input<S>,
+    options: &Options,
+    sink: &mut dyn EventSink,
+) -> Result<Summary, AdapterError> {
     ingest_with(&Registry::builtin(), input, options, sink)
 }
 
@@ -125,6 +129,8 @@ pub fn ingest_with<S: ByteSource>(
             return Ok(converted.summary);
         }
     };
-    let adapter = registration.stream().ok_or_else(|| AdapterError::new(engram_core::error::ErrorCode::AdapterDefect))?;
+    let adapter = registration
+        .stream()
+        .ok_or_else(|| AdapterError::new(engram_core::error::ErrorCode::AdapterDefect))?;
     convert_chosen(input, options, sink, |_| Ok((adapter, evidence.framing)))
 }

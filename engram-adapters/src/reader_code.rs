@@ -20,7 +20,13 @@ fn code(readers: &[Reader]) -> String {
         let _ = writeln!(out, "    {} {{", reader.name);
         for field in &reader.fields {
             push_meaning(&mut out, "        ", &field.meaning);
-            let _ = writeln!(out, "        {}: {:?} {},", field.name, field.member, json_type(field.types));
+            let _ = writeln!(
+                out,
+                "        {}: {:?} {},",
+                field.name,
+                field.member,
+                json_type(field.types)
+            );
         }
         out.push_str("    }\n}\n");
     }
@@ -43,16 +49,21 @@ fn json_type(types: JsonTypes) -> &'static str {
         (JsonTypes::ARRAY, "Array"),
     ];
     let is_one = |of: JsonTypes| types.or(JsonTypes::NULL).or(of) == of.or(JsonTypes::NULL);
-    one.into_iter().find(|(of, _)| is_one(*of)).map_or("Any", |(_, name)| name)
+    one.into_iter()
+        .find(|(of, _)| is_one(*of))
+        .map_or("Any", |(_, name)| name)
 }
 
 #[test]
 fn the_views_of_each_adapter_are_generated_from_its_table() {
-    let adapters: Vec<_> = formats().filter(|(_, tables)| tables.join(READERS).is_file()).collect();
+    let adapters: Vec<_> = formats()
+        .filter(|(_, tables)| tables.join(READERS).is_file())
+        .collect();
     assert!(adapters.len() > 1, "{adapters:?}");
     for (directory, tables) in adapters {
         let text = fs::read_to_string(tables.join(READERS)).unwrap();
-        let readers = readers(&table_text(&tables), &text).unwrap_or_else(|error| panic!("{}/{READERS}: {error}", tables.display()));
+        let readers = readers(&table_text(&tables), &text)
+            .unwrap_or_else(|error| panic!("{}/{READERS}: {error}", tables.display()));
         follows(&directory.join("readers.rs"), &code(&readers));
     }
 }
@@ -66,7 +77,13 @@ fn code_changes_with_the_table_and_the_readers() {
     assert!(known.ends_with(
         "view! {\n    /// A line.\n    Line {\n        /// What is said.\n        text: \"t\" String,\n        number: \"n\" Any,\n    }\n}\n"
     ));
-    for (from, to) in [("Line", "Row"), ("A line", "A row"), ("text", "said"), ("What", "All that"), ("number", "number number")] {
+    for (from, to) in [
+        ("Line", "Row"),
+        ("A line", "A row"),
+        ("text", "said"),
+        ("What", "All that"),
+        ("number", "number number"),
+    ] {
         assert_ne!(known, code(table, &text.replace(from, to)), "{from}");
     }
     assert_ne!(known, code(&table.replace("t? string", "t? bool"), text));

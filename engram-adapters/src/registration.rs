@@ -107,7 +107,10 @@ impl Registration {
     /// named after the directory, too.
     #[must_use]
     pub const fn with_project_files(self, beginnings: &'static [&'static str]) -> Registration {
-        Registration { project_files: beginnings, ..self }
+        Registration {
+            project_files: beginnings,
+            ..self
+        }
     }
 
     /// Adds the forms of which the harness can leave several of one session, the one that states most first.
@@ -120,7 +123,10 @@ impl Registration {
     #[cfg(feature = "conformance")]
     #[must_use]
     pub const fn with_certification(self, certification: Certification) -> Registration {
-        Registration { certification, ..self }
+        Registration {
+            certification,
+            ..self
+        }
     }
 
     /// What the compatibility kit needs to know.
@@ -162,7 +168,9 @@ impl Registration {
 
     /// What the head states about version, schema, session and start. Nothing for an adapter that converts complete texts only.
     pub fn identify(&self, head: &Head<'_>) -> Identity {
-        self.stream().map(|adapter| adapter.identify(head)).unwrap_or_default()
+        self.stream()
+            .map(|adapter| adapter.identify(head))
+            .unwrap_or_default()
     }
 
     /// The harness's tool names and their kinds.
@@ -192,7 +200,9 @@ impl Registration {
 
     /// True for the stem of a file that each project has.
     pub fn is_project_file(&self, stem: &str) -> bool {
-        self.project_files.iter().any(|beginning| stem.starts_with(beginning))
+        self.project_files
+            .iter()
+            .any(|beginning| stem.starts_with(beginning))
     }
 
     /// Opens the harness's stores.

@@ -31,18 +31,26 @@ impl Default for Registry {
 impl Registry {
     /// The adapters of this crate: those whose Cargo feature is enabled.
     pub fn builtin() -> Registry {
-        Registry { registrations: BUILTIN.to_vec() }
+        Registry {
+            registrations: BUILTIN.to_vec(),
+        }
     }
 
     /// No adapters.
     pub fn empty() -> Registry {
-        Registry { registrations: Vec::new() }
+        Registry {
+            registrations: Vec::new(),
+        }
     }
 
     /// Adds an adapter. It replaces an adapter of the same id, so an outside adapter can override a built-in one.
     #[must_use]
     pub fn with(mut self, registration: &'static Registration) -> Registry {
-        match self.registrations.iter_mut().find(|known| known.id() == registration.id()) {
+        match self
+            .registrations
+            .iter_mut()
+            .find(|known| known.id() == registration.id())
+        {
             Some(known) => *known = registration,
             None => self.registrations.push(registration),
         }
@@ -59,10 +67,14 @@ impl Registry {
     /// # Errors
     /// `unknown_adapter`, with the ids that there are.
     pub fn by_id(&self, id: &str) -> Result<&'static Registration, AdapterError> {
-        self.adapters().find(|registration| registration.id() == id).ok_or_else(|| {
-            let ids: Vec<&str> = self.adapters().map(Registration::id).collect();
-            AdapterError::new(ErrorCode::UnknownAdapter).expected(format!("one of {}", ids.join(", "))).found(id)
-        })
+        self.adapters()
+            .find(|registration| registration.id() == id)
+            .ok_or_else(|| {
+                let ids: Vec<&str> = self.adapters().map(Registration::id).collect();
+                AdapterError::new(ErrorCode::UnknownAdapter)
+                    .expected(format!("one of {}", ids.join(", ")))
+                    .found(id)
+            })
     }
 
     /// The one adapter that recognises the head of a session, with its evidence. The file's name plays no part in it.
@@ -81,15 +93,26 @@ impl Registry {
     /// let error = Registry::builtin().detect(&Head::new(log, true)).unwrap_err();
     /// assert_eq!(error.code.as_str(), "unknown_harness");
     /// ```
-    pub fn detect(&self, head: &Head<'_>) -> Result<(&'static Registration, Evidence), AdapterError> {
-        let mut found: Vec<_> = self.adapters().filter_map(|registration| Some((registration, registration.probe(head)?))).collect();
+    pub fn detect(
+        &self,
+        head: &Head<'_>,
+    ) -> Result<(&'static Registration, Evidence), AdapterError> {
+        let mut found: Vec<_> = self
+            .adapters()
+            .filter_map(|registration| Some((registration, registration.probe(head)?)))
+            .collect();
         if found.len() > 1 {
-            let named: Vec<String> =
-                found.iter().map(|(registration, evidence)| format!("{} ({})", registration.id(), evidence.marks.join(", "))).collect();
+            let named: Vec<String> = found
+                .iter()
+                .map(|(registration, evidence)| {
+                    format!("{} ({})", registration.id(), evidence.marks.join(", "))
+                })
+                .collect();
             return Err(ambiguous(&named));
         }
         found.pop().ok_or_else(|| {
-            let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness");
+            let error = AdapterError::new(ErrorCode::UnknownHarness)
+                .expected("the log of a supported harness");
             match head.text().lines().next() {
                 _ if head.is_blank() => error.found("nothing but white space"),
                 _ if is_utf16(head.bytes()) => error.expected("UTF-8").found(UTF16),

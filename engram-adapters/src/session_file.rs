@@ -24,18 +24,46 @@ pub struct SessionFile {
 
 impl SessionFile {
     /// The files with these names in a directory, or at most so many levels below it.
-    pub const fn new((directory, levels): (&'static str, usize), prefix: &'static str, ending: &'static str) -> SessionFile {
-        SessionFile { directory, levels, prefix, ending }
+    pub const fn new(
+        (directory, levels): (&'static str, usize),
+        prefix: &'static str,
+        ending: &'static str,
+    ) -> SessionFile {
+        SessionFile {
+            directory,
+            levels,
+            prefix,
+            ending,
+        }
     }
 
     /// True if a file at this path is one of these.
     pub fn matches(&self, path: &Path) -> bool {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-        let name = COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-        let Some(id) = name.strip_suffix(self.ending).and_then(|name| name.strip_prefix(self.prefix)) else { return false };
-        let is_below =
-            || path.ancestors().skip(1).take(self.levels).any(|directory| directory.file_name().is_some_and(|name| name == self.directory));
-        (if self.prefix.is_empty() { is_uuid(id) } else { is_id(id) }) && is_below()
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return false;
+        };
+        let name = COMPRESSED
+            .iter()
+            .find_map(|ending| name.strip_suffix(ending))
+            .unwrap_or(name);
+        let Some(id) = name
+            .strip_suffix(self.ending)
+            .and_then(|name| name.strip_prefix(self.prefix))
+        else {
+            return false;
+        };
+        let is_below = || {
+            path.ancestors().skip(1).take(self.levels).any(|directory| {
+                directory
+                    .file_name()
+                    .is_some_and(|name| name == self.directory)
+            })
+        };
+        (if self.prefix.is_empty() {
+            is_uuid(id)
+        } else {
+            is_id(id)
+        }) && is_below()
     }
 }
 
@@ -46,7 +74,9 @@ fn is_id(text: &str) -> bool {
 }
 
 fn is_uuid(text: &str) -> bool {
-    text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit()) && text.split('-').map(str::len).eq(UUID)
+    text.bytes()
+        .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+        && text.split('-').map(str::len).eq(UUID)
 }
 
 #[cfg(test)]
@@ -55,9 +85,15 @@ mod tests {
 
     #[test]
     fn place_and_name_decide() {
-        let (by_id, by_prefix) = (SessionFile::new(("projects", 2), "", ".jsonl"), SessionFile::new(("sessions", 4), "rollout-", ".jsonl"));
+        let (by_id, by_prefix) = (
+            SessionFile::new(("projects", 2), "", ".jsonl"),
+            SessionFile::new(("sessions", 4), "rollout-", ".jsonl"),
+        );
         let id = "52d6066f-4c7c-4785-b969-b694dc6e991d";
-        let (file, archived) = (format!("/h/projects/p/{id}.jsonl"), format!("projects/p/{id}.jsonl.zst"));
+        let (file, archived) = (
+            format!("/h/projects/p/{id}.jsonl"),
+            format!("projects/p/{id}.jsonl.zst"),
+        );
         assert!(by_id.matches(Path::new(&file)) && by_id.matches(Path::new(&archived)));
         for other in [
             &format!("/h/{id}.jsonl"),
@@ -68,8 +104,13 @@ mod tests {
         ] {
             assert!(!by_id.matches(Path::new(other)), "{other}");
         }
-        assert!(by_prefix.matches(Path::new("/h/sessions/2026/11/rollout-2026-11-21T10-24-30-01a1fda2.jsonl")));
-        assert!(!by_prefix.matches(Path::new("/h/sessions/1.jsonl")) && !by_prefix.matches(Path::new("/h/sessions/rollout-.jsonl")));
+        assert!(by_prefix.matches(Path::new(
+            "/h/sessions/2026/11/rollout-2026-11-21T10-24-30-01a1fda2.jsonl"
+        )));
+        assert!(
+            !by_prefix.matches(Path::new("/h/sessions/1.jsonl"))
+                && !by_prefix.matches(Path::new("/h/sessions/rollout-.jsonl"))
+        );
         assert!(!by_prefix.matches(Path::new("/h/sessions/rollout-config.jsonl")));
     }
 }

@@ -33,6 +33,8 @@ const MAX_ID_BYTES: usize = 200;
 #[cfg(any(feature = "cursor", all(feature = "claude-code", feature = "sqlite")))]
 pub(crate) fn id_in_name(path: &Path, ending: &str) -> Option<String> {
     let id = path.file_name()?.to_str()?.strip_suffix(ending)?;
-    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let is_plain = id
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     (!id.is_empty() && id.len() < MAX_ID_BYTES && is_plain).then(|| id.to_owned())
 }

@@ -22,7 +22,10 @@ impl Table {
         let mut out = markdown_row(self.headings.iter().copied());
         out.push_str(&markdown_row(self.headings.iter().map(|_| "---")));
         for row in &self.rows {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
+                .collect();
             out.push_str(&markdown_row(cells.iter().map(String::as_str)));
         }
         out
@@ -30,13 +33,30 @@ impl Table {
 
     /// In aligned columns, for a terminal. Every row ends with `\n`.
     pub fn text(&self) -> String {
-        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.chars().count());
-        let widths: Vec<usize> =
-            self.headings.iter().enumerate().map(|(n, heading)| cells(n).max().unwrap_or(0).max(heading.chars().count())).collect();
-        let headings = self.headings.iter().map(|heading| (*heading).to_owned()).collect();
+        let cells = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(move |row| row.get(column))
+                .map(|cell| cell.chars().count())
+        };
+        let widths: Vec<usize> = self
+            .headings
+            .iter()
+            .enumerate()
+            .map(|(n, heading)| cells(n).max().unwrap_or(0).max(heading.chars().count()))
+            .collect();
+        let headings = self
+            .headings
+            .iter()
+            .map(|heading| (*heading).to_owned())
+            .collect();
         let mut out = String::new();
         for row in std::iter::once(&headings).chain(&self.rows) {
-            let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            let padded: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:width$}"))
+                .collect();
             out.push_str(padded.join("  ").trim_end());
             out.push('\n');
         }
@@ -60,61 +80,127 @@ pub fn support(registry: &Registry) -> Table {
     let rows = registry.adapters().flat_map(|registration| {
         let descriptor = registration.descriptor();
         descriptor.matrix.revisions.iter().map(|revision| {
-            let mut row = vec![descriptor.harness_family.to_owned(), versions(revision), revision.schema.to_owned(), tested(revision)];
-            row.extend(Kind::ALL.iter().map(|kind| revision.coverage.grade(*kind).as_str().to_owned()));
+            let mut row = vec![
+                descriptor.harness_family.to_owned(),
+                versions(revision),
+                revision.schema.to_owned(),
+                tested(revision),
+            ];
+            row.extend(
+                Kind::ALL
+                    .iter()
+                    .map(|kind| revision.coverage.grade(*kind).as_str().to_owned()),
+            );
             row
         })
     });
-    Table { headings, rows: rows.collect() }
+    Table {
+        headings,
+        rows: rows.collect(),
+    }
 }
 
 /// Which versions are `ahead` and which are `unknown`: a row a harness whose logs record their version.
 pub fn outside_versions(registry: &Registry) -> Table {
     let rows = registry.adapters().filter_map(|registration| {
         let descriptor = registration.descriptor();
-        let versioned = descriptor.matrix.revisions.iter().filter(|revision| revision.versions.is_some());
+        let versioned = descriptor
+            .matrix
+            .revisions
+            .iter()
+            .filter(|revision| revision.versions.is_some());
         let ends: Vec<_> = versioned.filter_map(Revision::recorded_ends).collect();
         let ((oldest, _), (_, newest)) = (ends.first()?, ends.last()?);
-        let holes = ends.windows(2).map(|pair| format!("between {} and {}", pair[0].1, pair[1].0));
-        let unknown: Vec<String> = std::iter::once(format!("older than {oldest}")).chain(holes).collect();
-        Some(vec![descriptor.harness_family.to_owned(), format!("newer than {newest}"), unknown.join("; ")])
+        let holes = ends
+            .windows(2)
+            .map(|pair| format!("between {} and {}", pair[0].1, pair[1].0));
+        let unknown: Vec<String> = std::iter::once(format!("older than {oldest}"))
+            .chain(holes)
+            .collect();
+        Some(vec![
+            descriptor.harness_family.to_owned(),
+            format!("newer than {newest}"),
+            unknown.join("; "),
+        ])
     });
-    Table { headings: vec!["harness", "`ahead`", "`unknown`"], rows: rows.collect() }
+    Table {
+        headings: vec!["harness", "`ahead`", "`unknown`"],
+        rows: rows.collect(),
+    }
 }
 
 /// The adapters: ids, versions, and which harness versions they must not trust.
 pub fn adapters(registry: &Registry) -> Table {
     let rows = registry.adapters().map(|registration| {
         let descriptor = registration.descriptor();
-        let bad: Vec<&str> = descriptor.matrix.known_bad.iter().map(|bad| bad.versions).collect();
+        let bad: Vec<&str> = descriptor
+            .matrix
+            .known_bad
+            .iter()
+            .map(|bad| bad.versions)
+            .collect();
         vec![
             descriptor.adapter_id.to_owned(),
             descriptor.adapter_version.to_owned(),
             descriptor.harness_family.to_owned(),
-            descriptor.matrix.revisions.iter().map(|revision| revision.tested.len()).sum::<usize>().to_string(),
-            if bad.is_empty() { "none".to_owned() } else { bad.join("; ") },
+            descriptor
+                .matrix
+                .revisions
+                .iter()
+                .map(|revision| revision.tested.len())
+                .sum::<usize>()
+                .to_string(),
+            if bad.is_empty() {
+                "none".to_owned()
+            } else {
+                bad.join("; ")
+            },
         ]
     });
-    Table { headings: vec!["adapter", "version", "harness", "versions tested", "known bad"], rows: rows.collect() }
+    Table {
+        headings: vec![
+            "adapter",
+            "version",
+            "harness",
+            "versions tested",
+            "known bad",
+        ],
+        rows: rows.collect(),
+    }
 }
 
 /// Every known loss of one adapter: which kinds and revisions claim less because of it, and the fixture that shows it.
 pub fn gaps(registration: &Registration) -> Table {
     let descriptor = registration.descriptor();
     let rows = descriptor.gaps.iter().map(|gap| {
-        let has_gap = |coverage: &Coverage, kind: Kind| coverage.grade(kind).gaps().contains(&gap.code);
+        let has_gap =
+            |coverage: &Coverage, kind: Kind| coverage.grade(kind).gaps().contains(&gap.code);
         let revisions = descriptor.matrix.revisions;
-        let kinds = Kind::ALL.into_iter().filter(|kind| revisions.iter().any(|revision| has_gap(&revision.coverage, *kind)));
-        let schemas = revisions.iter().filter(|revision| Kind::ALL.into_iter().any(|kind| has_gap(&revision.coverage, kind)));
+        let kinds = Kind::ALL.into_iter().filter(|kind| {
+            revisions
+                .iter()
+                .any(|revision| has_gap(&revision.coverage, *kind))
+        });
+        let schemas = revisions.iter().filter(|revision| {
+            Kind::ALL
+                .into_iter()
+                .any(|kind| has_gap(&revision.coverage, kind))
+        });
         vec![
             format!("`{}`", gap.code),
             kinds.map(Kind::as_str).collect::<Vec<_>>().join(", "),
-            schemas.map(|revision| revision.schema).collect::<Vec<_>>().join(", "),
+            schemas
+                .map(|revision| revision.schema)
+                .collect::<Vec<_>>()
+                .join(", "),
             gap.reason.to_owned(),
             format!("`{}`", gap.fixture),
         ]
     });
-    Table { headings: vec!["gap", "kinds", "schemas", "what is lost", "shown by"], rows: rows.collect() }
+    Table {
+        headings: vec!["gap", "kinds", "schemas", "what is lost", "shown by"],
+        rows: rows.collect(),
+    }
 }
 
 /// Every rule by which one adapter leaves something out.
@@ -124,38 +210,80 @@ pub fn omission_rules(registration: &Registration) -> Table {
             format!("`{}`", rule.rule),
             format!("{:?}", rule.omission).to_lowercase(),
             format!("`{}`", rule.record),
-            rule.pointer.map_or_else(String::new, |pointer| format!("`{pointer}`")),
+            rule.pointer
+                .map_or_else(String::new, |pointer| format!("`{pointer}`")),
             rule.reason.to_owned(),
         ]
     });
-    Table { headings: vec!["rule", "omission", "record", "pointer", "why nothing is lost"], rows: rows.collect() }
+    Table {
+        headings: vec![
+            "rule",
+            "omission",
+            "record",
+            "pointer",
+            "why nothing is lost",
+        ],
+        rows: rows.collect(),
+    }
 }
 
 /// The tool names of one harness and their kinds. A name that ends with `*` means all names with that beginning.
 pub fn tools(registration: &Registration) -> Table {
-    let exact = registration.tools().names.iter().map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
-    let families = registration.tools().prefixes.iter().map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
-    let infixes = registration.tools().infixes.iter().map(|(infix, kind)| vec![format!("`*{infix}*`"), kind.as_str().to_owned()]);
-    Table { headings: vec!["tool", "kind"], rows: exact.chain(families).chain(infixes).collect() }
+    let exact = registration
+        .tools()
+        .names
+        .iter()
+        .map(|(name, kind)| vec![format!("`{name}`"), kind.as_str().to_owned()]);
+    let families = registration
+        .tools()
+        .prefixes
+        .iter()
+        .map(|(prefix, kind)| vec![format!("`{prefix}*`"), kind.as_str().to_owned()]);
+    let infixes = registration
+        .tools()
+        .infixes
+        .iter()
+        .map(|(infix, kind)| vec![format!("`*{infix}*`"), kind.as_str().to_owned()]);
+    Table {
+        headings: vec!["tool", "kind"],
+        rows: exact.chain(families).chain(infixes).collect(),
+    }
 }
 
 /// A claim in words: what is less than full. `partial: code.read, code.edit; none: span.link`.
 pub fn claims(coverage: &Coverage) -> String {
     let of = |wanted: fn(Grade) -> bool| {
-        Kind::ALL.into_iter().filter(|kind| wanted(coverage.grade(*kind))).map(Kind::as_str).collect::<Vec<_>>().join(", ")
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| wanted(coverage.grade(*kind)))
+            .map(Kind::as_str)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let lower = [("partial", of(|grade| matches!(grade, Grade::Partial(_)))), ("none", of(|grade| grade == Grade::None))];
-    let named = lower.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(grade, kinds)| format!("{grade}: {kinds}"));
-    Some(named.collect::<Vec<_>>().join("; ")).filter(|claims| !claims.is_empty()).unwrap_or_else(|| "full".to_owned())
+    let lower = [
+        ("partial", of(|grade| matches!(grade, Grade::Partial(_)))),
+        ("none", of(|grade| grade == Grade::None)),
+    ];
+    let named = lower
+        .into_iter()
+        .filter(|(_, kinds)| !kinds.is_empty())
+        .map(|(grade, kinds)| format!("{grade}: {kinds}"));
+    Some(named.collect::<Vec<_>>().join("; "))
+        .filter(|claims| !claims.is_empty())
+        .unwrap_or_else(|| "full".to_owned())
 }
 
 /// A requirement as a person reads it: `>=1.0.0, <=1.2.0` is `1.0.0 to 1.2.0`.
 fn versions(revision: &Revision) -> String {
-    let Some(versions) = revision.versions else { return "not recorded".to_owned() };
+    let Some(versions) = revision.versions else {
+        return "not recorded".to_owned();
+    };
     let bounds: Vec<&str> = versions.split(',').map(str::trim).collect();
     match bounds[..] {
         [one] if one.starts_with('=') => one.trim_start_matches('=').to_owned(),
-        [low, high] if low.starts_with(">=") && high.starts_with("<=") => format!("{} to {}", &low[2..], &high[2..]),
+        [low, high] if low.starts_with(">=") && high.starts_with("<=") => {
+            format!("{} to {}", &low[2..], &high[2..])
+        }
         _ => versions.to_owned(),
     }
 }
@@ -175,13 +303,19 @@ mod tests {
     fn table() -> Table {
         Table {
             headings: vec!["a", "long heading"],
-            rows: vec![vec!["x|y".to_owned(), "é".to_owned()], vec!["longer".to_owned(), String::new()]],
+            rows: vec![
+                vec!["x|y".to_owned(), "é".to_owned()],
+                vec!["longer".to_owned(), String::new()],
+            ],
         }
     }
 
     #[test]
     fn markdown_keeps_its_columns_apart() {
-        assert_eq!(table().markdown(), "| a | long heading |\n| --- | --- |\n| x\\|y | é |\n| longer |  |\n");
+        assert_eq!(
+            table().markdown(),
+            "| a | long heading |\n| --- | --- |\n| x\\|y | é |\n| longer |  |\n"
+        );
     }
 
     #[test]

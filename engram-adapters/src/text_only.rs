@@ -28,12 +28,17 @@ pub(crate) fn convert<S: ByteSource>(
     input: &mut Input<S>,
     unrecognised: AdapterError,
 ) -> Result<Converted, AdapterError> {
-    let candidates: Vec<_> = registry.adapters().filter_map(|registration| Some((registration, text_form(registration)?))).collect();
+    let candidates: Vec<_> = registry
+        .adapters()
+        .filter_map(|registration| Some((registration, text_form(registration)?)))
+        .collect();
     if candidates.is_empty() || unrecognised.code != ErrorCode::UnknownHarness {
         return Err(unrecognised);
     }
     let text = input.whole_text()?;
-    let converted = candidates.into_iter().map(|(registration, adapter)| convert_by(registration, adapter, &text));
+    let converted = candidates
+        .into_iter()
+        .map(|(registration, adapter)| convert_by(registration, adapter, &text));
     let (mut accepted, mut refused) = (Vec::new(), Vec::new());
     for converted in converted {
         match converted {
@@ -43,9 +48,16 @@ pub(crate) fn convert<S: ByteSource>(
         }
     }
     if accepted.len() > 1 {
-        return Err(ambiguous(&accepted.iter().map(|converted| converted.registration.id().to_owned()).collect::<Vec<_>>()));
+        return Err(ambiguous(
+            &accepted
+                .iter()
+                .map(|converted| converted.registration.id().to_owned())
+                .collect::<Vec<_>>(),
+        ));
     }
-    accepted.pop().ok_or_else(|| refused.into_iter().next().unwrap_or(unrecognised))
+    accepted
+        .pop()
+        .ok_or_else(|| refused.into_iter().next().unwrap_or(unrecognised))
 }
 
 /// Converts the input with one adapter, which the caller has named.
@@ -60,9 +72,17 @@ pub(crate) fn convert_named<S: ByteSource>(
     convert_by(registration, adapter, &input.whole_text()?)
 }
 
-fn convert_by(registration: &'static Registration, adapter: &dyn HarnessAdapter, text: &str) -> Result<Converted, AdapterError> {
+fn convert_by(
+    registration: &'static Registration,
+    adapter: &dyn HarnessAdapter,
+    text: &str,
+) -> Result<Converted, AdapterError> {
     let (tape, summary) = convert_text(adapter, text)?;
-    Ok(Converted { registration, tape, summary })
+    Ok(Converted {
+        registration,
+        tape,
+        summary,
+    })
 }
 
 fn text_form(registration: &Registration) -> Option<&'static dyn HarnessAdapter> {

@@ -38,7 +38,11 @@ pub fn read<T: EventSink + Send>(
 ) -> Result<Answers<T>, Exit> {
     let (mut tally, mut once, mut filtered) = (Tally::default(), Once::default(), 0);
     report.start_progress(reading.items.iter().flatten().map(Item::bytes).sum());
-    let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| one(item, options, filter, new()));
+    let work = |item: &Result<Item, AdapterError>| {
+        item.as_ref()
+            .map_err(Clone::clone)
+            .and_then(|item| one(item, options, filter, new()))
+    };
     let done = in_order(jobs, &reading.items, work, |item, read| match read {
         Ok(counted) => {
             tally.success();
@@ -56,19 +60,40 @@ pub fn read<T: EventSink + Send>(
     if !tally.has_success() {
         return Err(tally.exit());
     }
-    Ok(Answers { once, exit: tally.exit(), filtered })
+    Ok(Answers {
+        once,
+        exit: tally.exit(),
+        filtered,
+    })
 }
 
 /// One session; `None` for one that the filter leaves out.
-fn one<T: EventSink>(item: &Item, options: &SessionOptions, filter: &Filter, more: T) -> Result<Option<Counted<T>>, AdapterError> {
-    if item.overview().is_some_and(|overview| !filter.wants(overview)) {
+fn one<T: EventSink>(
+    item: &Item,
+    options: &SessionOptions,
+    filter: &Filter,
+    more: T,
+) -> Result<Option<Counted<T>>, AdapterError> {
+    if item
+        .overview()
+        .is_some_and(|overview| !filter.wants(overview))
+    {
         return Ok(None);
     }
-    let mut sinks = ((Stats::default(), FormSink::default()), (OverviewSink::default(), more));
+    let mut sinks = (
+        (Stats::default(), FormSink::default()),
+        (OverviewSink::default(), more),
+    );
     if item.send(options, filter, &mut sinks)? == Sent::LeftOut {
         return Ok(None);
     }
     let ((stats, forms), (overview, more)) = sinks;
     let overview = overview.overview();
-    Ok(filter.wants(&overview).then(|| Counted { path: item.path(), stats, overview, facts: forms.facts(), more }))
+    Ok(filter.wants(&overview).then(|| Counted {
+        path: item.path(),
+        stats,
+        overview,
+        facts: forms.facts(),
+        more,
+    }))
 }

@@ -276,7 +276,11 @@ pub struct Files {
 impl Ingest {
     /// The form of the tapes.
     pub fn form(&self) -> Form {
-        Form { compress: self.zstd, redact: self.redact, unicode: self.unicode }
+        Form {
+            compress: self.zstd,
+            redact: self.redact,
+            unicode: self.unicode,
+        }
     }
 }
 

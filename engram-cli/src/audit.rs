@@ -36,32 +36,46 @@ pub fn run(args: &Audit, registry: &Registry, report: &Reporter) -> io::Result<E
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
-    let (mut tally, mut totals, mut tokens) = (Tally::default(), Totals::default(), TokenTotals::default());
+    let (mut tally, mut totals, mut tokens) =
+        (Tally::default(), Totals::default(), TokenTotals::default());
     let (mut out, mut printed) = (stdout().lock(), Ok(()));
     let paths = homes::paths(&args.paths, registry, report);
     let inputs = find(&paths, &options);
     inputs.note(report);
     let found = inputs.sessions;
-    let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| audited(&options, &input));
-    let done = in_order(args.conversion.jobs, &found, work, |input, audited| match audited {
-        Ok(audited) => {
-            if audited.report.holds() {
-                tally.success()
-            } else {
-                tally.failure(Exit::PartialFailure)
+    let work = |input: &Result<SessionInput, AdapterError>| {
+        input.clone().and_then(|input| audited(&options, &input))
+    };
+    let done = in_order(
+        args.conversion.jobs,
+        &found,
+        work,
+        |input, audited| match audited {
+            Ok(audited) => {
+                if audited.report.holds() {
+                    tally.success()
+                } else {
+                    tally.failure(Exit::PartialFailure)
+                }
+                if totals.sessions == 0 && !args.json {
+                    printed = writeln!(out, "{}", Row::HEADINGS);
+                }
+                totals.add(&audited.report);
+                tokens.add(audited.adapter, &audited.report.tokens);
+                if printed.is_ok() {
+                    printed = if args.json {
+                        write_json(&mut out, &audited)
+                    } else {
+                        text(&mut out, &audited)
+                    };
+                }
             }
-            if totals.sessions == 0 && !args.json {
-                printed = writeln!(out, "{}", Row::HEADINGS);
+            Err(error)
+                if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {
             }
-            totals.add(&audited.report);
-            tokens.add(audited.adapter, &audited.report.tokens);
-            if printed.is_ok() {
-                printed = if args.json { write_json(&mut out, &audited) } else { text(&mut out, &audited) };
-            }
-        }
-        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
-        Err(error) => tally.failure(report.failure(&error)),
-    });
+            Err(error) => tally.failure(report.failure(&error)),
+        },
+    );
     printed?;
     if let Err(error) = done {
         return Ok(report.failure(&error));
@@ -85,17 +99,27 @@ fn audited(options: &SessionOptions, input: &SessionInput) -> Result<Audited, Ad
     let (source, kept) = open_kept(input, options).map_err(at_path)?;
     let descriptor = source.registration().descriptor();
     let mut tape = Vec::new();
-    source.convert(&mut JsonLines::new(&mut tape)).map_err(at_path)?;
-    let tape = String::from_utf8(tape).map_err(|_| AdapterError::new(ErrorCode::AdapterDefect)).map_err(at_path)?;
+    source
+        .convert(&mut JsonLines::new(&mut tape))
+        .map_err(at_path)?;
+    let tape = String::from_utf8(tape)
+        .map_err(|_| AdapterError::new(ErrorCode::AdapterDefect))
+        .map_err(at_path)?;
     let text = kept.into_reader().map_err(|error| at_path(error.into()))?;
     let report = audit(text, &tape, &descriptor).map_err(|error| at_path(refused(error)))?;
-    Ok(Audited { path: input.path().to_string_lossy().into_owned(), adapter: descriptor.adapter_id, report })
+    Ok(Audited {
+        path: input.path().to_string_lossy().into_owned(),
+        adapter: descriptor.adapter_id,
+        report,
+    })
 }
 
 fn refused(error: AuditError) -> AdapterError {
     match error {
         AuditError::Io(error) => error.into(),
-        AuditError::Tape(error) => AdapterError::new(ErrorCode::AdapterDefect).expected("a tape").found(&error.to_string()),
+        AuditError::Tape(error) => AdapterError::new(ErrorCode::AdapterDefect)
+            .expected("a tape")
+            .found(&error.to_string()),
     }
 }
 
@@ -103,11 +127,23 @@ fn text(out: &mut impl Write, audited: &Audited) -> io::Result<()> {
     let report = &audited.report;
     writeln!(out, "{}", Row::of(report).line(&audited.path))?;
     if report.leaves.unknown > 0 {
-        writeln!(out, "  unknown members: {}, counted in the ledger", count(report.leaves.unknown, "value"))?;
+        writeln!(
+            out,
+            "  unknown members: {}, counted in the ledger",
+            count(report.leaves.unknown, "value")
+        )?;
     }
     for left in &report.examples {
         let place = format!("line {}, {}, {}", left.line, left.record, left.pointer);
-        writeln!(out, "  left over: {}", one_line(&format!("{place}: {}: {}", count(left.bytes, "byte"), left.excerpt)))?;
+        writeln!(
+            out,
+            "  left over: {}",
+            one_line(&format!(
+                "{place}: {}: {}",
+                count(left.bytes, "byte"),
+                left.excerpt
+            ))
+        )?;
     }
     for difference in &report.disagreements {
         writeln!(out, "  ledger: {}", one_line(difference))?;
@@ -132,7 +168,8 @@ impl Row {
     const HEADINGS: &'static str = "   records    values    lost  bytes in tape   omitted    opaque       cut  left over  session";
 
     fn of(report: &AuditReport) -> Row {
-        let sum = |amounts: &BTreeMap<String, Amount>| amounts.values().map(|amount| amount.bytes).sum();
+        let sum =
+            |amounts: &BTreeMap<String, Amount>| amounts.values().map(|amount| amount.bytes).sum();
         Row {
             records: report.records,
             values: report.leaves.total,
@@ -146,8 +183,19 @@ impl Row {
     }
 
     fn line(&self, name: &str) -> String {
-        let Row { records, values, lost, in_tape, omitted, opaque, cut, left_over } = self;
-        let numbers = format!("{records:>10} {values:>9} {lost:>7} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}");
+        let Row {
+            records,
+            values,
+            lost,
+            in_tape,
+            omitted,
+            opaque,
+            cut,
+            left_over,
+        } = self;
+        let numbers = format!(
+            "{records:>10} {values:>9} {lost:>7} {in_tape:>14} {omitted:>9} {opaque:>9} {cut:>9} {left_over:>10}"
+        );
         format!("{numbers}  {}", one_line(name))
     }
 }
@@ -199,17 +247,29 @@ impl Totals {
         writeln!(out, "{}", self.row.line(&count(self.sessions, "session")))?;
         writeln!(out, "\n   strings          bytes  rule")?;
         for ((how, rule), amount) in &self.rules {
-            writeln!(out, "{:>10} {:>14}  {how}: {rule}", amount.strings, amount.bytes)?;
+            writeln!(
+                out,
+                "{:>10} {:>14}  {how}: {rule}",
+                amount.strings, amount.bytes
+            )?;
         }
         writeln!(out, "\n    values  by what became of them")?;
-        writeln!(out, "{:>10}  in the tape\n{:>10}  in the tape in another form", self.values_in_tape, self.values_converted)?;
+        writeln!(
+            out,
+            "{:>10}  in the tape\n{:>10}  in the tape in another form",
+            self.values_in_tape, self.values_converted
+        )?;
         for ((how, rule), values) in &self.values_by_rule {
             writeln!(out, "{values:>10}  {how}: {rule}")?;
         }
         if self.values_unknown > 0 {
             writeln!(out, "{:>10}  unknown members", self.values_unknown)?;
         }
-        writeln!(out, "{:>10}  left over", self.row.lost - self.values_unknown)
+        writeln!(
+            out,
+            "{:>10}  left over",
+            self.row.lost - self.values_unknown
+        )
     }
 }
 
@@ -223,7 +283,16 @@ type LogTokens = BTreeMap<(String, String), (u64, u64)>;
 impl TokenTotals {
     fn add(&mut self, adapter: &'static str, tokens: &Tokens) {
         let (log, tape) = self.0.entry(adapter).or_default();
-        for (name, TokenMember { count, sum, becomes, .. }) in &tokens.log {
+        for (
+            name,
+            TokenMember {
+                count,
+                sum,
+                becomes,
+                ..
+            },
+        ) in &tokens.log
+        {
             let total = log.entry((name.clone(), becomes.clone())).or_default();
             *total = (total.0 + count, total.1.saturating_add(*sum));
         }
@@ -241,7 +310,11 @@ impl TokenTotals {
             }
             writeln!(out, "         log  numbers  member, and what becomes of it")?;
             for ((name, becomes), (numbers, sum)) in log {
-                writeln!(out, "{sum:>12} {numbers:>8}  {}", one_line(&format!("{name}: {becomes}")))?;
+                writeln!(
+                    out,
+                    "{sum:>12} {numbers:>8}  {}",
+                    one_line(&format!("{name}: {becomes}"))
+                )?;
             }
         }
         Ok(())
@@ -261,10 +334,19 @@ mod tests {
 
     /// A copy of the one file with this ending in a fixture.
     fn copy_of(fixture: &str, ending: &str, directory: &Path) -> PathBuf {
-        let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(fixture).join("session")];
+        let mut open = vec![
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../fixtures")
+                .join(fixture)
+                .join("session"),
+        ];
         while let Some(path) = open.pop() {
             if path.is_dir() {
-                open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+                open.extend(
+                    fs::read_dir(path)
+                        .unwrap()
+                        .map(|entry| entry.unwrap().path()),
+                );
             } else if path.to_string_lossy().ends_with(ending) {
                 let copy = directory.join(format!("copy{ending}"));
                 fs::copy(path, &copy).unwrap();
@@ -280,8 +362,12 @@ mod tests {
         let options = SessionOptions::default().with_progress(move |_| once.call_once(&change));
         let mut finder = SessionFinder::new(&options);
         finder.add(path);
-        let [location] = &finder.finish().locations[..] else { panic!("one session") };
-        audited(&options, &SessionInput::At(location.clone().unwrap())).unwrap().report
+        let [location] = &finder.finish().locations[..] else {
+            panic!("one session")
+        };
+        audited(&options, &SessionInput::At(location.clone().unwrap()))
+            .unwrap()
+            .report
     }
 
     #[test]
@@ -292,7 +378,12 @@ mod tests {
         let before = audited_while(&path, || {});
         let report = audited_while(&path, move || {
             let store = Connection::open(&database).unwrap();
-            let deleted = store.execute("DELETE FROM blobs WHERE rowid = (SELECT max(rowid) FROM blobs)", []).unwrap();
+            let deleted = store
+                .execute(
+                    "DELETE FROM blobs WHERE rowid = (SELECT max(rowid) FROM blobs)",
+                    [],
+                )
+                .unwrap();
             assert_eq!(deleted, 1);
         });
         assert!(report.holds() && report == before, "{report:?}");

@@ -25,9 +25,14 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
     let (mut tapes, mut violations) = (0, 0);
     for root in args.tapes.iter().filter(|path| path.is_dir()) {
         let before = violations;
-        let checked = if args.repair { repaired(root, report) } else { Ok(()) };
+        let checked = if args.repair {
+            repaired(root, report)
+        } else {
+            Ok(())
+        };
         match checked.and_then(|()| check_index(root, &mut violations)) {
-            Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(root.to_string_lossy()))),
+            Err(error) => tally
+                .failure(report.failure(&AdapterError::from(error).path(root.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
             Ok(()) => {}
         }
@@ -44,21 +49,37 @@ pub fn run(args: &Check, report: &Reporter) -> io::Result<Exit> {
         let checked = check_one(&path, &mut violations)?;
         tapes += u64::from(checked.is_ok());
         match checked {
-            Err(error) => tally.failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
+            Err(error) => tally
+                .failure(report.failure(&AdapterError::from(error).path(path.to_string_lossy()))),
             Ok(()) if violations > before => tally.failure(Exit::PartialFailure),
             Ok(()) => tally.success(),
         }
     }
-    report.note(&format!("{} checked, {}", count(tapes, "tape"), count(violations, "violation")));
+    report.note(&format!(
+        "{} checked, {}",
+        count(tapes, "tape"),
+        count(violations, "violation")
+    ));
     Ok(tally.exit())
 }
 
 /// Makes the index of a directory again.
 fn repaired(root: &Path, report: &Reporter) -> io::Result<()> {
     let wait = || report.note("another engram is writing to this directory; waiting for it");
-    let Repaired { kept, made, dropped } = repair(&OutDir::open(root, wait)?)?;
-    let (kept, made, dropped) = (count(kept as u64, "line"), count(made as u64, "line"), count(dropped as u64, "line"));
-    report.note(&format!("{}: the index is made again: {kept} stay, {made} are new, {dropped} were not true", shown(root)));
+    let Repaired {
+        kept,
+        made,
+        dropped,
+    } = repair(&OutDir::open(root, wait)?)?;
+    let (kept, made, dropped) = (
+        count(kept as u64, "line"),
+        count(made as u64, "line"),
+        count(dropped as u64, "line"),
+    );
+    report.note(&format!(
+        "{}: the index is made again: {kept} stay, {made} are new, {dropped} were not true",
+        shown(root)
+    ));
     Ok(())
 }
 
@@ -72,7 +93,11 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
     verify(root, &mut |what, why| {
         *violations += 1;
         if printed.is_ok() {
-            printed = writeln!(out, "{}", one_line(&format!("{}: {why}", shown(&root.join(what)))));
+            printed = writeln!(
+                out,
+                "{}",
+                one_line(&format!("{}: {why}", shown(&root.join(what))))
+            );
         }
     })?;
     printed.and_then(|()| out.flush())
@@ -85,7 +110,11 @@ fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
     let checked = open_tape(path).and_then(|mut tape| {
         if !begins_as_tape(&mut tape)? {
             *violations += 1;
-            printed = writeln!(out, "{}", one_line(&format!("{}: {NOT_A_TAPE}", shown(path))));
+            printed = writeln!(
+                out,
+                "{}",
+                one_line(&format!("{}: {NOT_A_TAPE}", shown(path)))
+            );
             return Ok(());
         }
         check_stream(tape, &mut |violation| {

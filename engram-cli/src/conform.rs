@@ -16,9 +16,16 @@ use crate::report::{Reporter, printable};
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Conform, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
-    if let Some(id) = args.check.as_deref().filter(|id| Check::named(id).is_none()) {
+    if let Some(id) = args
+        .check
+        .as_deref()
+        .filter(|id| Check::named(id).is_none())
+    {
         let ids: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
-        return Ok(report.usage(&format!("no check is called `{id}`; there are {}", ids.join(", "))));
+        return Ok(report.usage(&format!(
+            "no check is called `{id}`; there are {}",
+            ids.join(", ")
+        )));
     }
     match certify(args, registry) {
         Err(error) => Ok(report.failure(&error)),
@@ -35,14 +42,28 @@ fn certify(args: &Conform, registry: &Registry) -> Result<Report, AdapterError> 
         error.found = Some(what.to_owned());
         error
     };
-    let recordings = Recordings::load_all(&args.recordings).map_err(|error| bad(&error.to_string()))?;
-    let options = Options { tier: args.tier.and_then(Tier::from_number), check: args.check.as_deref(), ..Options::default() };
-    let certified = conformance::run(registry, &recordings, &options, |id| args.adapter.as_deref().is_none_or(|asked| asked == id));
+    let recordings =
+        Recordings::load_all(&args.recordings).map_err(|error| bad(&error.to_string()))?;
+    let options = Options {
+        tier: args.tier.and_then(Tier::from_number),
+        check: args.check.as_deref(),
+        ..Options::default()
+    };
+    let certified = conformance::run(registry, &recordings, &options, |id| {
+        args.adapter.as_deref().is_none_or(|asked| asked == id)
+    });
     // What looked at nothing has certified nothing.
     if certified.is_empty() {
         let asked = args.adapter.as_deref().unwrap_or("any adapter");
-        let trees: Vec<String> = args.recordings.iter().map(|tree| tree.display().to_string()).collect();
-        return Err(bad(&format!("{} has no recordings for {asked}", trees.join(", "))));
+        let trees: Vec<String> = args
+            .recordings
+            .iter()
+            .map(|tree| tree.display().to_string())
+            .collect();
+        return Err(bad(&format!(
+            "{} has no recordings for {asked}",
+            trees.join(", ")
+        )));
     }
     Ok(certified)
 }
@@ -63,5 +84,9 @@ fn print(args: &Conform, certified: &Report, report: &Reporter) -> io::Result<Ex
     {
         return Ok(report.failure(&AdapterError::from(error).path(path.to_string_lossy())));
     }
-    Ok(if certified.passes() { Exit::Success } else { Exit::PartialFailure })
+    Ok(if certified.passes() {
+        Exit::Success
+    } else {
+        Exit::PartialFailure
+    })
 }

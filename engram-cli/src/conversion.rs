@@ -31,12 +31,20 @@ pub struct Conversion {
 impl Conversion {
     /// The requested limits.
     pub fn limits(&self) -> Limits {
-        Limits { record_bytes: self.max_record_bytes, ..Limits::default() }
+        Limits {
+            record_bytes: self.max_record_bytes,
+            ..Limits::default()
+        }
     }
 }
 
 /// 0 is what other programs call as many as there are CPUs.
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    let jobs: usize = text.parse().map_err(|_| "a number of jobs is a whole number, such as `4`".to_owned())?;
-    NonZeroUsize::new(jobs).map_or_else(|| std::thread::available_parallelism().map_err(|error| error.to_string()), Ok)
+    let jobs: usize = text
+        .parse()
+        .map_err(|_| "a number of jobs is a whole number, such as `4`".to_owned())?;
+    NonZeroUsize::new(jobs).map_or_else(
+        || std::thread::available_parallelism().map_err(|error| error.to_string()),
+        Ok,
+    )
 }

@@ -40,16 +40,23 @@ struct Finding {
 pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let mut tally = Tally::default();
     let mut lines = Vec::new();
-    let options = SessionOptions::default().with_registry(registry.clone()).with_every_form();
+    let options = SessionOptions::default()
+        .with_registry(registry.clone())
+        .with_every_form();
     let found = find(&args.paths, &options).sessions;
-    let examine = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| finding(&options, &input));
+    let examine = |input: &Result<SessionInput, AdapterError>| {
+        input.clone().and_then(|input| finding(&options, &input))
+    };
     let done = in_order(None, &found, examine, |input, finding| match finding {
         Ok(finding) => {
             tally.success();
-            let json = || printable_json(&serde_json::to_string(&finding).unwrap_or_default()).into_owned();
+            let json = || {
+                printable_json(&serde_json::to_string(&finding).unwrap_or_default()).into_owned()
+            };
             lines.push(if args.json { json() } else { text(&finding) });
         }
-        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
+        Err(error)
+            if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {
@@ -69,7 +76,10 @@ pub fn run(args: &Detect, registry: &Registry, report: &Reporter) -> io::Result<
 fn finding(options: &SessionOptions, input: &SessionInput) -> Result<Finding, AdapterError> {
     let source = input.open(options)?;
     let (revision, support) = source.revision();
-    let (descriptor, identity) = (source.registration().descriptor(), source.identity().clone());
+    let (descriptor, identity) = (
+        source.registration().descriptor(),
+        source.identity().clone(),
+    );
     Ok(Finding {
         path: input.path().to_string_lossy().into_owned(),
         store: source.store(),
@@ -80,19 +90,30 @@ fn finding(options: &SessionOptions, input: &SessionInput) -> Result<Finding, Ad
         version: identity.version,
         session_id: identity.session_id,
         agent_id: identity.agent_id,
-        evidence: source.evidence().map(|evidence| evidence.marks.clone()).unwrap_or_default(),
+        evidence: source
+            .evidence()
+            .map(|evidence| evidence.marks.clone())
+            .unwrap_or_default(),
     })
 }
 
 /// Other versions are converted like the nearest revision, but their schema is not known.
 fn known_schema(revision: Option<&'static Revision>, support: Support) -> Option<&'static str> {
-    revision.filter(|_| support.degradation().is_none()).map(|revision| revision.schema)
+    revision
+        .filter(|_| support.degradation().is_none())
+        .map(|revision| revision.schema)
 }
 
 fn text(finding: &Finding) -> String {
-    let version = finding.version.as_deref().unwrap_or("of unrecorded version");
+    let version = finding
+        .version
+        .as_deref()
+        .unwrap_or("of unrecorded version");
     let schema = finding.schema.unwrap_or("unknown");
-    let store = finding.store.map(|kind| format!(" {kind},")).unwrap_or_default();
+    let store = finding
+        .store
+        .map(|kind| format!(" {kind},"))
+        .unwrap_or_default();
     let line = format!(
         "{}:{store} {} {version}, schema {schema}, {}; evidence: {}",
         finding.path,

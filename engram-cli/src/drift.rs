@@ -31,7 +31,10 @@ struct Examined {
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
-    let options = match with_adapter(SessionOptions::default().with_registry(registry.clone()), args.adapter.as_deref()) {
+    let options = match with_adapter(
+        SessionOptions::default().with_registry(registry.clone()),
+        args.adapter.as_deref(),
+    ) {
         Ok(options) => options,
         Err(error) => return Ok(report.failure(&error)),
     };
@@ -43,17 +46,31 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
     let inputs = find(&paths, &options);
     inputs.note(report);
     let found = inputs.sessions;
-    let work = |input: &Result<SessionInput, AdapterError>| input.clone().and_then(|input| examined(&options, &input, &args.filter));
+    let work = |input: &Result<SessionInput, AdapterError>| {
+        input
+            .clone()
+            .and_then(|input| examined(&options, &input, &args.filter))
+    };
     let done = in_order(None, &found, work, |input, examined| match examined {
         Ok(None) => tally.success(),
         Ok(Some(examined)) => {
             tally.success();
-            if let Some(path) = input.as_ref().ok().map(SessionInput::path).filter(|_| examined.malformed > 0) {
-                report.note(&format!("warning: {}: {} malformed, not compared", shown(path), count(examined.malformed, "record")));
+            if let Some(path) = input
+                .as_ref()
+                .ok()
+                .map(SessionInput::path)
+                .filter(|_| examined.malformed > 0)
+            {
+                report.note(&format!(
+                    "warning: {}: {} malformed, not compared",
+                    shown(path),
+                    count(examined.malformed, "record")
+                ));
             }
             total.merge(examined.report);
         }
-        Err(error) if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
+        Err(error)
+            if is_no_session(&error) && input.as_ref().is_ok_and(|input| !input.is_named()) => {}
         Err(error) => tally.failure(report.failure(&error)),
     });
     if let Err(error) = done {
@@ -69,30 +86,51 @@ pub fn run(args: &Drift, registry: &Registry, report: &Reporter) -> io::Result<E
         print(&total, &groups, args.json, &mut out)?;
     }
     out.flush()?;
-    Ok(if groups.iter().all(DriftGroup::is_empty) { tally.exit() } else { Exit::PartialFailure })
+    Ok(if groups.iter().all(DriftGroup::is_empty) {
+        tally.exit()
+    } else {
+        Exit::PartialFailure
+    })
 }
 
 /// Converts one session, and compares the text that was converted with the member table. `None` for one that the filter leaves out.
-fn examined(options: &SessionOptions, input: &SessionInput, filter: &Filter) -> Result<Option<Examined>, AdapterError> {
+fn examined(
+    options: &SessionOptions,
+    input: &SessionInput,
+    filter: &Filter,
+) -> Result<Option<Examined>, AdapterError> {
     let at_path = |error: AdapterError| error.path(input.path().to_string_lossy());
     let (source, kept) = open_kept(input, options).map_err(at_path)?;
     if !filter.wants_harness(source.harness()) {
         return Ok(None);
     }
     let (framing, descriptor) = (source.framing(), source.registration().descriptor());
-    let mut sinks = (SessionDrift::new(input.path().to_string_lossy(), descriptor), OverviewSink::default());
+    let mut sinks = (
+        SessionDrift::new(input.path().to_string_lossy(), descriptor),
+        OverviewSink::default(),
+    );
     let summary = source.convert(&mut sinks).map_err(at_path)?;
     let (drift, overview) = sinks;
     if !filter.wants(&overview.overview()) {
         return Ok(None);
     }
-    let report = kept.into_reader().and_then(|text| drift.read(text, framing)).map_err(|error| at_path(error.into()))?;
-    Ok(Some(Examined { report, malformed: summary.ledger.malformed }))
+    let report = kept
+        .into_reader()
+        .and_then(|text| drift.read(text, framing))
+        .map_err(|error| at_path(error.into()))?;
+    Ok(Some(Examined {
+        report,
+        malformed: summary.ledger.malformed,
+    }))
 }
 
 /// Warnings about harnesses whose members cannot be compared.
 fn unchecked(groups: &[DriftGroup]) -> Vec<String> {
-    let harnesses: BTreeSet<&str> = groups.iter().filter(|group| !group.members_checked).map(|group| group.harness.as_str()).collect();
+    let harnesses: BTreeSet<&str> = groups
+        .iter()
+        .filter(|group| !group.members_checked)
+        .map(|group| group.harness.as_str())
+        .collect();
     harnesses
         .iter()
         .map(|harness| format!("warning: {harness}: no member table for some records; only their unknown types are listed"))
@@ -106,12 +144,28 @@ struct Wire<'g> {
     groups: &'g [DriftGroup],
 }
 
-fn print(total: &DriftReport, groups: &[DriftGroup], is_json: bool, out: &mut impl Write) -> io::Result<()> {
+fn print(
+    total: &DriftReport,
+    groups: &[DriftGroup],
+    is_json: bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let (sessions, records) = (total.sessions(), total.records());
     if is_json {
-        return write_json(out, &Wire { sessions, records, groups });
+        return write_json(
+            out,
+            &Wire {
+                sessions,
+                records,
+                groups,
+            },
+        );
     }
-    let size = format!("{}, {}", count(sessions, "session"), count(records, "record"));
+    let size = format!(
+        "{}, {}",
+        count(sessions, "session"),
+        count(records, "record")
+    );
     if groups.iter().all(DriftGroup::is_empty) {
         return writeln!(out, "nothing has changed: {size}");
     }
@@ -122,7 +176,15 @@ fn print(total: &DriftReport, groups: &[DriftGroup], is_json: bool, out: &mut im
     writeln!(out, "{} in {size}", count(changes, "change"))
 }
 
-const HEADINGS: [&str; 7] = ["harness", "version", "what", "type", "pointer", "count", "first place"];
+const HEADINGS: [&str; 7] = [
+    "harness",
+    "version",
+    "what",
+    "type",
+    "pointer",
+    "count",
+    "first place",
+];
 /// The column with numbers.
 const COUNT: usize = 5;
 
@@ -134,21 +196,49 @@ fn table(groups: &[DriftGroup]) -> Vec<String> {
         if group.more > 0 {
             let [harness, version] = names(group);
             let more = group.more.to_string();
-            rows.push([harness, version, "further changes".to_owned(), String::new(), String::new(), more, String::new()]);
+            rows.push([
+                harness,
+                version,
+                "further changes".to_owned(),
+                String::new(),
+                String::new(),
+                more,
+                String::new(),
+            ]);
         }
     }
-    let widths: [usize; 7] = std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let widths: [usize; 7] = std::array::from_fn(|column| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    });
     rows.iter().map(|row| aligned(row, &widths)).collect()
 }
 
 fn names(group: &DriftGroup) -> [String; 2] {
-    [group.harness.clone(), group.version.as_deref().unwrap_or("unrecorded").to_owned()]
+    [
+        group.harness.clone(),
+        group.version.as_deref().unwrap_or("unrecorded").to_owned(),
+    ]
 }
 
 fn cells(group: &DriftGroup, row: &DriftRow) -> [String; 7] {
     let [harness, version] = names(group);
-    let record = if row.record.is_empty() { "(none)".to_owned() } else { row.record.clone() };
-    let cells = [harness, version, what(&row.change), record, row.pointer.clone(), row.count.to_string(), place(&row.first)];
+    let record = if row.record.is_empty() {
+        "(none)".to_owned()
+    } else {
+        row.record.clone()
+    };
+    let cells = [
+        harness,
+        version,
+        what(&row.change),
+        record,
+        row.pointer.clone(),
+        row.count.to_string(),
+        place(&row.first),
+    ];
     cells.map(|cell| shortened(one_line(&cell).into_owned()))
 }
 
@@ -167,21 +257,37 @@ fn what(change: &Change) -> String {
     match change {
         Change::UnknownType => "unknown type".to_owned(),
         Change::UnknownMember => "unknown member".to_owned(),
-        Change::TypeChange { expected: Some(expected), found } => format!("{found}, not {expected}"),
-        Change::TypeChange { expected: None, found } => format!("{found}, not as before"),
+        Change::TypeChange {
+            expected: Some(expected),
+            found,
+        } => format!("{found}, not {expected}"),
+        Change::TypeChange {
+            expected: None,
+            found,
+        } => format!("{found}, not as before"),
         Change::MissingMember => "no longer there".to_owned(),
     }
 }
 
 /// `path:line pointer`, as far as it is known.
 fn place(place: &Place) -> String {
-    let line = if place.line > 0 { format!(":{}", place.line) } else { String::new() };
-    format!("{}{line} {}", place.path, place.pointer).trim_end().to_owned()
+    let line = if place.line > 0 {
+        format!(":{}", place.line)
+    } else {
+        String::new()
+    };
+    format!("{}{line} {}", place.path, place.pointer)
+        .trim_end()
+        .to_owned()
 }
 
 fn aligned(row: &[String; 7], widths: &[usize; 7]) -> String {
     let cell = |(column, (text, width)): (usize, (&String, &usize))| {
-        if column == COUNT { format!("{text:>width$}") } else { format!("{text:<width$}") }
+        if column == COUNT {
+            format!("{text:>width$}")
+        } else {
+            format!("{text:<width$}")
+        }
     };
     let cells: Vec<String> = row.iter().zip(widths).enumerate().map(cell).collect();
     cells.join("  ").trim_end().to_owned()
@@ -193,22 +299,53 @@ mod tests {
 
     #[test]
     fn each_change_has_words() {
-        let types = |expected: Option<&str>| Change::TypeChange { expected: expected.map(str::to_owned), found: "string".to_owned() };
-        let changes = [Change::UnknownType, Change::UnknownMember, types(Some("number")), types(None), Change::MissingMember];
+        let types = |expected: Option<&str>| Change::TypeChange {
+            expected: expected.map(str::to_owned),
+            found: "string".to_owned(),
+        };
+        let changes = [
+            Change::UnknownType,
+            Change::UnknownMember,
+            types(Some("number")),
+            types(None),
+            Change::MissingMember,
+        ];
         let words = changes.map(|change| what(&change));
-        assert_eq!(words, ["unknown type", "unknown member", "string, not number", "string, not as before", "no longer there"]);
+        assert_eq!(
+            words,
+            [
+                "unknown type",
+                "unknown member",
+                "string, not number",
+                "string, not as before",
+                "no longer there"
+            ]
+        );
     }
 
     #[test]
     fn a_huge_name_is_shortened() {
         let shown = shortened("é".repeat(100_000));
-        assert_eq!((shown.chars().count(), shown.ends_with("é…")), (CELL_CHARS + 1, true));
+        assert_eq!(
+            (shown.chars().count(), shown.ends_with("é…")),
+            (CELL_CHARS + 1, true)
+        );
         assert_eq!(shortened("short".to_owned()), "short");
     }
 
     #[test]
     fn a_place_has_what_is_known_of_it() {
-        let at = |line, pointer: &str| place(&Place { path: "a".to_owned(), line, part: 0, pointer: pointer.to_owned() });
-        assert_eq!([at(3, "/x/0"), at(3, ""), at(0, "/x/0"), at(0, "")], ["a:3 /x/0", "a:3", "a /x/0", "a"]);
+        let at = |line, pointer: &str| {
+            place(&Place {
+                path: "a".to_owned(),
+                line,
+                part: 0,
+                pointer: pointer.to_owned(),
+            })
+        };
+        assert_eq!(
+            [at(3, "/x/0"), at(3, ""), at(0, "/x/0"), at(0, "")],
+            ["a:3 /x/0", "a:3", "a /x/0", "a"]
+        );
     }
 }

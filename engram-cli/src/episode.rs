@@ -144,7 +144,11 @@ fn nonce(text: &str) -> Result<Nonce, &'static str> {
 /// Every line of a ledger has it.
 fn id(text: &str) -> Result<String, &'static str> {
     let is_id = (1..=MAX_ID).contains(&text.len()) && !text.chars().any(char::is_control);
-    if is_id { Ok(text.to_owned()) } else { Err("expected 1 to 256 bytes without control characters") }
+    if is_id {
+        Ok(text.to_owned())
+    } else {
+        Err("expected 1 to 256 bytes without control characters")
+    }
 }
 
 /// Runs the command.
@@ -155,16 +159,22 @@ pub fn run(args: &Episode, report: &Reporter) -> io::Result<Exit> {
     let done = match &args.action {
         Action::Run(args) => episode(args, report),
         Action::Verify(args) => verified(args),
-        Action::Inside(args) => driver::run_file(&args.plan).map(|()| (String::new(), Exit::Success)),
+        Action::Inside(args) => {
+            driver::run_file(&args.plan).map(|()| (String::new(), Exit::Success))
+        }
         Action::Wrap(args) => {
-            let Some(input) = input(report)? else { return Ok(Exit::BadInput) };
+            let Some(input) = input(report)? else {
+                return Ok(Exit::BadInput);
+            };
             match wrapped(args, &input) {
                 Ok(text) => Ok((text, Exit::Success)),
                 Err(error) => return Ok(profile::failure(&error, report)),
             }
         }
         Action::Agent(args) => {
-            let Some(input) = input(report)? else { return Ok(Exit::BadInput) };
+            let Some(input) = input(report)? else {
+                return Ok(Exit::BadInput);
+            };
             asked(args, &input).map(|text| (text, Exit::Success))
         }
     };
@@ -179,7 +189,10 @@ fn input(report: &Reporter) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_INPUT {
-        report.finding("limit_exceeded", &format!("standard input has more than {MAX_INPUT} bytes"));
+        report.finding(
+            "limit_exceeded",
+            &format!("standard input has more than {MAX_INPUT} bytes"),
+        );
         return Ok(None);
     }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -199,9 +212,23 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
         TierName::Edit => Tier::Edit,
         TierName::Full => Tier::Full,
     };
-    let times = if args.no_times { Times::LeftOut } else { Times::Kept };
+    let times = if args.no_times {
+        Times::LeftOut
+    } else {
+        Times::Kept
+    };
     let (out, work) = (&args.out, &args.work);
-    let job = Job { profile: &bytes, exe: &exe, script: &script, tier, work, times, limit_ms: None, out, isolation: &isolation };
+    let job = Job {
+        profile: &bytes,
+        exe: &exe,
+        script: &script,
+        tier,
+        work,
+        times,
+        limit_ms: None,
+        out,
+        isolation: &isolation,
+    };
     let done = job.run()?;
     let mut text: String = done.outcomes.iter().map(profile::line_of).collect();
     let exit = match &done.reason {
@@ -223,38 +250,62 @@ fn program(bytes: &[u8], named: Option<&std::path::Path>) -> Result<PathBuf, Rec
         return Ok(exe.to_owned());
     }
     let parsed = Profile::parse(bytes).map(|(profile, _)| profile).ok();
-    let Some(profile) = parsed else { return Ok(PathBuf::new()) };
+    let Some(profile) = parsed else {
+        return Ok(PathBuf::new());
+    };
     if profile.harness == HarnessName::LocalInference {
         return std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error));
     }
     let path: OsString = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|directory| directory.join(&profile.command)).find(|path| path.is_file());
-    let missing = || format!("no `{}` is on the search path; name the program with --exe", profile.command);
+    let found = std::env::split_paths(&path)
+        .map(|directory| directory.join(&profile.command))
+        .find(|path| path.is_file());
+    let missing = || {
+        format!(
+            "no `{}` is on the search path; name the program with --exe",
+            profile.command
+        )
+    };
     found.ok_or_else(|| RecorderError::new(Fault::HarnessNotFound, missing()))
 }
 
 fn verified(args: &Verify) -> Result<(String, Exit), RecorderError> {
     let found = driver::verify(&args.directory)?;
     let ids = &found.ids;
-    let whole = format!("{} {} {}: whole, {} lines, {} objects", ids.work_id, ids.episode_id, ids.session_id, found.lines, found.objects);
+    let whole = format!(
+        "{} {} {}: whole, {} lines, {} objects",
+        ids.work_id, ids.episode_id, ids.session_id, found.lines, found.objects
+    );
     Ok(match found.review {
         Review::Receipt(_) => (format!("{}; receipt\n", printable(&whole)), Exit::Success),
-        Review::Blocked(reason) => (printable(&format!("{whole}; blocked: {reason}")).into_owned() + "\n", profile::exit_of(&reason)),
+        Review::Blocked(reason) => (
+            printable(&format!("{whole}; blocked: {reason}")).into_owned() + "\n",
+            profile::exit_of(&reason),
+        ),
     })
 }
 
 fn asked(args: &Agent, prompt: &str) -> Result<String, RecorderError> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let (base_url, key) = (variable("OPENAI_BASE_URL"), variable("OPENAI_API_KEY"));
-    engram_recorder::agent::Model { base_url: &base_url, name: &args.model, key: &key }.ask(prompt)
+    engram_recorder::agent::Model {
+        base_url: &base_url,
+        name: &args.model,
+        key: &key,
+    }
+    .ask(prompt)
 }
 
 fn wrapped(args: &Wrap, transcript: &str) -> Result<String, ProfileError> {
     let shipped = registry::by_hash(&args.profile.parse()?)?;
     let made = || hash::of_bytes(transcript.as_bytes()).replace("blake3:", "transcript-");
     let episode = args.episode.clone().unwrap_or_else(made);
-    let ids =
-        Ids { work_id: args.work.clone(), session_id: episode.clone(), episode_id: episode, adapter_profile_hash: shipped.hash.clone() };
+    let ids = Ids {
+        work_id: args.work.clone(),
+        session_id: episode.clone(),
+        episode_id: episode,
+        adapter_profile_hash: shipped.hash.clone(),
+    };
     wrap(transcript, &args.nonce, &shipped.profile, ids)
 }
 
@@ -270,17 +321,50 @@ mod tests {
     fn wrapped_transcript_becomes_a_tape() {
         let nonce = Nonce::scripted("tests", "e1");
         let profile = registry::all().next().unwrap().hash.to_string();
-        let ask = request_frame(&nonce, &Request { id: "r1".into(), tool: "read".into(), args: r#"{"path":"a"}"#.into() });
-        let answer = response_frame(&nonce, &Response { id: "r1".into(), answer: Answer::Denied("NOT_ALLOWED".into()) });
-        let args = Wrap { nonce, profile, work: "w1".into(), episode: None };
+        let ask = request_frame(
+            &nonce,
+            &Request {
+                id: "r1".into(),
+                tool: "read".into(),
+                args: r#"{"path":"a"}"#.into(),
+            },
+        );
+        let answer = response_frame(
+            &nonce,
+            &Response {
+                id: "r1".into(),
+                answer: Answer::Denied("NOT_ALLOWED".into()),
+            },
+        );
+        let args = Wrap {
+            nonce,
+            profile,
+            work: "w1".into(),
+            episode: None,
+        };
         let log = wrapped(&args, &format!("look\n{ask}{answer}done")).unwrap();
         let (options, mut tape) = (Options::default(), Vec::new());
-        engram_adapters::ingest(Input::in_memory(&log, options.limits), &options, &mut JsonLines::new(&mut tape)).unwrap();
+        engram_adapters::ingest(
+            Input::in_memory(&log, options.limits),
+            &options,
+            &mut JsonLines::new(&mut tape),
+        )
+        .unwrap();
         let tape = String::from_utf8(tape).unwrap();
-        for part in [r#""label":"episode","work_id":"w1","episode_id":"transcript-"#, r#""k":"tool.call""#, r#""status":"denied""#] {
+        for part in [
+            r#""label":"episode","work_id":"w1","episode_id":"transcript-"#,
+            r#""k":"tool.call""#,
+            r#""status":"denied""#,
+        ] {
             assert!(tape.contains(part), "{part}: {tape}");
         }
-        let unknown = Wrap { profile: format!("blake3:{}", "0".repeat(64)), ..args };
-        assert_eq!(wrapped(&unknown, "").unwrap_err().fault.code(), "unknown_profile");
+        let unknown = Wrap {
+            profile: format!("blake3:{}", "0".repeat(64)),
+            ..args
+        };
+        assert_eq!(
+            wrapped(&unknown, "").unwrap_err().fault.code(),
+            "unknown_profile"
+        );
     }
 }

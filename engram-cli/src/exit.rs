@@ -91,7 +91,11 @@ impl Tally {
     pub fn exit(&self) -> Exit {
         match self.failures.first() {
             None => Exit::Success,
-            Some(first) if self.succeeded == 0 && self.failures.iter().all(|exit| exit == first) => *first,
+            Some(first)
+                if self.succeeded == 0 && self.failures.iter().all(|exit| exit == first) =>
+            {
+                *first
+            }
             Some(_) => Exit::PartialFailure,
         }
     }
@@ -102,7 +106,11 @@ mod tests {
     use super::*;
 
     fn tally(succeeded: usize, failures: &[Exit]) -> Exit {
-        Tally { succeeded, failures: failures.to_vec() }.exit()
+        Tally {
+            succeeded,
+            failures: failures.to_vec(),
+        }
+        .exit()
     }
 
     #[test]
@@ -117,9 +125,14 @@ mod tests {
     fn the_documentation_lists_every_error_with_its_exit_code() {
         let document = include_str!("../../docs/cli.md");
         for code in ErrorCode::ALL {
-            let row = document.lines().find(|line| line.starts_with("| ") && line.contains(&format!("`{code}`")));
+            let row = document
+                .lines()
+                .find(|line| line.starts_with("| ") && line.contains(&format!("`{code}`")));
             let exit = Exit::from(code) as u8;
-            assert!(row.is_some_and(|row| row.starts_with(&format!("| {exit} |"))), "{code} in {row:?}");
+            assert!(
+                row.is_some_and(|row| row.starts_with(&format!("| {exit} |"))),
+                "{code} in {row:?}"
+            );
         }
     }
 }

@@ -18,6 +18,8 @@ pub enum FailOn {
 impl FailOn {
     /// The name on the command line.
     pub fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
     }
 }

@@ -29,31 +29,60 @@ pub struct Filter {
 impl Filter {
     /// True if it leaves nothing out.
     pub fn is_empty(&self) -> bool {
-        self.since.is_none() && self.until.is_none() && self.project.is_none() && self.harness.is_empty()
+        self.since.is_none()
+            && self.until.is_none()
+            && self.project.is_none()
+            && self.harness.is_empty()
     }
 
     /// What is wrong with it, if anything.
     pub fn fault(&self, registry: &Registry) -> Option<String> {
-        let known: Vec<&str> = registry.adapters().map(|adapter| adapter.descriptor().harness_family).collect();
-        let is_known =
-            |wanted: &&String| known.contains(&wanted.as_str()) || known.iter().filter(|harness| is_harness(harness, wanted)).count() == 1;
+        let known: Vec<&str> = registry
+            .adapters()
+            .map(|adapter| adapter.descriptor().harness_family)
+            .collect();
+        let is_known = |wanted: &&String| {
+            known.contains(&wanted.as_str())
+                || known
+                    .iter()
+                    .filter(|harness| is_harness(harness, wanted))
+                    .count()
+                    == 1
+        };
         let unknown = self.harness.iter().find(|harness| !is_known(harness))?;
-        Some(format!("there is no harness `{unknown}`; choose one of {}", known.join(", ")))
+        Some(format!(
+            "there is no harness `{unknown}`; choose one of {}",
+            known.join(", ")
+        ))
     }
 
     /// True for a harness whose sessions may be wanted.
     pub fn wants_harness(&self, harness: &str) -> bool {
-        self.harness.is_empty() || self.harness.iter().any(|wanted| is_harness(harness, wanted))
+        self.harness.is_empty()
+            || self
+                .harness
+                .iter()
+                .any(|wanted| is_harness(harness, wanted))
     }
 
     /// True for a session that is wanted. One that states no time or no directory is not, if the filter asks for it.
     pub fn wants(&self, session: &Overview) -> bool {
-        let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
-        let is_late = self.since.is_none_or(|since| time(&session.end).is_some_and(|end| end >= since));
-        let is_early = self.until.is_none_or(|until| time(&session.start).is_some_and(|start| start <= until));
+        let time = |text: &Option<String>| {
+            text.as_deref()
+                .and_then(|text| text.parse::<Timestamp>().ok())
+        };
+        let is_late = self
+            .since
+            .is_none_or(|since| time(&session.end).is_some_and(|end| end >= since));
+        let is_early = self
+            .until
+            .is_none_or(|until| time(&session.start).is_some_and(|start| start <= until));
         let in_project = || match &self.project {
             None => true,
-            Some(wanted) => session.project.as_deref().is_some_and(|directory| is_in(directory, wanted)),
+            Some(wanted) => session
+                .project
+                .as_deref()
+                .is_some_and(|directory| is_in(directory, wanted)),
         };
         self.wants_harness(&session.harness) && is_late && is_early && in_project()
     }
@@ -61,7 +90,11 @@ impl Filter {
 
 /// True if a harness has this name, or is the one that it is the beginning of: `claude`. So has a longer name, `gemini-cli`.
 fn is_harness(harness: &str, wanted: &str) -> bool {
-    !wanted.is_empty() && (harness.starts_with(wanted) || wanted.strip_prefix(harness).is_some_and(|rest| rest.starts_with('-')))
+    !wanted.is_empty()
+        && (harness.starts_with(wanted)
+            || wanted
+                .strip_prefix(harness)
+                .is_some_and(|rest| rest.starts_with('-')))
 }
 
 /// True if a session's directory is the wanted one, is below it, or has its name. A log may be from another system.
@@ -72,7 +105,9 @@ fn is_in(directory: &str, wanted: &str) -> bool {
     if name == wanted {
         return true;
     }
-    let absolute = std::path::absolute(Path::new(wanted)).map(|path| plain(&path.to_string_lossy())).unwrap_or_default();
+    let absolute = std::path::absolute(Path::new(wanted))
+        .map(|path| plain(&path.to_string_lossy()))
+        .unwrap_or_default();
     [plain(wanted), absolute].iter().any(|wanted| {
         let below = directory.strip_prefix(wanted.as_str());
         wanted.contains('/') && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -99,7 +134,9 @@ fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
             _ => return None,
         };
         let seconds = number.parse::<u32>().ok()?.checked_mul(seconds)?;
-        Timestamp::now().checked_sub(SignedDuration::from_secs(seconds.into())).ok()
+        Timestamp::now()
+            .checked_sub(SignedDuration::from_secs(seconds.into()))
+            .ok()
     };
     let day = || {
         let today = || Timestamp::now().to_zoned(TimeZone::UTC).date();
@@ -110,10 +147,18 @@ fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
         };
         let date = if is_end { date.tomorrow().ok()? } else { date };
         let start = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
-        if is_end { start.checked_sub(SignedDuration::from_nanos(1)).ok() } else { Some(start) }
+        if is_end {
+            start.checked_sub(SignedDuration::from_nanos(1)).ok()
+        } else {
+            Some(start)
+        }
     };
     let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(['T', 't', ' ']);
-    let time = if is_time { text.parse().ok() } else { ago().or_else(day) };
+    let time = if is_time {
+        text.parse().ok()
+    } else {
+        ago().or_else(day)
+    };
     time.ok_or_else(|| {
         "a time is a date (`2026-01-31`, `yesterday`), a time with its zone (`2026-01-31T12:00:00Z`), or how long ago (`7d`)".to_owned()
     })
@@ -130,15 +175,37 @@ mod tests {
 
     #[test]
     fn times_are_dates_times_and_ages() {
-        assert_eq!(since("2026-01-31").unwrap().to_string(), "2026-01-31T00:00:00Z");
-        assert_eq!(until("2026-01-31").unwrap().to_string(), "2026-01-31T23:59:59.999999999Z");
-        assert_eq!(since("2026-01-31T12:00:00+01:00").unwrap().to_string(), "2026-01-31T11:00:00Z");
-        let age = Timestamp::now().duration_since(since("2d").unwrap()).as_secs();
+        assert_eq!(
+            since("2026-01-31").unwrap().to_string(),
+            "2026-01-31T00:00:00Z"
+        );
+        assert_eq!(
+            until("2026-01-31").unwrap().to_string(),
+            "2026-01-31T23:59:59.999999999Z"
+        );
+        assert_eq!(
+            since("2026-01-31T12:00:00+01:00").unwrap().to_string(),
+            "2026-01-31T11:00:00Z"
+        );
+        let age = Timestamp::now()
+            .duration_since(since("2d").unwrap())
+            .as_secs();
         assert!((172_799..=172_801).contains(&age), "{age}");
         for text in ["today", "yesterday"] {
-            assert!(since(text).unwrap() <= Timestamp::now() && since(text) < until(text), "{text}");
+            assert!(
+                since(text).unwrap() <= Timestamp::now() && since(text) < until(text),
+                "{text}"
+            );
         }
-        for text in ["", "d", "-1d", "2026-13-01", "tomorrow", "2026-01-31T12:00:00", "99999999999w"] {
+        for text in [
+            "",
+            "d",
+            "-1d",
+            "2026-13-01",
+            "tomorrow",
+            "2026-01-31T12:00:00",
+            "99999999999w",
+        ] {
             assert!(since(text).is_err(), "{text}");
         }
     }
@@ -148,31 +215,74 @@ mod tests {
         let session = session("2026-01-10T00:00:00Z", "2026-01-20T00:00:00Z", "/p");
         let wants = |since: Option<&str>, until: Option<&str>| {
             let time = |text: Option<&str>, is_end| text.map(|text| time(text, is_end).unwrap());
-            Filter { since: time(since, false), until: time(until, true), ..Filter::default() }.wants(&session)
+            Filter {
+                since: time(since, false),
+                until: time(until, true),
+                ..Filter::default()
+            }
+            .wants(&session)
         };
-        assert!(wants(Some("2026-01-15"), None) && wants(None, Some("2026-01-15")) && wants(Some("2026-01-12"), Some("2026-01-13")));
+        assert!(
+            wants(Some("2026-01-15"), None)
+                && wants(None, Some("2026-01-15"))
+                && wants(Some("2026-01-12"), Some("2026-01-13"))
+        );
         assert!(!wants(Some("2026-01-21"), None) && !wants(None, Some("2026-01-09")));
-        assert!(!Filter { since: since("1d").ok(), ..Filter::default() }.wants(&Overview::default()), "it states no time");
+        assert!(
+            !Filter {
+                since: since("1d").ok(),
+                ..Filter::default()
+            }
+            .wants(&Overview::default()),
+            "it states no time"
+        );
     }
 
     #[test]
     fn a_project_is_a_directory_or_the_name_of_one() {
         let wants = |directory: &str, wanted: &str| {
-            Filter { project: Some(wanted.to_owned()), ..Filter::default() }.wants(&session("", "", directory))
+            Filter {
+                project: Some(wanted.to_owned()),
+                ..Filter::default()
+            }
+            .wants(&session("", "", directory))
         };
-        assert!(wants("/home/dev/proj", "/home/dev/proj/") && wants("/home/dev/proj/sub", "/home/dev") && wants("/home/dev/proj", "proj"));
+        assert!(
+            wants("/home/dev/proj", "/home/dev/proj/")
+                && wants("/home/dev/proj/sub", "/home/dev")
+                && wants("/home/dev/proj", "proj")
+        );
         assert!(wants("C:\\dev\\proj", "proj") && wants("C:\\dev\\proj", "C:\\dev"));
-        assert!(!wants("/home/dev/project", "/home/dev/proj") && !wants("/home/dev/proj/sub", "proj") && !wants("", "proj"));
+        assert!(
+            !wants("/home/dev/project", "/home/dev/proj")
+                && !wants("/home/dev/proj/sub", "proj")
+                && !wants("", "proj")
+        );
     }
 
     #[test]
     fn an_unknown_harness_is_a_fault() {
-        let filter = |harness: &str| Filter { harness: vec![harness.to_owned()], ..Filter::default() };
+        let filter = |harness: &str| Filter {
+            harness: vec![harness.to_owned()],
+            ..Filter::default()
+        };
         let registry = Registry::builtin();
-        assert!(filter("codex").fault(&registry).is_none() && filter("codexx").fault(&registry).unwrap().contains("codex, "));
+        assert!(
+            filter("codex").fault(&registry).is_none()
+                && filter("codexx")
+                    .fault(&registry)
+                    .unwrap()
+                    .contains("codex, ")
+        );
         assert!(filter("codex").wants_harness("codex") && !filter("codex").wants_harness("gemini"));
-        assert!(filter("claude").fault(&registry).is_none() && filter("claude").wants_harness("claude-code"));
-        assert!(filter("gemini-cli").fault(&registry).is_none() && filter("gemini-cli").wants_harness("gemini"));
+        assert!(
+            filter("claude").fault(&registry).is_none()
+                && filter("claude").wants_harness("claude-code")
+        );
+        assert!(
+            filter("gemini-cli").fault(&registry).is_none()
+                && filter("gemini-cli").wants_harness("gemini")
+        );
         assert!(filter("c").fault(&registry).is_some() && filter("").fault(&registry).is_some());
     }
 }

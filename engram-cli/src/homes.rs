@@ -18,16 +18,30 @@ pub fn paths(named: &[PathBuf], registry: &Registry, report: &Reporter) -> Vec<P
         return named.to_vec();
     }
     let variable = |name: &str| env::var_os(name);
-    let all = homes(registry, &Surroundings { system: System::current(), variable: &variable });
+    let all = homes(
+        registry,
+        &Surroundings {
+            system: System::current(),
+            variable: &variable,
+        },
+    );
     let (there, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|home| home.path.exists());
     for (word, homes) in [("looking in", &there), ("not there", &missing)] {
         let list: Vec<String> = homes.iter().map(|home| in_short(&home.path)).collect();
         if !list.is_empty() {
             let line = format!("{word:<11} {}", list.join(", "));
-            if there.is_empty() { report.note(&line) } else { report.detail(&line) }
+            if there.is_empty() {
+                report.note(&line)
+            } else {
+                report.detail(&line)
+            }
         }
     }
-    there.into_iter().map(|home| home.path).flat_map(|home| iter::once(home.clone()).chain(linked_directories(&home))).collect()
+    there
+        .into_iter()
+        .map(|home| home.path)
+        .flat_map(|home| iter::once(home.clone()).chain(linked_directories(&home)))
+        .collect()
 }
 
 /// How deep linked directories are looked for: `projects`, and the directories of projects in it.
@@ -35,14 +49,25 @@ const LINK_DEPTH: usize = 2;
 
 /// Links in a home that lead to directories.
 fn linked_directories(home: &Path) -> Vec<PathBuf> {
-    let entries = WalkDir::new(home).max_depth(LINK_DEPTH).sort_by_file_name().into_iter().filter_map(Result::ok);
-    let links = entries.filter(|entry| entry.depth() > 0 && entry.path_is_symlink() && entry.path().is_dir());
+    let entries = WalkDir::new(home)
+        .max_depth(LINK_DEPTH)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_map(Result::ok);
+    let links = entries
+        .filter(|entry| entry.depth() > 0 && entry.path_is_symlink() && entry.path().is_dir());
     links.map(DirEntry::into_path).collect()
 }
 
 /// A path below the person's home directory begins with `~`.
 pub fn in_short(path: &Path) -> String {
     let home = env::var_os(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
-    let below = home.as_deref().filter(|home| home.is_absolute()).and_then(|home| path.strip_prefix(home).ok());
-    below.map_or_else(|| shown(path).into_owned(), |below| format!("~/{}", shown(below)))
+    let below = home
+        .as_deref()
+        .filter(|home| home.is_absolute())
+        .and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(
+        || shown(path).into_owned(),
+        |below| format!("~/{}", shown(below)),
+    )
 }

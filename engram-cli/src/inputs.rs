@@ -5,7 +5,9 @@ use std::io::{Write, stdin};
 use std::path::{Path, PathBuf};
 
 use engram_adapters::open::store::{LostRecords, SkippedSession};
-use engram_adapters::sessions::{FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource};
+use engram_adapters::sessions::{
+    FoundSessions, OtherForm, SessionFinder, SessionLocation, SessionOptions, SessionSource,
+};
 use engram_adapters::{Registration, Registry};
 use engram_core::error::{AdapterError, ErrorCode};
 use indicatif::ProgressBar;
@@ -88,9 +90,15 @@ impl SessionInput {
     ///
     /// # Errors
     /// As [`SessionInput::open`].
-    pub fn open_with_copy(&self, copy: impl Write + Send + 'static, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+    pub fn open_with_copy(
+        &self,
+        copy: impl Write + Send + 'static,
+        options: &SessionOptions,
+    ) -> Result<SessionSource, AdapterError> {
         match self {
-            SessionInput::Stdin => SessionSource::from_reader_with_copy(stdin(), copy, self.path(), options),
+            SessionInput::Stdin => {
+                SessionSource::from_reader_with_copy(stdin(), copy, self.path(), options)
+            }
             SessionInput::At(location) => location.open_with_copy(copy, options),
         }
     }
@@ -120,9 +128,17 @@ pub struct Inputs {
 impl Inputs {
     /// Prints what stores have lost, which forms of sessions are skipped, and which are converted beside another one.
     pub fn note(&self, report: &Reporter) {
-        self.lost.iter().for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
-        self.other_forms.iter().for_each(|other| report.detail(&other_form_line(other)));
-        let skipped = self.other_forms.iter().filter(|other| other.is_skipped).count() as u64;
+        self.lost
+            .iter()
+            .for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
+        self.other_forms
+            .iter()
+            .for_each(|other| report.detail(&other_form_line(other)));
+        let skipped = self
+            .other_forms
+            .iter()
+            .filter(|other| other.is_skipped)
+            .count() as u64;
         if skipped > 0 && !report.is_verbose() {
             let forms = count(skipped, "other form");
             report.note(&format!("skipped     {forms} of sessions that are read in the form that states most (`-v` lists them)"));
@@ -137,7 +153,11 @@ pub fn find(paths: &[PathBuf], options: &SessionOptions) -> Inputs {
 
 /// As [`find`], but what has not changed since the index of tapes was written is not opened.
 pub fn find_changed(paths: &[PathBuf], options: &SessionOptions, known: &Known<'_>) -> Inputs {
-    found(paths, SessionFinder::new(options).skip_unchanged(|path| known.is_unchanged(path)), Some(known))
+    found(
+        paths,
+        SessionFinder::new(options).skip_unchanged(|path| known.is_unchanged(path)),
+        Some(known),
+    )
 }
 
 fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<'_>>) -> Inputs {
@@ -149,29 +169,57 @@ fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<
             finder.add(path);
         }
     }
-    let again = known.map(|known| known.in_other_forms(finder.forms(), finder.unchanged())).unwrap_or_default();
+    let again = known
+        .map(|known| known.in_other_forms(finder.forms(), finder.unchanged()))
+        .unwrap_or_default();
     again.iter().for_each(|path| finder.open_again(path));
-    let FoundSessions { locations, skipped, lost, other_forms, mut links_out, unchanged, .. } = finder.finish();
+    let FoundSessions {
+        locations,
+        skipped,
+        lost,
+        other_forms,
+        mut links_out,
+        unchanged,
+        ..
+    } = finder.finish();
     links_out.retain(|link| !paths.contains(link));
-    let mut sessions: Vec<_> = locations.into_iter().map(|location| location.map(SessionInput::At)).collect();
+    let mut sessions: Vec<_> = locations
+        .into_iter()
+        .map(|location| location.map(SessionInput::At))
+        .collect();
     if let Some(index) = stdin_at {
         sessions.insert(index, Ok(SessionInput::Stdin));
     }
-    Inputs { sessions, skipped, lost, other_forms, links_out, unchanged }
+    Inputs {
+        sessions,
+        skipped,
+        lost,
+        other_forms,
+        links_out,
+        unchanged,
+    }
 }
 
 /// The options that the command line asks for.
 ///
 /// # Errors
 /// `unknown_adapter`.
-pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &ProgressBar) -> Result<SessionOptions, AdapterError> {
+pub fn session_options(
+    conversion: &Conversion,
+    registry: &Registry,
+    bar: &ProgressBar,
+) -> Result<SessionOptions, AdapterError> {
     let bar = bar.clone();
     let options = SessionOptions::default()
         .with_registry(registry.clone())
         .with_policy(conversion.policy)
         .with_limits(conversion.limits())
         .with_progress(move |bytes| bar.inc(bytes));
-    let options = if conversion.every_form { options.with_every_form() } else { options };
+    let options = if conversion.every_form {
+        options.with_every_form()
+    } else {
+        options
+    };
     with_adapter(options, conversion.adapter.as_deref())
 }
 
@@ -179,7 +227,10 @@ pub fn session_options(conversion: &Conversion, registry: &Registry, bar: &Progr
 ///
 /// # Errors
 /// `unknown_adapter`.
-pub fn with_adapter(options: SessionOptions, id: Option<&str>) -> Result<SessionOptions, AdapterError> {
+pub fn with_adapter(
+    options: SessionOptions,
+    id: Option<&str>,
+) -> Result<SessionOptions, AdapterError> {
     match id {
         Some(id) => {
             let adapter = options.registry().by_id(id)?;

@@ -81,7 +81,11 @@ fn clean_up() {
     let unnamed = soon(&UNNAMED);
     for path in unnamed.iter().flat_map(|unnamed| unnamed.iter()) {
         // It may have been renamed just now.
-        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        let _ = if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
     }
     discard_copies();
     std::mem::forget(unnamed);
@@ -156,7 +160,10 @@ mod tests {
         holder.join().unwrap();
         let own = LOCK.lock().unwrap();
         let began = Instant::now();
-        assert!(thread::scope(|scope| scope.spawn(|| soon(&LOCK).is_none()).join().unwrap()));
+        assert!(thread::scope(|scope| scope
+            .spawn(|| soon(&LOCK).is_none())
+            .join()
+            .unwrap()));
         assert!(began.elapsed() >= PATIENCE && began.elapsed() < GRACE);
         drop(own);
     }

@@ -20,7 +20,10 @@ pub struct KeptText(Arc<Mutex<SpooledTempFile>>);
 ///
 /// # Errors
 /// As [`SessionInput::open`].
-pub fn open_kept(input: &SessionInput, options: &SessionOptions) -> Result<(SessionSource, KeptText), AdapterError> {
+pub fn open_kept(
+    input: &SessionInput,
+    options: &SessionOptions,
+) -> Result<(SessionSource, KeptText), AdapterError> {
     let kept = Arc::new(Mutex::new(SpooledTempFile::new(SPOOL_BYTES)));
     let source = input.open_with_copy(Copy(Arc::clone(&kept)), options)?;
     Ok((source, KeptText(kept)))
@@ -32,7 +35,8 @@ impl KeptText {
     /// # Errors
     /// If the temporary file cannot be read.
     pub fn into_reader(self) -> io::Result<impl BufRead> {
-        let kept = Arc::into_inner(self.0).ok_or_else(|| io::Error::other("the session is still being converted"))?;
+        let kept = Arc::into_inner(self.0)
+            .ok_or_else(|| io::Error::other("the session is still being converted"))?;
         let mut text = kept.into_inner().map_err(|_| poisoned())?;
         text.seek(SeekFrom::Start(0))?;
         Ok(BufReader::with_capacity(BUFFER_BYTES, text))

@@ -152,17 +152,28 @@ fn output_failed(error: io::Error, report: &Reporter) -> Exit {
 
 /// Help and version are not errors. A usage error uses the requested error format.
 fn refused(error: &clap::Error) -> Exit {
-    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let is_answer = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
     let words: Vec<_> = std::env::args_os().collect();
-    let json = words.iter().any(|word| word == "--error-format=json") || words.windows(2).any(|pair| pair == ["--error-format", "json"]);
+    let json = words.iter().any(|word| word == "--error-format=json")
+        || words
+            .windows(2)
+            .any(|pair| pair == ["--error-format", "json"]);
     if json && !is_answer {
         let text = error.render().to_string();
-        Reporter::new(ErrorFormat::Json, true, false).usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+        Reporter::new(ErrorFormat::Json, true, false)
+            .usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     } else {
         // The reader may have closed the pipe.
         let _ = error.print();
     }
-    if is_answer { Exit::Success } else { Exit::Usage }
+    if is_answer {
+        Exit::Success
+    } else {
+        Exit::Usage
+    }
 }
 
 /// The page with a first adapter, compiled with the tests of the documentation.

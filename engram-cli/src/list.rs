@@ -47,15 +47,26 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
         return Ok(report.usage(&fault));
     }
     let bar = report.bar().clone();
-    let options = SessionOptions::default().with_registry(registry.clone()).with_progress(move |bytes| bar.inc(bytes));
-    let request = Request { paths: &args.paths, tapes: args.tapes.as_deref(), filter: &args.filter, tapes_count: TapesCount::WhereCurrent };
+    let options = SessionOptions::default()
+        .with_registry(registry.clone())
+        .with_progress(move |bytes| bar.inc(bytes));
+    let request = Request {
+        paths: &args.paths,
+        tapes: args.tapes.as_deref(),
+        filter: &args.filter,
+        tapes_count: TapesCount::WhereCurrent,
+    };
     let reading = match reading::find(&request, &options, report) {
         Ok(reading) => reading,
         Err(error) => return Ok(report.failure(&error)),
     };
     let (mut tally, mut rows) = (Tally::default(), Vec::new());
     report.start_progress(reading.items.iter().flatten().map(Item::bytes).sum());
-    let work = |item: &Result<Item, AdapterError>| item.as_ref().map_err(Clone::clone).and_then(|item| row(item, &options, args));
+    let work = |item: &Result<Item, AdapterError>| {
+        item.as_ref()
+            .map_err(Clone::clone)
+            .and_then(|item| row(item, &options, args))
+    };
     let done = in_order(None, &reading.items, work, |item, row| match row {
         Ok(row) => {
             tally.success();
@@ -78,7 +89,10 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
     let (rows, agents) = settled(rows, args);
     print(&rows, args, &mut stdout().lock())?;
     if rows.is_empty() && all > 0 {
-        report.note(&format!("none of {} fits the filters", count(all as u64, "session")));
+        report.note(&format!(
+            "none of {} fits the filters",
+            count(all as u64, "session")
+        ));
     } else if stderr().is_terminal() {
         report.note(&footer(&rows, agents, limit(args)));
     }
@@ -86,7 +100,11 @@ pub fn run(args: &args::List, registry: &Registry, report: &Reporter) -> io::Res
 }
 
 /// Reads one session. `None` if the filter leaves its harness out.
-fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Option<Row>, AdapterError> {
+fn row(
+    item: &Item,
+    options: &SessionOptions,
+    args: &args::List,
+) -> Result<Option<Row>, AdapterError> {
     let overview = match item.overview() {
         Some(overview) => overview.clone(),
         None => {
@@ -97,27 +115,47 @@ fn row(item: &Item, options: &SessionOptions, args: &args::List) -> Result<Optio
             sink.overview()
         }
     };
-    Ok(Some(Row { path: item.path().to_string_lossy().into_owned(), tape: item.state(), sub_agents: 0, overview }))
+    Ok(Some(Row {
+        path: item.path().to_string_lossy().into_owned(),
+        tape: item.state(),
+        sub_agents: 0,
+        overview,
+    }))
 }
 
 /// The rows that are wanted, the newest first, with the numbers of their sub-agents; and how many sub-agents the filter wants in all.
 fn settled(mut rows: Vec<Row>, args: &args::List) -> (Vec<Row>, u64) {
     // A log that was moved is not gone.
-    let there: HashSet<Identity> = rows.iter().filter(|row| row.tape != TapeState::LogGone).map(Row::identity).collect();
+    let there: HashSet<Identity> = rows
+        .iter()
+        .filter(|row| row.tape != TapeState::LogGone)
+        .map(Row::identity)
+        .collect();
     rows.retain(|row| row.tape != TapeState::LogGone || !there.contains(&row.identity()));
     let mut agents: HashMap<(String, String), u64> = HashMap::new();
     for row in rows.iter().filter(|row| row.is_sub_agent()) {
-        let parent = row.overview.parent_session_id.clone().or_else(|| row.overview.session_id.clone());
-        *agents.entry((row.overview.harness.clone(), parent.unwrap_or_default())).or_default() += 1;
+        let parent = row
+            .overview
+            .parent_session_id
+            .clone()
+            .or_else(|| row.overview.session_id.clone());
+        *agents
+            .entry((row.overview.harness.clone(), parent.unwrap_or_default()))
+            .or_default() += 1;
     }
     rows.retain(|row| args.filter.wants(&row.overview));
     let all_agents = rows.iter().filter(|row| row.is_sub_agent()).count() as u64;
     rows.retain(|row| args.agents || !row.is_sub_agent());
     for row in rows.iter_mut().filter(|row| !row.is_sub_agent()) {
-        let own = (row.overview.harness.clone(), row.overview.session_id.clone().unwrap_or_default());
+        let own = (
+            row.overview.harness.clone(),
+            row.overview.session_id.clone().unwrap_or_default(),
+        );
         row.sub_agents = agents.get(&own).copied().unwrap_or(0);
     }
-    rows.sort_by(|one, other| (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path)));
+    rows.sort_by(|one, other| {
+        (&other.overview.end, &one.path).cmp(&(&one.overview.end, &other.path))
+    });
     (rows, all_agents)
 }
 
@@ -126,7 +164,11 @@ type Identity = (String, Option<String>, Option<String>);
 
 impl Row {
     fn identity(&self) -> Identity {
-        (self.overview.harness.clone(), self.overview.session_id.clone(), self.overview.agent_id.clone())
+        (
+            self.overview.harness.clone(),
+            self.overview.session_id.clone(),
+            self.overview.agent_id.clone(),
+        )
     }
 
     fn is_sub_agent(&self) -> bool {
@@ -148,7 +190,10 @@ fn limit(args: &args::List) -> usize {
 /// `243 sessions, 102 sub-agents`.
 fn footer(rows: &[Row], agents: u64, limit: usize) -> String {
     let sessions = rows.iter().filter(|row| !row.is_sub_agent()).count() as u64;
-    let gone = rows.iter().filter(|row| row.tape == TapeState::LogGone).count() as u64;
+    let gone = rows
+        .iter()
+        .filter(|row| row.tape == TapeState::LogGone)
+        .count() as u64;
     let mut parts = vec![count(sessions, "session")];
     parts.extend((agents > 0).then(|| count(agents, "sub-agent")));
     parts.extend((gone > 0).then(|| format!("{gone} whose log is gone")));
@@ -164,10 +209,19 @@ const COLUMNS: [Column; 12] = [
     text("harness").drops(1),
     text("version").look(Look::Dim).drops(7),
     text("project").fit(Fit::End(10)),
-    Column { align: Align::Right, ..text("prompts").drops(5) },
-    Column { align: Align::Right, ..text("calls").drops(4) },
+    Column {
+        align: Align::Right,
+        ..text("prompts").drops(5)
+    },
+    Column {
+        align: Align::Right,
+        ..text("calls").drops(4)
+    },
     number("agents").drops(6),
-    Column { align: Align::Right, ..text("tokens").drops(3) },
+    Column {
+        align: Align::Right,
+        ..text("tokens").drops(3)
+    },
     text("tape").drops(2),
     text("title").fit(Fit::Start(20)).look(Look::Bold),
 ];
@@ -183,11 +237,19 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
         let mut columns = COLUMNS.to_vec();
         let mut cells: Vec<Vec<String>> = shown.iter().map(|row| cells(row, &ids, now)).collect();
         let repeated = with_repeated_id(rows);
-        if repeated.iter().take(shown.len()).any(|is_repeated| *is_repeated) {
+        if repeated
+            .iter()
+            .take(shown.len())
+            .any(|is_repeated| *is_repeated)
+        {
             // Only the path tells such sessions apart.
             columns.push(text("path").fit(Fit::End(24)));
             for ((line, row), is_repeated) in cells.iter_mut().zip(shown).zip(repeated) {
-                line.push(if is_repeated { row.path.clone() } else { String::new() });
+                line.push(if is_repeated {
+                    row.path.clone()
+                } else {
+                    String::new()
+                });
             }
         }
         table::write(&columns, &cells, Screen::stdout(), out)?;
@@ -198,32 +260,67 @@ fn print(rows: &[Row], args: &args::List, out: &mut impl Write) -> io::Result<()
 /// For each row, whether another one has the same id.
 fn with_repeated_id(rows: &[Row]) -> Vec<bool> {
     let mut times = HashMap::new();
-    rows.iter().for_each(|row| *times.entry(row.identity()).or_insert(0) += 1);
-    rows.iter().map(|row| times.get(&row.identity()).is_some_and(|times| *times > 1)).collect()
+    rows.iter()
+        .for_each(|row| *times.entry(row.identity()).or_insert(0) += 1);
+    rows.iter()
+        .map(|row| times.get(&row.identity()).is_some_and(|times| *times > 1))
+        .collect()
 }
 
 /// The shortest beginning of each id that no other session has.
 fn short_ids(rows: &[Row]) -> HashMap<String, String> {
-    let mut ids: Vec<&str> = rows.iter().filter_map(|row| row.overview.session_id.as_deref()).collect();
+    let mut ids: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row.overview.session_id.as_deref())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
-    let common = |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    let own = |at: usize| {
-        let before = at.checked_sub(1).map_or(0, |before| common(ids[before], ids[at]));
-        let after = ids.get(at + 1).map_or(0, |after| common(after, ids[at]));
-        ids[at].chars().take((before.max(after) + 1).max(ID_CHARS)).collect()
+    let common = |one: &str, other: &str| {
+        one.chars()
+            .zip(other.chars())
+            .take_while(|(a, b)| a == b)
+            .count()
     };
-    (0..ids.len()).map(|at| (ids[at].to_owned(), own(at))).collect()
+    let own = |at: usize| {
+        let before = at
+            .checked_sub(1)
+            .map_or(0, |before| common(ids[before], ids[at]));
+        let after = ids.get(at + 1).map_or(0, |after| common(after, ids[at]));
+        ids[at]
+            .chars()
+            .take((before.max(after) + 1).max(ID_CHARS))
+            .collect()
+    };
+    (0..ids.len())
+        .map(|at| (ids[at].to_owned(), own(at)))
+        .collect()
 }
 
 /// The title, else the first prompt.
 fn title(overview: &Overview) -> String {
-    let title = overview.title.as_ref().filter(|title| !title.trim().is_empty());
-    title.or(overview.first_prompt.as_ref()).map(|title| redacted(title).into_owned()).unwrap_or_default()
+    let title = overview
+        .title
+        .as_ref()
+        .filter(|title| !title.trim().is_empty());
+    title
+        .or(overview.first_prompt.as_ref())
+        .map(|title| redacted(title).into_owned())
+        .unwrap_or_default()
 }
 
 fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String> {
-    let Overview { harness, version, end, project, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
+    let Overview {
+        harness,
+        version,
+        end,
+        project,
+        prompts,
+        calls,
+        tokens,
+        session_id,
+        agent_id,
+        ..
+    } = &row.overview;
     let agent = agent_id.clone().filter(|_| agent_id != session_id);
     let tape = match row.tape {
         TapeState::Current | TapeState::Itself => "",
@@ -232,16 +329,31 @@ fn cells(row: &Row, ids: &HashMap<String, String>, now: Timestamp) -> Vec<String
         TapeState::LogGone => "log gone",
     };
     vec![
-        session_id.as_ref().and_then(|id| ids.get(id)).cloned().unwrap_or_else(|| "-".to_owned()),
+        session_id
+            .as_ref()
+            .and_then(|id| ids.get(id))
+            .cloned()
+            .unwrap_or_else(|| "-".to_owned()),
         agent.unwrap_or_default(),
-        end.as_deref().map_or_else(|| "-".to_owned(), |end| ago(end, now)),
+        end.as_deref()
+            .map_or_else(|| "-".to_owned(), |end| ago(end, now)),
         harness.clone(),
         version.clone().unwrap_or_default(),
-        project.as_deref().map(|project| in_short(project.as_ref())).unwrap_or_default(),
+        project
+            .as_deref()
+            .map(|project| in_short(project.as_ref()))
+            .unwrap_or_default(),
         prompts.to_string(),
         calls.to_string(),
-        if row.sub_agents > 0 { row.sub_agents.to_string() } else { String::new() },
-        tokens.all().map_or_else(|| "-".to_owned(), |(all, is_partial)| short_number(all) + if is_partial { "+" } else { "" }),
+        if row.sub_agents > 0 {
+            row.sub_agents.to_string()
+        } else {
+            String::new()
+        },
+        tokens.all().map_or_else(
+            || "-".to_owned(),
+            |(all, is_partial)| short_number(all) + if is_partial { "+" } else { "" },
+        ),
         tape.to_owned(),
         title(&row.overview),
     ]
@@ -266,12 +378,34 @@ const CSV: [&str; 15] = [
 ];
 
 fn csv(row: &Row) -> Vec<String> {
-    let Overview { harness, version, start, end, project, prompts, calls, tokens, session_id, agent_id, .. } = &row.overview;
+    let Overview {
+        harness,
+        version,
+        start,
+        end,
+        project,
+        prompts,
+        calls,
+        tokens,
+        session_id,
+        agent_id,
+        ..
+    } = &row.overview;
     let [session, agent, version, start, end, project] =
-        [session_id, agent_id, version, start, end, project].map(|text| text.clone().unwrap_or_default());
-    let tape = serde_json::to_value(row.tape).ok().and_then(|state| state.as_str().map(str::to_owned)).unwrap_or_default();
-    let tokens_all = tokens.all().map(|(all, _)| all.to_string()).unwrap_or_default();
-    let cost = tokens.cost_usd.map(|cost| cost.to_string()).unwrap_or_default();
+        [session_id, agent_id, version, start, end, project]
+            .map(|text| text.clone().unwrap_or_default());
+    let tape = serde_json::to_value(row.tape)
+        .ok()
+        .and_then(|state| state.as_str().map(str::to_owned))
+        .unwrap_or_default();
+    let tokens_all = tokens
+        .all()
+        .map(|(all, _)| all.to_string())
+        .unwrap_or_default();
+    let cost = tokens
+        .cost_usd
+        .map(|cost| cost.to_string())
+        .unwrap_or_default();
     vec![
         session,
         agent,
@@ -296,16 +430,32 @@ mod tests {
     use super::*;
 
     fn row(id: &str) -> Row {
-        let overview = serde_json::from_value(serde_json::json!({ "harness": "codex", "session_id": id })).unwrap();
-        Row { path: String::new(), tape: TapeState::None, sub_agents: 0, overview }
+        let overview =
+            serde_json::from_value(serde_json::json!({ "harness": "codex", "session_id": id }))
+                .unwrap();
+        Row {
+            path: String::new(),
+            tape: TapeState::None,
+            sub_agents: 0,
+            overview,
+        }
     }
 
     #[test]
     fn ids_are_as_short_as_they_can_be() {
-        let rows = ["019a0001-aaaa-1", "019a0001-aaab-2", "08a7d153-dbf5-4299", "short"].map(row);
+        let rows = [
+            "019a0001-aaaa-1",
+            "019a0001-aaab-2",
+            "08a7d153-dbf5-4299",
+            "short",
+        ]
+        .map(row);
         let ids = short_ids(&rows);
         assert_eq!(ids["019a0001-aaaa-1"], "019a0001-aaaa");
-        assert_eq!([&ids["08a7d153-dbf5-4299"], &ids["short"]], ["08a7d153", "short"]);
+        assert_eq!(
+            [&ids["08a7d153-dbf5-4299"], &ids["short"]],
+            ["08a7d153", "short"]
+        );
     }
 
     #[test]

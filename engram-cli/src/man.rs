@@ -29,7 +29,9 @@ pub fn run(args: &Man, report: &Reporter) -> io::Result<Exit> {
     };
     match write_pages(&command, directory) {
         Ok(()) => Ok(Exit::Success),
-        Err(error) => Ok(report.failure(&AdapterError::from(error).path(directory.to_string_lossy()))),
+        Err(error) => {
+            Ok(report.failure(&AdapterError::from(error).path(directory.to_string_lossy())))
+        }
     }
 }
 
@@ -37,7 +39,9 @@ pub fn run(args: &Man, report: &Reporter) -> io::Result<Exit> {
 fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     for command in command.get_subcommands().chain([command]) {
-        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let name = command
+            .get_display_name()
+            .unwrap_or_else(|| command.get_name());
         fs::write(directory.join(format!("{name}.1")), page(command)?)?;
     }
     Ok(())
@@ -63,7 +67,10 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     if let Some(examples) = command.get_after_help() {
         // Its lines are arranged in columns: they must not be filled.
         let examples = examples.to_string();
-        let lines = examples.strip_prefix("Examples:\n").unwrap_or(&examples).lines();
+        let lines = examples
+            .strip_prefix("Examples:\n")
+            .unwrap_or(&examples)
+            .lines();
         let mut section = Roff::new();
         section.control("SH", ["EXAMPLES"]).control("nf", []);
         for line in lines {
@@ -78,10 +85,16 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
 fn synopsis(command: &Command) -> Roff {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let mut words = vec![bold(name)];
-    let (given, options): (Vec<&Arg>, Vec<&Arg>) =
-        command.get_arguments().filter(|argument| !argument.is_hide_set()).partition(|argument| argument.is_positional());
-    options.into_iter().for_each(|option| words.extend(option_words(option)));
-    given.into_iter().for_each(|argument| words.extend(given_words(argument)));
+    let (given, options): (Vec<&Arg>, Vec<&Arg>) = command
+        .get_arguments()
+        .filter(|argument| !argument.is_hide_set())
+        .partition(|argument| argument.is_positional());
+    options
+        .into_iter()
+        .for_each(|option| words.extend(option_words(option)));
+    given
+        .into_iter()
+        .for_each(|argument| words.extend(given_words(argument)));
     if command.has_subcommands() {
         words.extend([roman(" "), italic("COMMAND")]);
     }
@@ -94,7 +107,10 @@ fn synopsis(command: &Command) -> Roff {
 fn option_words(option: &Arg) -> Vec<Inline> {
     let short = option.get_short().map(|short| format!("-{short}"));
     let long = option.get_long().map(|long| format!("--{long}"));
-    let mut words = vec![roman(" ["), bold(short.into_iter().chain(long).collect::<Vec<_>>().join("|"))];
+    let mut words = vec![
+        roman(" ["),
+        bold(short.into_iter().chain(long).collect::<Vec<_>>().join("|")),
+    ];
     if option.get_action().takes_values() {
         words.extend([roman(" "), italic(value_name(option))]);
     }
@@ -104,11 +120,22 @@ fn option_words(option: &Arg) -> Vec<Inline> {
 
 /// `TAPE`, or `[PATH]...` for what may be missing or given more than once.
 fn given_words(argument: &Arg) -> Vec<Inline> {
-    let (before, after) = if argument.is_required_set() { (" ", "") } else { (" [", "]") };
+    let (before, after) = if argument.is_required_set() {
+        (" ", "")
+    } else {
+        (" [", "]")
+    };
     let is_several = matches!(argument.get_action(), ArgAction::Append);
-    vec![roman(before), italic(value_name(argument)), roman(format!("{after}{}", if is_several { "..." } else { "" }))]
+    vec![
+        roman(before),
+        italic(value_name(argument)),
+        roman(format!("{after}{}", if is_several { "..." } else { "" })),
+    ]
 }
 
 fn value_name(argument: &Arg) -> String {
-    argument.get_value_names().map_or_else(|| argument.get_id().to_string().to_uppercase(), |names| names.join(" "))
+    argument.get_value_names().map_or_else(
+        || argument.get_id().to_string().to_uppercase(),
+        |names| names.join(" "),
+    )
 }

@@ -22,8 +22,15 @@ fn place(error: &AdapterError) -> Option<String> {
         "-" => "standard input",
         path => path,
     };
-    let line = error.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    let pointer = error.pointer.as_deref().map(|pointer| format!(", at {pointer}")).unwrap_or_default();
+    let line = error
+        .line
+        .map(|line| format!(", line {line}"))
+        .unwrap_or_default();
+    let pointer = error
+        .pointer
+        .as_deref()
+        .map(|pointer| format!(", at {pointer}"))
+        .unwrap_or_default();
     Some(format!("{path}{line}{pointer}"))
 }
 
@@ -32,10 +39,18 @@ fn what(error: &AdapterError) -> String {
     match error.code {
         ErrorCode::Io => file_system(error),
         ErrorCode::UnknownHarness => unknown_harness(error, found),
-        ErrorCode::AmbiguousHarness => format!("several adapters recognise it ({found}); choose one with `--adapter`"),
+        ErrorCode::AmbiguousHarness => {
+            format!("several adapters recognise it ({found}); choose one with `--adapter`")
+        }
         ErrorCode::UnknownHarnessVersion => unknown_version(error),
         ErrorCode::UnknownAdapter => {
-            format!("there is no adapter `{found}`; choose {}", error.expected.as_deref().unwrap_or("one that `engram adapters` lists"))
+            format!(
+                "there is no adapter `{found}`; choose {}",
+                error
+                    .expected
+                    .as_deref()
+                    .unwrap_or("one that `engram adapters` lists")
+            )
         }
         _ => general(error),
     }
@@ -48,10 +63,13 @@ fn quoted(excerpt: &str) -> String {
 
 fn unknown_harness(error: &AdapterError, found: &str) -> String {
     if found.starts_with(TAPE_EXCERPT) {
-        return "this is a tape already, not a log; `engram check` and `engram stats` read tapes".to_owned();
+        return "this is a tape already, not a log; `engram check` and `engram stats` read tapes"
+            .to_owned();
     }
     if let Some(harness) = error.harness {
-        return format!("{harness} keeps its sessions in such files, but this is no log of a known form (it begins with `{found}`)");
+        return format!(
+            "{harness} keeps its sessions in such files, but this is no log of a known form (it begins with `{found}`)"
+        );
     }
     match (error.expected.as_deref(), found) {
         (Some("a session"), "") => "no session found; `engram adapters` lists the supported harnesses".to_owned(),
@@ -69,15 +87,23 @@ fn unknown_version(error: &AdapterError) -> String {
         _ => "this version".to_owned(),
     };
     let distance = match (error.older_recorded, error.newer_recorded) {
-        (Some(older), Some(newer)) => format!(" (between {older} and {newer}, which write different schemas)"),
+        (Some(older), Some(newer)) => {
+            format!(" (between {older} and {newer}, which write different schemas)")
+        }
         (Some(older), None) => format!(" (newer than {older}, the newest recorded version)"),
         (None, Some(newer)) => format!(" (older than {newer}, the oldest recorded version)"),
-        (None, None) => error.found.as_deref().map(|found| format!(" (found {found})")).unwrap_or_default(),
+        (None, None) => error
+            .found
+            .as_deref()
+            .map(|found| format!(" (found {found})"))
+            .unwrap_or_default(),
     };
     // Only versions that are newer than this program can be known to a newer one.
     let is_newer = error.older_recorded.is_some() && error.newer_recorded.is_none();
     let advice = match (is_newer, error.policy) {
-        (true, Policy::Strict) => "; upgrade engram, or convert it anyway with `--policy permissive`",
+        (true, Policy::Strict) => {
+            "; upgrade engram, or convert it anyway with `--policy permissive`"
+        }
         (true, Policy::Permissive) => "; upgrade engram",
         (false, Policy::Strict) => "; convert it anyway with `--policy permissive`",
         (false, Policy::Permissive) => "",
@@ -87,8 +113,15 @@ fn unknown_version(error: &AdapterError) -> String {
 
 fn general(error: &AdapterError) -> String {
     let is_strict = error.policy == Policy::Strict;
-    let advice = if is_strict { error.code.explain_strict() } else { error.code.explain().to_owned() };
-    match (error.expected.as_deref(), error.found.as_deref().map(quoted)) {
+    let advice = if is_strict {
+        error.code.explain_strict()
+    } else {
+        error.code.explain().to_owned()
+    };
+    match (
+        error.expected.as_deref(),
+        error.found.as_deref().map(quoted),
+    ) {
         (Some(expected), Some(found)) => format!("expected {expected}, found `{found}`: {advice}"),
         (Some(expected), None) => format!("expected {expected}: {advice}"),
         (None, Some(found)) => format!("{found}: {advice}"),
@@ -98,7 +131,14 @@ fn general(error: &AdapterError) -> String {
 
 /// What the file system reported, if its error has a number that is known.
 pub fn kind_of(error: &AdapterError) -> Option<ErrorKind> {
-    let number = error.found.as_deref()?.rsplit_once("(os error ")?.1.trim_end_matches(')').parse().ok()?;
+    let number = error
+        .found
+        .as_deref()?
+        .rsplit_once("(os error ")?
+        .1
+        .trim_end_matches(')')
+        .parse()
+        .ok()?;
     Some(io::Error::from_raw_os_error(number).kind())
 }
 
@@ -109,7 +149,10 @@ pub fn is_full(kind: ErrorKind) -> bool {
 
 /// What the file system reported, in plain words where its error has a number that is known.
 fn file_system(error: &AdapterError) -> String {
-    let found = error.found.as_deref().unwrap_or("reading or writing failed");
+    let found = error
+        .found
+        .as_deref()
+        .unwrap_or("reading or writing failed");
     match kind_of(error) {
         Some(ErrorKind::NotFound) => "no such file or directory".to_owned(),
         Some(ErrorKind::PermissionDenied) => "permission denied; check who may read or write it".to_owned(),
@@ -140,7 +183,10 @@ mod tests {
     fn what_the_file_system_reports_is_in_plain_words() {
         assert_eq!(io(2), "a.jsonl: no such file or directory");
         assert!(io(13).starts_with("a.jsonl: permission denied;"));
-        assert_eq!(io(20), "a.jsonl: a part of this path is a file, not a directory");
+        assert_eq!(
+            io(20),
+            "a.jsonl: a part of this path is a file, not a directory"
+        );
         let own = AdapterError::new(ErrorCode::Io).found("the store has changed");
         assert_eq!(sentence(&own), "the store has changed");
     }
@@ -148,19 +194,31 @@ mod tests {
     #[test]
     fn a_tape_and_an_empty_file_are_named_as_what_they_are() {
         let unknown = |found: &str| {
-            let error = AdapterError::new(ErrorCode::UnknownHarness).expected("the log of a supported harness").found(found).path("-");
+            let error = AdapterError::new(ErrorCode::UnknownHarness)
+                .expected("the log of a supported harness")
+                .found(found)
+                .path("-");
             sentence(&error)
         };
-        assert!(unknown("{\"seq\":0,\"t\":\"2026-01-01T00:00:00Z\"").contains("this is a tape already"));
-        assert_eq!(unknown("nothing but white space"), "standard input: the file is empty, so it is not a log");
+        assert!(
+            unknown("{\"seq\":0,\"t\":\"2026-01-01T00:00:00Z\"").contains("this is a tape already")
+        );
+        assert_eq!(
+            unknown("nothing but white space"),
+            "standard input: the file is empty, so it is not a log"
+        );
         assert!(unknown("{\"x\": '1'}").contains("(it begins with `{\"x\": '1'}`)"));
-        assert!(unknown("hello").contains("not the log of a supported harness (it begins with `hello`)"));
+        assert!(
+            unknown("hello")
+                .contains("not the log of a supported harness (it begins with `hello`)")
+        );
     }
 
     #[test]
     fn the_policy_decides_whether_the_other_one_is_advice() {
         let mut error = AdapterError::new(ErrorCode::UnknownHarnessVersion);
-        (error.harness, error.version, error.older_recorded) = (Some("codex"), Some("9.9.9".to_owned()), Some("1.0.0"));
+        (error.harness, error.version, error.older_recorded) =
+            (Some("codex"), Some("9.9.9".to_owned()), Some("1.0.0"));
         let strict = sentence(&error);
         assert_eq!(
             strict,
@@ -173,16 +231,36 @@ mod tests {
     #[test]
     fn only_a_version_that_is_newer_than_all_is_a_reason_to_upgrade() {
         for (older, newer, what) in [
-            (Some("1.0.0"), None, "(newer than 1.0.0, the newest recorded version); upgrade engram, or convert it anyway with"),
-            (Some("1.0.0"), Some("3.0.0"), "(between 1.0.0 and 3.0.0, which write different schemas); convert it anyway with"),
-            (None, Some("3.0.0"), "(older than 3.0.0, the oldest recorded version); convert it anyway with"),
-            (None, None, "codex 2.0.0 has not been tested; convert it anyway with"),
+            (
+                Some("1.0.0"),
+                None,
+                "(newer than 1.0.0, the newest recorded version); upgrade engram, or convert it anyway with",
+            ),
+            (
+                Some("1.0.0"),
+                Some("3.0.0"),
+                "(between 1.0.0 and 3.0.0, which write different schemas); convert it anyway with",
+            ),
+            (
+                None,
+                Some("3.0.0"),
+                "(older than 3.0.0, the oldest recorded version); convert it anyway with",
+            ),
+            (
+                None,
+                None,
+                "codex 2.0.0 has not been tested; convert it anyway with",
+            ),
         ] {
             let mut error = AdapterError::new(ErrorCode::UnknownHarnessVersion);
             (error.harness, error.version) = (Some("codex"), Some("2.0.0".to_owned()));
             (error.older_recorded, error.newer_recorded) = (older, newer);
             let text = sentence(&error);
-            assert!(text.contains(what) && text.contains("upgrade") == (older.is_some() && newer.is_none()), "{text}");
+            assert!(
+                text.contains(what)
+                    && text.contains("upgrade") == (older.is_some() && newer.is_none()),
+                "{text}"
+            );
         }
     }
 

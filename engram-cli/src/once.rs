@@ -49,8 +49,13 @@ impl<T> Once<T> {
     pub fn each_once(self, report: &Reporter) -> Vec<Counted<T>> {
         let repeated = self.repeated();
         for (index, used) in &repeated {
-            let (path, used) = (self.0[*index].path.to_string_lossy(), self.0[*used].path.to_string_lossy());
-            report.detail(&format!("skipped: {path}: the session is counted from {used}"));
+            let (path, used) = (
+                self.0[*index].path.to_string_lossy(),
+                self.0[*used].path.to_string_lossy(),
+            );
+            report.detail(&format!(
+                "skipped: {path}: the session is counted from {used}"
+            ));
         }
         if !repeated.is_empty() && !report.is_verbose() {
             let inputs = count(repeated.len() as u64, "input");
@@ -58,24 +63,46 @@ impl<T> Once<T> {
                 "skipped     {inputs} with a session that another one states with as many prompts and calls (`-v` lists them)"
             ));
         }
-        let own = self.0.into_iter().enumerate().filter(|(index, _)| !repeated.contains_key(index));
+        let own = self
+            .0
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| !repeated.contains_key(index));
         own.map(|(_, counted)| counted).collect()
     }
 
     /// The inputs that repeat another one, each with that one. It is the same rule that a search for sessions applies to their forms.
     fn repeated(&self) -> BTreeMap<usize, usize> {
         let mut sessions: BTreeMap<_, Vec<(usize, &FormFacts)>> = BTreeMap::new();
-        for (index, facts) in self.0.iter().enumerate().filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?))) {
-            sessions.entry(facts.identity()).or_default().push((index, facts));
+        for (index, facts) in self
+            .0
+            .iter()
+            .enumerate()
+            .filter_map(|(index, counted)| Some((index, counted.facts.as_ref()?)))
+        {
+            sessions
+                .entry(facts.identity())
+                .or_default()
+                .push((index, facts));
         }
-        let agents: HashSet<_> = sessions.keys().filter_map(|(harness, session, agent)| Some((*harness, *session, (*agent)?))).collect();
+        let agents: HashSet<_> = sessions
+            .keys()
+            .filter_map(|(harness, session, agent)| Some((*harness, *session, (*agent)?)))
+            .collect();
         let mut repeated = BTreeMap::new();
-        for ((harness, session, _), mut inputs) in sessions.into_iter().filter(|(_, inputs)| inputs.len() > 1) {
+        for ((harness, session, _), mut inputs) in
+            sessions.into_iter().filter(|(_, inputs)| inputs.len() > 1)
+        {
             let has_own_input = |agent: &str| agents.contains(&(harness, session, agent));
-            inputs.sort_by_cached_key(|(index, facts)| (Reverse(facts.size()), self.rank(*index), *index));
+            inputs.sort_by_cached_key(|(index, facts)| {
+                (Reverse(facts.size()), self.rank(*index), *index)
+            });
             let mut used: Vec<(usize, &FormFacts)> = Vec::new();
             for (index, facts) in inputs {
-                match used.iter().find(|(_, used)| used.contain(facts, has_own_input)) {
+                match used
+                    .iter()
+                    .find(|(_, used)| used.contain(facts, has_own_input))
+                {
                     Some((used, _)) => drop(repeated.insert(index, *used)),
                     None => used.push((index, facts)),
                 }
@@ -88,13 +115,28 @@ impl<T> Once<T> {
     /// is counted whether the logs are read or the tapes that were made of them.
     fn rank(&self, index: usize) -> impl Ord {
         let counts = self.0[index].stats.counts();
-        let sum = |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));
-        let tokens_of = |model: &TokenCounts| model.input.unwrap_or_default().saturating_add(model.output.unwrap_or_default());
+        let sum =
+            |numbers: &mut dyn Iterator<Item = u64>| Reverse(numbers.fold(0, u64::saturating_add));
+        let tokens_of = |model: &TokenCounts| {
+            model
+                .input
+                .unwrap_or_default()
+                .saturating_add(model.output.unwrap_or_default())
+        };
         (
             sum(&mut counts.tokens.values().map(tokens_of)),
-            sum(&mut counts.calls.values().flatten().filter(|(status, _)| **status != NO_STATUS).map(|(_, calls)| *calls)),
+            sum(&mut counts
+                .calls
+                .values()
+                .flatten()
+                .filter(|(status, _)| **status != NO_STATUS)
+                .map(|(_, calls)| *calls)),
             sum(&mut counts.edits.values().copied()),
-            sum(&mut counts.tokens.iter().filter(|(model, _)| *model != NO_MODEL).map(|(_, tokens)| tokens_of(tokens))),
+            sum(&mut counts
+                .tokens
+                .iter()
+                .filter(|(model, _)| *model != NO_MODEL)
+                .map(|(_, tokens)| tokens_of(tokens))),
             Reverse(counts.answers),
             serde_json::to_string(&counts).unwrap_or_default(),
         )

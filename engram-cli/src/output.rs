@@ -27,7 +27,11 @@ fn write_into(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let is_stream = STREAMS.iter().any(|directory| path.starts_with(directory));
     let mut options = File::options();
     // A link may lead to nothing yet.
-    options.write(true).create(!is_stream).append(is_stream).truncate(!is_stream);
+    options
+        .write(true)
+        .create(!is_stream)
+        .append(is_stream)
+        .truncate(!is_stream);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut out = BufWriter::new(options.open(path)?);
@@ -36,7 +40,10 @@ fn write_into(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let mut file = interrupt::temporary(|| temporary_in(directory))?;
     let temporary = file.path().to_owned();
     let mut out = BufWriter::new(file.as_file_mut());
@@ -49,7 +56,9 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
 
 /// True if a file that is to be written is one of those that are read.
 pub fn is_input<'p>(path: &Path, mut inputs: impl Iterator<Item = &'p Path>) -> bool {
-    let Some(own) = identity(path) else { return false };
+    let Some(own) = identity(path) else {
+        return false;
+    };
     inputs.any(|input| identity(input).as_ref() == Some(&own))
 }
 
@@ -62,7 +71,10 @@ pub fn stdout_is_input<'p>(inputs: impl Iterator<Item = &'p Path>) -> bool {
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|found| (found.dev(), found.ino()))
+    fs::metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_file)
+        .map(|found| (found.dev(), found.ino()))
 }
 
 /// What tells a regular file from all others, as far as paths do.
@@ -73,7 +85,10 @@ fn identity(path: &Path) -> Option<std::path::PathBuf> {
 
 /// What to say about such a file.
 pub fn same_as_input(path: &Path) -> String {
-    format!("{} is read, so nothing can be written to it; name another file", path.to_string_lossy())
+    format!(
+        "{} is read, so nothing can be written to it; name another file",
+        path.to_string_lossy()
+    )
 }
 
 #[cfg(test)]
@@ -111,8 +126,17 @@ mod tests {
             assert!(at("link").is_symlink());
             assert_eq!(fs::read_to_string(at("target")).unwrap(), "hello\n");
         }
-        assert_eq!(at("target").metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        assert_eq!(
+            at("target").metadata().unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(at("pipe"))
+                .status()
+                .unwrap()
+                .success()
+        );
         let reader = std::thread::spawn({
             let pipe = at("pipe");
             move || fs::read_to_string(pipe).unwrap()
@@ -122,8 +146,16 @@ mod tests {
         assert!(at("pipe").symlink_metadata().unwrap().file_type().is_fifo());
         let full = Path::new("/dev/full");
         if full.exists() {
-            assert_eq!(write(full, hello).unwrap_err().kind(), ErrorKind::StorageFull);
-            assert!(full.symlink_metadata().unwrap().file_type().is_char_device());
+            assert_eq!(
+                write(full, hello).unwrap_err().kind(),
+                ErrorKind::StorageFull
+            );
+            assert!(
+                full.symlink_metadata()
+                    .unwrap()
+                    .file_type()
+                    .is_char_device()
+            );
         }
         assert!(write(directory.path(), hello).is_err());
     }
@@ -135,6 +167,9 @@ mod tests {
         fs::write(&path, "").unwrap();
         let other = directory.path().join(".").join("a");
         assert!(is_input(&other, [path.as_path()].into_iter()));
-        assert!(!is_input(&directory.path().join("b"), [path.as_path()].into_iter()));
+        assert!(!is_input(
+            &directory.path().join("b"),
+            [path.as_path()].into_iter()
+        ));
     }
 }

@@ -21,14 +21,21 @@ pub fn in_order<T: Sync, R: Send>(
 ) -> Result<(), AdapterError> {
     // More threads than items would be idle, and the system may not allow so many.
     let threads = jobs.map_or(0, |jobs| jobs.get().min(items.len().max(1)));
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| AdapterError::from(io::Error::other(error)))?;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| AdapterError::from(io::Error::other(error)))?;
     let (sender, results) = mpsc::channel();
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
-            items.iter().enumerate().par_bridge().for_each_with(sender, |sender, (index, item)| {
-                // The receiver outlives the scope.
-                let _ = sender.send((index, work(item)));
-            });
+            items
+                .iter()
+                .enumerate()
+                .par_bridge()
+                .for_each_with(sender, |sender, (index, item)| {
+                    // The receiver outlives the scope.
+                    let _ = sender.send((index, work(item)));
+                });
         });
         let mut early = BTreeMap::new();
         let mut rest = items.iter().enumerate();
@@ -53,7 +60,13 @@ mod tests {
     #[test]
     fn there_are_no_more_threads_than_items() {
         let threads = |_: &u64| rayon::current_num_threads();
-        in_order(NonZeroUsize::new(1_000_000), &[1, 2, 3], threads, |_, threads| assert_eq!(threads, 3)).unwrap();
+        in_order(
+            NonZeroUsize::new(1_000_000),
+            &[1, 2, 3],
+            threads,
+            |_, threads| assert_eq!(threads, 3),
+        )
+        .unwrap();
     }
 
     #[test]
@@ -64,7 +77,16 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_micros(item * 7919 % 500));
             item * 2
         };
-        in_order(NonZeroUsize::new(8), &items, work, |item, double| seen.push((*item, double))).unwrap();
-        assert_eq!(seen, items.iter().map(|item| (*item, item * 2)).collect::<Vec<_>>());
+        in_order(NonZeroUsize::new(8), &items, work, |item, double| {
+            seen.push((*item, double))
+        })
+        .unwrap();
+        assert_eq!(
+            seen,
+            items
+                .iter()
+                .map(|item| (*item, item * 2))
+                .collect::<Vec<_>>()
+        );
     }
 }

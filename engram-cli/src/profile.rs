@@ -102,14 +102,20 @@ pub fn run(args: &Profile, report: &Reporter) -> io::Result<Exit> {
         Action::List => Ok((registry::all().map(line).collect(), Exit::Success)),
         Action::Show(show) => {
             let shipped = chosen(&show.which, show.expect.as_deref());
-            shipped.map(|shipped| (format!("{}\n", shipped.canonical), Exit::Success)).map_err(|error| failure(&error, report))
+            shipped
+                .map(|shipped| (format!("{}\n", shipped.canonical), Exit::Success))
+                .map_err(|error| failure(&error, report))
         }
         Action::Hash(file) => read(&file.path, report).and_then(|bytes| {
             let parsed = AgentProfile::parse(&bytes);
-            parsed.map(|(_, hash)| (format!("{hash}\n"), Exit::Success)).map_err(|error| failure(&error, report))
+            parsed
+                .map(|(_, hash)| (format!("{hash}\n"), Exit::Success))
+                .map_err(|error| failure(&error, report))
         }),
         Action::Check(args) => check(args, report),
-        Action::Conform(args) => tier4(args, report).map_err(|error| record::failure(&error, report)),
+        Action::Conform(args) => {
+            tier4(args, report).map_err(|error| record::failure(&error, report))
+        }
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -127,7 +133,9 @@ fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
     // One byte more than a profile can have is enough to refuse it.
     let read = std::fs::File::open(path).and_then(|file| {
         let mut bytes = Vec::new();
-        file.take(MAX_PROFILE_BYTES as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
+        file.take(MAX_PROFILE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     });
     read.map_err(|error| {
         report.finding("io", &format!("{}: {error}", path.display()));
@@ -138,8 +146,14 @@ fn read(path: &Path, report: &Reporter) -> Result<Vec<u8>, Exit> {
 fn line(shipped: &Shipped) -> String {
     let Shipped { profile, hash, .. } = shipped;
     let mode = serde_json::to_value(profile.adapter_mode).ok();
-    let mode = mode.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
-    format!("{:<22} {hash} {mode:<18} {}\n", profile.profile_id, profile.version_probe.expect)
+    let mode = mode
+        .as_ref()
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    format!(
+        "{:<22} {hash} {mode:<18} {}\n",
+        profile.profile_id, profile.version_probe.expect
+    )
 }
 
 /// The shipped profile with this hash, or with this id and the expected hash.
@@ -155,26 +169,61 @@ fn tier4(args: &Conform, report: &Reporter) -> Result<(String, Exit), RecorderEr
     let settings = Settings::of(|name| std::env::var(name).ok())?;
     let agent = std::env::current_exe().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let isolation = record::isolation(args.open, report, &["episode", "inside"]);
-    let suite = Suite { installed: &args.installed, agent: &agent, isolation: &isolation, settings };
+    let suite = Suite {
+        installed: &args.installed,
+        agent: &agent,
+        isolation: &isolation,
+        settings,
+    };
     let note = |id: &str| report.note(id);
-    let columns = if args.contract { suite.contract(note)? } else { suite.run(note)? };
-    let json = |column| serde_json::to_string(column).map(|text| text + "\n").map_err(|error| RecorderError::new(Fault::Io, error));
+    let columns = if args.contract {
+        suite.contract(note)?
+    } else {
+        suite.run(note)?
+    };
+    let json = |column| {
+        serde_json::to_string(column)
+            .map(|text| text + "\n")
+            .map_err(|error| RecorderError::new(Fault::Io, error))
+    };
     let text = if args.json {
-        columns.iter().map(json).collect::<Result<String, RecorderError>>()?
+        columns
+            .iter()
+            .map(json)
+            .collect::<Result<String, RecorderError>>()?
     } else {
         printable(&suite::table(&columns)).into_owned()
     };
     let failure = suite::first_failure(&columns);
-    Ok((text, failure.map_or(Exit::Success, |outcome| exit_of(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED")))))
+    Ok((
+        text,
+        failure.map_or(Exit::Success, |outcome| {
+            exit_of(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED"))
+        }),
+    ))
 }
 
 /// A line for each check, with its verdict.
 fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
     let bytes = read(&args.path, report)?;
-    let expected: Option<ProfileHash> = args.expect.as_deref().map(str::parse).transpose().map_err(|error| failure(&error, report))?;
+    let expected: Option<ProfileHash> = args
+        .expect
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| failure(&error, report))?;
     let outcomes = conform::check(&bytes, expected.as_ref(), args.exe.as_deref());
-    let has_failed = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Failed);
-    Ok((outcomes.iter().map(line_of).collect(), if has_failed { Exit::Misconfigured } else { Exit::Success }))
+    let has_failed = outcomes
+        .iter()
+        .any(|outcome| outcome.verdict == Verdict::Failed);
+    Ok((
+        outcomes.iter().map(line_of).collect(),
+        if has_failed {
+            Exit::Misconfigured
+        } else {
+            Exit::Success
+        },
+    ))
 }
 
 /// The outcome of a check as a line.
@@ -184,7 +233,11 @@ pub fn line_of(outcome: &Outcome) -> String {
 
 /// The exit code of the reason why there is no receipt.
 pub fn exit_of(reason: &str) -> Exit {
-    if reason.starts_with("ADAPTER_MISCONFIGURED") { Exit::Misconfigured } else { Exit::Violation }
+    if reason.starts_with("ADAPTER_MISCONFIGURED") {
+        Exit::Misconfigured
+    } else {
+        Exit::Violation
+    }
 }
 
 /// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.
@@ -194,12 +247,19 @@ pub fn exit_of(reason: &str) -> Exit {
 pub fn bytes(which: &str, expect: Option<&str>, report: &Reporter) -> Result<Vec<u8>, Exit> {
     let path = PathBuf::from(which);
     if !path.is_file() {
-        return chosen(which, expect).map(|shipped| shipped.canonical.as_bytes().to_vec()).map_err(|error| failure(&error, report));
+        return chosen(which, expect)
+            .map(|shipped| shipped.canonical.as_bytes().to_vec())
+            .map_err(|error| failure(&error, report));
     }
     let bytes = read(&path, report)?;
-    let expected: Option<ProfileHash> = expect.map(str::parse).transpose().map_err(|error| failure(&error, report))?;
+    let expected: Option<ProfileHash> = expect
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| failure(&error, report))?;
     match expected {
-        Some(expected) => registry::checked(&bytes, &expected).map(|_| bytes).map_err(|error| failure(&error, report)),
+        Some(expected) => registry::checked(&bytes, &expected)
+            .map(|_| bytes)
+            .map_err(|error| failure(&error, report)),
         None => Ok(bytes),
     }
 }

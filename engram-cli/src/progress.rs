@@ -17,17 +17,25 @@ pub fn start(bar: &ProgressBar, bytes: u64) {
     }
     bar.set_length(bytes);
     bar.reset_elapsed();
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {decimal_bytes} of {decimal_total_bytes}{left}") {
-        bar.set_style(style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
-            // A bar that cannot be drawn is not worth a failure.
-            let _ = write_left(state, out);
-        }));
+    if let Ok(style) =
+        ProgressStyle::with_template("{wide_bar} {decimal_bytes} of {decimal_total_bytes}{left}")
+    {
+        bar.set_style(
+            style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
+                // A bar that cannot be drawn is not worth a failure.
+                let _ = write_left(state, out);
+            }),
+        );
     }
     bar.set_draw_target(ProgressDrawTarget::stderr());
 }
 
 fn write_left(state: &ProgressState, out: &mut dyn Write) -> fmt::Result {
-    match left(state.pos(), state.len().unwrap_or_default(), state.elapsed()) {
+    match left(
+        state.pos(),
+        state.len().unwrap_or_default(),
+        state.elapsed(),
+    ) {
         Some(left) => write!(out, ", about {left} left"),
         None => Ok(()),
     }
@@ -54,7 +62,10 @@ mod tests {
     #[test]
     fn an_estimate_comes_when_there_is_something_to_estimate_from() {
         let left = |done, seconds| left(done, 100, Duration::from_secs(seconds));
-        assert_eq!([left(0, 60), left(1, 60), left(50, 1), left(100, 60)], [None, None, None, None]);
+        assert_eq!(
+            [left(0, 60), left(1, 60), left(50, 1), left(100, 60)],
+            [None, None, None, None]
+        );
         assert_eq!(left(50, 10).as_deref(), Some("10 s"));
         assert_eq!(left(10, 60).as_deref(), Some("9 min"));
         assert_eq!(left(2, 3600).as_deref(), Some("49 h"));

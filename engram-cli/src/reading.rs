@@ -41,7 +41,11 @@ pub enum Item {
     /// A tape that the command line names.
     Tape(PathBuf),
     /// A tape that the index knows.
-    Indexed { tape: PathBuf, entry: Box<Entry>, state: TapeState },
+    Indexed {
+        tape: PathBuf,
+        entry: Box<Entry>,
+        state: TapeState,
+    },
     /// A log, or a session of a store.
     Session(SessionInput, TapeState),
 }
@@ -84,10 +88,20 @@ pub enum Sent {
 ///
 /// # Errors
 /// If the index of the tapes cannot be read.
-pub fn find(request: &Request<'_>, options: &SessionOptions, report: &Reporter) -> Result<Reading, AdapterError> {
-    let root = request.tapes.map(Path::to_owned).or_else(places::tapes_dir).filter(|_| request.tapes_count == TapesCount::WhereCurrent);
+pub fn find(
+    request: &Request<'_>,
+    options: &SessionOptions,
+    report: &Reporter,
+) -> Result<Reading, AdapterError> {
+    let root = request
+        .tapes
+        .map(Path::to_owned)
+        .or_else(places::tapes_dir)
+        .filter(|_| request.tapes_count == TapesCount::WhereCurrent);
     let index = root.as_deref().map(Index::load).transpose();
-    let at_root = |error| AdapterError::from(error).path(root.as_deref().unwrap_or(Path::new("")).to_string_lossy());
+    let at_root = |error| {
+        AdapterError::from(error).path(root.as_deref().unwrap_or(Path::new("")).to_string_lossy())
+    };
     let index = index.map_err(at_root)?.unwrap_or_default();
     let root = root.unwrap_or_default();
     let paths = homes::paths(request.paths, options.registry(), report);
@@ -109,23 +123,45 @@ pub fn find(request: &Request<'_>, options: &SessionOptions, report: &Reporter) 
     let mut used = HashSet::new();
     let indexed = |entry: &Entry, state: TapeState, used: &mut HashSet<PathBuf>| {
         let tape = root.join(entry.tape.as_ref()?);
-        let item = Item::Indexed { tape: tape.clone(), entry: Box::new(entry.clone()), state };
+        let item = Item::Indexed {
+            tape: tape.clone(),
+            entry: Box::new(entry.clone()),
+            state,
+        };
         (tape.is_file() && used.insert(tape)).then_some(Ok(item))
     };
     for source in found.unchanged.iter().filter_map(|path| source_of(path)) {
-        let current = index.of_source(&source).filter(|entry| entry.state == State::Current);
+        let current = index
+            .of_source(&source)
+            .filter(|entry| entry.state == State::Current);
         items.extend(current.filter_map(|entry| indexed(entry, TapeState::Current, &mut used)));
     }
-    let key = |input: &SessionInput| input.container().and_then(source_of).map(|source| (source, input.id_in_store()));
+    let key = |input: &SessionInput| {
+        input
+            .container()
+            .and_then(source_of)
+            .map(|source| (source, input.id_in_store()))
+    };
     let converted: HashSet<Key> = found.sessions.iter().flatten().filter_map(key).collect();
     if request.paths.is_empty() {
-        let others = index.entries().filter(|entry| entry.tape.is_some() && !converted.contains(&entry.key()));
+        let others = index
+            .entries()
+            .filter(|entry| entry.tape.is_some() && !converted.contains(&entry.key()));
         items.extend(others.filter_map(|entry| indexed(entry, state_of(entry, &known), &mut used)));
     }
     items.extend(found.sessions.into_iter().map(|input| {
         let input = input?;
-        let has_tape = key(&input).and_then(|key| index.get(&key)).is_some_and(|entry| entry.tape.is_some());
-        Ok(Item::Session(input, if has_tape { TapeState::Old } else { TapeState::None }))
+        let has_tape = key(&input)
+            .and_then(|key| index.get(&key))
+            .is_some_and(|entry| entry.tape.is_some());
+        Ok(Item::Session(
+            input,
+            if has_tape {
+                TapeState::Old
+            } else {
+                TapeState::None
+            },
+        ))
     }));
     Ok(Reading { items, paths })
 }
@@ -144,8 +180,14 @@ fn state_of(entry: &Entry, known: &Known<'_>) -> TapeState {
 /// The tapes in a directory without those that newer ones of the same sources supersede. Their events are on both.
 fn current_tapes_in(directory: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     let index = Index::load(directory).unwrap_or_default();
-    let older: HashSet<PathBuf> = index.superseded().map(|tape| directory.join(tape)).collect();
-    tapes_in(directory).into_iter().filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape))).collect()
+    let older: HashSet<PathBuf> = index
+        .superseded()
+        .map(|tape| directory.join(tape))
+        .collect();
+    tapes_in(directory)
+        .into_iter()
+        .filter(|tape| tape.as_ref().map_or(true, |tape| !older.contains(tape)))
+        .collect()
 }
 
 impl Item {
@@ -167,7 +209,11 @@ impl Item {
         match self {
             Item::Tape(path) => path.clone(),
             Item::Indexed { entry, .. } => {
-                let id = entry.session.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
+                let id = entry
+                    .session
+                    .as_deref()
+                    .map(|id| format!("#{id}"))
+                    .unwrap_or_default();
                 format!("{}{id}", entry.source).into()
             }
             Item::Session(input, _) => input.path().to_owned(),
@@ -194,11 +240,22 @@ impl Item {
     ///
     /// # Errors
     /// Those of reading and conversion, with the path.
-    pub fn send(&self, options: &SessionOptions, filter: &Filter, sink: &mut dyn EventSink) -> Result<Sent, AdapterError> {
+    pub fn send(
+        &self,
+        options: &SessionOptions,
+        filter: &Filter,
+        sink: &mut dyn EventSink,
+    ) -> Result<Sent, AdapterError> {
         let tape = match self {
             Item::Tape(tape) | Item::Indexed { tape, .. } => tape,
             Item::Session(input, _) => {
-                let at_path = |error: AdapterError| if error.path.is_some() { error } else { error.path(input.path().to_string_lossy()) };
+                let at_path = |error: AdapterError| {
+                    if error.path.is_some() {
+                        error
+                    } else {
+                        error.path(input.path().to_string_lossy())
+                    }
+                };
                 let source = input.open(options).map_err(at_path)?;
                 if !filter.wants_harness(source.harness()) {
                     return Ok(Sent::LeftOut);
@@ -206,10 +263,14 @@ impl Item {
                 return source.convert(sink).map(|_| Sent::All).map_err(at_path);
             }
         };
-        if self.overview().is_some_and(|overview| !filter.wants_harness(&overview.harness)) {
+        if self
+            .overview()
+            .is_some_and(|overview| !filter.wants_harness(&overview.harness))
+        {
             return Ok(Sent::LeftOut);
         }
         let read = open_tape(tape).and_then(|tape| replay(tape, sink));
-        read.map(|()| Sent::All).map_err(|error| AdapterError::from(error).path(tape.to_string_lossy()))
+        read.map(|()| Sent::All)
+            .map_err(|error| AdapterError::from(error).path(tape.to_string_lossy()))
     }
 }

@@ -17,8 +17,18 @@ fn reference() -> String {
     let mut out = "\nOptions of every command:\n\n".to_owned();
     arguments(command.get_arguments(), &mut out);
     for command in command.get_subcommands() {
-        let text = command.get_long_about().or(command.get_about()).map(StyledStr::to_string).unwrap_or_default();
-        writeln!(out, "\n### engram {}\n\n{}", command.get_name(), text.replace("\n\n", ". ").trim()).unwrap();
+        let text = command
+            .get_long_about()
+            .or(command.get_about())
+            .map(StyledStr::to_string)
+            .unwrap_or_default();
+        writeln!(
+            out,
+            "\n### engram {}\n\n{}",
+            command.get_name(),
+            text.replace("\n\n", ". ").trim()
+        )
+        .unwrap();
         if own(command).next().is_some() {
             out.push('\n');
             arguments(own(command), &mut out);
@@ -30,7 +40,9 @@ fn reference() -> String {
 
 /// The arguments that only this command has.
 fn own(command: &Command) -> impl Iterator<Item = &Arg> {
-    command.get_arguments().filter(|argument| !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str()))
+    command.get_arguments().filter(|argument| {
+        !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str())
+    })
 }
 
 fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>, out: &mut String) {
@@ -42,8 +54,15 @@ fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>, out: &mut String) {
             _ => String::new(),
         };
         let takes_value = argument.get_action().takes_values();
-        let value = argument.get_value_names().filter(|_| takes_value).map(|names| names.join(" ")).unwrap_or_default();
-        let mut help = argument.get_help().map(StyledStr::to_string).unwrap_or_default();
+        let value = argument
+            .get_value_names()
+            .filter(|_| takes_value)
+            .map(|names| names.join(" "))
+            .unwrap_or_default();
+        let mut help = argument
+            .get_help()
+            .map(StyledStr::to_string)
+            .unwrap_or_default();
         let choices: Vec<String> = argument
             .get_possible_values()
             .iter()
@@ -56,17 +75,32 @@ fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>, out: &mut String) {
         if !choices.is_empty() {
             write!(help, ": {}", choices.join(", ")).unwrap();
         }
-        let defaults: Vec<_> = argument.get_default_values().iter().filter(|_| takes_value).map(|value| value.to_string_lossy()).collect();
+        let defaults: Vec<_> = argument
+            .get_default_values()
+            .iter()
+            .filter(|_| takes_value)
+            .map(|value| value.to_string_lossy())
+            .collect();
         if !defaults.is_empty() {
             write!(help, ". Default: `{}`", defaults.join(" ")).unwrap();
         }
-        writeln!(out, "| `{}` | {} |", format!("{name} {value}").trim().replace('|', "\\|"), help.replace('|', "\\|")).unwrap();
+        writeln!(
+            out,
+            "| `{}` | {} |",
+            format!("{name} {value}").trim().replace('|', "\\|"),
+            help.replace('|', "\\|")
+        )
+        .unwrap();
     }
 }
 
 fn lower(text: &str) -> String {
     let text = text.trim_end_matches('.');
-    text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect()
+    text.chars()
+        .take(1)
+        .flat_map(char::to_lowercase)
+        .chain(text.chars().skip(1))
+        .collect()
 }
 
 /// Rewritten with `ENGRAM_BLESS=1`.
@@ -80,14 +114,22 @@ fn the_reference_is_generated() {
     if std::env::var_os("ENGRAM_BLESS").is_some() {
         std::fs::write(&path, format!("{before}{BEGIN}{generated}{END}{after}")).unwrap();
     } else {
-        assert_eq!(shown, generated, "docs/cli.md is stale: ENGRAM_BLESS=1 cargo test rewrites it");
+        assert_eq!(
+            shown, generated,
+            "docs/cli.md is stale: ENGRAM_BLESS=1 cargo test rewrites it"
+        );
     }
 }
 
 #[test]
 fn every_command_and_argument_is_in_the_reference() {
     let reference = reference();
-    for part in ["### engram files", "| `-o, --out DIR` |", "| `--by WHAT` |", "`project` (the directory that a session began in)"] {
+    for part in [
+        "### engram files",
+        "| `-o, --out DIR` |",
+        "| `--by WHAT` |",
+        "`project` (the directory that a session began in)",
+    ] {
         assert!(reference.contains(part), "{part} in {reference}");
     }
     assert!(!reference.contains("`--help`"), "{reference}");

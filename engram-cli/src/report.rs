@@ -66,22 +66,36 @@ impl Reporter {
     /// A reporter that prints nothing.
     #[cfg(test)]
     pub fn muted(&self) -> Reporter {
-        Reporter { muted: true, ..self.clone() }
+        Reporter {
+            muted: true,
+            ..self.clone()
+        }
     }
 
     /// The same reporter. With `redacts`, it replaces keys and tokens in everything that it prints or [cleans](Reporter::clean).
     pub fn redacting(&self, redacts: bool) -> Reporter {
-        Reporter { redacts, ..self.clone() }
+        Reporter {
+            redacts,
+            ..self.clone()
+        }
     }
 
     /// A text that may leave the process.
     pub fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.redacts { redacted(text) } else { Cow::Borrowed(text) }
+        if self.redacts {
+            redacted(text)
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 
     /// As [`Reporter::clean`], for JSON text.
     pub fn clean_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
-        if self.redacts { redacted_json(json) } else { Cow::Borrowed(json) }
+        if self.redacts {
+            redacted_json(json)
+        } else {
+            Cow::Borrowed(json)
+        }
     }
 
     /// An error that may leave the process. Of an excerpt that is cut off, the last word is left out: it may be the beginning of a key.
@@ -89,7 +103,15 @@ impl Reporter {
         let mut error = error.clone();
         if self.redacts {
             error.found = error.found.map(|found| without_cut_word(&found));
-            for text in [&mut error.version, &mut error.pointer, &mut error.expected, &mut error.found].into_iter().flatten() {
+            for text in [
+                &mut error.version,
+                &mut error.pointer,
+                &mut error.expected,
+                &mut error.found,
+            ]
+            .into_iter()
+            .flatten()
+            {
                 *text = redacted(text).into_owned();
             }
         }
@@ -117,7 +139,10 @@ impl Reporter {
         let error = &self.clean_error(error);
         match self.format {
             ErrorFormat::Text => self.line(&one_line(&format!("error: {}", sentence(error)))),
-            ErrorFormat::Json => self.json(&WireError { error, message: sentence(error) }),
+            ErrorFormat::Json => self.json(&WireError {
+                error,
+                message: sentence(error),
+            }),
         }
     }
 
@@ -131,14 +156,23 @@ impl Reporter {
     pub fn no_session(&self, places: &[PathBuf]) -> Exit {
         let places: Vec<_> = places.iter().map(|path| shown(path)).collect();
         let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session");
-        self.failure(&if places.is_empty() { error } else { error.path(places.join(", ")) })
+        self.failure(&if places.is_empty() {
+            error
+        } else {
+            error.path(places.join(", "))
+        })
     }
 
     /// Reports that the command line is wrong, and returns the exit code.
     pub fn usage(&self, message: &str) -> Exit {
         match self.format {
-            ErrorFormat::Text => self.line(&format!("error: {message}\n\nFor more information, try '--help'.")),
-            ErrorFormat::Json => self.json(&WireUsage { code: "usage", message }),
+            ErrorFormat::Text => self.line(&format!(
+                "error: {message}\n\nFor more information, try '--help'."
+            )),
+            ErrorFormat::Json => self.json(&WireUsage {
+                code: "usage",
+                message,
+            }),
         }
         Exit::Usage
     }
@@ -157,7 +191,11 @@ impl Reporter {
 
     /// A reporter that prints only errors.
     pub fn silenced(&self) -> Reporter {
-        Reporter { quiet: true, verbose: false, ..self.clone() }
+        Reporter {
+            quiet: true,
+            verbose: false,
+            ..self.clone()
+        }
     }
 
     /// Reports something that the caller asked for, with a stable code.
@@ -196,7 +234,11 @@ impl Reporter {
 /// An excerpt without the word in which it is cut off.
 fn without_cut_word(found: &str) -> String {
     match found.strip_suffix('…') {
-        Some(cut) => format!("{}…", cut.rfind(char::is_whitespace).map_or("", |end| &cut[..=end])),
+        Some(cut) => format!(
+            "{}…",
+            cut.rfind(char::is_whitespace)
+                .map_or("", |end| &cut[..=end])
+        ),
         None => found.to_owned(),
     }
 }
@@ -229,19 +271,38 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_command) {
         return Cow::Borrowed(json);
     }
-    json.chars().map(|c| if is_command(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }).collect::<String>().into()
+    json.chars()
+        .map(|c| {
+            if is_command(c) {
+                format!("\\u{:04x}", u32::from(c))
+            } else {
+                c.to_string()
+            }
+        })
+        .collect::<String>()
+        .into()
 }
 
 /// Characters that a terminal obeys instead of showing them, and those that reorder the text around them.
 fn is_command(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
 fn without(text: &str, is_command: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&is_command) {
         return Cow::Borrowed(text);
     }
-    text.chars().map(|c| if is_command(c) { c.escape_default().to_string() } else { c.to_string() }).collect::<String>().into()
+    text.chars()
+        .map(|c| {
+            if is_command(c) {
+                c.escape_default().to_string()
+            } else {
+                c.to_string()
+            }
+        })
+        .collect::<String>()
+        .into()
 }
 
 #[cfg(test)]
@@ -261,14 +322,24 @@ mod tests {
         let key = format!("ghp_{}", "aB3dE5gH7jK9mN2pQ4rS6tU8vW0xY1zA2b3C");
         let report = Reporter::new(ErrorFormat::Text, false, false).redacting(true);
         let cut = format!("some text and {}", &key[..20]);
-        for found in [format!("a {key} b"), format!("{cut}{}", " x".repeat(60)), format!("{}{cut}rest", "y ".repeat(24))] {
+        for found in [
+            format!("a {key} b"),
+            format!("{cut}{}", " x".repeat(60)),
+            format!("{}{cut}rest", "y ".repeat(24)),
+        ] {
             let mut error = AdapterError::new(ErrorCode::MalformedRecord).found(&found);
             error.version = Some(key.clone());
             let text = format!("{:?}", report.clean_error(&error));
-            assert!(!text.contains(&key) && (found.contains(" x") || !text.contains("ghp_")), "{text}");
+            assert!(
+                !text.contains(&key) && (found.contains(" x") || !text.contains("ghp_")),
+                "{text}"
+            );
         }
         assert_eq!(report.clean(&key), "[redacted:github-token]");
-        assert_eq!(Reporter::new(ErrorFormat::Text, false, false).clean(&key), key);
+        assert_eq!(
+            Reporter::new(ErrorFormat::Text, false, false).clean(&key),
+            key
+        );
     }
 
     #[test]

@@ -17,7 +17,12 @@ use crate::report::shown;
 
 /// One session in one line: harness, events, omissions, coverage.
 pub fn session(summary: &Summary) -> String {
-    let Ledger { records, duplicate, bookkeeping, .. } = summary.ledger;
+    let Ledger {
+        records,
+        duplicate,
+        bookkeeping,
+        ..
+    } = summary.ledger;
     let events = summary.counts.total();
     let omitted = duplicate + bookkeeping;
     let parts = [
@@ -47,20 +52,48 @@ struct Notice {
 /// All warnings but the one about newer versions, which [`Ahead`] has.
 fn notices(summary: &Summary) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let about_session = |what: String| Notice { what, noun: "session", number: None };
-    let has_own_warning = |reason: &&str| *reason == DEGRADED_BY_MEMBERS || Some(*reason) == Support::Ahead.degradation();
-    let reasons: Vec<&str> = summary.degraded.iter().copied().filter(|reason| !has_own_warning(reason)).collect();
+    let about_session = |what: String| Notice {
+        what,
+        noun: "session",
+        number: None,
+    };
+    let has_own_warning = |reason: &&str| {
+        *reason == DEGRADED_BY_MEMBERS || Some(*reason) == Support::Ahead.degradation()
+    };
+    let reasons: Vec<&str> = summary
+        .degraded
+        .iter()
+        .copied()
+        .filter(|reason| !has_own_warning(reason))
+        .collect();
     if !reasons.is_empty() {
-        let what = format!("degraded ({}): no kind is claimed in full; `engram audit` lists what is missing", reasons.join(", "));
+        let what = format!(
+            "degraded ({}): no kind is claimed in full; `engram audit` lists what is missing",
+            reasons.join(", ")
+        );
         notices.push(about_session(what));
     }
     if !summary.complete {
-        notices.push(about_session("the log ends mid-record; everything before it was converted".to_owned()));
+        notices.push(about_session(
+            "the log ends mid-record; everything before it was converted".to_owned(),
+        ));
     }
-    let Ledger { unrecognized, malformed, .. } = summary.ledger;
+    let Ledger {
+        unrecognized,
+        malformed,
+        ..
+    } = summary.ledger;
     for (number, noun, what) in [
-        (unrecognized, "record", "of unknown type, kept as `meta unrecognized`"),
-        (malformed, "record", "malformed, kept as `meta unrecognized`"),
+        (
+            unrecognized,
+            "record",
+            "of unknown type, kept as `meta unrecognized`",
+        ),
+        (
+            malformed,
+            "record",
+            "malformed, kept as `meta unrecognized`",
+        ),
         (
             summary.ledger.unknown.total(),
             "unknown member",
@@ -68,7 +101,11 @@ fn notices(summary: &Summary) -> Vec<Notice> {
         ),
     ] {
         if number > 0 {
-            notices.push(Notice { what: what.to_owned(), noun, number: Some(number) });
+            notices.push(Notice {
+                what: what.to_owned(),
+                noun,
+                number: Some(number),
+            });
         }
     }
     notices
@@ -95,14 +132,19 @@ impl Ahead {
     pub fn add(&mut self, summary: &Summary) {
         if summary.support == Support::Ahead && has_unknown_content(summary) {
             self.sessions += 1;
-            self.versions.insert(harness_at(summary, summary.support_version.as_deref()));
+            self.versions
+                .insert(harness_at(summary, summary.support_version.as_deref()));
         }
     }
 
     /// The warning, if there is such a session.
     pub fn warning(&self) -> Option<String> {
         let versions: Vec<&str> = self.versions.iter().map(String::as_str).collect();
-        let which = format!("{} ({})", count(self.sessions, "session"), versions.join(", "));
+        let which = format!(
+            "{} ({})",
+            count(self.sessions, "session"),
+            versions.join(", ")
+        );
         let what = "newer than every recorded version, with content that this engram does not know";
         (self.sessions > 0).then(|| format!("{what}: {which}; a newer engram may know it"))
     }
@@ -110,7 +152,11 @@ impl Ahead {
 
 /// A session of a store that is not converted, with the reason.
 pub fn skipped_line(skipped: &SkippedSession) -> String {
-    format!("skipped: {}: {}", display_path(&skipped.session).to_string_lossy(), skipped.reason)
+    format!(
+        "skipped: {}: {}",
+        display_path(&skipped.session).to_string_lossy(),
+        skipped.reason
+    )
 }
 
 /// Records of a store that no session has.
@@ -120,13 +166,24 @@ pub fn lost_line(lost: &LostRecords) -> String {
 
 /// A link that is not followed.
 pub fn link_line(link: &Path) -> String {
-    format!("skipped: {}: a link out of the directory; to convert what it leads to, name that", link.to_string_lossy())
+    format!(
+        "skipped: {}: a link out of the directory; to convert what it leads to, name that",
+        link.to_string_lossy()
+    )
 }
 
 /// Another form of a session, with the reason why it is converted or not.
 pub fn other_form_line(other: &OtherForm) -> String {
-    let what = if other.is_skipped { "skipped" } else { "warning" };
-    format!("{what}: {}: {}", other.location.path().to_string_lossy(), other.reason)
+    let what = if other.is_skipped {
+        "skipped"
+    } else {
+        "warning"
+    };
+    format!(
+        "{what}: {}: {}",
+        other.location.path().to_string_lossy(),
+        other.reason
+    )
 }
 
 /// Sums of many sessions, in detail.
@@ -148,10 +205,16 @@ impl Details {
         self.records += summary.ledger.records;
         self.counts += summary.counts;
         for row in &summary.ledger.omitted {
-            *self.omitted.entry((summary.harness, row.record.clone(), row.rule.clone())).or_default() += row.count;
+            *self
+                .omitted
+                .entry((summary.harness, row.record.clone(), row.rule.clone()))
+                .or_default() += row.count;
         }
         let schema = summary.schema.unwrap_or("unknown schema");
-        *self.coverage.entry((format!("{} {schema}", summary.harness), coverage(summary))).or_default() += 1;
+        *self
+            .coverage
+            .entry((format!("{} {schema}", summary.harness), coverage(summary)))
+            .or_default() += 1;
         self.ahead.add(summary);
         for Notice { what, noun, number } in notices(summary) {
             *self.notices.entry((what, noun)).or_default() += number.unwrap_or(1);
@@ -172,14 +235,27 @@ impl Details {
         let events = self.counts.total();
         let omitted: u64 = self.omitted.values().sum();
         let mut lines = vec![
-            format!("  read      {}, {}", count(self.bytes, "byte"), count(self.records, "record")),
+            format!(
+                "  read      {}, {}",
+                count(self.bytes, "byte"),
+                count(self.records, "record")
+            ),
             format!("  events    {events}: {}", counts(&self.counts)),
             format!("  omitted   {}", count(omitted, "record")),
         ];
-        lines
-            .extend(self.omitted.iter().map(|((harness, record, rule), records)| format!("    {records:>8}  {harness} {record} ({rule})")));
+        lines.extend(
+            self.omitted
+                .iter()
+                .map(|((harness, record, rule), records)| {
+                    format!("    {records:>8}  {harness} {record} ({rule})")
+                }),
+        );
         lines.push("  coverage".to_owned());
-        lines.extend(self.coverage.iter().map(|((schema, grades), sessions)| format!("    {sessions:>8}  {schema}: {grades}")));
+        lines.extend(
+            self.coverage.iter().map(|((schema, grades), sessions)| {
+                format!("    {sessions:>8}  {schema}: {grades}")
+            }),
+        );
         lines
     }
 }
@@ -196,8 +272,11 @@ fn harness_at(summary: &Summary, version: Option<&str>) -> String {
 
 /// Number of events of each kind that occurs.
 fn counts(counts: &KindCounts) -> String {
-    let named: Vec<String> =
-        counts.iter().filter(|(_, events)| *events > 0).map(|(kind, events)| format!("{events} {}", kind.as_str())).collect();
+    let named: Vec<String> = counts
+        .iter()
+        .filter(|(_, events)| *events > 0)
+        .map(|(kind, events)| format!("{events} {}", kind.as_str()))
+        .collect();
     named.join(", ")
 }
 

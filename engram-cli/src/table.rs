@@ -66,12 +66,21 @@ pub struct Column {
 
 /// A column of text whose cells stay whole.
 pub const fn text(heading: &'static str) -> Column {
-    Column { heading, align: Align::Left, fit: Fit::Whole, look: Look::Plain, drops: 0 }
+    Column {
+        heading,
+        align: Align::Left,
+        fit: Fit::Whole,
+        look: Look::Plain,
+        drops: 0,
+    }
 }
 
 /// A column of numbers.
 pub const fn number(heading: &'static str) -> Column {
-    Column { align: Align::Right, ..text(heading) }
+    Column {
+        align: Align::Right,
+        ..text(heading)
+    }
 }
 
 impl Column {
@@ -99,10 +108,19 @@ impl Screen {
     /// Standard output.
     pub fn stdout() -> Screen {
         let is_terminal = stdout().is_terminal();
-        let named = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-        let width = terminal_size::terminal_size().filter(|_| is_terminal).map(|(width, _)| usize::from(width.0));
-        let has_colours = is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Screen { width: width.or(named).unwrap_or(WIDTH_WITHOUT_TERMINAL), has_colours }
+        let named = env::var("COLUMNS")
+            .ok()
+            .and_then(|columns| columns.parse().ok())
+            .filter(|columns| *columns > 0);
+        let width = terminal_size::terminal_size()
+            .filter(|_| is_terminal)
+            .map(|(width, _)| usize::from(width.0));
+        let has_colours =
+            is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Screen {
+            width: width.or(named).unwrap_or(WIDTH_WITHOUT_TERMINAL),
+            has_colours,
+        }
     }
 }
 
@@ -110,30 +128,63 @@ impl Screen {
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write(columns: &[Column], rows: &[Vec<String>], screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-    let has_content = |column: &usize| rows.is_empty() || rows.iter().any(|row| !row[*column].is_empty());
+pub fn write(
+    columns: &[Column],
+    rows: &[Vec<String>],
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rows: Vec<Vec<Cow<'_, str>>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+        .collect();
+    let has_content =
+        |column: &usize| rows.is_empty() || rows.iter().any(|row| !row[*column].is_empty());
     let mut shown: Vec<usize> = (0..columns.len()).filter(has_content).collect();
     let natural: Vec<usize> = (0..columns.len())
-        .map(|column| rows.iter().map(|row| display_width(&row[column])).chain([display_width(columns[column].heading)]).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter()
+                .map(|row| display_width(&row[column]))
+                .chain([display_width(columns[column].heading)])
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let widths = loop {
         let widths = fitted(columns, &shown, &natural, screen.width);
-        let last = shown.iter().copied().filter(|column| columns[*column].drops > 0).max_by_key(|column| columns[*column].drops);
+        let last = shown
+            .iter()
+            .copied()
+            .filter(|column| columns[*column].drops > 0)
+            .max_by_key(|column| columns[*column].drops);
         match (widths, last) {
             (Some(widths), _) => break widths,
             (None, Some(last)) => shown.retain(|column| *column != last),
-            (None, None) => break shown.iter().map(|column| least(&columns[*column], natural[*column])).collect(),
+            (None, None) => {
+                break shown
+                    .iter()
+                    .map(|column| least(&columns[*column], natural[*column]))
+                    .collect();
+            }
         }
     };
-    let headings: Vec<Cow<'_, str>> = columns.iter().map(|column| Cow::Borrowed(column.heading)).collect();
+    let headings: Vec<Cow<'_, str>> = columns
+        .iter()
+        .map(|column| Cow::Borrowed(column.heading))
+        .collect();
     let line = |row: &[Cow<'_, str>], is_heading: bool| {
         let mut line = String::new();
         for (column, width) in shown.iter().zip(&widths) {
-            let Column { align, fit, look, .. } = columns[*column];
+            let Column {
+                align, fit, look, ..
+            } = columns[*column];
             let text = cut(&row[*column], fit, *width);
             let space = " ".repeat(width - display_width(&text));
-            let (begin, end) = if screen.has_colours { look_codes(if is_heading { Look::Dim } else { look }) } else { ("", "") };
+            let (begin, end) = if screen.has_colours {
+                look_codes(if is_heading { Look::Dim } else { look })
+            } else {
+                ("", "")
+            };
             let gap = if line.is_empty() { "" } else { &"    "[..GAP] };
             line.push_str(&match align {
                 Align::Left => format!("{gap}{begin}{text}{end}{space}"),
@@ -143,7 +194,8 @@ pub fn write(columns: &[Column], rows: &[Vec<String>], screen: Screen, out: &mut
         line.trim_end().to_owned()
     };
     writeln!(out, "{}", line(&headings, true))?;
-    rows.iter().try_for_each(|row| writeln!(out, "{}", line(row, false)))
+    rows.iter()
+        .try_for_each(|row| writeln!(out, "{}", line(row, false)))
 }
 
 fn look_codes(look: Look) -> (&'static str, &'static str) {
@@ -158,12 +210,19 @@ fn look_codes(look: Look) -> (&'static str, &'static str) {
 fn least(column: &Column, natural: usize) -> usize {
     match column.fit {
         Fit::Whole => natural,
-        Fit::Start(least) | Fit::End(least) => natural.min(least.max(display_width(column.heading))),
+        Fit::Start(least) | Fit::End(least) => {
+            natural.min(least.max(display_width(column.heading)))
+        }
     }
 }
 
 /// The widths of the shown columns, if they fit. The widest column that may be cut gives way first.
-fn fitted(columns: &[Column], shown: &[usize], natural: &[usize], width: usize) -> Option<Vec<usize>> {
+fn fitted(
+    columns: &[Column],
+    shown: &[usize],
+    natural: &[usize],
+    width: usize,
+) -> Option<Vec<usize>> {
     let mut widths: Vec<usize> = shown.iter().map(|column| natural[*column]).collect();
     let room = width.saturating_sub(GAP * shown.len().saturating_sub(1));
     loop {
@@ -171,11 +230,22 @@ fn fitted(columns: &[Column], shown: &[usize], natural: &[usize], width: usize) 
         if over == 0 {
             return Some(widths);
         }
-        let spare = |index: usize| widths[index] - least(&columns[shown[index]], natural[shown[index]]);
-        let widest = (0..shown.len()).filter(|index| spare(*index) > 0).max_by_key(|index| widths[*index])?;
+        let spare =
+            |index: usize| widths[index] - least(&columns[shown[index]], natural[shown[index]]);
+        let widest = (0..shown.len())
+            .filter(|index| spare(*index) > 0)
+            .max_by_key(|index| widths[*index])?;
         // Others that can be cut share what is missing as soon as they are as wide.
-        let next = (0..shown.len()).filter(|index| *index != widest && spare(*index) > 0).map(|index| widths[index]).max().unwrap_or(0);
-        let step = (widths[widest] + 1).saturating_sub(next).max(1).min(over).min(spare(widest));
+        let next = (0..shown.len())
+            .filter(|index| *index != widest && spare(*index) > 0)
+            .map(|index| widths[index])
+            .max()
+            .unwrap_or(0);
+        let step = (widths[widest] + 1)
+            .saturating_sub(next)
+            .max(1)
+            .min(over)
+            .min(spare(widest));
         widths[widest] -= step;
     }
 }
@@ -201,7 +271,9 @@ fn cut(text: &str, fit: Fit, width: usize) -> Cow<'_, str> {
             let kept = of(&mut text.chars().rev());
             format!("…{}", kept.into_iter().rev().collect::<String>()).into()
         }
-        Fit::Whole | Fit::Start(_) => format!("{}…", of(&mut text.chars()).into_iter().collect::<String>()).into(),
+        Fit::Whole | Fit::Start(_) => {
+            format!("{}…", of(&mut text.chars()).into_iter().collect::<String>()).into()
+        }
     }
 }
 
@@ -209,7 +281,11 @@ fn cut(text: &str, fit: Fit, width: usize) -> Cow<'_, str> {
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write_csv(names: &[&str], rows: impl IntoIterator<Item = Vec<String>>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_csv(
+    names: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(names)?;
     for row in rows {
@@ -222,7 +298,10 @@ pub fn write_csv(names: &[&str], rows: impl IntoIterator<Item = Vec<String>>, ou
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write_lines(rows: impl IntoIterator<Item = impl Serialize>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_lines(
+    rows: impl IntoIterator<Item = impl Serialize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     rows.into_iter().try_for_each(|row| write_json(out, &row))
 }
 
@@ -240,23 +319,54 @@ pub fn short_number(number: u64) -> String {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 4] = [text("when"), text("file").fit(Fit::End(8)), number("edits"), text("title").fit(Fit::Start(10)).drops(1)];
+    const COLUMNS: [Column; 4] = [
+        text("when"),
+        text("file").fit(Fit::End(8)),
+        number("edits"),
+        text("title").fit(Fit::Start(10)).drops(1),
+    ];
 
     fn shown(width: usize, rows: &[[&str; 4]]) -> String {
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.iter().map(|&cell| cell.to_owned()).collect())
+            .collect();
         let mut out = Vec::new();
-        write(&COLUMNS, &rows, Screen { width, has_colours: false }, &mut out).unwrap();
+        write(
+            &COLUMNS,
+            &rows,
+            Screen {
+                width,
+                has_colours: false,
+            },
+            &mut out,
+        )
+        .unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    const ROW: [&str; 4] = ["2d ago", "/home/dev/project/src/main.rs", "12", "a long title that says what the session is about"];
+    const ROW: [&str; 4] = [
+        "2d ago",
+        "/home/dev/project/src/main.rs",
+        "12",
+        "a long title that says what the session is about",
+    ];
 
     #[test]
     fn a_table_fits_every_width_that_has_room_for_what_stays() {
         for width in 24..140 {
-            let table = shown(width, &[ROW, ["now", "a", "3", "日本語のタイトルはここにあります"]]);
-            assert!(table.lines().all(|line| display_width(line) <= width), "{width}:\n{table}");
-            assert!(table.contains("ain.rs") && table.contains("12"), "{width}:\n{table}");
+            let table = shown(
+                width,
+                &[ROW, ["now", "a", "3", "日本語のタイトルはここにあります"]],
+            );
+            assert!(
+                table.lines().all(|line| display_width(line) <= width),
+                "{width}:\n{table}"
+            );
+            assert!(
+                table.contains("ain.rs") && table.contains("12"),
+                "{width}:\n{table}"
+            );
         }
         assert!(!shown(30, &[ROW]).contains("title") && shown(60, &[ROW]).contains("title"));
     }
@@ -264,18 +374,32 @@ mod tests {
     #[test]
     fn a_column_that_is_empty_is_left_out_and_nothing_controls_the_terminal() {
         let table = shown(80, &[["now", "a\u{1b}[2J\nb", "3", ""]]);
-        assert!(!table.contains("title") && !table.contains('\u{1b}') && table.lines().count() == 2, "{table}");
+        assert!(
+            !table.contains("title") && !table.contains('\u{1b}') && table.lines().count() == 2,
+            "{table}"
+        );
     }
 
     #[test]
     fn csv_quotes_what_needs_it() {
         let mut out = Vec::new();
-        write_csv(&["a", "b"], [vec!["x,y".to_owned(), "\"q\"".to_owned()]], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "a,b\n\"x,y\",\"\"\"q\"\"\"\n");
+        write_csv(
+            &["a", "b"],
+            [vec!["x,y".to_owned(), "\"q\"".to_owned()]],
+            &mut out,
+        )
+        .unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "a,b\n\"x,y\",\"\"\"q\"\"\"\n"
+        );
     }
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([999, 1_000, 25_999, 3_450_000, 2_100_000_000].map(short_number), ["999", "1k", "25k", "3.4M", "2.1G"]);
+        assert_eq!(
+            [999, 1_000, 25_999, 3_450_000, 2_100_000_000].map(short_number),
+            ["999", "1k", "25k", "3.4M", "2.1G"]
+        );
     }
 }

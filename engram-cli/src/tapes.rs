@@ -21,7 +21,9 @@ pub fn tapes_at(path: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     }
     let found = tapes_in(path);
     if found.is_empty() {
-        let error = AdapterError::new(ErrorCode::Io).expected("tapes, named `*.tape.jsonl` or `*.tape.jsonl.zst`").found("none");
+        let error = AdapterError::new(ErrorCode::Io)
+            .expected("tapes, named `*.tape.jsonl` or `*.tape.jsonl.zst`")
+            .found("none");
         return vec![Err(error.path(path.to_string_lossy()))];
     }
     found
@@ -32,9 +34,13 @@ pub fn tapes_in(directory: &Path) -> Vec<Result<PathBuf, AdapterError>> {
     let entries = WalkDir::new(directory).sort_by_file_name().into_iter();
     entries
         .filter_map(|entry| match entry {
-            Ok(entry) if entry.file_type().is_file() && has_tape_name(entry.path()) => Some(Ok(entry.into_path())),
+            Ok(entry) if entry.file_type().is_file() && has_tape_name(entry.path()) => {
+                Some(Ok(entry.into_path()))
+            }
             Ok(_) => None,
-            Err(error) => Some(Err(AdapterError::from(io::Error::from(error)).path(directory.to_string_lossy()))),
+            Err(error) => Some(Err(
+                AdapterError::from(io::Error::from(error)).path(directory.to_string_lossy())
+            )),
         })
         .collect()
 }
@@ -46,7 +52,11 @@ pub fn tapes_among(
 ) -> (Vec<Result<PathBuf, AdapterError>>, Vec<PathBuf>) {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for path in paths {
-        let tapes = if path.is_dir() { tapes_of(path) } else { Vec::new() };
+        let tapes = if path.is_dir() {
+            tapes_of(path)
+        } else {
+            Vec::new()
+        };
         if is_tape(path) {
             found.push(Ok(path.clone()));
         } else if tapes.is_empty() {
@@ -68,7 +78,11 @@ fn has_tape_name(path: &Path) -> bool {
 /// # Errors
 /// As the file system reports them.
 pub fn open_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
-    let reader: Box<dyn Read> = if path.as_os_str() == "-" { Box::new(stdin()) } else { Box::new(open::file(path)?) };
+    let reader: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(stdin())
+    } else {
+        Box::new(open::file(path)?)
+    };
     Ok(BufReader::with_capacity(256 << 10, open::content(reader)?))
 }
 
@@ -79,14 +93,21 @@ pub fn open_tape(path: &Path) -> io::Result<BufReader<impl Read>> {
 pub fn begins_as_tape(tape: &mut impl BufRead) -> io::Result<bool> {
     let mark = &FIRST_BYTES[..7];
     let first = tape.fill_buf()?;
-    Ok(first.starts_with(mark) || (first.len() < mark.len() && mark.starts_with(first) && !first.is_empty()))
+    Ok(first.starts_with(mark)
+        || (first.len() < mark.len() && mark.starts_with(first) && !first.is_empty()))
 }
 
 /// True if the file is a tape by its content.
 pub fn is_tape(path: &Path) -> bool {
     let first_bytes = |tape: BufReader<_>| {
         let mut bytes = Vec::new();
-        tape.take(FIRST_BYTES.len() as u64).read_to_end(&mut bytes).map(|_| bytes)
+        tape.take(FIRST_BYTES.len() as u64)
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     };
-    open::found(path).and_then(open::content).map(BufReader::new).and_then(first_bytes).is_ok_and(|bytes| bytes == FIRST_BYTES)
+    open::found(path)
+        .and_then(open::content)
+        .map(BufReader::new)
+        .and_then(first_bytes)
+        .is_ok_and(|bytes| bytes == FIRST_BYTES)
 }

@@ -28,7 +28,12 @@ pub struct Lines<W> {
 impl<W: Write> Lines<W> {
     /// A writer that passes on what `unicode` wants.
     pub fn new(out: W, unicode: Unicode) -> Lines<W> {
-        Lines { out, unicode, line: Vec::new(), is_past_start: false }
+        Lines {
+            out,
+            unicode,
+            line: Vec::new(),
+            is_past_start: false,
+        }
     }
 
     /// Passes on a complete line.
@@ -77,7 +82,14 @@ fn surrogate(line: &[u8]) -> Option<usize> {
     loop {
         at += line[at..].iter().position(|byte| *byte == b'\\')?;
         match &line[at + 1..] {
-            [b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', _, _, ..] => return Some(at),
+            [
+                b'u',
+                b'd' | b'D',
+                b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F',
+                _,
+                _,
+                ..,
+            ] => return Some(at),
             // The escaped character is no begin of another escape.
             [_, ..] => at += 2,
             [] => return None,
@@ -89,7 +101,10 @@ fn surrogate(line: &[u8]) -> Option<usize> {
 fn mark(line: &mut Vec<u8>) {
     const AFTER: &[u8] = br#","support":""#;
     if let Some(at) = line.windows(AFTER.len()).position(|part| part == AFTER) {
-        line.splice(at..at, format!(r#","unicode":"{UNICODE_REPLACED}""#).into_bytes());
+        line.splice(
+            at..at,
+            format!(r#","unicode":"{UNICODE_REPLACED}""#).into_bytes(),
+        );
     }
 }
 

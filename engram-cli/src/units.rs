@@ -36,17 +36,26 @@ pub struct UnitsArgs {
 /// When standard output cannot be written to.
 pub fn run(args: &UnitsArgs, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
     let paths = homes::paths(&args.paths, registry, report);
-    let (units, errors) = units(&paths, &SessionOptions::default().with_registry(registry.clone()));
+    let (units, errors) = units(
+        &paths,
+        &SessionOptions::default().with_registry(registry.clone()),
+    );
     let mut tally = Tally::default();
     units.iter().for_each(|_| tally.success());
-    errors.iter().for_each(|error| tally.failure(report.failure(error)));
+    errors
+        .iter()
+        .for_each(|error| tally.failure(report.failure(error)));
     if tally.is_empty() {
         return Ok(report.no_session(&paths));
     }
     print(&units, args.output, &mut stdout().lock())?;
     if !args.output.json && !args.output.csv {
         let bytes = units.iter().map(|unit| unit.bytes).sum();
-        report.note(&format!("{} with {} bytes", count(units.len() as u64, "unit"), short_number(bytes)));
+        report.note(&format!(
+            "{} with {} bytes",
+            count(units.len() as u64, "unit"),
+            short_number(bytes)
+        ));
     }
     Ok(tally.exit())
 }
@@ -67,15 +76,33 @@ fn print(units: &[Unit], output: Output, out: &mut impl Write) -> io::Result<()>
     } else if output.csv {
         let row = |unit: &Unit| {
             let session = unit.session.clone().unwrap_or_default();
-            vec![unit.unit.clone(), unit.harness.clone(), session, unit.paths.len().to_string(), unit.bytes.to_string(), path(unit)]
+            vec![
+                unit.unit.clone(),
+                unit.harness.clone(),
+                session,
+                unit.paths.len().to_string(),
+                unit.bytes.to_string(),
+                path(unit),
+            ]
         };
-        table::write_csv(&["unit", "harness", "session", "logs", "bytes", "path"], units.iter().map(row), out)?;
+        table::write_csv(
+            &["unit", "harness", "session", "logs", "bytes", "path"],
+            units.iter().map(row),
+            out,
+        )?;
     } else if !units.is_empty() {
         let row = |unit: &Unit| {
             let id = unit.unit.chars().take(ID_DIGITS).collect();
             let session = unit.session.clone().unwrap_or_default();
             let path = in_short(Path::new(&path(unit)));
-            vec![id, unit.harness.clone(), session, unit.paths.len().to_string(), unit.bytes.to_string(), path]
+            vec![
+                id,
+                unit.harness.clone(),
+                session,
+                unit.paths.len().to_string(),
+                unit.bytes.to_string(),
+                path,
+            ]
         };
         let cells: Vec<Vec<String>> = units.iter().map(row).collect();
         table::write(&COLUMNS, &cells, Screen::stdout(), out)?;
@@ -94,9 +121,15 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        let shard = numbers.filter(|(number, of)| (1..=*of).contains(number)).map(|(number, of)| Shard { number, of });
-        shard.ok_or_else(|| "a part is its number and how many there are, from `1/4` to `4/4`".to_owned())
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let shard = numbers
+            .filter(|(number, of)| (1..=*of).contains(number))
+            .map(|(number, of)| Shard { number, of });
+        shard.ok_or_else(|| {
+            "a part is its number and how many there are, from `1/4` to `4/4`".to_owned()
+        })
     }
 }
 
@@ -122,8 +155,11 @@ impl Chosen {
         let mut chosen = Chosen::default();
         for (line, number) in reader.lines().zip(1..) {
             let unit: Unit = serde_json::from_str(&line.map_err(at_file)?).map_err(|error| {
-                let fault = AdapterError::new(ErrorCode::MalformedRecord).expected("a line of `engram units --json`");
-                fault.found(&error.to_string()).path(format!("{}:{number}", file.display()))
+                let fault = AdapterError::new(ErrorCode::MalformedRecord)
+                    .expected("a line of `engram units --json`");
+                fault
+                    .found(&error.to_string())
+                    .path(format!("{}:{number}", file.display()))
             })?;
             if shard.is_none_or(|shard| unit.shard(shard.of) + 1 == shard.number) {
                 chosen.add(unit);
@@ -135,7 +171,8 @@ impl Chosen {
     fn add(&mut self, unit: Unit) {
         let paths = unit.paths.into_iter().map(PathBuf::from);
         if let Some(session) = unit.session.filter(|_| unit.in_store) {
-            self.stored.extend(paths.clone().map(|store| (store, session.clone())));
+            self.stored
+                .extend(paths.clone().map(|store| (store, session.clone())));
         }
         self.paths.extend(paths);
     }
@@ -147,7 +184,10 @@ impl Chosen {
 
     /// True for a log, and for a session of a store that is one of the units.
     pub fn wants(&self, location: &SessionLocation) -> bool {
-        let stored = |id: &str| self.stored.contains(&(location.container().to_owned(), id.to_owned()));
+        let stored = |id: &str| {
+            self.stored
+                .contains(&(location.container().to_owned(), id.to_owned()))
+        };
         location.id_in_store().is_none_or(stored)
     }
 }

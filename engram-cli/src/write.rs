@@ -41,24 +41,67 @@ pub struct Written {
 ///
 /// # Errors
 /// Those of the conversion, with the session's path; those of writing, with `place`.
-pub fn write_tape(source: SessionSource, form: Form, file: &mut dyn Write, place: &Path) -> Result<Written, AdapterError> {
-    let mut sink = Sink { file, failed: false, hasher: StreamHasher::default() };
+pub fn write_tape(
+    source: SessionSource,
+    form: Form,
+    file: &mut dyn Write,
+    place: &Path,
+) -> Result<Written, AdapterError> {
+    let mut sink = Sink {
+        file,
+        failed: false,
+        hasher: StreamHasher::default(),
+    };
     let mut overview = OverviewSink::default();
     let at_place = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     let converted = if form.compress {
-        let mut encoder = zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
-        let converted = convert(source, form.redact, &mut (JsonLines::new(Lines::new(&mut encoder, form.unicode)), &mut overview));
+        let mut encoder =
+            zstd::Encoder::new(&mut sink, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(at_place)?;
+        let converted = convert(
+            source,
+            form.redact,
+            &mut (
+                JsonLines::new(Lines::new(&mut encoder, form.unicode)),
+                &mut overview,
+            ),
+        );
         converted.and_then(|summary| encoder.finish().map(|_| summary).map_err(at_place))
     } else {
-        convert(source, form.redact, &mut (JsonLines::new(Lines::new(&mut sink, form.unicode)), &mut overview))
+        convert(
+            source,
+            form.redact,
+            &mut (
+                JsonLines::new(Lines::new(&mut sink, form.unicode)),
+                &mut overview,
+            ),
+        )
     };
-    let summary = converted.map_err(|error| if sink.failed { error.path(place.to_string_lossy()) } else { error })?;
+    let summary = converted.map_err(|error| {
+        if sink.failed {
+            error.path(place.to_string_lossy())
+        } else {
+            error
+        }
+    })?;
     let (hash, bytes) = sink.hasher.finish();
-    Ok(Written { summary, overview: overview.overview(), hash: hash.to_string(), bytes })
+    Ok(Written {
+        summary,
+        overview: overview.overview(),
+        hash: hash.to_string(),
+        bytes,
+    })
 }
 
-fn convert(source: SessionSource, redact: bool, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
-    if redact { source.convert(&mut Redacting::new(sink)?) } else { source.convert(sink) }
+fn convert(
+    source: SessionSource,
+    redact: bool,
+    sink: &mut dyn EventSink,
+) -> Result<Summary, AdapterError> {
+    if redact {
+        source.convert(&mut Redacting::new(sink)?)
+    } else {
+        source.convert(sink)
+    }
 }
 
 /// Hashes what is written, and notes that writing failed. The error of the conversion does not show which side failed.

@@ -11,7 +11,11 @@ use engram_fuzz::targets::{Target, all};
 const RUNS: u64 = 800;
 
 fn bounds() -> Bounds {
-    Bounds { runs: RUNS, time: Duration::from_secs(120), seed: 1 }
+    Bounds {
+        runs: RUNS,
+        time: Duration::from_secs(120),
+        seed: 1,
+    }
 }
 
 #[test]

@@ -38,17 +38,35 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// A case whose gaps and scenarios are not known yet.
-    pub(crate) fn new(recording: &'a Recording, sessions: Vec<ConvertedSession>, failures: Vec<(Session, ConversionError)>) -> Case<'a> {
+    pub(crate) fn new(
+        recording: &'a Recording,
+        sessions: Vec<ConvertedSession>,
+        failures: Vec<(Session, ConversionError)>,
+    ) -> Case<'a> {
         let (truth, missing_calls) = with_ids(recording.truth.clone(), &sessions);
         let (mut truth, truth_error) = match serde_json::from_value::<Truth>(truth) {
             Ok(truth) => (truth, None),
             Err(error) => (Truth::default(), Some(error.to_string())),
         };
         if is_formatted(&recording.scenario) {
-            truth.edits.iter_mut().for_each(|real| real.formatted = real.after.take());
+            truth
+                .edits
+                .iter_mut()
+                .for_each(|real| real.formatted = real.after.take());
         }
         let (gaps, gaps_by_schema, scenarios) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
-        Case { recording, sessions, failures, open_error: None, gaps, gaps_by_schema, scenarios, truth, missing_calls, truth_error }
+        Case {
+            recording,
+            sessions,
+            failures,
+            open_error: None,
+            gaps,
+            gaps_by_schema,
+            scenarios,
+            truth,
+            missing_calls,
+            truth_error,
+        }
     }
 
     /// True if hooks or formatters change files: then nobody knows what a call left, only what was there before the next turn.
@@ -70,14 +88,21 @@ impl<'a> Case<'a> {
     /// True if any session contains the text, as JSON spells it or literally.
     pub(crate) fn is_logged(&self, text: &str) -> bool {
         let spelled = escaped(text);
-        self.sessions.iter().any(|session| session.contains(spelled.as_bytes()) || (spelled != text && session.contains(text.as_bytes())))
+        self.sessions.iter().any(|session| {
+            session.contains(spelled.as_bytes())
+                || (spelled != text && session.contains(text.as_bytes()))
+        })
     }
 
     /// True if any session has a record of this call. The record of a call that started a sub-agent's session may list that session's
     /// calls as a summary; such a list is no record of them.
     pub(crate) fn logs_call(&self, id: &str) -> bool {
         let is_summary = |record: &[u8]| memchr::memmem::find(record, b"\"summary\":[{").is_some();
-        self.sessions.iter().any(|session| session.records_with(&escaped(id)).any(|record| !is_summary(record)))
+        self.sessions.iter().any(|session| {
+            session
+                .records_with(&escaped(id))
+                .any(|record| !is_summary(record))
+        })
     }
 
     /// True if a record with the id of a call also has the name of its tool. A record that only mentions the call, as one of a task that it
@@ -85,7 +110,9 @@ impl<'a> Case<'a> {
     pub(crate) fn names_tool(&self, id: &str, tool: &str) -> bool {
         let name = escaped(tool.rsplit("__").next().unwrap_or(tool));
         let has_name = |record: &[u8]| memchr::memmem::find(record, name.as_bytes()).is_some();
-        self.sessions.iter().any(|session| session.records_with(&escaped(id)).any(has_name))
+        self.sessions
+            .iter()
+            .any(|session| session.records_with(&escaped(id)).any(has_name))
     }
 
     /// The real call with this id.
@@ -95,14 +122,20 @@ impl<'a> Case<'a> {
 
     /// The `tool.call` with this id, on any tape.
     pub fn tool_call(&self, id: &str) -> Option<&Event> {
-        self.events(Kind::ToolCall).map(|(_, event)| event).find(|event| event.text("call_id") == Some(id))
+        self.events(Kind::ToolCall)
+            .map(|(_, event)| event)
+            .find(|event| event.text("call_id") == Some(id))
     }
 
     /// The events of a kind.
     pub fn events(&self, kind: Kind) -> impl Iterator<Item = (&ConvertedSession, &Event)> {
-        self.sessions
-            .iter()
-            .flat_map(move |session| session.events.iter().filter(move |event| event.is(kind)).map(move |event| (session, event)))
+        self.sessions.iter().flat_map(move |session| {
+            session
+                .events
+                .iter()
+                .filter(move |event| event.is(kind))
+                .map(move |event| (session, event))
+        })
     }
 
     /// The events of a kind, without replayed history.
@@ -114,7 +147,12 @@ impl<'a> Case<'a> {
     pub(crate) fn by_call(&self, kind: Kind) -> BTreeMap<&str, BTreeMap<&str, Vec<&Event>>> {
         let mut calls: BTreeMap<&str, BTreeMap<&str, Vec<&Event>>> = BTreeMap::new();
         for (session, event) in self.own_events(kind) {
-            calls.entry(event.text("call_id").unwrap_or_default()).or_default().entry(session.name()).or_default().push(event);
+            calls
+                .entry(event.text("call_id").unwrap_or_default())
+                .or_default()
+                .entry(session.name())
+                .or_default()
+                .push(event);
         }
         calls
     }

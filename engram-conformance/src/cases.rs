@@ -15,7 +15,9 @@ pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>
     let mut forms: BTreeMap<Form, Vec<Session>> = BTreeMap::new();
     let open_error = match subject.capabilities.open.sessions(&recording.directory) {
         Ok(sessions) => {
-            sessions.into_iter().for_each(|session| forms.entry(session.form).or_default().push(session));
+            sessions
+                .into_iter()
+                .for_each(|session| forms.entry(session.form).or_default().push(session));
             None
         }
         Err(error) => Some(error),
@@ -23,15 +25,27 @@ pub fn open<'a>(subject: &Subject<'_>, recording: &'a Recording) -> Vec<Case<'a>
     if forms.is_empty() {
         forms.insert(Form::Stored, Vec::new());
     }
-    let mut cases: Vec<Case<'_>> = forms.into_values().flat_map(|sessions| convert(subject, recording, sessions)).collect();
+    let mut cases: Vec<Case<'_>> = forms
+        .into_values()
+        .flat_map(|sessions| convert(subject, recording, sessions))
+        .collect();
     cases[0].open_error = open_error;
     // A recording shows a scenario if one of its forms does.
-    let scenarios: BTreeSet<&'static str> = cases.iter().flat_map(|case| case.scenarios.iter().copied()).collect();
-    cases.iter_mut().for_each(|case| case.scenarios.clone_from(&scenarios));
+    let scenarios: BTreeSet<&'static str> = cases
+        .iter()
+        .flat_map(|case| case.scenarios.iter().copied())
+        .collect();
+    cases
+        .iter_mut()
+        .for_each(|case| case.scenarios.clone_from(&scenarios));
     cases
 }
 
-fn convert<'a>(subject: &Subject<'_>, recording: &'a Recording, sessions: Vec<Session>) -> Vec<Case<'a>> {
+fn convert<'a>(
+    subject: &Subject<'_>,
+    recording: &'a Recording,
+    sessions: Vec<Session>,
+) -> Vec<Case<'a>> {
     let (mut converted, mut failures) = (Vec::new(), Vec::new());
     for session in sessions {
         match subject.tape(&session) {
@@ -53,17 +67,30 @@ fn find_gaps(case: &mut Case<'_>, rows: &[GapRow]) {
     case.gaps = gaps::exhibited_by(case, rows);
     let schemas: BTreeSet<String> = case.sessions.iter().map(schema_of).collect();
     if schemas.len() == 1 {
-        case.gaps_by_schema.extend(schemas.into_iter().map(|schema| (schema, case.gaps.clone())));
+        case.gaps_by_schema.extend(
+            schemas
+                .into_iter()
+                .map(|schema| (schema, case.gaps.clone())),
+        );
         return;
     }
-    let mut all: Vec<Option<ConvertedSession>> = std::mem::take(&mut case.sessions).into_iter().map(Some).collect();
+    let mut all: Vec<Option<ConvertedSession>> = std::mem::take(&mut case.sessions)
+        .into_iter()
+        .map(Some)
+        .collect();
     for schema in schemas {
-        let is_own = |session: &Option<ConvertedSession>| session.as_ref().is_some_and(|session| schema_of(session) == schema);
+        let is_own = |session: &Option<ConvertedSession>| {
+            session
+                .as_ref()
+                .is_some_and(|session| schema_of(session) == schema)
+        };
         let own: Vec<usize> = (0..all.len()).filter(|at| is_own(&all[*at])).collect();
         case.sessions = own.iter().filter_map(|at| all[*at].take()).collect();
         // What is in the sessions of another schema is not lost.
         let gaps = &gaps::exhibited_by(case, rows) & &case.gaps;
-        own.into_iter().zip(case.sessions.drain(..)).for_each(|(at, session)| all[at] = Some(session));
+        own.into_iter()
+            .zip(case.sessions.drain(..))
+            .for_each(|(at, session)| all[at] = Some(session));
         case.gaps_by_schema.insert(schema, gaps);
     }
     case.sessions = all.into_iter().flatten().collect();

@@ -6,8 +6,9 @@ use crate::check::Needs::{Nothing, Scenario};
 use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
-    apart, arguments, authors, claims, completeness, conversation, edit_chain, edits, home, identity, members, observable, prompts,
-    provenance, read_states, reads, repeated, repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
+    apart, arguments, authors, claims, completeness, conversation, edit_chain, edits, home,
+    identity, members, observable, prompts, provenance, read_states, reads, repeated, repeated_ids,
+    responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 

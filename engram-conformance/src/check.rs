@@ -27,7 +27,9 @@ impl Capability {
         match self {
             Capability::Stream => "the adapter does not provide its streaming form",
             Capability::Tools => "the adapter does not provide its table of tools",
-            Capability::Fixtures => "these recordings do not declare their scenarios (scenarios.tsv)",
+            Capability::Fixtures => {
+                "these recordings do not declare their scenarios (scenarios.tsv)"
+            }
         }
     }
 }
@@ -53,7 +55,9 @@ impl fmt::Display for Needs {
             Needs::Scenario(name) => write!(f, "a recording of `{name}`"),
             Needs::Capability(Capability::Stream) => f.write_str("the streaming form"),
             Needs::Capability(Capability::Tools) => f.write_str("the table of tools"),
-            Needs::Capability(Capability::Fixtures) => f.write_str("recordings with declared scenarios"),
+            Needs::Capability(Capability::Fixtures) => {
+                f.write_str("recordings with declared scenarios")
+            }
         }
     }
 }

@@ -28,7 +28,9 @@ impl std::fmt::Display for ConversionError {
         match self {
             ConversionError::Refused(error) => write!(f, "{error}"),
             ConversionError::Panicked => f.write_str("the adapter panicked"),
-            ConversionError::NotUtf8 => f.write_str("the input is not UTF-8, which the string form requires"),
+            ConversionError::NotUtf8 => {
+                f.write_str("the input is not UTF-8, which the string form requires")
+            }
         }
     }
 }
@@ -40,29 +42,60 @@ pub fn string_form(adapter: &dyn HarnessAdapter, bytes: &[u8]) -> Result<String,
 }
 
 /// The tape of a stream under a policy.
-pub fn stream_form(stream: &dyn StreamAdapter, source: impl Read, policy: Policy, context: SideInfo) -> Result<String, ConversionError> {
-    let options = Options { policy, context, ..Options::default() };
+pub fn stream_form(
+    stream: &dyn StreamAdapter,
+    source: impl Read,
+    policy: Policy,
+    context: SideInfo,
+) -> Result<String, ConversionError> {
+    let options = Options {
+        policy,
+        context,
+        ..Options::default()
+    };
     catch(|| {
         let mut tape = Vec::new();
-        convert(stream, Input::new(source, options.limits), &options, &mut JsonLines::new(&mut tape))?;
+        convert(
+            stream,
+            Input::new(source, options.limits),
+            &options,
+            &mut JsonLines::new(&mut tape),
+        )?;
         Ok(String::from_utf8_lossy(&tape).into_owned())
     })
 }
 
 /// The tape of a session that arrives in chunks of `size` bytes.
-pub fn in_chunks(stream: &dyn StreamAdapter, session: &Session, size: usize) -> Result<String, ConversionError> {
+pub fn in_chunks(
+    stream: &dyn StreamAdapter,
+    session: &Session,
+    size: usize,
+) -> Result<String, ConversionError> {
     let policy = default_policy(stream, &session.bytes);
-    stream_form(stream, Chunks { bytes: &session.bytes, size }, policy, session.context.clone())
+    stream_form(
+        stream,
+        Chunks {
+            bytes: &session.bytes,
+            size,
+        },
+        policy,
+        session.context.clone(),
+    )
 }
 
-fn catch(convert: impl FnOnce() -> Result<String, AdapterError>) -> Result<String, ConversionError> {
+fn catch(
+    convert: impl FnOnce() -> Result<String, AdapterError>,
+) -> Result<String, ConversionError> {
     let result = catch_unwind(AssertUnwindSafe(convert)).map_err(|_| ConversionError::Panicked)?;
     result.map_err(|error| ConversionError::Refused(Box::new(error)))
 }
 
 /// The identity that the head of a session states.
 fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
-    Input::new(bytes, Limits::default()).head().ok().map(|head| stream.identify(&head))
+    Input::new(bytes, Limits::default())
+        .head()
+        .ok()
+        .map(|head| stream.identify(&head))
 }
 
 /// True if an artifact of this form may have the records of several sessions, as the adapter states.
@@ -71,14 +104,24 @@ pub fn sessions_are_apart(stream: &dyn StreamAdapter, session: &Session) -> bool
     let Ok(head) = input.head() else { return false };
     let identity = session.context.complete(stream.identify(&head));
     let (revision, _) = stream.describe().matrix.identify(&identity);
-    let init = SessionInit { identity: &identity, revision, head: &head, context: &session.context };
+    let init = SessionInit {
+        identity: &identity,
+        revision,
+        head: &head,
+        context: &session.context,
+    };
     stream.conversion(&init).sessions_are_apart()
 }
 
 /// Strict, except for a session with neither a version nor a schema: strict policy must refuse it.
 pub fn default_policy(stream: &dyn StreamAdapter, bytes: &[u8]) -> Policy {
-    let is_identified = identity(stream, bytes).is_some_and(|identity| identity.version.is_some() || identity.schema.is_some());
-    if is_identified { Policy::Strict } else { Policy::Permissive }
+    let is_identified = identity(stream, bytes)
+        .is_some_and(|identity| identity.version.is_some() || identity.schema.is_some());
+    if is_identified {
+        Policy::Strict
+    } else {
+        Policy::Permissive
+    }
 }
 
 /// Reads at most `size` bytes at a time.

@@ -33,7 +33,14 @@ impl ConvertedSession {
     pub(crate) fn new(input: Session, tape: String) -> ConvertedSession {
         let events = events(&tape);
         let records = one_record_per_line(&input.bytes).into_owned();
-        ConvertedSession { input, tape, events, records, violations: OnceLock::new(), audit: OnceLock::new() }
+        ConvertedSession {
+            input,
+            tape,
+            events,
+            records,
+            violations: OnceLock::new(),
+            audit: OnceLock::new(),
+        }
     }
 
     /// The format rules that the tape breaks.
@@ -43,7 +50,9 @@ impl ConvertedSession {
 
     /// The audit of the source against the tape.
     pub(crate) fn audit(&self, descriptor: &AdapterDescriptor) -> Result<&AuditReport, &str> {
-        let result = self.audit.get_or_init(|| audit(self.source(), &self.tape, descriptor).map_err(|error| error.to_string()));
+        let result = self.audit.get_or_init(|| {
+            audit(self.source(), &self.tape, descriptor).map_err(|error| error.to_string())
+        });
         result.as_ref().map_err(String::as_str)
     }
 
@@ -64,12 +73,20 @@ impl ConvertedSession {
 
     /// The id of the session that the tape names in its first event.
     pub(crate) fn session_id(&self) -> Option<&str> {
-        self.events.first()?.0.pointer("/source/session_id")?.as_str()
+        self.events
+            .first()?
+            .0
+            .pointer("/source/session_id")?
+            .as_str()
     }
 
     /// The revision's claim for a kind of event, as the tape states it.
     pub(crate) fn claim(&self, kind: Kind) -> Option<&str> {
-        self.events.first()?.0.pointer(&format!("/coverage/{}", kind.as_str())).and_then(Value::as_str)
+        self.events
+            .first()?
+            .0
+            .pointer(&format!("/coverage/{}", kind.as_str()))
+            .and_then(Value::as_str)
     }
 
     /// True if the source contains these bytes.
@@ -80,40 +97,59 @@ impl ConvertedSession {
     /// True if one record of the source contains both a call id and a text. The text is searched as JSON spells it.
     pub fn record_contains(&self, id: &str, text: &str) -> bool {
         let text = escaped(text);
-        self.records_with(id).any(|record| memchr::memmem::find(record, text.as_bytes()).is_some())
+        self.records_with(id)
+            .any(|record| memchr::memmem::find(record, text.as_bytes()).is_some())
     }
 
     /// The records of the source that contain a call id.
     pub fn records_with(&self, id: &str) -> impl Iterator<Item = &[u8]> {
-        memchr::memmem::find_iter(&self.records, id.as_bytes()).map(|at| line_around(&self.records, at))
+        memchr::memmem::find_iter(&self.records, id.as_bytes())
+            .map(|at| line_around(&self.records, at))
     }
 
     /// The record of the source that an event comes from: its line, or in a document the first record with its id.
     pub(crate) fn record_of(&self, event: &Event) -> Option<&[u8]> {
         match event.line().and_then(|line| usize::try_from(line).ok()) {
-            Some(line) => self.source().split(|byte| *byte == b'\n').nth(line.checked_sub(1)?),
-            None => self.records_with(event.0.pointer("/origin/id")?.as_str()?).next(),
+            Some(line) => self
+                .source()
+                .split(|byte| *byte == b'\n')
+                .nth(line.checked_sub(1)?),
+            None => self
+                .records_with(event.0.pointer("/origin/id")?.as_str()?)
+                .next(),
         }
     }
 
     /// True if a person went back to a point before the event, and files were restored, too.
     pub fn is_taken_back(&self, event: &Event) -> bool {
         let seq = event.number("seq");
-        let restores = |other: &&Event| other.label() == Some("rewind") && other.0.get("files") == Some(&serde_json::Value::Bool(true));
-        self.events.iter().filter(restores).any(|rewind| rewind.number("to") < seq && seq < rewind.number("seq"))
+        let restores = |other: &&Event| {
+            other.label() == Some("rewind")
+                && other.0.get("files") == Some(&serde_json::Value::Bool(true))
+        };
+        self.events
+            .iter()
+            .filter(restores)
+            .any(|rewind| rewind.number("to") < seq && seq < rewind.number("seq"))
     }
 
     /// The `tool.call` that an event belongs to.
     pub fn call_of(&self, event: &Event) -> Option<&Event> {
         let id = event.text("call_id")?;
-        self.events.iter().find(|call| call.is(Kind::ToolCall) && call.text("call_id") == Some(id))
+        self.events
+            .iter()
+            .find(|call| call.is(Kind::ToolCall) && call.text("call_id") == Some(id))
     }
 
     /// True if the call of an event failed, was denied or was cancelled.
     pub fn has_failed(&self, event: &Event) -> bool {
         let id = event.text("call_id");
-        let of_call = self.events.iter().filter(|result| result.is(Kind::ToolResult) && id.is_some() && result.text("call_id") == id);
-        of_call.filter_map(|result| result.text("status")).any(|status| matches!(status, "error" | "denied" | "cancelled"))
+        let of_call = self.events.iter().filter(|result| {
+            result.is(Kind::ToolResult) && id.is_some() && result.text("call_id") == id
+        });
+        of_call
+            .filter_map(|result| result.text("status"))
+            .any(|status| matches!(status, "error" | "denied" | "cancelled"))
     }
 
     /// The id of an event's call, then those of the calls that contain it. The ground truth may know any of them.
@@ -122,8 +158,12 @@ impl ConvertedSession {
         let mut next = self.call_of(event);
         while let Some(call) = next {
             ids.extend(call.text("call_id"));
-            let parent = call.number("parent").and_then(|seq| usize::try_from(seq).ok());
-            next = parent.and_then(|seq| self.events.get(seq)).filter(|parent| parent.is(Kind::ToolCall) && ids.len() < MAX_CALL_DEPTH);
+            let parent = call
+                .number("parent")
+                .and_then(|seq| usize::try_from(seq).ok());
+            next = parent
+                .and_then(|seq| self.events.get(seq))
+                .filter(|parent| parent.is(Kind::ToolCall) && ids.len() < MAX_CALL_DEPTH);
         }
         ids
     }
@@ -142,7 +182,11 @@ impl ConvertedSession {
             if is_top_level {
                 open.push(id);
             }
-            is_parallel && self.events.iter().any(|result| result.is(Kind::ToolResult) && result.text("call_id") == Some(id))
+            is_parallel
+                && self
+                    .events
+                    .iter()
+                    .any(|result| result.is(Kind::ToolResult) && result.text("call_id") == Some(id))
         })
     }
 }
@@ -150,7 +194,11 @@ impl ConvertedSession {
 /// A text as it is spelled inside a JSON string.
 pub(crate) fn escaped(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
-    quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default().to_owned()
+    quoted
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The line of the source around a byte offset.

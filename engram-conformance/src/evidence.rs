@@ -42,7 +42,9 @@ impl Evidence {
     /// What one recording proves.
     pub fn of(subject: &Subject<'_>, case: &Case<'_>) -> Evidence {
         let mut evidence = Evidence::default();
-        evidence.gaps.insert(case.recording.name(), case.gaps.clone());
+        evidence
+            .gaps
+            .insert(case.recording.name(), case.gaps.clone());
         evidence.members = Sample::of(subject, case);
         for session in &case.sessions {
             evidence.add_session(subject, case, session);
@@ -51,17 +53,39 @@ impl Evidence {
     }
 
     fn add_session(&mut self, subject: &Subject<'_>, case: &Case<'_>, session: &ConvertedSession) {
-        let Some(start) = session.events.first() else { return };
+        let Some(start) = session.events.first() else {
+            return;
+        };
         let schema = session.schema().unwrap_or_default().to_owned();
         let name = case.recording.name();
         let revision = self.revisions.entry(schema.clone()).or_default();
-        revision.kinds.extend(session.events.iter().filter_map(|event| event.kind()).map(Kind::as_str));
+        revision.kinds.extend(
+            session
+                .events
+                .iter()
+                .filter_map(|event| event.kind())
+                .map(Kind::as_str),
+        );
         let of_schema = case.gaps_by_schema.get(&schema).into_iter().flatten();
-        revision.gaps.extend(of_schema.map(|gap| (*gap, name.clone())));
+        revision
+            .gaps
+            .extend(of_schema.map(|gap| (*gap, name.clone())));
         // A newer release may have continued the session: the version in the log counts, not the directory's.
-        let logged = start.0.pointer("/harness/version").and_then(Value::as_str).unwrap_or_default();
-        revision.versions.insert(if logged.is_empty() { case.recording.version.clone() } else { logged.to_owned() });
-        let claims = subject.descriptor.matrix.schema(&schema).and_then(|revision| serde_json::to_value(revision.coverage).ok());
+        let logged = start
+            .0
+            .pointer("/harness/version")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        revision.versions.insert(if logged.is_empty() {
+            case.recording.version.clone()
+        } else {
+            logged.to_owned()
+        });
+        let claims = subject
+            .descriptor
+            .matrix
+            .schema(&schema)
+            .and_then(|revision| serde_json::to_value(revision.coverage).ok());
         if claims.is_some_and(|claims| start.0.get("coverage") != Some(&claims)) {
             self.wrong_claims.push(case.place(session));
         }
@@ -70,14 +94,27 @@ impl Evidence {
 
     fn add_rules(&mut self, subject: &Subject<'_>, case: &Case<'_>, session: &ConvertedSession) {
         if let Ok(report) = session.audit(&subject.descriptor) {
-            self.rules.extend(report.omitted.keys().chain(report.opaque.keys()).map(|rule| (rule.clone(), String::new())));
+            self.rules.extend(
+                report
+                    .omitted
+                    .keys()
+                    .chain(report.opaque.keys())
+                    .map(|rule| (rule.clone(), String::new())),
+            );
         }
         let stop = session.events.last().map(|stop| &stop.0);
-        let rows = stop.and_then(|stop| stop.pointer("/ledger/omitted")).and_then(Value::as_array);
+        let rows = stop
+            .and_then(|stop| stop.pointer("/ledger/omitted"))
+            .and_then(Value::as_array);
         for row in rows.into_iter().flatten() {
-            let (record, rule) = (row["type"].as_str().unwrap_or_default(), row["rule"].as_str().unwrap_or_default());
+            let (record, rule) = (
+                row["type"].as_str().unwrap_or_default(),
+                row["rule"].as_str().unwrap_or_default(),
+            );
             self.rules.insert((rule.to_owned(), record.to_owned()));
-            self.ledger_rules.entry(rule.to_owned()).or_insert_with(|| case.place(session));
+            self.ledger_rules
+                .entry(rule.to_owned())
+                .or_insert_with(|| case.place(session));
         }
     }
 

@@ -19,10 +19,23 @@ impl Report {
 }
 
 fn suite(out: &mut String, report: &AdapterReport) {
-    let count = |verdict: Verdict| report.outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count();
-    let (tests, failures, skipped) = (report.outcomes.len(), count(Verdict::Fail), count(Verdict::Skip));
+    let count = |verdict: Verdict| {
+        report
+            .outcomes
+            .iter()
+            .filter(|(_, outcome)| outcome.verdict == verdict)
+            .count()
+    };
+    let (tests, failures, skipped) = (
+        report.outcomes.len(),
+        count(Verdict::Fail),
+        count(Verdict::Skip),
+    );
     let name = escaped(report.adapter);
-    let _ = writeln!(out, "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">");
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">"
+    );
     for (id, outcome) in &report.outcomes {
         let tier = Check::named(id).map_or("", |check| check.tier.label());
         case(out, id, &format!("{}.{tier}", report.adapter), outcome);
@@ -32,7 +45,11 @@ fn suite(out: &mut String, report: &AdapterReport) {
 
 fn case(out: &mut String, id: &str, class: &str, outcome: &Outcome) {
     let (id, class) = (escaped(id), escaped(class));
-    let _ = write!(out, "    <testcase name=\"{id}\" classname=\"{class}\" assertions=\"{}\"", outcome.examined);
+    let _ = write!(
+        out,
+        "    <testcase name=\"{id}\" classname=\"{class}\" assertions=\"{}\"",
+        outcome.examined
+    );
     match outcome.verdict {
         Verdict::Pass | Verdict::Gap => out.push_str("/>\n"),
         Verdict::Skip => {
@@ -40,9 +57,18 @@ fn case(out: &mut String, id: &str, class: &str, outcome: &Outcome) {
             let _ = writeln!(out, "><skipped message=\"{reason}\"/></testcase>");
         }
         Verdict::Fail => {
-            let _ = write!(out, "><failure message=\"{} counter-examples\">", outcome.failures);
+            let _ = write!(
+                out,
+                "><failure message=\"{} counter-examples\">",
+                outcome.failures
+            );
             for example in &outcome.examples {
-                let _ = writeln!(out, "{}: {}", escaped(&example.place), escaped(&example.what));
+                let _ = writeln!(
+                    out,
+                    "{}: {}",
+                    escaped(&example.place),
+                    escaped(&example.what)
+                );
             }
             out.push_str("</failure></testcase>\n");
         }
@@ -59,7 +85,9 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' | '\t' => out.push(character),
-            control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}')
+            }
             other => out.push(other),
         }
     }
@@ -72,6 +100,9 @@ mod tests {
 
     #[test]
     fn control_characters_and_markup_are_escaped() {
-        assert_eq!(escaped("a<b>&\"\u{1}\u{ffff}\n"), "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}\n");
+        assert_eq!(
+            escaped("a<b>&\"\u{1}\u{ffff}\n"),
+            "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}\n"
+        );
     }
 }

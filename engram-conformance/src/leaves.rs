@@ -15,7 +15,9 @@ pub fn count(source: &[u8]) -> Option<u64> {
 
 fn values(text: &str) -> Option<u64> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<Leaves>();
-    values.map(|value| value.ok().map(|Leaves(count)| count)).sum()
+    values
+        .map(|value| value.ok().map(|Leaves(count)| count))
+        .sum()
 }
 
 /// The number of leaf values in one value. A member that an object has twice counts twice.
@@ -83,7 +85,10 @@ mod tests {
 
     #[test]
     fn strings_numbers_and_booleans_count() {
-        assert_eq!(count(br#"{"a":["x",1,-2,0.5,true,null,{}],"a":""}"#), Some(6));
+        assert_eq!(
+            count(br#"{"a":["x",1,-2,0.5,true,null,{}],"a":""}"#),
+            Some(6)
+        );
         assert_eq!(count(b"{\"a\":1}\n[2] \"\\ud800\"\n\n"), Some(3));
         assert_eq!(count(b"{\"a\":1}\nnot JSON"), None);
         assert_eq!(count(b"\"\xff\""), None);

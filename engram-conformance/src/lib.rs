@@ -63,7 +63,11 @@ pub use session::{Files, Form, Open, Session, files, read_decompressed};
 pub use tier::Tier;
 
 /// The scenarios that each recording of the adapter's harness shows, by the recording's name: the content of `scenarios.tsv`.
-pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
+pub fn scenarios(
+    adapter: &dyn HarnessAdapter,
+    recordings: &Recordings,
+    options: &Options<'_>,
+) -> BTreeMap<String, BTreeSet<&'static str>> {
     run::scenarios(adapter, recordings, options)
 }
 

@@ -43,6 +43,13 @@ pub struct Capabilities<'o> {
 
 impl Default for Capabilities<'_> {
     fn default() -> Self {
-        Capabilities { stream: None, tools: None, open: &Files, gaps: &[], with_unknown_version: None, unit_tested_rules: &[] }
+        Capabilities {
+            stream: None,
+            tools: None,
+            open: &Files,
+            gaps: &[],
+            with_unknown_version: None,
+            unit_tested_rules: &[],
+        }
     }
 }

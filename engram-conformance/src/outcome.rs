@@ -60,7 +60,10 @@ impl Findings {
     pub fn fail(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.examined += 1;
         self.failures += 1;
-        self.examples.push(Example { place: place.into(), what: what.into() });
+        self.examples.push(Example {
+            place: place.into(),
+            what: what.into(),
+        });
         if self.examples.len() > 4 * MAX_EXAMPLES {
             self.keep_first();
         }
@@ -75,7 +78,10 @@ impl Findings {
     pub fn add(&mut self, other: Findings) {
         self.examined += other.examined;
         self.failures += other.failures;
-        other.notes.into_iter().for_each(|(what, number)| self.note_many(what, number));
+        other
+            .notes
+            .into_iter()
+            .for_each(|(what, number)| self.note_many(what, number));
         for (code, number) in other.gaps {
             *self.gaps.entry(code).or_default() += number;
         }
@@ -89,8 +95,16 @@ impl Findings {
         let verdict = match (self.examined, self.failures, self.gaps.is_empty()) {
             (0, ..) => {
                 // What was seen and could not be examined is the reason.
-                let notes: Vec<String> = self.notes.iter().map(|(what, number)| format!("{number} {what}")).collect();
-                let seen = if notes.is_empty() { String::new() } else { format!(": {}", notes.join(", ")) };
+                let notes: Vec<String> = self
+                    .notes
+                    .iter()
+                    .map(|(what, number)| format!("{number} {what}"))
+                    .collect();
+                let seen = if notes.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", notes.join(", "))
+                };
                 return Outcome::skipped(format!("the recordings have nothing to examine{seen}"));
             }
             (_, 1.., _) => Verdict::Fail,
@@ -181,7 +195,10 @@ mod tests {
         noted.note("not logged");
         let outcome = noted.outcome();
         assert_eq!(outcome.verdict, Verdict::Skip);
-        assert_eq!(outcome.reason.as_deref(), Some("the recordings have nothing to examine: 1 not logged"));
+        assert_eq!(
+            outcome.reason.as_deref(),
+            Some("the recordings have nothing to examine: 1 not logged")
+        );
     }
 
     #[test]
@@ -194,6 +211,13 @@ mod tests {
         findings.fail("a:2", "wrong");
         findings.fail("a:1", "wrong");
         let outcome = findings.outcome();
-        assert_eq!((outcome.verdict, outcome.failures, outcome.examples[0].place.as_str()), (Verdict::Fail, 2, "a:1"));
+        assert_eq!(
+            (
+                outcome.verdict,
+                outcome.failures,
+                outcome.examples[0].place.as_str()
+            ),
+            (Verdict::Fail, 2, "a:1")
+        );
     }
 }

@@ -33,7 +33,19 @@ impl Recording {
     pub fn command_lines(&self) -> Vec<Vec<String>> {
         let text = fs::read_to_string(self.directory.join("recording.json")).unwrap_or_default();
         let described: Value = serde_json::from_str(&text).unwrap_or_default();
-        let words = |line: &Value| line.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        described["argv"].as_array().into_iter().flatten().map(words).collect()
+        let words = |line: &Value| {
+            line.as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect()
+        };
+        described["argv"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(words)
+            .collect()
     }
 }

@@ -23,7 +23,9 @@ const UPGRADE_DIRECTORY_PREFIX: &str = "upgrade-";
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingsError {
     /// There are no recordings.
-    #[error("{0} has no recordings: expected <harness>/<version>/<scenario>/ with session/ and truth.json")]
+    #[error(
+        "{0} has no recordings: expected <harness>/<version>/<scenario>/ with session/ and truth.json"
+    )]
     Empty(PathBuf),
     /// A file cannot be read.
     #[error("{0}: {1}")]
@@ -67,7 +69,10 @@ impl Recordings {
     /// If there are no recordings, if one of them is incomplete, or if `scenarios.tsv` is wrong.
     pub fn load(root: &Path) -> Result<Recordings, RecordingsError> {
         let declared = declared(&root.join(SCENARIO_LIST))?;
-        let mut recordings = Recordings { is_declared: declared.is_some(), ..Recordings::undeclared(root)? };
+        let mut recordings = Recordings {
+            is_declared: declared.is_some(),
+            ..Recordings::undeclared(root)?
+        };
         recordings.declare(declared.unwrap_or_default())?;
         Ok(recordings)
     }
@@ -92,7 +97,9 @@ impl Recordings {
 
     fn undeclare(&mut self) {
         self.is_declared = false;
-        self.all.iter_mut().for_each(|recording| recording.declared = None);
+        self.all
+            .iter_mut()
+            .for_each(|recording| recording.declared = None);
     }
 
     /// Reads several trees as one. It declares scenarios if each of them does.
@@ -101,7 +108,9 @@ impl Recordings {
     /// Those of [`Recordings::load`] for one of them.
     pub fn load_all(roots: &[PathBuf]) -> Result<Recordings, RecordingsError> {
         let mut trees = roots.iter().map(|root| Recordings::load(root));
-        let mut merged = trees.next().ok_or_else(|| RecordingsError::Empty(PathBuf::new()))??;
+        let mut merged = trees
+            .next()
+            .ok_or_else(|| RecordingsError::Empty(PathBuf::new()))??;
         for tree in trees {
             let tree = tree?;
             merged.is_declared &= tree.is_declared;
@@ -118,48 +127,82 @@ impl Recordings {
     /// # Errors
     /// If there are no recordings, or if one of them is incomplete.
     pub fn undeclared(root: &Path) -> Result<Recordings, RecordingsError> {
-        let directories: Vec<PathBuf> =
-            directories(root)?.iter().flat_map(|harness| below(harness)).flat_map(|version| below(&version)).collect();
-        let all: Vec<Recording> =
-            directories.par_iter().filter_map(|directory| recording(directory).transpose()).collect::<Result<_, _>>()?;
+        let directories: Vec<PathBuf> = directories(root)?
+            .iter()
+            .flat_map(|harness| below(harness))
+            .flat_map(|version| below(&version))
+            .collect();
+        let all: Vec<Recording> = directories
+            .par_iter()
+            .filter_map(|directory| recording(directory).transpose())
+            .collect::<Result<_, _>>()?;
         if all.is_empty() {
             return Err(RecordingsError::Empty(root.to_owned()));
         }
-        let mut recordings = Recordings { root: root.to_owned(), all, is_declared: false };
+        let mut recordings = Recordings {
+            root: root.to_owned(),
+            all,
+            is_declared: false,
+        };
         recordings.add_truth_of_earlier_steps();
         Ok(recordings)
     }
 
     /// The recordings of one harness.
     pub fn of<'r>(&'r self, harness: &'r str) -> impl Iterator<Item = &'r Recording> {
-        self.all.iter().filter(move |recording| recording.harness == harness)
+        self.all
+            .iter()
+            .filter(move |recording| recording.harness == harness)
     }
 
     /// In a series of upgrades, the store of each step also contains the sessions of the steps before.
     fn add_truth_of_earlier_steps(&mut self) {
-        let steps: Vec<Recording> = self.all.iter().filter(|recording| recording.scenario.starts_with(UPGRADE_PREFIX)).cloned().collect();
-        let number = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u64>>();
+        let steps: Vec<Recording> = self
+            .all
+            .iter()
+            .filter(|recording| recording.scenario.starts_with(UPGRADE_PREFIX))
+            .cloned()
+            .collect();
+        let number = |version: &str| {
+            version
+                .split('.')
+                .map(|part| part.parse().unwrap_or(0))
+                .collect::<Vec<u64>>()
+        };
         for recording in &mut self.all {
             let is_earlier = |step: &&Recording| {
-                let is_same = step.harness == recording.harness && step.scenario == recording.scenario;
+                let is_same =
+                    step.harness == recording.harness && step.scenario == recording.scenario;
                 is_same && number(&step.version) < number(&recording.version)
             };
-            let earlier: Vec<&Value> = steps.iter().filter(is_earlier).map(|step| &step.truth).collect();
+            let earlier: Vec<&Value> = steps
+                .iter()
+                .filter(is_earlier)
+                .map(|step| &step.truth)
+                .collect();
             for (key, list) in recording.truth.as_object_mut().into_iter().flatten() {
-                let more = earlier.iter().flat_map(|truth| truth[key.as_str()].as_array().into_iter().flatten());
-                list.as_array_mut().into_iter().for_each(|list| list.extend(more.clone().cloned()));
+                let more = earlier
+                    .iter()
+                    .flat_map(|truth| truth[key.as_str()].as_array().into_iter().flatten());
+                list.as_array_mut()
+                    .into_iter()
+                    .for_each(|list| list.extend(more.clone().cloned()));
             }
         }
     }
 
     fn declare(&mut self, mut declared: BTreeMap<String, Declared>) -> Result<(), RecordingsError> {
         for recording in self.all.iter_mut().filter(|_| self.is_declared) {
-            recording.declared = declared.remove(&recording.name()).map(|declared| declared.scenarios);
+            recording.declared = declared
+                .remove(&recording.name())
+                .map(|declared| declared.scenarios);
         }
         match declared.into_iter().next() {
-            Some((name, Declared { line, .. })) => {
-                Err(RecordingsError::BadList { path: self.root.join(SCENARIO_LIST), line, what: format!("there is no recording {name}") })
-            }
+            Some((name, Declared { line, .. })) => Err(RecordingsError::BadList {
+                path: self.root.join(SCENARIO_LIST),
+                line,
+                what: format!("there is no recording {name}"),
+            }),
             None => Ok(()),
         }
     }
@@ -176,17 +219,39 @@ fn declared(path: &Path) -> Result<Option<BTreeMap<String, Declared>>, Recording
     if !path.is_file() {
         return Ok(None);
     }
-    let text = fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
-    let bad = |line: usize, what: String| RecordingsError::BadList { path: path.to_owned(), line, what };
+    let text =
+        fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    let bad = |line: usize, what: String| RecordingsError::BadList {
+        path: path.to_owned(),
+        line,
+        what,
+    };
     let mut found = BTreeMap::new();
-    for (at, row) in text.lines().enumerate().filter(|(_, row)| !row.is_empty() && !row.starts_with('#')) {
+    for (at, row) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, row)| !row.is_empty() && !row.starts_with('#'))
+    {
         let line = at + 1;
-        let (name, names) =
-            row.split_once('\t').ok_or_else(|| bad(line, "expected the name of a recording, a tab, and scenarios".to_owned()))?;
-        let known =
-            |name: &str| Scenario::named(name).map(|scenario| scenario.name).ok_or_else(|| bad(line, format!("unknown scenario {name}")));
-        let scenarios = names.split_whitespace().map(known).collect::<Result<_, _>>()?;
-        if found.insert(name.to_owned(), Declared { line, scenarios }).is_some() {
+        let (name, names) = row.split_once('\t').ok_or_else(|| {
+            bad(
+                line,
+                "expected the name of a recording, a tab, and scenarios".to_owned(),
+            )
+        })?;
+        let known = |name: &str| {
+            Scenario::named(name)
+                .map(|scenario| scenario.name)
+                .ok_or_else(|| bad(line, format!("unknown scenario {name}")))
+        };
+        let scenarios = names
+            .split_whitespace()
+            .map(known)
+            .collect::<Result<_, _>>()?;
+        if found
+            .insert(name.to_owned(), Declared { line, scenarios })
+            .is_some()
+        {
             return Err(bad(line, format!("{name} is listed twice")));
         }
     }
@@ -206,7 +271,10 @@ fn recording(directory: &Path) -> Result<Option<Recording>, RecordingsError> {
     if directory.join("recording.json").is_file() {
         read_json(&directory.join("recording.json"))?;
     }
-    let mut names = directory.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let mut names = directory
+        .components()
+        .rev()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     let mut name = || names.next().unwrap_or_default();
     let (mut scenario, mut version, harness) = (name(), name(), name());
     if version.starts_with(UPGRADE_DIRECTORY_PREFIX)
@@ -214,21 +282,35 @@ fn recording(directory: &Path) -> Result<Option<Recording>, RecordingsError> {
     {
         (scenario, version) = (version.clone(), step.to_owned());
     }
-    Ok(Some(Recording { harness, version, scenario, directory: directory.to_owned(), truth: read_json(&truth)?, declared: None }))
+    Ok(Some(Recording {
+        harness,
+        version,
+        scenario,
+        directory: directory.to_owned(),
+        truth: read_json(&truth)?,
+        declared: None,
+    }))
 }
 
 /// Reads a JSON file.
 fn read_json(path: &Path) -> Result<Value, RecordingsError> {
-    let text = fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
     crate::tape::parse(&text).map_err(|error| RecordingsError::BrokenJson(path.to_owned(), error))
 }
 
 /// The subdirectories that are not hidden, sorted by name.
 fn directories(path: &Path) -> Result<Vec<PathBuf>, RecordingsError> {
-    let listing = fs::read_dir(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
-    let is_hidden = |path: &Path| path.file_name().is_none_or(|name| name.to_string_lossy().starts_with(['_', '.']));
-    let mut found: Vec<PathBuf> =
-        listing.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir() && !is_hidden(path)).collect();
+    let listing =
+        fs::read_dir(path).map_err(|error| RecordingsError::Io(path.to_owned(), error))?;
+    let is_hidden = |path: &Path| {
+        path.file_name()
+            .is_none_or(|name| name.to_string_lossy().starts_with(['_', '.']))
+    };
+    let mut found: Vec<PathBuf> = listing
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir() && !is_hidden(path))
+        .collect();
     found.sort();
     Ok(found)
 }
@@ -245,7 +327,10 @@ mod tests {
     #[test]
     fn several_trees_are_read_as_one() {
         let directory = tempfile::tempdir().unwrap();
-        let trees: Vec<PathBuf> = ["one", "other"].iter().map(|name| directory.path().join(name)).collect();
+        let trees: Vec<PathBuf> = ["one", "other"]
+            .iter()
+            .map(|name| directory.path().join(name))
+            .collect();
         for tree in &trees {
             let recording = tree.join("tool/1.0/qa");
             fs::create_dir_all(recording.join("session")).unwrap();
@@ -256,7 +341,14 @@ mod tests {
         let one = Recordings::load_all(&trees[..1]).unwrap();
         assert!(one.is_declared && one.all[0].declared.is_some());
         let both = Recordings::load_all(&trees).unwrap();
-        assert!(!both.is_declared && both.all.len() == 2 && both.all.iter().all(|recording| recording.declared.is_none()));
+        assert!(
+            !both.is_declared
+                && both.all.len() == 2
+                && both
+                    .all
+                    .iter()
+                    .all(|recording| recording.declared.is_none())
+        );
         assert!(Recordings::load_all(&[]).is_err());
         assert_eq!(both.clone().sample(1).all.len(), 2);
         assert_eq!(both.sample(2).all.len(), 1);

@@ -29,7 +29,10 @@ pub struct AdapterReport {
     pub outcomes: Vec<(&'static str, Outcome)>,
 }
 
-fn in_order<S: Serializer>(outcomes: &[(&'static str, Outcome)], serializer: S) -> Result<S::Ok, S::Error> {
+fn in_order<S: Serializer>(
+    outcomes: &[(&'static str, Outcome)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(outcomes.len()))?;
     for (id, outcome) in outcomes {
         map.serialize_entry(id, outcome)?;
@@ -40,11 +43,17 @@ fn in_order<S: Serializer>(outcomes: &[(&'static str, Outcome)], serializer: S) 
 impl AdapterReport {
     /// The outcome of a check, if it was selected.
     pub fn outcome(&self, id: &str) -> Option<&Outcome> {
-        self.outcomes.iter().find(|(check, _)| *check == id).map(|(_, outcome)| outcome)
+        self.outcomes
+            .iter()
+            .find(|(check, _)| *check == id)
+            .map(|(_, outcome)| outcome)
     }
 
     fn count(&self, verdict: Verdict) -> usize {
-        self.outcomes.iter().filter(|(_, outcome)| outcome.verdict == verdict).count()
+        self.outcomes
+            .iter()
+            .filter(|(_, outcome)| outcome.verdict == verdict)
+            .count()
     }
 }
 
@@ -57,7 +66,9 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn of(column: AdapterReport) -> Report {
-        Report { adapters: vec![column] }
+        Report {
+            adapters: vec![column],
+        }
     }
 
     /// Adds the adapters of another report.
@@ -78,7 +89,11 @@ impl Report {
     /// The adapter and the id of every check that fails.
     pub fn failing(&self) -> Vec<(&'static str, &'static str)> {
         let failing = |column: &AdapterReport| {
-            let ids = column.outcomes.iter().filter(|(_, outcome)| outcome.verdict == Verdict::Fail).map(|(id, _)| *id);
+            let ids = column
+                .outcomes
+                .iter()
+                .filter(|(_, outcome)| outcome.verdict == Verdict::Fail)
+                .map(|(id, _)| *id);
             ids.map(|id| (column.adapter, id)).collect::<Vec<_>>()
         };
         self.adapters.iter().flat_map(failing).collect()
@@ -86,7 +101,11 @@ impl Report {
 
     /// Every check that was selected.
     pub(crate) fn checks(&self) -> impl Iterator<Item = &'static Check> {
-        CHECKS.iter().filter(|check| self.adapters.iter().any(|column| column.outcome(check.id).is_some()))
+        CHECKS.iter().filter(|check| {
+            self.adapters
+                .iter()
+                .any(|column| column.outcome(check.id).is_some())
+        })
     }
 
     /// A table of verdicts: one row per check, one column per adapter. Failures have a number.
@@ -95,12 +114,20 @@ impl Report {
         rows[0].extend(self.adapters.iter().map(|column| column.adapter.to_owned()));
         for check in self.checks() {
             let mut row = vec![check.tier.to_string(), check.id.to_owned()];
-            row.extend(self.adapters.iter().map(|column| column.outcome(check.id).map_or_else(String::new, cell)));
+            row.extend(
+                self.adapters
+                    .iter()
+                    .map(|column| column.outcome(check.id).map_or_else(String::new, cell)),
+            );
             rows.push(row);
         }
         for verdict in [Verdict::Pass, Verdict::Gap, Verdict::Skip, Verdict::Fail] {
             let mut row = vec![String::new(), verdict.as_str().to_lowercase()];
-            row.extend(self.adapters.iter().map(|column| column.count(verdict).to_string()));
+            row.extend(
+                self.adapters
+                    .iter()
+                    .map(|column| column.count(verdict).to_string()),
+            );
             rows.push(row);
         }
         aligned(&rows)
@@ -110,7 +137,11 @@ impl Report {
     pub fn contract(&self) -> String {
         let mut out = String::new();
         for column in &self.adapters {
-            let _ = writeln!(out, "{}: {} recordings, {} sessions", column.adapter, column.recordings, column.sessions);
+            let _ = writeln!(
+                out,
+                "{}: {} recordings, {} sessions",
+                column.adapter, column.recordings, column.sessions
+            );
             for (id, outcome) in &column.outcomes {
                 let _ = writeln!(out, "{} {id}: {}", column.adapter, summary(outcome));
             }
@@ -129,24 +160,47 @@ fn cell(outcome: &Outcome) -> String {
 
 /// An outcome in one line: verdict, counts, gaps, and the reason for skipping.
 fn summary(outcome: &Outcome) -> String {
-    let mut parts: Vec<String> = outcome.notes.iter().map(|(what, count)| format!("{count} {what}")).collect();
-    parts.extend(outcome.gaps.iter().map(|(code, count)| format!("gap {code}: {count}")));
+    let mut parts: Vec<String> = outcome
+        .notes
+        .iter()
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    parts.extend(
+        outcome
+            .gaps
+            .iter()
+            .map(|(code, count)| format!("gap {code}: {count}")),
+    );
     parts.extend(outcome.reason.clone());
     if outcome.failures > 0 {
         parts.push(format!("{} failures", outcome.failures));
     }
     let parts = parts.join(", ");
-    format!("{}{}{parts}", outcome.verdict.as_str(), if parts.is_empty() { "" } else { ": " })
+    format!(
+        "{}{}{parts}",
+        outcome.verdict.as_str(),
+        if parts.is_empty() { "" } else { ": " }
+    )
 }
 
 /// Pads the cells of a table so that columns align.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or_default()
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
     out
@@ -157,17 +211,36 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.matrix())?;
         for column in &self.adapters {
-            writeln!(f, "{}: {} recordings, {} sessions", column.adapter, column.recordings, column.sessions)?;
+            writeln!(
+                f,
+                "{}: {} recordings, {} sessions",
+                column.adapter, column.recordings, column.sessions
+            )?;
             for (id, outcome) in &column.outcomes {
                 writeln!(f, "  {id}: {}", summary(outcome))?;
-                for example in outcome.examples.iter().take(if outcome.verdict == Verdict::Fail { MAX_PRINTED_EXAMPLES } else { 0 }) {
+                for example in outcome
+                    .examples
+                    .iter()
+                    .take(if outcome.verdict == Verdict::Fail {
+                        MAX_PRINTED_EXAMPLES
+                    } else {
+                        0
+                    })
+                {
                     writeln!(f, "    {}: {}", example.place, example.what)?;
                 }
             }
         }
-        self.adapters.iter().filter_map(changes).try_for_each(|line| writeln!(f, "{line}"))?;
+        self.adapters
+            .iter()
+            .filter_map(changes)
+            .try_for_each(|line| writeln!(f, "{line}"))?;
         let failing = self.failing();
-        let checks: usize = self.adapters.iter().map(|column| column.outcomes.len()).sum();
+        let checks: usize = self
+            .adapters
+            .iter()
+            .map(|column| column.outcomes.len())
+            .sum();
         writeln!(f, "{checks} checks, {} fail", failing.len())
     }
 }
@@ -176,9 +249,13 @@ impl fmt::Display for Report {
 fn changes(column: &AdapterReport) -> Option<String> {
     let notes = &column.outcome("member.known")?.notes;
     let count = |what: &str| notes.get(what).copied().unwrap_or_default();
-    let [renames, types] = members::COUNTS.map(|(all, noticed)| format!("{} of {} {all}", count(noticed), count(all)));
+    let [renames, types] =
+        members::COUNTS.map(|(all, noticed)| format!("{} of {} {all}", count(noticed), count(all)));
     let altered = count(members::OTHER_TAPES);
-    Some(format!("{}: {renames} and {types} of members noticed, {altered} change a tape unnoticed", column.adapter))
+    Some(format!(
+        "{}: {renames} and {types} of members noticed, {altered} change a tape unnoticed",
+        column.adapter
+    ))
 }
 
 /// The most counter-examples of one check that are printed.

@@ -45,11 +45,26 @@ impl Results {
 pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> Report {
     let subject = Subject::new(adapter, options.capabilities);
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
-    let checks: Vec<&Check> = CHECKS.iter().filter(|check| is_selected(check, options)).collect();
-    let needs_evidence = checks.iter().any(|check| matches!(check.run, Run::Claims(_)));
-    let results =
-        of_harness.par_iter().map(|recording| examine(&subject, recording, &checks, needs_evidence)).reduce(Results::default, Results::add);
-    let outcomes = checks.iter().map(|check| (check.id, outcome(check, &subject, recordings, &results, of_harness.len()))).collect();
+    let checks: Vec<&Check> = CHECKS
+        .iter()
+        .filter(|check| is_selected(check, options))
+        .collect();
+    let needs_evidence = checks
+        .iter()
+        .any(|check| matches!(check.run, Run::Claims(_)));
+    let results = of_harness
+        .par_iter()
+        .map(|recording| examine(&subject, recording, &checks, needs_evidence))
+        .reduce(Results::default, Results::add);
+    let outcomes = checks
+        .iter()
+        .map(|check| {
+            (
+                check.id,
+                outcome(check, &subject, recordings, &results, of_harness.len()),
+            )
+        })
+        .collect();
     Report::of(AdapterReport {
         adapter: subject.descriptor.adapter_id,
         harness: subject.descriptor.harness_family,
@@ -61,10 +76,18 @@ pub fn run(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Opti
 }
 
 /// See [`crate::scenarios`].
-pub fn scenarios(adapter: &dyn HarnessAdapter, recordings: &Recordings, options: &Options<'_>) -> BTreeMap<String, BTreeSet<&'static str>> {
+pub fn scenarios(
+    adapter: &dyn HarnessAdapter,
+    recordings: &Recordings,
+    options: &Options<'_>,
+) -> BTreeMap<String, BTreeSet<&'static str>> {
     let subject = Subject::new(adapter, options.capabilities);
     let of_harness: Vec<&Recording> = recordings.of(subject.descriptor.harness_family).collect();
-    let shown = |recording: &&Recording| cases::open(&subject, recording).pop().map(|case| (recording.name(), case.scenarios));
+    let shown = |recording: &&Recording| {
+        cases::open(&subject, recording)
+            .pop()
+            .map(|case| (recording.name(), case.scenarios))
+    };
     of_harness.par_iter().filter_map(shown).collect()
 }
 
@@ -75,7 +98,12 @@ fn is_selected(check: &Check, options: &Options<'_>) -> bool {
 }
 
 /// Runs the checks of one recording.
-fn examine(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], needs_evidence: bool) -> Results {
+fn examine(
+    subject: &Subject<'_>,
+    recording: &Recording,
+    checks: &[&Check],
+    needs_evidence: bool,
+) -> Results {
     let mut results = Results::default();
     for case in cases::open(subject, recording) {
         results.sessions += case.sessions.len() as u64 + case.failures.len() as u64;
@@ -85,7 +113,11 @@ fn examine(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], need
             }
             match check.run {
                 Run::Case(run) => run(&case, results.findings.entry(check.id).or_default()),
-                Run::Conversion(run) => run(subject, &case, results.findings.entry(check.id).or_default()),
+                Run::Conversion(run) => run(
+                    subject,
+                    &case,
+                    results.findings.entry(check.id).or_default(),
+                ),
                 Run::Claims(_) => {}
             }
         }
@@ -97,15 +129,29 @@ fn examine(subject: &Subject<'_>, recording: &Recording, checks: &[&Check], need
     results
 }
 
-fn outcome(check: &Check, subject: &Subject<'_>, recordings: &Recordings, results: &Results, count: usize) -> Outcome {
+fn outcome(
+    check: &Check,
+    subject: &Subject<'_>,
+    recordings: &Recordings,
+    results: &Results,
+    count: usize,
+) -> Outcome {
     if count == 0 {
-        return Outcome::skipped(format!("no recordings of {}", subject.descriptor.harness_family));
+        return Outcome::skipped(format!(
+            "no recordings of {}",
+            subject.descriptor.harness_family
+        ));
     }
     if let Some(reason) = skip_reason(check.needs, subject, recordings, results) {
         return Outcome::skipped(reason);
     }
     match check.run {
-        Run::Case(_) | Run::Conversion(_) => results.findings.get(check.id).cloned().unwrap_or_default().outcome(),
+        Run::Case(_) | Run::Conversion(_) => results
+            .findings
+            .get(check.id)
+            .cloned()
+            .unwrap_or_default()
+            .outcome(),
         Run::Claims(run) => {
             let mut findings = Findings::default();
             run(subject, &results.evidence, &mut findings);
@@ -115,15 +161,29 @@ fn outcome(check: &Check, subject: &Subject<'_>, recordings: &Recordings, result
 }
 
 /// Why a check cannot run, if it cannot.
-fn skip_reason(needs: Needs, subject: &Subject<'_>, recordings: &Recordings, results: &Results) -> Option<String> {
+fn skip_reason(
+    needs: Needs,
+    subject: &Subject<'_>,
+    recordings: &Recordings,
+    results: &Results,
+) -> Option<String> {
     match needs {
         Needs::Nothing => None,
         Needs::Kind(kind) => {
-            let grades = subject.descriptor.matrix.revisions.iter().map(|revision| revision.coverage.grade(kind));
-            let is_claimed = grades.chain([subject.descriptor.coverage.grade(kind)]).any(|grade| grade != Grade::None);
+            let grades = subject
+                .descriptor
+                .matrix
+                .revisions
+                .iter()
+                .map(|revision| revision.coverage.grade(kind));
+            let is_claimed = grades
+                .chain([subject.descriptor.coverage.grade(kind)])
+                .any(|grade| grade != Grade::None);
             (!is_claimed).then(|| format!("claims no {}", kind.as_str()))
         }
-        Needs::Scenario(name) => (!results.scenarios.contains_key(name)).then(|| format!("no recording of `{name}`")),
+        Needs::Scenario(name) => {
+            (!results.scenarios.contains_key(name)).then(|| format!("no recording of `{name}`"))
+        }
         Needs::Capability(capability) => {
             let is_provided = match capability {
                 Capability::Stream => subject.capabilities.stream.is_some(),

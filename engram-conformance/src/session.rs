@@ -65,9 +65,14 @@ impl Open for Files {
     fn sessions(&self, recording: &Path) -> Result<Vec<Session>, String> {
         let (directory, mut sessions) = (recording.join("session"), Vec::new());
         for path in files(&directory) {
-            let bytes = read_decompressed(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let bytes =
+                read_decompressed(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             if !bytes.is_empty() {
-                let name = path.strip_prefix(&directory).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                let name = path
+                    .strip_prefix(&directory)
+                    .unwrap_or(&path)
+                    .to_string_lossy()
+                    .replace('\\', "/");
                 sessions.push(Session {
                     name,
                     path,
@@ -88,12 +93,18 @@ impl Open for Files {
 /// Those of the file system and of the decompressor.
 pub fn read_decompressed(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = fs::read(path)?;
-    if path.extension().is_some_and(|extension| extension == "zst") { zstd::decode_all(bytes.as_slice()) } else { Ok(bytes) }
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        zstd::decode_all(bytes.as_slice())
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Every file below a directory, hidden files too, sorted by path. Empty if the directory cannot be read.
 pub fn files(directory: &Path) -> Vec<PathBuf> {
-    let Ok(listing) = fs::read_dir(directory) else { return Vec::new() };
+    let Ok(listing) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
     let mut found: Vec<PathBuf> = Vec::new();
     for entry in listing.flatten() {
         let (path, kind) = (entry.path(), entry.file_type());

@@ -29,14 +29,23 @@ pub struct Subject<'s> {
 impl<'s> Subject<'s> {
     /// The adapter with its capabilities.
     pub fn new(adapter: &'s dyn HarnessAdapter, capabilities: Capabilities<'s>) -> Self {
-        Subject { adapter, descriptor: adapter.descriptor(), capabilities }
+        Subject {
+            adapter,
+            descriptor: adapter.descriptor(),
+            capabilities,
+        }
     }
 
     /// The tape of a session as a user gets it. With a streaming adapter: under strict policy if the session is identified, and
     /// with the information from files beside it. Otherwise: the tape of the string form.
     pub fn tape(&self, session: &Session) -> Result<String, ConversionError> {
         match self.capabilities.stream {
-            Some(stream) => stream_form(stream, session.bytes.as_slice(), default_policy(stream, &session.bytes), session.context.clone()),
+            Some(stream) => stream_form(
+                stream,
+                session.bytes.as_slice(),
+                default_policy(stream, &session.bytes),
+                session.context.clone(),
+            ),
             None => self.string_form(&session.bytes),
         }
     }
@@ -74,13 +83,25 @@ impl<'s> Subject<'s> {
     }
 
     /// The declared gap that explains why an edit has no line range, if there is one.
-    pub(crate) fn missing_lines_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::CodeEdit, |row| row.explains_missing_lines(edit))
+    pub(crate) fn missing_lines_gap(
+        &self,
+        session: &ConvertedSession,
+        edit: &Event,
+    ) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::CodeEdit, |row| {
+            row.explains_missing_lines(edit)
+        })
     }
 
     /// The declared gap that explains why an edit does not hash its file before or after, if there is one.
-    pub(crate) fn missing_hash_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::CodeEdit, |row| row.explains_missing_hash(edit))
+    pub(crate) fn missing_hash_gap(
+        &self,
+        session: &ConvertedSession,
+        edit: &Event,
+    ) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::CodeEdit, |row| {
+            row.explains_missing_hash(edit)
+        })
     }
 
     /// The declared gap that explains why a session lacks prompts, if there is one.
@@ -89,24 +110,55 @@ impl<'s> Subject<'s> {
     }
 
     /// The declared gap that explains why a message is by a person although nobody sent it, if there is one.
-    pub(crate) fn author_gap(&self, case: &Case<'_>, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_author(case, message))
+    pub(crate) fn author_gap(
+        &self,
+        case: &Case<'_>,
+        session: &ConvertedSession,
+        message: &Event,
+    ) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| {
+            row.explains_author(case, message)
+        })
     }
 
     /// The declared gap that explains why a message is not by a person although a person sent it, if there is one.
-    pub(crate) fn unproven_prompt_gap(&self, session: &ConvertedSession, message: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::MsgIn, |row| row.explains_unproven_prompt(session, message))
+    pub(crate) fn unproven_prompt_gap(
+        &self,
+        session: &ConvertedSession,
+        message: &Event,
+    ) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::MsgIn, |row| {
+            row.explains_unproven_prompt(session, message)
+        })
     }
 
     /// The declared gap that explains why the old text of an edit only resembles that of the file, if there is one.
-    pub(crate) fn loose_text_gap(&self, session: &ConvertedSession, edit: &Event) -> Option<&'static str> {
-        self.explaining_gap(session, Kind::CodeEdit, |row| row.code == LOOSE_TEXT && row.explains_missing_lines(edit))
+    pub(crate) fn loose_text_gap(
+        &self,
+        session: &ConvertedSession,
+        edit: &Event,
+    ) -> Option<&'static str> {
+        self.explaining_gap(session, Kind::CodeEdit, |row| {
+            row.code == LOOSE_TEXT && row.explains_missing_lines(edit)
+        })
     }
 
     /// The first gap of a kind that the tape's revision claims and that is an explanation.
-    fn explaining_gap(&self, session: &ConvertedSession, kind: Kind, explains: impl Fn(&GapRow) -> bool) -> Option<&'static str> {
-        let revision = session.schema().and_then(|schema| self.descriptor.matrix.schema(schema));
+    fn explaining_gap(
+        &self,
+        session: &ConvertedSession,
+        kind: Kind,
+        explains: impl Fn(&GapRow) -> bool,
+    ) -> Option<&'static str> {
+        let revision = session
+            .schema()
+            .and_then(|schema| self.descriptor.matrix.schema(schema));
         let coverage = revision.map_or(self.descriptor.coverage, |revision| revision.coverage);
-        coverage.grade(kind).gaps().iter().copied().find(|code| self.gap_row(code).is_some_and(&explains))
+        coverage
+            .grade(kind)
+            .gaps()
+            .iter()
+            .copied()
+            .find(|code| self.gap_row(code).is_some_and(&explains))
     }
 }

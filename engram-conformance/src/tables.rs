@@ -43,8 +43,18 @@ pub fn scenarios(report: &Report) -> String {
     let mut headings = vec!["scenario", "a recording shows it when"];
     headings.extend(report.adapters.iter().map(|column| column.adapter));
     let cells = SCENARIOS.iter().map(|scenario| {
-        let counts = report.adapters.iter().map(|column| column.scenarios.get(scenario.name).copied().unwrap_or_default().to_string());
-        [format!("`{}`", scenario.name), scenario.facts.to_owned()].into_iter().chain(counts).collect()
+        let counts = report.adapters.iter().map(|column| {
+            column
+                .scenarios
+                .get(scenario.name)
+                .copied()
+                .unwrap_or_default()
+                .to_string()
+        });
+        [format!("`{}`", scenario.name), scenario.facts.to_owned()]
+            .into_iter()
+            .chain(counts)
+            .collect()
     });
     table(&headings, cells)
 }
@@ -78,10 +88,22 @@ mod tests {
     #[test]
     fn ids_and_names_are_unique() {
         for (at, check) in CHECKS.iter().enumerate() {
-            assert!(CHECKS[..at].iter().all(|earlier| earlier.id != check.id && earlier.tier <= check.tier), "{}", check.id);
+            assert!(
+                CHECKS[..at]
+                    .iter()
+                    .all(|earlier| earlier.id != check.id && earlier.tier <= check.tier),
+                "{}",
+                check.id
+            );
         }
         for (at, scenario) in SCENARIOS.iter().enumerate() {
-            assert!(SCENARIOS[..at].iter().all(|earlier| earlier.name != scenario.name), "{}", scenario.name);
+            assert!(
+                SCENARIOS[..at]
+                    .iter()
+                    .all(|earlier| earlier.name != scenario.name),
+                "{}",
+                scenario.name
+            );
         }
     }
 }

@@ -56,13 +56,18 @@ impl Event {
     /// A line range: first and last line, both inclusive.
     pub fn range(&self, key: &str) -> Option<(usize, usize)> {
         let range = self.0.get(key)?.as_array()?;
-        Some((usize::try_from(range.first()?.as_u64()?).ok()?, usize::try_from(range.get(1)?.as_u64()?).ok()?))
+        Some((
+            usize::try_from(range.first()?.as_u64()?).ok()?,
+            usize::try_from(range.get(1)?.as_u64()?).ok()?,
+        ))
     }
 }
 
 /// The events of a tape. Skips lines that are not JSON objects; the check `tape.canonical` reports them.
 pub fn events(tape: &str) -> Vec<Event> {
-    tape.split('\n').filter_map(|line| parse(line).ok().filter(Value::is_object).map(Event)).collect()
+    tape.split('\n')
+        .filter_map(|line| parse(line).ok().filter(Value::is_object).map(Event))
+        .collect()
 }
 
 /// Parses JSON. Escaped lone surrogates, which serde_json refuses, become U+FFFD.
@@ -99,7 +104,9 @@ pub(crate) fn without_lone_surrogates(text: &str) -> Option<String> {
 
 fn surrogate(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-    u16::from_str_radix(digits, 16).ok().filter(|unit| (0xd800..0xe000).contains(unit))
+    u16::from_str_radix(digits, 16)
+        .ok()
+        .filter(|unit| (0xd800..0xe000).contains(unit))
 }
 
 #[cfg(test)]
@@ -108,7 +115,10 @@ mod tests {
 
     #[test]
     fn lone_surrogates_become_replacement_characters() {
-        assert_eq!(parse(r#"["\ud83d\ude00 \ud800 \\ud800 \udc00"]"#).unwrap()[0], "😀 \u{fffd} \\ud800 \u{fffd}");
+        assert_eq!(
+            parse(r#"["\ud83d\ude00 \ud800 \\ud800 \udc00"]"#).unwrap()[0],
+            "😀 \u{fffd} \\ud800 \u{fffd}"
+        );
         assert!(parse("[").is_err());
     }
 }

@@ -41,8 +41,14 @@ fn main() -> io::Result<()> {
             }
         }
     }
-    println!("lines up to | files | anchors / KiB of text | blocks | found | anchors of a block that the file has");
-    for (lines, class) in CLASSES.iter().zip(&classes).filter(|(_, class)| class.blocks > 0) {
+    println!(
+        "lines up to | files | anchors / KiB of text | blocks | found | anchors of a block that the file has"
+    );
+    for (lines, class) in CLASSES
+        .iter()
+        .zip(&classes)
+        .filter(|(_, class)| class.blocks > 0)
+    {
         let percent = |part: usize, all: usize| 100.0 * part as f64 / all as f64;
         println!(
             "{lines} | {} | {:.1} | {} | {:.1} % | {:.1} %",
@@ -57,9 +63,14 @@ fn main() -> io::Result<()> {
 }
 
 fn measure(path: &Path, classes: &mut [Class]) {
-    let Ok(text) = fs::read_to_string(path) else { return };
+    let Ok(text) = fs::read_to_string(path) else {
+        return;
+    };
     let lines: Vec<&str> = text.lines().collect();
-    let number = CLASSES.iter().position(|most| lines.len() <= *most).unwrap_or_default();
+    let number = CLASSES
+        .iter()
+        .position(|most| lines.len() <= *most)
+        .unwrap_or_default();
     let (class, of_file) = (&mut classes[number], anchors(&text));
     class.files += 1;
     class.text_bytes += text.len();
@@ -69,7 +80,10 @@ fn measure(path: &Path, classes: &mut [Class]) {
     let step = (lines.len() / 10).max(BLOCK_LINES);
     for block in lines.windows(BLOCK_LINES).step_by(step) {
         let of_block = anchors(&block.join("\n"));
-        let shared = of_block.iter().filter(|anchor| of_file.contains(anchor)).count();
+        let shared = of_block
+            .iter()
+            .filter(|anchor| of_file.contains(anchor))
+            .count();
         class.blocks += 1;
         class.found += usize::from(shared > 0);
         class.block_anchors += of_block.len();

@@ -59,16 +59,32 @@ pub fn string_form(adapter: &dyn StreamAdapter, input: &str) -> Result<String, A
         UnknownVersionPolicy::StrictFail => Policy::Strict,
         UnknownVersionPolicy::PermissiveDegrade => Policy::Permissive,
     };
-    convert_str(adapter, input, &Options { policy, ..Options::default() })
+    convert_str(
+        adapter,
+        input,
+        &Options {
+            policy,
+            ..Options::default()
+        },
+    )
 }
 
 /// Converts an artifact that is in memory, and returns the tape. See [`convert`].
 ///
 /// # Errors
 /// As [`convert`].
-pub fn convert_str(adapter: &dyn StreamAdapter, input: &str, options: &Options) -> Result<String, AdapterError> {
+pub fn convert_str(
+    adapter: &dyn StreamAdapter,
+    input: &str,
+    options: &Options,
+) -> Result<String, AdapterError> {
     let mut tape = Vec::with_capacity(input.len());
-    convert(adapter, Input::in_memory(input, options.limits), options, &mut JsonLines::new(&mut tape))?;
+    convert(
+        adapter,
+        Input::in_memory(input, options.limits),
+        options,
+        &mut JsonLines::new(&mut tape),
+    )?;
     // A tape is built from strings; the check costs a pass over ASCII.
     String::from_utf8(tape).map_err(|_| AdapterError::new(crate::error::ErrorCode::AdapterDefect))
 }

@@ -60,7 +60,13 @@ pub struct Summary {
 
 impl Summary {
     /// What a conversion amounts to that has ended.
-    pub(crate) fn of(descriptor: &AdapterDescriptor, identity: &Identity, out: &Emitter<'_>, input_bytes: u64, complete: bool) -> Self {
+    pub(crate) fn of(
+        descriptor: &AdapterDescriptor,
+        identity: &Identity,
+        out: &Emitter<'_>,
+        input_bytes: u64,
+        complete: bool,
+    ) -> Self {
         let (support, lowest) = (out.support(), out.lowest_support());
         Summary {
             adapter_id: descriptor.adapter_id,

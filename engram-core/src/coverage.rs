@@ -106,12 +106,24 @@ impl Coverage {
 
     /// The claims after degradation: `Full` becomes `Partial`.
     pub fn degraded(&self) -> Coverage {
-        self.map(|_, grade| if grade == Grade::Full { Grade::Partial(&[]) } else { grade })
+        self.map(|_, grade| {
+            if grade == Grade::Full {
+                Grade::Partial(&[])
+            } else {
+                grade
+            }
+        })
     }
 
     /// The lower of both claims for each kind.
     pub fn lowest(&self, other: &Coverage) -> Coverage {
-        self.map(|kind, grade| if other.grade(kind).claim() > grade.claim() { other.grade(kind) } else { grade })
+        self.map(|kind, grade| {
+            if other.grade(kind).claim() > grade.claim() {
+                other.grade(kind)
+            } else {
+                grade
+            }
+        })
     }
 
     /// The claims with each of them changed.

@@ -50,39 +50,100 @@ pub struct OmissionRule {
 impl OmissionRule {
     /// The rule for exact repeats that the driver finds, for adapters with a conversion whose
     /// [`repeats_are_exact`](crate::steps::Conversion::repeats_are_exact).
-    pub const REPEATED: OmissionRule =
-        OmissionRule::duplicate("record.repeated", "*", "all bytes of the record, its id or its time among them, were read before");
+    pub const REPEATED: OmissionRule = OmissionRule::duplicate(
+        "record.repeated",
+        "*",
+        "all bytes of the record, its id or its time among them, were read before",
+    );
 
     /// A rule for records that are pieces of a text.
-    pub const fn piece(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-        OmissionRule { rule, omission: Omission::Piece, record, pointer: None, reason }
+    pub const fn piece(
+        rule: &'static str,
+        record: &'static str,
+        reason: &'static str,
+    ) -> OmissionRule {
+        OmissionRule {
+            rule,
+            omission: Omission::Piece,
+            record,
+            pointer: None,
+            reason,
+        }
     }
 
     /// A rule for records that repeat another record.
-    pub const fn duplicate(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-        OmissionRule { rule, omission: Omission::Duplicate, record, pointer: None, reason }
+    pub const fn duplicate(
+        rule: &'static str,
+        record: &'static str,
+        reason: &'static str,
+    ) -> OmissionRule {
+        OmissionRule {
+            rule,
+            omission: Omission::Duplicate,
+            record,
+            pointer: None,
+            reason,
+        }
     }
 
     /// A rule for records that are state without content.
-    pub const fn bookkeeping(rule: &'static str, record: &'static str, reason: &'static str) -> OmissionRule {
-        OmissionRule { rule, omission: Omission::Bookkeeping, record, pointer: None, reason }
+    pub const fn bookkeeping(
+        rule: &'static str,
+        record: &'static str,
+        reason: &'static str,
+    ) -> OmissionRule {
+        OmissionRule {
+            rule,
+            omission: Omission::Bookkeeping,
+            record,
+            pointer: None,
+            reason,
+        }
     }
 
     /// A rule for a field of a mapped record that the tape represents in another form.
-    pub const fn field(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-        OmissionRule { rule, omission: Omission::Field, record, pointer: Some(pointer), reason }
+    pub const fn field(
+        rule: &'static str,
+        record: &'static str,
+        pointer: &'static str,
+        reason: &'static str,
+    ) -> OmissionRule {
+        OmissionRule {
+            rule,
+            omission: Omission::Field,
+            record,
+            pointer: Some(pointer),
+            reason,
+        }
     }
 
     /// A rule for a field that is opaque: a signature, encrypted text, base64.
-    pub const fn opaque(rule: &'static str, record: &'static str, pointer: &'static str, reason: &'static str) -> OmissionRule {
-        OmissionRule { rule, omission: Omission::Opaque, record, pointer: Some(pointer), reason }
+    pub const fn opaque(
+        rule: &'static str,
+        record: &'static str,
+        pointer: &'static str,
+        reason: &'static str,
+    ) -> OmissionRule {
+        OmissionRule {
+            rule,
+            omission: Omission::Opaque,
+            record,
+            pointer: Some(pointer),
+            reason,
+        }
     }
 
     /// The outcome of a record that this rule omits. `None` for rules about fields.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.omission {
-            Omission::Duplicate | Omission::Piece => Some(Outcome::Duplicate { record: self.record, rule: self.rule }),
-            Omission::Bookkeeping => Some(Outcome::Bookkeeping { record: self.record, rule: self.rule }),
+            Omission::Duplicate | Omission::Piece => Some(Outcome::Duplicate {
+                record: self.record,
+                rule: self.rule,
+            }),
+            Omission::Bookkeeping => Some(Outcome::Bookkeeping {
+                record: self.record,
+                rule: self.rule,
+            }),
             Omission::Field | Omission::Opaque => None,
         }
     }
@@ -125,12 +186,17 @@ impl AdapterDescriptor {
 
     /// The outcome of a record of this type that gives no event, by the first rule that omits such records.
     pub fn ignored_record(&self, record: &str) -> Option<Outcome> {
-        self.omission_rules.iter().filter(|rule| rule.record == record).find_map(OmissionRule::outcome)
+        self.omission_rules
+            .iter()
+            .filter(|rule| rule.record == record)
+            .find_map(OmissionRule::outcome)
     }
 
     /// True if records of this type may be pieces of a text.
     pub fn has_pieces(&self, record: &str) -> bool {
-        self.omission_rules.iter().any(|rule| rule.omission == Omission::Piece && rule.record == record)
+        self.omission_rules
+            .iter()
+            .any(|rule| rule.omission == Omission::Piece && rule.record == record)
     }
 }
 
@@ -191,7 +257,12 @@ impl Serialize for AdapterDescriptor {
             adapter_id: self.adapter_id,
             adapter_version: self.adapter_version,
             harness_family: self.harness_family,
-            supported_versions: self.matrix.revisions.iter().map(SupportedVersions::from).collect(),
+            supported_versions: self
+                .matrix
+                .revisions
+                .iter()
+                .map(SupportedVersions::from)
+                .collect(),
             schema_detection_strategy: self.schema_detection_strategy,
             coverage: self.coverage,
             unknown_version_policy: self.unknown_version_policy,

@@ -8,8 +8,15 @@ pub fn full_path<'p>(directory: &str, path: &'p str) -> Cow<'p, str> {
     if directory.is_empty() || is_absolute(path) {
         return Cow::Borrowed(path);
     }
-    let separator = if directory.starts_with('/') || !directory.contains('\\') { '/' } else { '\\' };
-    let mut parts: Vec<&str> = directory.trim_end_matches(['/', separator]).split(separator).collect();
+    let separator = if directory.starts_with('/') || !directory.contains('\\') {
+        '/'
+    } else {
+        '\\'
+    };
+    let mut parts: Vec<&str> = directory
+        .trim_end_matches(['/', separator])
+        .split(separator)
+        .collect();
     for part in path.split(['/', separator]) {
         match part {
             "" | "." => {}
@@ -23,7 +30,10 @@ pub fn full_path<'p>(directory: &str, path: &'p str) -> Cow<'p, str> {
 
 /// True for a path from a root or a drive.
 fn is_absolute(path: &str) -> bool {
-    let has_drive = || path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && path.as_bytes().get(1) == Some(&b':');
+    let has_drive = || {
+        path.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+            && path.as_bytes().get(1) == Some(&b':')
+    };
     path.starts_with(['/', '\\']) || has_drive()
 }
 

@@ -27,7 +27,9 @@ impl Hash {
 
     /// The hash with this text form; `None` if the text is not a hash.
     pub fn parse(text: &str) -> Option<Hash> {
-        blake3::Hash::from_hex(text.strip_prefix("blake3:")?).ok().map(Hash)
+        blake3::Hash::from_hex(text.strip_prefix("blake3:")?)
+            .ok()
+            .map(Hash)
     }
 
     /// The hash of bytes without any normalisation: for attachments, side files and the input.
@@ -67,7 +69,8 @@ const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// True if `text` contains no U+FFFD, so that its bytes are those of the file.
 pub fn is_lossless(text: &str) -> bool {
-    !memchr_iter(REPLACEMENT[0], text.as_bytes()).any(|at| text.as_bytes()[at..].starts_with(REPLACEMENT))
+    !memchr_iter(REPLACEMENT[0], text.as_bytes())
+        .any(|at| text.as_bytes()[at..].starts_with(REPLACEMENT))
 }
 
 /// A hash of input that arrives in chunks.

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::event_schema::{ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence};
+use crate::event_schema::{
+    ENVELOPE_HEAD, ENVELOPE_TAIL, EVENTS, Empty, EventSchema, Field, FieldType, Presence,
+};
 
 /// The `$id` of the schema. It names the format of the tape and is not an address.
 pub const SCHEMA_ID: &str = "urn:engram:tape:1";
@@ -20,7 +22,10 @@ pub fn json_schema() -> String {
 }
 
 fn event(event: &EventSchema) -> Value {
-    let fields = ENVELOPE_HEAD.iter().chain(event.fields).chain(ENVELOPE_TAIL);
+    let fields = ENVELOPE_HEAD
+        .iter()
+        .chain(event.fields)
+        .chain(ENVELOPE_TAIL);
     let mut schema = object(fields);
     // Kind and label identify the event.
     schema["properties"]["k"] = json!({ "const": event.kind.as_str() });
@@ -33,8 +38,14 @@ fn event(event: &EventSchema) -> Value {
 }
 
 fn object<'f>(fields: impl Iterator<Item = &'f Field> + Clone) -> Value {
-    let required: Vec<&str> = fields.clone().filter(|field| field.presence == Presence::Always).map(|field| field.key).collect();
-    let properties: Map<String, Value> = fields.map(|field| (field.key.to_owned(), value(&field.field_type))).collect();
+    let required: Vec<&str> = fields
+        .clone()
+        .filter(|field| field.presence == Presence::Always)
+        .map(|field| field.key)
+        .collect();
+    let properties: Map<String, Value> = fields
+        .map(|field| (field.key.to_owned(), value(&field.field_type)))
+        .collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
@@ -48,16 +59,22 @@ fn value(field_type: &FieldType) -> Value {
         FieldType::Number => json!({ "type": "number" }),
         FieldType::Bool => json!({ "type": "boolean" }),
         FieldType::Only(only) => json!({ "const": only }),
-        FieldType::Time => json!({ "type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$" }),
+        FieldType::Time => {
+            json!({ "type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$" })
+        }
         FieldType::Hash => json!({ "type": "string", "pattern": "^blake3:[0-9a-f]{64}$" }),
-        FieldType::Range => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 }),
+        FieldType::Range => {
+            json!({ "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 2, "maxItems": 2 })
+        }
         FieldType::Anchors => {
             json!({ "type": "array", "items": { "type": "string", "pattern": "^[0-9a-f]{16}$" }, "minItems": 1, "uniqueItems": true })
         }
         FieldType::Pointer => json!({ "type": "string", "pattern": "^(/([^~/]|~[01])*)+$" }),
         FieldType::Json => json!(true),
         FieldType::Object(fields) => object(fields.iter()),
-        FieldType::List(of, empty) => json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::Omitted) }),
+        FieldType::List(of, empty) => {
+            json!({ "type": "array", "items": value(of), "minItems": usize::from(*empty == Empty::Omitted) })
+        }
     }
 }
 
@@ -68,10 +85,21 @@ mod tests {
     #[test]
     fn every_event_is_in_the_schema() {
         let schema: Value = serde_json::from_str(&json_schema()).unwrap();
-        let titles: Vec<&str> = schema["oneOf"].as_array().unwrap().iter().map(|event| event["title"].as_str().unwrap()).collect();
-        let expected: Vec<&str> = EVENTS.iter().map(|event| event.label.unwrap_or(event.kind.as_str())).collect();
+        let titles: Vec<&str> = schema["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["title"].as_str().unwrap())
+            .collect();
+        let expected: Vec<&str> = EVENTS
+            .iter()
+            .map(|event| event.label.unwrap_or(event.kind.as_str()))
+            .collect();
         assert_eq!(titles, expected);
-        let read = &schema["oneOf"][titles.iter().position(|title| *title == "code.read").unwrap()];
+        let read = &schema["oneOf"][titles
+            .iter()
+            .position(|title| *title == "code.read")
+            .unwrap()];
         assert_eq!(read["required"], json!(["seq", "t", "k", "source", "file"]));
         assert_eq!(read["properties"]["k"], json!({ "const": "code.read" }));
     }

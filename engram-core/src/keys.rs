@@ -27,7 +27,9 @@ pub struct IdentityHasher(u64);
 
 impl Hasher for IdentityHasher {
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
+        self.0 = bytes
+            .iter()
+            .fold(self.0, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
     }
 
     fn write_u64(&mut self, key: u64) {

@@ -135,21 +135,35 @@ impl Ledger {
     }
 
     fn find(&self, record: &str, rule: &str) -> Result<usize, usize> {
-        self.omitted.binary_search_by(|row| (&*row.record, &*row.rule).cmp(&(record, rule)))
+        self.omitted
+            .binary_search_by(|row| (&*row.record, &*row.rule).cmp(&(record, rule)))
     }
 
     fn omit(&mut self, record: Cow<'static, str>, rule: &'static str) {
         // Names in an adapter are literals, so equal addresses show equal names without comparing the texts.
         let mut first_rows = self.omitted.iter_mut().take(LINEAR_SEARCH_ROWS);
-        if let Some(row) = first_rows.find(|row| ptr::eq(&*row.record, &*record) && ptr::eq(&*row.rule, rule)) {
+        if let Some(row) =
+            first_rows.find(|row| ptr::eq(&*row.record, &*record) && ptr::eq(&*row.rule, rule))
+        {
             row.count += 1;
             return;
         }
         let is_listed = self.omitted.len() < MAX_OMITTED_ROWS || self.find(&record, rule).is_ok();
-        let record = if is_listed { record } else { Cow::Borrowed("*") };
+        let record = if is_listed {
+            record
+        } else {
+            Cow::Borrowed("*")
+        };
         match self.find(&record, rule) {
             Ok(at) => self.omitted[at].count += 1,
-            Err(at) => self.omitted.insert(at, Omitted { record, rule: Cow::Borrowed(rule), count: 1 }),
+            Err(at) => self.omitted.insert(
+                at,
+                Omitted {
+                    record,
+                    rule: Cow::Borrowed(rule),
+                    count: 1,
+                },
+            ),
         }
     }
 
@@ -158,7 +172,13 @@ impl Ledger {
         // In 128 bits, since a ledger that was read from a tape can contain any numbers.
         let sum = |counts: &mut dyn Iterator<Item = u64>| counts.map(u128::from).sum::<u128>();
         let omitted = sum(&mut self.omitted.iter().map(|row| row.count));
-        let unmapped = sum(&mut [self.duplicate, self.bookkeeping, self.unrecognized, self.malformed].into_iter());
+        let unmapped = sum(&mut [
+            self.duplicate,
+            self.bookkeeping,
+            self.unrecognized,
+            self.malformed,
+        ]
+        .into_iter());
         omitted == unmapped && u128::from(self.records) == u128::from(self.mapped) + unmapped
     }
 }

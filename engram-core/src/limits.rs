@@ -11,7 +11,10 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { record_bytes: 256 << 20, nesting: 96 }
+        Limits {
+            record_bytes: 256 << 20,
+            nesting: 96,
+        }
     }
 }
 

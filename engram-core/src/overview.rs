@@ -117,19 +117,39 @@ impl OverviewSink {
         let counts = self.stats.counts();
         let mut tokens = TokenCounts::default();
         counts.tokens.values().for_each(|more| tokens.add(*more));
-        let calls = counts.calls.values().flat_map(|statuses| statuses.values()).sum();
-        Overview { prompts: counts.prompts, calls, tokens, ..self.known.clone() }
+        let calls = counts
+            .calls
+            .values()
+            .flat_map(|statuses| statuses.values())
+            .sum();
+        Overview {
+            prompts: counts.prompts,
+            calls,
+            tokens,
+            ..self.known.clone()
+        }
     }
 }
 
 impl EventSink for OverviewSink {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         match record.event {
-            Event::Meta(meta @ (Meta::TapeStart(_) | Meta::Revision(_) | Meta::Session(_) | Meta::TapeStop(_))) => {
+            Event::Meta(
+                meta @ (Meta::TapeStart(_)
+                | Meta::Revision(_)
+                | Meta::Session(_)
+                | Meta::TapeStop(_)),
+            ) => {
                 self.known.note(record, meta);
             }
             event => {
-                if let Event::MsgIn(MsgIn { role: Role::User, by: Author::Person, text: Some(text), .. }) = event {
+                if let Event::MsgIn(MsgIn {
+                    role: Role::User,
+                    by: Author::Person,
+                    text: Some(text),
+                    ..
+                }) = event
+                {
                     self.known.note_prompt(*text);
                 }
                 if record.t_basis != Some(TimeBasis::Absent) && !record.replay {
@@ -164,7 +184,10 @@ impl Overview {
                     self.project = facts.cwd.filter(|cwd| !cwd.is_empty()).map(owned);
                 }
                 self.title = facts.title.map(owned).or(self.title.take());
-                self.parent_session_id = facts.parent_session_id.map(owned).or(self.parent_session_id.take());
+                self.parent_session_id = facts
+                    .parent_session_id
+                    .map(owned)
+                    .or(self.parent_session_id.take());
             }
             Meta::TapeStop(stop) => self.note_stop(stop),
             _ => {}
@@ -174,7 +197,10 @@ impl Overview {
     fn note_version(&mut self, harness: &Harness<'_>, claims: &Claims<'_>) {
         self.version = harness.version.map(owned);
         self.schema = harness.schema.map(bounded);
-        self.note_support(claims.support.as_str(), claims.degraded.iter().map(|reason| bounded(reason)));
+        self.note_support(
+            claims.support.as_str(),
+            claims.degraded.iter().map(|reason| bounded(reason)),
+        );
     }
 
     /// Lowers the support to this level, and adds reasons.
@@ -190,18 +216,42 @@ impl Overview {
     }
 
     fn note_stop(&mut self, stop: &TapeStop) {
-        let Ledger { records, unrecognized, malformed, ref unknown, .. } = stop.ledger;
-        (self.records, self.unrecognized, self.malformed, self.unknown_members) = (records, unrecognized, malformed, unknown.total());
+        let Ledger {
+            records,
+            unrecognized,
+            malformed,
+            ref unknown,
+            ..
+        } = stop.ledger;
+        (
+            self.records,
+            self.unrecognized,
+            self.malformed,
+            self.unknown_members,
+        ) = (records, unrecognized, malformed, unknown.total());
         (self.events, self.complete) = (stop.counts.total(), stop.complete);
         (self.input_hash, self.input_bytes) = (stop.input.hash.to_string(), stop.input.bytes);
-        self.beside = stop.input.beside.iter().map(|file| file.name.clone()).collect();
+        self.beside = stop
+            .input
+            .beside
+            .iter()
+            .map(|file| file.name.clone())
+            .collect();
     }
 
     fn note_time(&mut self, time: &str) {
-        if self.start.as_deref().is_none_or(|start| seconds(time) < seconds(start)) {
+        if self
+            .start
+            .as_deref()
+            .is_none_or(|start| seconds(time) < seconds(start))
+        {
             set_bounded(self.start.get_or_insert_default(), time);
         }
-        if self.end.as_deref().is_none_or(|end| seconds(time) >= seconds(end)) {
+        if self
+            .end
+            .as_deref()
+            .is_none_or(|end| seconds(time) >= seconds(end))
+        {
             set_bounded(self.end.get_or_insert_default(), time);
         }
     }
@@ -269,16 +319,26 @@ mod tests {
     #[test]
     fn the_first_directory_and_the_last_title_count() {
         let seen = overview(&[
-            ("04:05", r#""k":"meta","label":"session","cwd":"/a","title":"one"}"#),
-            ("04:06", r#""k":"meta","label":"session","cwd":"/b","title":"two"}"#),
+            (
+                "04:05",
+                r#""k":"meta","label":"session","cwd":"/a","title":"one"}"#,
+            ),
+            (
+                "04:06",
+                r#""k":"meta","label":"session","cwd":"/b","title":"two"}"#,
+            ),
             ("04:07", r#""k":"meta","label":"session","cwd":"/c"}"#),
         ]);
-        assert_eq!((seen.project.as_deref(), seen.title.as_deref()), (Some("/a"), Some("two")));
+        assert_eq!(
+            (seen.project.as_deref(), seen.title.as_deref()),
+            (Some("/a"), Some("two"))
+        );
     }
 
     #[test]
     fn the_first_line_of_the_first_prompt_stands_for_a_title() {
-        let prompt = |text: &str| format!(r#""k":"msg.in","role":"user","by":"person","text":"{text}"}}"#);
+        let prompt =
+            |text: &str| format!(r#""k":"msg.in","role":"user","by":"person","text":"{text}"}}"#);
         let (first, second) = (prompt("\\n  fix the parser \\nplease"), prompt("and then"));
         let notice = r#""k":"msg.in","role":"user","by":"harness","text":"x"}"#;
         let seen = overview(&[("04:05", notice), ("04:06", &first), ("04:07", &second)]);
@@ -302,22 +362,41 @@ mod tests {
     #[test]
     fn the_lowest_support_counts_and_reasons_add_up() {
         let revision = |version: &str, support: &str, degraded: &str| {
-            let kinds = crate::event::Kind::ALL.map(|kind| format!("\"{}\":\"partial\"", kind.as_str())).join(",");
+            let kinds = crate::event::Kind::ALL
+                .map(|kind| format!("\"{}\":\"partial\"", kind.as_str()))
+                .join(",");
             format!(
                 r#""k":"meta","label":"revision","harness":{{"family":"toy","version":"{version}"}},"support":"{support}","coverage":{{{kinds}}},"degraded":[{degraded}]}}"#
             )
         };
-        let (good, unknown) = (revision("1.0.0", "tested", ""), revision("0.1.0", "unknown", r#""unknown_harness_version""#));
+        let (good, unknown) = (
+            revision("1.0.0", "tested", ""),
+            revision("0.1.0", "unknown", r#""unknown_harness_version""#),
+        );
         let ahead = revision("9.0.0", "ahead", r#""ahead""#);
-        let seen = overview(&[("04:05", &good), ("04:06", &unknown), ("04:07", &ahead), ("04:08", &good)]);
-        assert_eq!((seen.version.as_deref(), seen.support.as_str()), (Some("1.0.0"), "unknown"));
+        let seen = overview(&[
+            ("04:05", &good),
+            ("04:06", &unknown),
+            ("04:07", &ahead),
+            ("04:08", &good),
+        ]);
+        assert_eq!(
+            (seen.version.as_deref(), seen.support.as_str()),
+            (Some("1.0.0"), "unknown")
+        );
         assert_eq!(seen.degraded, ["unknown_harness_version", "ahead"]);
     }
 
     #[test]
     fn long_texts_are_cut() {
         let title = "é".repeat(100_000);
-        let seen = overview(&[("04:05", &format!(r#""k":"meta","label":"session","title":"{title}"}}"#))]);
-        assert_eq!(seen.title.map(|title| title.chars().count()), Some(TEXT_CHARS + 1));
+        let seen = overview(&[(
+            "04:05",
+            &format!(r#""k":"meta","label":"session","title":"{title}"}}"#),
+        )]);
+        assert_eq!(
+            seen.title.map(|title| title.chars().count()),
+            Some(TEXT_CHARS + 1)
+        );
     }
 }

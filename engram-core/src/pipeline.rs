@@ -46,7 +46,9 @@ pub fn convert<S: ByteSource>(
     sink: &mut dyn EventSink,
 ) -> Result<Summary, AdapterError> {
     convert_chosen(input, options, sink, |head| {
-        let framing = adapter.probe(head).map_or(Framing::Lines, |evidence| evidence.framing);
+        let framing = adapter
+            .probe(head)
+            .map_or(Framing::Lines, |evidence| evidence.framing);
         Ok((adapter, framing))
     })
 }
@@ -66,17 +68,36 @@ pub fn convert_chosen<'a, S: ByteSource>(
     let descriptor = adapter.describe();
     let identity = options.context.complete(adapter.identify(&head));
     let (revision, support) = descriptor.matrix.identify(&identity);
-    let support = if options.context.unknown_schema { Support::Unknown } else { support };
+    let support = if options.context.unknown_schema {
+        Support::Unknown
+    } else {
+        support
+    };
     if options.policy == Policy::Strict
         && let Some(error) = refusal(descriptor, support, identity.version.as_deref())
     {
-        return Err(if options.context.unknown_schema { error.expected("a store with the schema of a recorded version") } else { error });
+        return Err(if options.context.unknown_schema {
+            error.expected("a store with the schema of a recorded version")
+        } else {
+            error
+        });
     }
-    let init = SessionInit { identity: &identity, revision, head: &head, context: &options.context };
+    let init = SessionInit {
+        identity: &identity,
+        revision,
+        head: &head,
+        context: &options.context,
+    };
     let support = resolve_support(descriptor, identity.version.as_deref(), revision, support);
     let mut conversion = adapter.conversion(&init);
     input.discard_head();
-    let start = Start { descriptor, options, identity: &identity, support, framing };
+    let start = Start {
+        descriptor,
+        options,
+        identity: &identity,
+        support,
+        framing,
+    };
     steps::convert(&start, conversion.as_mut(), &mut input, sink).map_err(|mut error| {
         error.policy = options.policy;
         error.adapter.get_or_insert(descriptor.adapter_id);

@@ -39,7 +39,9 @@ impl FromStr for Policy {
         match name {
             "strict" => Ok(Policy::Strict),
             "permissive" => Ok(Policy::Permissive),
-            other => Err(format!("unknown policy `{other}`: use `strict` or `permissive`")),
+            other => Err(format!(
+                "unknown policy `{other}`: use `strict` or `permissive`"
+            )),
         }
     }
 }

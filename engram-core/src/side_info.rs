@@ -118,7 +118,15 @@ impl SideInfo {
     pub fn complete(&self, identity: Identity) -> Identity {
         let session_id = identity.session_id.or_else(|| self.session_id.clone());
         // A session of its own that another one started is a sub-agent's.
-        let agent_id = identity.agent_id.or_else(|| session_id.clone().filter(|_| self.parent_session_id.is_some()));
-        Identity { session_id, agent_id, ..identity }
+        let agent_id = identity.agent_id.or_else(|| {
+            session_id
+                .clone()
+                .filter(|_| self.parent_session_id.is_some())
+        });
+        Identity {
+            session_id,
+            agent_id,
+            ..identity
+        }
     }
 }

@@ -158,7 +158,10 @@ enum Fact {
 impl Stats {
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        let mut counts = Counts { files_edited: self.files.len() as u64, ..self.counts.clone() };
+        let mut counts = Counts {
+            files_edited: self.files.len() as u64,
+            ..self.counts.clone()
+        };
         for (model, tokens) in self.responses.values() {
             match counts.tokens.get_mut(&**model) {
                 Some(sum) => sum.add(*tokens),
@@ -175,23 +178,41 @@ impl Stats {
 
     /// As [`Stats::merge`], without taking the other counts.
     pub fn add(&mut self, other: &Stats) {
-        let Counts { sessions, sub_agents, prompts, answers, calls, files_edited: _, edits, tokens } = &other.counts;
+        let Counts {
+            sessions,
+            sub_agents,
+            prompts,
+            answers,
+            calls,
+            files_edited: _,
+            edits,
+            tokens,
+        } = &other.counts;
         self.counts.sessions += sessions;
         self.counts.sub_agents += sub_agents;
         self.counts.prompts += prompts;
         self.counts.answers += answers;
         for (kind, statuses) in calls {
             let sums = self.counts.calls.entry(kind).or_default();
-            statuses.iter().for_each(|(status, calls)| *sums.entry(status).or_default() += calls);
+            statuses
+                .iter()
+                .for_each(|(status, calls)| *sums.entry(status).or_default() += calls);
         }
         for (op, edits) in edits {
             *self.counts.edits.entry(op).or_default() += edits;
         }
         for (model, more) in tokens {
-            self.counts.tokens.entry(model.clone()).or_default().add(*more);
+            self.counts
+                .tokens
+                .entry(model.clone())
+                .or_default()
+                .add(*more);
         }
         self.files.extend(other.files.iter().cloned());
-        other.responses.iter().for_each(|(id, (model, tokens))| self.count_response(*id, model.clone(), *tokens));
+        other
+            .responses
+            .iter()
+            .for_each(|(id, (model, tokens))| self.count_response(*id, model.clone(), *tokens));
     }
 
     /// Of two tapes with the same response, the one that was written last has the most tokens of it.
@@ -207,7 +228,11 @@ impl Stats {
         match fact {
             Fact::Tape { is_sub_agent } => {
                 self.tape = Tape::default();
-                *(if is_sub_agent { &mut self.counts.sub_agents } else { &mut self.counts.sessions }) += 1;
+                *(if is_sub_agent {
+                    &mut self.counts.sub_agents
+                } else {
+                    &mut self.counts.sessions
+                }) += 1;
             }
             Fact::Prompt => self.counts.prompts += 1,
             Fact::Answer => self.counts.answers += 1,
@@ -227,7 +252,9 @@ impl Stats {
             }
             Fact::Model(model) => self.tape.model = Some(model),
             Fact::Usage(response, model, tokens) => {
-                let model = model.or_else(|| self.tape.model.clone()).unwrap_or_else(|| NO_MODEL.to_owned());
+                let model = model
+                    .or_else(|| self.tape.model.clone())
+                    .unwrap_or_else(|| NO_MODEL.to_owned());
                 match response {
                     Some(response) => self.count_response(response, model.into(), tokens),
                     None => self.counts.tokens.entry(model).or_default().add(tokens),
@@ -237,7 +264,12 @@ impl Stats {
     }
 
     fn calls_with(&mut self, kind: ToolKind, status: &'static str) -> &mut u64 {
-        self.counts.calls.entry(kind.as_str()).or_default().entry(status).or_default()
+        self.counts
+            .calls
+            .entry(kind.as_str())
+            .or_default()
+            .entry(status)
+            .or_default()
     }
 }
 
@@ -262,11 +294,21 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
         return None;
     }
     match record.event {
-        Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape { is_sub_agent: record.source.agent_id.is_some() }),
+        Event::Meta(Meta::TapeStart(_)) => Some(Fact::Tape {
+            is_sub_agent: record.source.agent_id.is_some(),
+        }),
         Event::Meta(Meta::Session(facts)) => facts.model.map(|model| Fact::Model(owned(model))),
-        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(response(record, usage), usage.model.map(owned), TokenCounts::of(usage))),
-        Event::MsgIn(message) => (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt),
-        Event::MsgOut(message) => (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer),
+        Event::Meta(Meta::Usage(usage)) => Some(Fact::Usage(
+            response(record, usage),
+            usage.model.map(owned),
+            TokenCounts::of(usage),
+        )),
+        Event::MsgIn(message) => {
+            (message.role == Role::User && message.by == Author::Person).then_some(Fact::Prompt)
+        }
+        Event::MsgOut(message) => {
+            (message.channel != Some(Channel::Reasoning)).then_some(Fact::Answer)
+        }
         Event::ToolCall(call) => Some(Fact::Call(record.seq, call.kind)),
         Event::ToolResult(result) => Some(Fact::Result(record.parent?, result.status?)),
         Event::CodeEdit(edit) => Some(Fact::Edit(edit.op, owned(edit.file))),
@@ -278,8 +320,16 @@ fn fact(record: &EventRef<'_>) -> Option<Fact> {
 /// its part.
 fn response(record: &EventRef<'_>, usage: &Usage<'_>) -> Option<u64> {
     let id = usage.message_id?;
-    let (model, part) = (usage.model.map(|model| model.decode_lossy()), usage.part.map(|part| part.decode_lossy()));
-    Some(hash64((record.source.harness, id.decode_lossy(), model, part)))
+    let (model, part) = (
+        usage.model.map(|model| model.decode_lossy()),
+        usage.part.map(|part| part.decode_lossy()),
+    );
+    Some(hash64((
+        record.source.harness,
+        id.decode_lossy(),
+        model,
+        part,
+    )))
 }
 
 fn owned(text: Text<'_>) -> String {
@@ -297,11 +347,30 @@ impl Partial {
 impl TokenCounts {
     /// The counts of one response.
     pub fn of(usage: &Usage<'_>) -> TokenCounts {
-        let Tokens { input, cache_read, cache_write, cache_write_1h: _, output, reasoning } = usage.tokens;
+        let Tokens {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_1h: _,
+            output,
+            reasoning,
+        } = usage.tokens;
         let stated: Option<f64> = usage.cost_usd.and_then(|cost| cost.as_str().parse().ok());
         let cost_usd = stated.map(|cost| cost.clamp(-MAX_COST, MAX_COST));
-        let partial = Partial { cost_usd: stated != cost_usd, ..Partial::default() };
-        TokenCounts { responses: 1, input, output, cache_read, cache_write, reasoning, cost_usd, partial }
+        let partial = Partial {
+            cost_usd: stated != cost_usd,
+            ..Partial::default()
+        };
+        TokenCounts {
+            responses: 1,
+            input,
+            output,
+            cache_read,
+            cache_write,
+            reasoning,
+            cost_usd,
+            partial,
+        }
     }
 
     /// Adds other counts.
@@ -311,7 +380,9 @@ impl TokenCounts {
             return;
         }
         let (one, other, known, others) = (self.partial, more.partial, self.known(), more.known());
-        let of = |field: fn(&Partial) -> bool| field(&one) || field(&other) || field(&known) != field(&others);
+        let of = |field: fn(&Partial) -> bool| {
+            field(&one) || field(&other) || field(&known) != field(&others)
+        };
         self.partial = Partial {
             input: of(|of| of.input),
             output: of(|of| of.output),
@@ -347,8 +418,13 @@ impl TokenCounts {
     /// All tokens together, and whether counts of input or output are unknown. `None` if no count is known.
     pub fn all(&self) -> Option<(u64, bool)> {
         let counts = [self.input, self.output, self.cache_read, self.cache_write];
-        let mut is_partial = self.partial.input || self.partial.output || self.input.is_none() || self.output.is_none();
-        let all = counts.into_iter().fold(None, |all, more| count(all, more, &mut is_partial))?;
+        let mut is_partial = self.partial.input
+            || self.partial.output
+            || self.input.is_none()
+            || self.output.is_none();
+        let all = counts
+            .into_iter()
+            .fold(None, |all, more| count(all, more, &mut is_partial))?;
         Some((all, is_partial))
     }
 }
@@ -380,11 +456,18 @@ mod tests {
     use crate::tape::replay;
 
     fn line(seq: u64, rest: &str) -> String {
-        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n", rest.replacen("\",", "\",\"source\":{\"harness\":\"toy\"},", 1))
+        format!(
+            "{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n",
+            rest.replacen("\",", "\",\"source\":{\"harness\":\"toy\"},", 1)
+        )
     }
 
     fn counts(lines: &[&str]) -> Counts {
-        let tape: String = lines.iter().enumerate().map(|(seq, rest)| line(seq as u64, rest)).collect();
+        let tape: String = lines
+            .iter()
+            .enumerate()
+            .map(|(seq, rest)| line(seq as u64, rest))
+            .collect();
         let mut stats = Stats::default();
         replay(tape.as_bytes(), &mut stats).unwrap();
         stats.counts()
@@ -398,7 +481,10 @@ mod tests {
             r#""k":"tool.result","status":"error","parent":1}"#,
             r#""k":"tool.result","status":"ok","parent":1}"#,
         ]);
-        assert_eq!(counts.calls["read"], BTreeMap::from([("error", 1), (NO_STATUS, 1)]));
+        assert_eq!(
+            counts.calls["read"],
+            BTreeMap::from([("error", 1), (NO_STATUS, 1)])
+        );
     }
 
     #[test]
@@ -410,7 +496,10 @@ mod tests {
             r#""k":"msg.in","role":"user","by":"harness","text":"x"}"#,
             r#""k":"msg.in","role":"user","by":"person","text":"x"}"#,
         ]);
-        assert_eq!((counts.files_edited, counts.edits, counts.prompts), (1, BTreeMap::from([("update", 2)]), 1));
+        assert_eq!(
+            (counts.files_edited, counts.edits, counts.prompts),
+            (1, BTreeMap::from([("update", 2)]), 1)
+        );
     }
 
     #[test]
@@ -421,13 +510,18 @@ mod tests {
             r#""k":"meta","label":"usage","model":"n","tokens":{"input":1}}"#,
         ]);
         let (m, n) = (counts.tokens["m"], counts.tokens["n"]);
-        assert_eq!((m.output, m.cost_usd, n.input), (Some(4), Some(0.5), Some(1)));
+        assert_eq!(
+            (m.output, m.cost_usd, n.input),
+            (Some(4), Some(0.5), Some(1))
+        );
     }
 
     #[test]
     fn a_response_that_several_tapes_have_counts_once_with_its_last_usage() {
         let of = |id: &str, output: u64| {
-            let usage = format!(r#""k":"meta","label":"usage","message_id":"{id}","model":"m","tokens":{{"output":{output}}}}}"#);
+            let usage = format!(
+                r#""k":"meta","label":"usage","message_id":"{id}","model":"m","tokens":{{"output":{output}}}}}"#
+            );
             let mut stats = Stats::default();
             replay(line(0, &usage).as_bytes(), &mut stats).unwrap();
             stats
@@ -447,23 +541,68 @@ mod tests {
             let lines: Vec<String> = rests.iter().map(|rest| usage(rest)).collect();
             counts(&lines.iter().map(String::as_str).collect::<Vec<_>>()).tokens["m"]
         };
-        let known = of(&[r#""tokens":{"input":1},"cost_usd":0.5"#, r#""tokens":{"input":0},"cost_usd":0.0"#]);
-        assert_eq!((known.input, known.cost_usd, known.output, known.partial), (Some(1), Some(0.5), None, Partial::default()));
-        let partial = of(&[r#""tokens":{"input":1}"#, r#""tokens":{"input":2},"cost_usd":0.5"#, r#""tokens":{}"#]);
-        assert_eq!((partial.responses, partial.input, partial.cost_usd), (3, Some(3), Some(0.5)));
-        assert_eq!(partial.partial, Partial { input: true, cost_usd: true, ..Partial::default() });
+        let known = of(&[
+            r#""tokens":{"input":1},"cost_usd":0.5"#,
+            r#""tokens":{"input":0},"cost_usd":0.0"#,
+        ]);
+        assert_eq!(
+            (known.input, known.cost_usd, known.output, known.partial),
+            (Some(1), Some(0.5), None, Partial::default())
+        );
+        let partial = of(&[
+            r#""tokens":{"input":1}"#,
+            r#""tokens":{"input":2},"cost_usd":0.5"#,
+            r#""tokens":{}"#,
+        ]);
+        assert_eq!(
+            (partial.responses, partial.input, partial.cost_usd),
+            (3, Some(3), Some(0.5))
+        );
+        assert_eq!(
+            partial.partial,
+            Partial {
+                input: true,
+                cost_usd: true,
+                ..Partial::default()
+            }
+        );
         let json = serde_json::to_string(&partial).unwrap();
-        assert_eq!(json, r#"{"responses":3,"input":3,"cost_usd":0.5,"partial":{"input":true,"cost_usd":true}}"#);
-        assert_eq!((partial.all(), of(&[r#""tokens":{}"#]).all()), (Some((3, true)), None));
+        assert_eq!(
+            json,
+            r#"{"responses":3,"input":3,"cost_usd":0.5,"partial":{"input":true,"cost_usd":true}}"#
+        );
+        assert_eq!(
+            (partial.all(), of(&[r#""tokens":{}"#]).all()),
+            (Some((3, true)), None)
+        );
     }
 
     #[test]
     fn a_sum_that_no_number_can_be_says_so() {
-        let one = TokenCounts { responses: 1, input: Some(u64::MAX), output: Some(1), cost_usd: Some(MAX_COST), ..TokenCounts::default() };
+        let one = TokenCounts {
+            responses: 1,
+            input: Some(u64::MAX),
+            output: Some(1),
+            cost_usd: Some(MAX_COST),
+            ..TokenCounts::default()
+        };
         let mut sum = one;
         sum.add(one);
-        assert_eq!((sum.input, sum.output, sum.cost_usd), (Some(u64::MAX), Some(2), Some(MAX_COST)));
-        assert_eq!(sum.partial, Partial { input: true, cost_usd: true, ..Partial::default() });
-        assert_eq!((one.all(), one.partial), (Some((u64::MAX, true)), Partial::default()));
+        assert_eq!(
+            (sum.input, sum.output, sum.cost_usd),
+            (Some(u64::MAX), Some(2), Some(MAX_COST))
+        );
+        assert_eq!(
+            sum.partial,
+            Partial {
+                input: true,
+                cost_usd: true,
+                ..Partial::default()
+            }
+        );
+        assert_eq!(
+            (one.all(), one.partial),
+            (Some((u64::MAX, true)), Partial::default())
+        );
     }
 }

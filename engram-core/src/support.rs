@@ -20,7 +20,11 @@ pub(crate) struct ResolvedSupport {
 impl ResolvedSupport {
     /// The harness, for an event.
     pub fn harness<'a>(&'a self, family: &'a str) -> Harness<'a> {
-        Harness { family, version: self.version.as_deref().map(Text::Plain), schema: self.revision }
+        Harness {
+            family,
+            version: self.version.as_deref().map(Text::Plain),
+            schema: self.revision,
+        }
     }
 
     /// Lowers level and claims to those of another version of the same artifact. The version is that of the lowest level.
@@ -30,13 +34,21 @@ impl ResolvedSupport {
             self.version.clone_from(&other.version);
         }
         self.coverage = self.coverage.lowest(&other.coverage);
-        let more = other.degraded.iter().copied().filter(|reason| !self.degraded.contains(reason));
+        let more = other
+            .degraded
+            .iter()
+            .copied()
+            .filter(|reason| !self.degraded.contains(reason));
         self.degraded.extend(more.collect::<Vec<_>>());
     }
 
     /// The claims, for an event.
     pub fn claims(&self) -> Claims<'_> {
-        Claims { support: self.support, coverage: (&self.coverage).into(), degraded: self.degraded.clone() }
+        Claims {
+            support: self.support,
+            coverage: (&self.coverage).into(),
+            degraded: self.degraded.clone(),
+        }
     }
 }
 
@@ -53,15 +65,25 @@ pub(crate) fn resolve_support(
     ResolvedSupport {
         version: version.map(str::to_owned),
         // Below these levels the revision is only the best guess, and a tape names no schema that is not proven.
-        revision: revision.filter(|_| supported).map(|revision| revision.schema),
+        revision: revision
+            .filter(|_| supported)
+            .map(|revision| revision.schema),
         support,
-        coverage: if supported { claimed } else { claimed.degraded() },
+        coverage: if supported {
+            claimed
+        } else {
+            claimed.degraded()
+        },
         degraded,
     }
 }
 
 /// The error for this support level under strict policy, if any.
-pub(crate) fn refusal(descriptor: &'static AdapterDescriptor, support: Support, version: Option<&str>) -> Option<AdapterError> {
+pub(crate) fn refusal(
+    descriptor: &'static AdapterDescriptor,
+    support: Support,
+    version: Option<&str>,
+) -> Option<AdapterError> {
     let code = match support {
         Support::Tested | Support::Between => return None,
         Support::Ahead | Support::Unknown => ErrorCode::UnknownHarnessVersion,

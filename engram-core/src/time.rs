@@ -21,7 +21,11 @@ const MILLIS: std::ops::RangeInclusive<i64> = 0..=253_402_300_799_999;
 #[inline]
 pub fn utc(source: &str) -> Option<Cow<'_, str>> {
     const LONGEST: usize = "2026-01-30T23:59:59.123456789Z".len();
-    if source.len() <= LONGEST && is_time(source) { Some(Cow::Borrowed(source)) } else { convert(source).map(Cow::Owned) }
+    if source.len() <= LONGEST && is_time(source) {
+        Some(Cow::Borrowed(source))
+    } else {
+        convert(source).map(Cow::Owned)
+    }
 }
 
 /// True for milliseconds since the Unix epoch that are a time of a tape.
@@ -39,7 +43,9 @@ fn convert(source: &str) -> Option<String> {
     if !is_time(&local) {
         return None;
     }
-    let digits = rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let digits = rest.strip_prefix('.').map_or(0, |rest| {
+        rest.bytes().take_while(u8::is_ascii_digit).count()
+    });
     if rest.starts_with('.') && !(1..=MAX_FRACTION).contains(&digits) {
         return None;
     }
@@ -57,23 +63,39 @@ fn offset_minutes(zone: &str) -> Option<i64> {
         b'-' => -1,
         _ => return None,
     };
-    let digits = zone.get(1..).filter(|rest| matches!(rest.len(), 2 | 4) || (rest.len() == 5 && rest.as_bytes()[2] == b':'))?;
+    let digits = zone.get(1..).filter(|rest| {
+        matches!(rest.len(), 2 | 4) || (rest.len() == 5 && rest.as_bytes()[2] == b':')
+    })?;
     let digits = digits.replacen(':', "", 1);
-    let digits = Some(digits).filter(|digits| digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_digit()))?;
-    let (hours, minutes): (i64, i64) = (digits[..2].parse().ok()?, digits[2..].parse().unwrap_or(0));
+    let digits = Some(digits).filter(|digits| {
+        digits.len() % 2 == 0 && digits.bytes().all(|byte| byte.is_ascii_digit())
+    })?;
+    let (hours, minutes): (i64, i64) =
+        (digits[..2].parse().ok()?, digits[2..].parse().unwrap_or(0));
     (hours < 24 && minutes < 60).then_some(sign * (60 * hours + minutes))
 }
 
 /// A local time, which has the form of a tape without a fraction, as UTC.
 fn shifted(local: &[u8], fraction: &str, offset: i64) -> Option<String> {
-    let number =
-        |at: std::ops::Range<usize>| local.get(at).map(|digits| digits.iter().fold(0, |sum, digit| 10 * sum + i64::from(digit - b'0')));
+    let number = |at: std::ops::Range<usize>| {
+        local.get(at).map(|digits| {
+            digits
+                .iter()
+                .fold(0, |sum, digit| 10 * sum + i64::from(digit - b'0'))
+        })
+    };
     let day = day_of(number(0..4)?, number(5..7)?, number(8..10)?);
     let minutes = 1440 * day + 60 * number(11..13)? + number(14..16)? - offset;
     let (year, month, day) = date_of(minutes.div_euclid(1440));
     let (minute, second) = (minutes.rem_euclid(1440), number(17..19)?);
     let is_of_tape = (0..=9999).contains(&year);
-    is_of_tape.then(|| format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{second:02}{fraction}Z", minute / 60, minute % 60))
+    is_of_tape.then(|| {
+        format!(
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{second:02}{fraction}Z",
+            minute / 60,
+            minute % 60
+        )
+    })
 }
 
 // Years begin in March here, so that a leap day is the last day of its year.
@@ -93,20 +115,37 @@ fn day_of(year: i64, month: i64, day: i64) -> i64 {
 
 /// The date that is this many days after the Unix epoch.
 fn date_of(days: i64) -> (i64, i64, i64) {
-    let (era, of_era) = ((days + EPOCH).div_euclid(ERA), (days + EPOCH).rem_euclid(ERA));
+    let (era, of_era) = (
+        (days + EPOCH).div_euclid(ERA),
+        (days + EPOCH).rem_euclid(ERA),
+    );
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
     (era * 400 + year + next, month, day)
 }
 
 /// True if the text is `YYYY-MM-DDTHH:MM:SS[.fraction]Z` with a real date and time of day. Called for every record.
 pub fn is_time(text: &str) -> bool {
-    let Some((time, [fraction @ .., b'Z'])) = text.as_bytes().split_first_chunk::<19>() else { return false };
-    let (Some(date), Some(hour), Some(seconds)) = (time.first_chunk(), time[8..].first_chunk(), time.last_chunk()) else { return false };
-    let has_form = matches_form(date, *b"0000-00-") && matches_form(hour, *b"00T00:00") && matches_form(seconds, *b"00:00:00");
+    let Some((time, [fraction @ .., b'Z'])) = text.as_bytes().split_first_chunk::<19>() else {
+        return false;
+    };
+    let (Some(date), Some(hour), Some(seconds)) = (
+        time.first_chunk(),
+        time[8..].first_chunk(),
+        time.last_chunk(),
+    ) else {
+        return false;
+    };
+    let has_form = matches_form(date, *b"0000-00-")
+        && matches_form(hour, *b"00T00:00")
+        && matches_form(seconds, *b"00:00:00");
     let has_fraction_form = match fraction {
         [] => true,
         [b'.', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
@@ -114,16 +153,30 @@ pub fn is_time(text: &str) -> bool {
     };
     // Two ASCII digits compare like the number that they form.
     let two = |at: usize| u16::from_be_bytes([time[at], time[at + 1]]);
-    let is_between = |at: usize, first: [u8; 2], last: [u8; 2]| (u16::from_be_bytes(first)..=u16::from_be_bytes(last)).contains(&two(at));
+    let is_between = |at: usize, first: [u8; 2], last: [u8; 2]| {
+        (u16::from_be_bytes(first)..=u16::from_be_bytes(last)).contains(&two(at))
+    };
     let is_day = || is_between(8, *b"01", *b"28") || is_last_of_month(time);
-    let is_clock = || is_between(11, *b"00", *b"23") && is_between(14, *b"00", *b"59") && is_between(17, *b"00", *b"59");
+    let is_clock = || {
+        is_between(11, *b"00", *b"23")
+            && is_between(14, *b"00", *b"59")
+            && is_between(17, *b"00", *b"59")
+    };
     has_form && has_fraction_form && is_between(5, *b"01", *b"12") && is_day() && is_clock()
 }
 
 /// True for a date of digits whose day is the 29th, 30th or 31st and exists.
 fn is_last_of_month(date: &[u8; 19]) -> bool {
-    let number = |digits: &[u8]| digits.iter().fold(0, |number: u32, digit| number * 10 + u32::from(digit - b'0'));
-    let (year, month, day) = (number(&date[..4]), number(&date[5..7]), number(&date[8..10]));
+    let number = |digits: &[u8]| {
+        digits.iter().fold(0, |number: u32, digit| {
+            number * 10 + u32::from(digit - b'0')
+        })
+    };
+    let (year, month, day) = (
+        number(&date[..4]),
+        number(&date[5..7]),
+        number(&date[8..10]),
+    );
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         2 => 28 + u32::from(is_leap),
@@ -149,7 +202,12 @@ mod tests {
 
     #[test]
     fn real_times_are_accepted() {
-        for time in ["2026-01-31T23:59:59Z", "2024-02-29T00:00:00.1Z", "2000-02-29T00:00:00Z", "0001-12-31T00:00:00.1234567890123Z"] {
+        for time in [
+            "2026-01-31T23:59:59Z",
+            "2024-02-29T00:00:00.1Z",
+            "2000-02-29T00:00:00Z",
+            "0001-12-31T00:00:00.1234567890123Z",
+        ] {
             assert!(is_time(time), "{time}");
         }
     }
@@ -157,10 +215,16 @@ mod tests {
     #[test]
     fn other_forms_become_the_form_of_a_tape() {
         for (source, expected) in [
-            ("2026-11-21T10:02:05.123456789Z", Some("2026-11-21T10:02:05.123456789Z")),
+            (
+                "2026-11-21T10:02:05.123456789Z",
+                Some("2026-11-21T10:02:05.123456789Z"),
+            ),
             ("2026-11-21t10:02:05.5z", Some("2026-11-21T10:02:05.5Z")),
             ("2026-11-21 10:02:05Z", Some("2026-11-21T10:02:05Z")),
-            ("2026-01-01T01:02:05.20+05:30", Some("2025-12-31T19:32:05.20Z")),
+            (
+                "2026-01-01T01:02:05.20+05:30",
+                Some("2025-12-31T19:32:05.20Z"),
+            ),
             ("2024-02-28T23:30:00-0100", Some("2024-02-29T00:30:00Z")),
             ("2024-12-31T23:30:00-01", Some("2025-01-01T00:30:00Z")),
             ("1900-03-01T00:00:00+00:01", Some("1900-02-28T23:59:00Z")),
@@ -189,9 +253,15 @@ mod tests {
     #[test]
     fn days_have_dates() {
         let mut day = day_of(1896, 1, 1);
-        for (year, month) in (1896..2105).flat_map(|year| (1..=12).map(move |month| (year, month))) {
-            for of_month in (1..=31).filter(|of_month| is_time(&format!("{year}-{month:02}-{of_month:02}T00:00:00Z"))) {
-                assert_eq!((day_of(year, month, of_month), date_of(day)), (day, (year, month, of_month)));
+        for (year, month) in (1896..2105).flat_map(|year| (1..=12).map(move |month| (year, month)))
+        {
+            for of_month in (1..=31)
+                .filter(|of_month| is_time(&format!("{year}-{month:02}-{of_month:02}T00:00:00Z")))
+            {
+                assert_eq!(
+                    (day_of(year, month, of_month), date_of(day)),
+                    (day, (year, month, of_month))
+                );
                 day += 1;
             }
         }

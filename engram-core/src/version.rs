@@ -24,7 +24,9 @@ pub struct Revision {
 impl Revision {
     /// True if `version` is in the range of this revision.
     pub fn covers(&self, version: &Version) -> bool {
-        self.versions.and_then(requirement).is_some_and(|req| req.matches(&release(version)))
+        self.versions
+            .and_then(requirement)
+            .is_some_and(|req| req.matches(&release(version)))
     }
 
     /// The oldest and the newest version that fixtures prove; `None` if none of them is a version number.
@@ -34,7 +36,9 @@ impl Revision {
 
     /// The versions that fixtures prove, as numbers and as text.
     fn recorded(&self) -> impl Iterator<Item = (Version, &'static str)> {
-        self.tested.iter().filter_map(|text| Some((parse(text)?, *text)))
+        self.tested
+            .iter()
+            .filter_map(|text| Some((parse(text)?, *text)))
     }
 
     /// What is wrong with the range: it must run from the oldest to the newest version that fixtures prove.
@@ -42,11 +46,19 @@ impl Revision {
         let stated = self.versions?;
         let found: String = stated.split_whitespace().collect();
         let Some((oldest, newest)) = self.recorded_ends() else {
-            return Some(format!("the range of {} is `{stated}`, but no version of it is recorded", self.schema));
+            return Some(format!(
+                "the range of {} is `{stated}`, but no version of it is recorded",
+                self.schema
+            ));
         };
         let (one, many) = (format!("={oldest}"), format!(">={oldest},<={newest}"));
         let is_right = found == many || (found == one && oldest == newest);
-        (!is_right).then(|| format!("the range of {} is `{stated}`, but its recorded versions are {oldest} to {newest}", self.schema))
+        (!is_right).then(|| {
+            format!(
+                "the range of {} is `{stated}`, but its recorded versions are {oldest} to {newest}",
+                self.schema
+            )
+        })
     }
 }
 
@@ -76,7 +88,13 @@ pub enum Support {
 
 impl Support {
     /// Every level.
-    pub const ALL: [Support; 5] = [Support::Tested, Support::Between, Support::Ahead, Support::Unknown, Support::KnownBad];
+    pub const ALL: [Support; 5] = [
+        Support::Tested,
+        Support::Between,
+        Support::Ahead,
+        Support::Unknown,
+        Support::KnownBad,
+    ];
 
     /// The name in a tape.
     pub const fn as_str(self) -> &'static str {
@@ -91,7 +109,9 @@ impl Support {
 
     /// The level with this name.
     pub fn named(name: &str) -> Option<Support> {
-        Support::ALL.into_iter().find(|level| level.as_str() == name)
+        Support::ALL
+            .into_iter()
+            .find(|level| level.as_str() == name)
     }
 
     /// The reason code of the degradation at this level, if there is one. A level without one proves the schema and keeps the claims.
@@ -134,7 +154,14 @@ impl VersionMatrix {
         let found = self.covering(&parsed);
         let support = match found {
             _ if self.is_known_bad(&parsed) => Support::KnownBad,
-            Some(revision) if revision.tested.iter().any(|tested| Some(*tested) == version) => Support::Tested,
+            Some(revision)
+                if revision
+                    .tested
+                    .iter()
+                    .any(|tested| Some(*tested) == version) =>
+            {
+                Support::Tested
+            }
             Some(_) => Support::Between,
             None if newest.is_some_and(|newest| is_ahead(&parsed, newest)) => Support::Ahead,
             None => Support::Unknown,
@@ -145,14 +172,29 @@ impl VersionMatrix {
     /// The recorded versions around `version`. Both are `None` if a revision covers it, if it is not a version number, or if both write the
     /// same schema, one that records no version: then they do not explain why the version is unknown.
     pub fn nearest(&self, version: Option<&str>) -> Nearest {
-        let Some(version) = version.and_then(parse).filter(|version| self.covering(version).is_none()) else {
+        let Some(version) = version
+            .and_then(parse)
+            .filter(|version| self.covering(version).is_none())
+        else {
             return Nearest::default();
         };
         let recorded = || self.revisions.iter().flat_map(Revision::recorded);
-        let older = recorded().filter(|(number, _)| release(number) <= release(&version)).max().map(|(_, text)| text);
-        let newer = recorded().filter(|(number, _)| release(number) > release(&version)).min().map(|(_, text)| text);
-        let write = |revision: &Revision, version: Option<&str>| version.is_some_and(|version| revision.tested.contains(&version));
-        if self.revisions.iter().any(|revision| write(revision, older) && write(revision, newer)) {
+        let older = recorded()
+            .filter(|(number, _)| release(number) <= release(&version))
+            .max()
+            .map(|(_, text)| text);
+        let newer = recorded()
+            .filter(|(number, _)| release(number) > release(&version))
+            .min()
+            .map(|(_, text)| text);
+        let write = |revision: &Revision, version: Option<&str>| {
+            version.is_some_and(|version| revision.tested.contains(&version))
+        };
+        if self
+            .revisions
+            .iter()
+            .any(|revision| write(revision, older) && write(revision, newer))
+        {
             return Nearest::default();
         }
         Nearest { older, newer }
@@ -160,13 +202,31 @@ impl VersionMatrix {
 
     /// What is wrong with the ranges: each must run from its oldest to its newest recorded version, and begin after the one before.
     pub fn defects(&self) -> Vec<String> {
-        let mut defects: Vec<String> = self.revisions.iter().filter_map(Revision::wrong_range).collect();
-        let versioned: Vec<&Revision> = self.revisions.iter().filter(|revision| revision.versions.is_some()).collect();
+        let mut defects: Vec<String> = self
+            .revisions
+            .iter()
+            .filter_map(Revision::wrong_range)
+            .collect();
+        let versioned: Vec<&Revision> = self
+            .revisions
+            .iter()
+            .filter(|revision| revision.versions.is_some())
+            .collect();
         for pair in versioned.windows(2) {
-            let newest = pair[0].recorded_ends().and_then(|(_, newest)| parse(newest));
-            let oldest = pair[1].recorded_ends().and_then(|(oldest, _)| parse(oldest));
-            if newest.zip(oldest).is_some_and(|(newest, oldest)| release(&newest) >= release(&oldest)) {
-                defects.push(format!("the range of {} does not begin after that of {}", pair[1].schema, pair[0].schema));
+            let newest = pair[0]
+                .recorded_ends()
+                .and_then(|(_, newest)| parse(newest));
+            let oldest = pair[1]
+                .recorded_ends()
+                .and_then(|(oldest, _)| parse(oldest));
+            if newest
+                .zip(oldest)
+                .is_some_and(|(newest, oldest)| release(&newest) >= release(&oldest))
+            {
+                defects.push(format!(
+                    "the range of {} does not begin after that of {}",
+                    pair[1].schema, pair[0].schema
+                ));
             }
         }
         defects
@@ -174,26 +234,38 @@ impl VersionMatrix {
 
     /// The newest revision that records its version.
     fn newest(&self) -> Option<&'static Revision> {
-        self.revisions.iter().rev().find(|revision| revision.versions.is_some())
+        self.revisions
+            .iter()
+            .rev()
+            .find(|revision| revision.versions.is_some())
     }
 
     fn covering(&self, version: &Version) -> Option<&'static Revision> {
-        self.revisions.iter().find(|revision| revision.covers(version))
+        self.revisions
+            .iter()
+            .find(|revision| revision.covers(version))
     }
 
     /// The revision of an artifact, and how well it is known. Decided by the version if one is recorded, otherwise by the schema that the
     /// structure proves. A version does not decide about a schema that several versions write beside another one.
     pub fn identify(&self, identity: &Identity) -> (Option<&'static Revision>, Support) {
-        match (&identity.version, identity.schema.and_then(|schema| self.schema(schema))) {
+        match (
+            &identity.version,
+            identity.schema.and_then(|schema| self.schema(schema)),
+        ) {
             (None, Some(revision)) => (Some(revision), Support::Tested),
-            (Some(version), Some(revision)) if revision.versions.is_none() => (Some(revision), self.support_beside(version, revision)),
+            (Some(version), Some(revision)) if revision.versions.is_none() => {
+                (Some(revision), self.support_beside(version, revision))
+            }
             (version, _) => self.resolve(version.as_deref()),
         }
     }
 
     /// How well a version is known of a schema that the structure proves.
     fn support_beside(&self, version: &str, revision: &Revision) -> Support {
-        let Some(parsed) = parse(version) else { return Support::Unknown };
+        let Some(parsed) = parse(version) else {
+            return Support::Unknown;
+        };
         let (oldest, newest) = (revision.recorded().min(), revision.recorded().max());
         match (oldest, newest) {
             _ if self.is_known_bad(&parsed) => Support::KnownBad,
@@ -207,17 +279,25 @@ impl VersionMatrix {
 
     /// The revision with this schema name.
     pub fn schema(&self, schema: &str) -> Option<&'static Revision> {
-        self.revisions.iter().find(|revision| revision.schema == schema)
+        self.revisions
+            .iter()
+            .find(|revision| revision.schema == schema)
     }
 
     fn is_known_bad(&self, version: &Version) -> bool {
-        self.known_bad.iter().filter_map(|bad| requirement(bad.versions)).any(|req| req.matches(version))
+        self.known_bad
+            .iter()
+            .filter_map(|bad| requirement(bad.versions))
+            .any(|req| req.matches(version))
     }
 }
 
 /// True if `version` is newer than the newest recorded version of the newest revision.
 fn is_ahead(version: &Version, newest: &Revision) -> bool {
-    newest.recorded_ends().and_then(|(_, recorded)| parse(recorded)).is_some_and(|recorded| release(version) > release(&recorded))
+    newest
+        .recorded_ends()
+        .and_then(|(_, recorded)| parse(recorded))
+        .is_some_and(|recorded| release(version) > release(&recorded))
 }
 
 /// The version without the parts after its numbers. A pre-release counts as its release: `1.2.0-beta` writes the same log as 1.2.0.
@@ -228,7 +308,11 @@ fn release(version: &Version) -> Version {
 /// A version number: semver, or a date such as `2026.10.01-e373342`, whose month and day can have leading zeros.
 fn parse(text: &str) -> Option<Version> {
     Version::parse(text).ok().or_else(|| {
-        let mut numbers = text.split('-').next()?.split('.').map(|number| number.parse().ok());
+        let mut numbers = text
+            .split('-')
+            .next()?
+            .split('.')
+            .map(|number| number.parse().ok());
         let date = Version::new(numbers.next()??, numbers.next()??, numbers.next()??);
         numbers.next().is_none().then_some(date)
     })
@@ -238,7 +322,9 @@ fn parse(text: &str) -> Option<Version> {
 fn requirement(text: &str) -> Option<VersionReq> {
     let bound = |bound: &str| {
         let bound = bound.trim();
-        let at = bound.find(|c: char| c.is_ascii_digit()).unwrap_or(bound.len());
+        let at = bound
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(bound.len());
         let (operator, version) = bound.split_at(at);
         parse(version).map(|version| format!("{operator}{version}"))
     };

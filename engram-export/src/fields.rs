@@ -6,13 +6,25 @@ use engram_core::text::replace_lone_surrogates;
 use serde_json::{Map, Value};
 
 /// Fields that are hashes of pieces of text, and help nobody who does not look for that text.
-const FINGERPRINTS: [&str; 3] = ["anchor_hashes", "before_anchor_hashes", "after_anchor_hashes"];
+const FINGERPRINTS: [&str; 3] = [
+    "anchor_hashes",
+    "before_anchor_hashes",
+    "after_anchor_hashes",
+];
 
 /// The fields of an event as a tape has them, without the envelope and without fingerprints. Half surrogate pairs are U+FFFD.
 pub(crate) fn fields(record: &EventRecord<'_>) -> Map<String, Value> {
     let line = record.to_line();
     let line = replace_lone_surrogates(line.trim_end_matches('\n'));
-    let Ok(raw) = RawEvent::parse(&line) else { return Map::new() };
-    let fields = raw.fields.0.into_iter().filter(|(key, _)| !FINGERPRINTS.contains(key));
-    fields.filter_map(|(key, value)| Some((key.to_owned(), serde_json::from_str(value.get()).ok()?))).collect()
+    let Ok(raw) = RawEvent::parse(&line) else {
+        return Map::new();
+    };
+    let fields = raw
+        .fields
+        .0
+        .into_iter()
+        .filter(|(key, _)| !FINGERPRINTS.contains(key));
+    fields
+        .filter_map(|(key, value)| Some((key.to_owned(), serde_json::from_str(value.get()).ok()?)))
+        .collect()
 }

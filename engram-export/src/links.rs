@@ -37,10 +37,18 @@ impl EventSink for Links {
         self.events += 1;
         match record.event {
             Event::Meta(Meta::Session(facts)) if !record.replay => {
-                self.parent_session_id = self.parent_session_id.take().or_else(|| facts.parent_session_id.map(owned));
-                self.parent_call_id = self.parent_call_id.take().or_else(|| facts.parent_call_id.map(owned));
+                self.parent_session_id = self
+                    .parent_session_id
+                    .take()
+                    .or_else(|| facts.parent_session_id.map(owned));
+                self.parent_call_id = self
+                    .parent_call_id
+                    .take()
+                    .or_else(|| facts.parent_call_id.map(owned));
             }
-            Event::ToolCall(call) if !record.replay => self.call_ids.extend(call.call_id.map(owned)),
+            Event::ToolCall(call) if !record.replay => {
+                self.call_ids.extend(call.call_id.map(owned))
+            }
             _ => {}
         }
         Ok(())
@@ -70,11 +78,24 @@ pub fn parents(tapes: &[Links]) -> Vec<Option<Parent>> {
     }
     let mut parents: Vec<Option<Parent>> = Vec::with_capacity(tapes.len());
     for (index, tape) in tapes.iter().enumerate() {
-        let call = tape.parent_call_id.as_deref().and_then(|id| Some((*by_call.get(&(tape.harness.as_str(), id))?, id)));
-        let of_session = || by_session.get(&(tape.harness.as_str(), tape.parent_session_id.as_deref()?)).copied();
+        let call = tape
+            .parent_call_id
+            .as_deref()
+            .and_then(|id| Some((*by_call.get(&(tape.harness.as_str(), id))?, id)));
+        let of_session = || {
+            by_session
+                .get(&(tape.harness.as_str(), tape.parent_session_id.as_deref()?))
+                .copied()
+        };
         let parent = match call {
-            Some((tape, id)) => Some(Parent { tape, call_id: Some(id.to_owned()) }),
-            None => of_session().map(|tape| Parent { tape, call_id: None }),
+            Some((tape, id)) => Some(Parent {
+                tape,
+                call_id: Some(id.to_owned()),
+            }),
+            None => of_session().map(|tape| Parent {
+                tape,
+                call_id: None,
+            }),
         };
         parents.push(parent.filter(|parent| parent.tape != index));
     }
@@ -102,24 +123,44 @@ fn is_in_a_circle(parents: &[Option<Parent>], start: usize) -> bool {
 pub fn shorter(tapes: &[Links]) -> Vec<bool> {
     let mut longest: HashMap<(&str, &str, Option<&str>), usize> = HashMap::new();
     for (index, tape) in tapes.iter().enumerate() {
-        let Some(session) = &tape.session_id else { continue };
-        let best = longest.entry((&tape.harness, session, tape.agent_id.as_deref())).or_insert(index);
+        let Some(session) = &tape.session_id else {
+            continue;
+        };
+        let best = longest
+            .entry((&tape.harness, session, tape.agent_id.as_deref()))
+            .or_insert(index);
         if tape.events > tapes[*best].events {
             *best = index;
         }
     }
     let is_longest = |index: &usize, tape: &Links| match &tape.session_id {
-        Some(session) => longest.get(&(tape.harness.as_str(), session.as_str(), tape.agent_id.as_deref())) == Some(index),
+        Some(session) => {
+            longest.get(&(
+                tape.harness.as_str(),
+                session.as_str(),
+                tape.agent_id.as_deref(),
+            )) == Some(index)
+        }
         None => true,
     };
-    tapes.iter().enumerate().map(|(index, tape)| !is_longest(&index, tape)).collect()
+    tapes
+        .iter()
+        .enumerate()
+        .map(|(index, tape)| !is_longest(&index, tape))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tape(session: &str, agent: Option<&str>, parent: Option<(&str, Option<&str>)>, calls: &[&str], events: u64) -> Links {
+    fn tape(
+        session: &str,
+        agent: Option<&str>,
+        parent: Option<(&str, Option<&str>)>,
+        calls: &[&str],
+        events: u64,
+    ) -> Links {
         Links {
             harness: "toy".to_owned(),
             session_id: Some(session.to_owned()),
@@ -140,20 +181,41 @@ mod tests {
             tape("t", None, Some(("s", None)), &[], 5),
             tape("u", None, Some(("gone", Some("gone"))), &[], 5),
         ];
-        let parent = |tape: usize, call: Option<&str>| Some(Parent { tape, call_id: call.map(str::to_owned) });
-        assert_eq!(parents(&tapes), [None, parent(0, Some("c1")), parent(1, Some("c2")), parent(0, None), None]);
+        let parent = |tape: usize, call: Option<&str>| {
+            Some(Parent {
+                tape,
+                call_id: call.map(str::to_owned),
+            })
+        };
+        assert_eq!(
+            parents(&tapes),
+            [
+                None,
+                parent(0, Some("c1")),
+                parent(1, Some("c2")),
+                parent(0, None),
+                None
+            ]
+        );
     }
 
     #[test]
     fn tapes_that_name_each_other_are_no_ancestors() {
-        let tapes = [tape("s", None, Some(("t", None)), &[], 1), tape("t", None, Some(("s", None)), &[], 1)];
+        let tapes = [
+            tape("s", None, Some(("t", None)), &[], 1),
+            tape("t", None, Some(("s", None)), &[], 1),
+        ];
         let parents = parents(&tapes);
         assert_eq!(parents.iter().flatten().count(), 1);
     }
 
     #[test]
     fn the_longest_tape_of_a_session_is_taken() {
-        let tapes = [tape("s", None, None, &[], 3), tape("s", None, None, &[], 5), tape("s", Some("a"), None, &[], 1)];
+        let tapes = [
+            tape("s", None, None, &[], 3),
+            tape("s", None, None, &[], 5),
+            tape("s", Some("a"), None, &[], 1),
+        ];
         assert_eq!(shorter(&tapes), [true, false, false]);
     }
 }

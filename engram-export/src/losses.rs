@@ -31,8 +31,25 @@ struct Loss {
 impl Losses {
     /// A report on a target with these rules.
     pub fn new(target: &'static str, rules: &[&[Rule]]) -> Losses {
-        let rules = rules.iter().copied().flatten().map(|rule| (rule.name, Loss { count: 0, meaning: rule.meaning })).collect();
-        Losses { target, tapes: 0, rules }
+        let rules = rules
+            .iter()
+            .copied()
+            .flatten()
+            .map(|rule| {
+                (
+                    rule.name,
+                    Loss {
+                        count: 0,
+                        meaning: rule.meaning,
+                    },
+                )
+            })
+            .collect();
+        Losses {
+            target,
+            tapes: 0,
+            rules,
+        }
     }
 
     /// Counts a tape.
@@ -47,7 +64,13 @@ impl Losses {
 
     /// Counts a rule that applied several times.
     pub fn count_many(&mut self, rule: &Rule, count: u64) {
-        self.rules.entry(rule.name).or_insert(Loss { count: 0, meaning: rule.meaning }).count += count;
+        self.rules
+            .entry(rule.name)
+            .or_insert(Loss {
+                count: 0,
+                meaning: rule.meaning,
+            })
+            .count += count;
     }
 
     /// How often a rule applied.
@@ -59,7 +82,13 @@ impl Losses {
     pub fn merge(&mut self, other: &Losses) {
         self.tapes += other.tapes;
         for (name, loss) in &other.rules {
-            self.rules.entry(name).or_insert(Loss { count: 0, ..loss.clone() }).count += loss.count;
+            self.rules
+                .entry(name)
+                .or_insert(Loss {
+                    count: 0,
+                    ..loss.clone()
+                })
+                .count += loss.count;
         }
     }
 
@@ -75,13 +104,21 @@ pub const SURROGATE: Rule = Rule {
     meaning: "a string with half a surrogate pair, which UTF-8 cannot hold: it is U+FFFD, the row or object is marked `lossy`",
 };
 /// A time outside of what a target can hold.
-pub const TIME_RANGE: Rule = Rule { name: "time.range", meaning: "a time that nanoseconds in 64 bits cannot hold: it is left out" };
+pub const TIME_RANGE: Rule = Rule {
+    name: "time.range",
+    meaning: "a time that nanoseconds in 64 bits cannot hold: it is left out",
+};
 
 /// A time with more digits than a target can hold.
-pub const TIME_PRECISION: Rule = Rule { name: "time.precision", meaning: "a time with more than nine digits of a second: the rest is cut" };
+pub const TIME_PRECISION: Rule = Rule {
+    name: "time.precision",
+    meaning: "a time with more than nine digits of a second: the rest is cut",
+};
 /// A label that a later version of the format has.
-pub const UNKNOWN_LABEL: Rule =
-    Rule { name: "meta.unknown_label", meaning: "a `meta` event with a label that this version does not know: its members are left out" };
+pub const UNKNOWN_LABEL: Rule = Rule {
+    name: "meta.unknown_label",
+    meaning: "a `meta` event with a label that this version does not know: its members are left out",
+};
 
 #[cfg(test)]
 mod tests {
@@ -94,8 +131,14 @@ mod tests {
         one.count(&SURROGATE);
         let mut other = one.clone();
         other.merge(&one);
-        assert_eq!((other.of(&SURROGATE), other.of(&TIME_RANGE), other.tapes), (2, 0, 2));
+        assert_eq!(
+            (other.of(&SURROGATE), other.of(&TIME_RANGE), other.tapes),
+            (2, 0, 2)
+        );
         let json: serde_json::Value = serde_json::from_str(&other.to_json()).unwrap();
-        assert_eq!((&json["target"], &json["rules"]["time.range"]["count"]), (&"toy".into(), &0.into()));
+        assert_eq!(
+            (&json["target"], &json["rules"]["time.range"]["count"]),
+            (&"toy".into(), &0.into())
+        );
     }
 }

@@ -20,7 +20,16 @@ const GROUP_BYTES: usize = 64 << 20;
 /// A file has at most this many rows, unless the caller says otherwise.
 pub const FILE_ROWS: u64 = 1_000_000;
 /// Columns of long texts that hardly repeat. A dictionary of them would cost time and save nothing, and nobody asks for the smallest one.
-const LONG_TEXTS: [&str; 8] = ["text", "stdout", "stderr", "args", "before_text", "after_text", "raw", "rest"];
+const LONG_TEXTS: [&str; 8] = [
+    "text",
+    "stdout",
+    "stderr",
+    "args",
+    "before_text",
+    "after_text",
+    "raw",
+    "rest",
+];
 /// The version of the tables, in each file.
 const VERSION: (&str, &str) = ("engram.tables", "1");
 
@@ -43,7 +52,9 @@ struct OpenFile {
 
 impl std::fmt::Debug for OpenFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenFile").field("rows", &self.rows).finish_non_exhaustive()
+        f.debug_struct("OpenFile")
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
     }
 }
 
@@ -66,7 +77,9 @@ impl ParquetFiles {
     /// # Errors
     /// As the file system gives them.
     pub fn finish(mut self) -> io::Result<[u64; Table::ALL.len()]> {
-        Table::ALL.into_iter().try_for_each(|table| self.close(table))?;
+        Table::ALL
+            .into_iter()
+            .try_for_each(|table| self.close(table))?;
         Ok(self.rows)
     }
 
@@ -87,26 +100,39 @@ impl ParquetFiles {
 
     fn open(&mut self, table: Table) -> io::Result<&mut OpenFile> {
         let index = table as usize;
-        if self.open[index].as_ref().is_some_and(|file| file.rows >= self.rows_per_file) {
+        if self.open[index]
+            .as_ref()
+            .is_some_and(|file| file.rows >= self.rows_per_file)
+        {
             self.close(table)?;
         }
         let slot = &mut self.open[index];
         if slot.is_none() {
             let directory = self.directory.join(table.as_str());
             fs::create_dir_all(&directory)?;
-            let path = directory.join(format!("part-{:05}-{:03}.parquet", self.chunk, self.files[index]));
+            let path = directory.join(format!(
+                "part-{:05}-{:03}.parquet",
+                self.chunk, self.files[index]
+            ));
             let file = BufWriter::new(File::create_new(path)?);
-            let writer = ArrowWriter::try_new(file, schema::of(table), Some(properties(table)?)).map_err(io::Error::other)?;
+            let writer = ArrowWriter::try_new(file, schema::of(table), Some(properties(table)?))
+                .map_err(io::Error::other)?;
             self.files[index] += 1;
             *slot = Some(OpenFile { writer, rows: 0 });
         }
-        slot.as_mut().ok_or_else(|| io::Error::other("no open file"))
+        slot.as_mut()
+            .ok_or_else(|| io::Error::other("no open file"))
     }
 
     fn close(&mut self, table: Table) -> io::Result<()> {
-        let Some(file) = self.open[table as usize].take() else { return Ok(()) };
+        let Some(file) = self.open[table as usize].take() else {
+            return Ok(());
+        };
         let buffered = file.writer.into_inner().map_err(io::Error::other)?;
-        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        buffered
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .sync_all()
     }
 }
 
@@ -123,23 +149,38 @@ impl BatchSink for ParquetFiles {
 fn properties(table: Table) -> io::Result<WriterProperties> {
     let schema = schema::of(table);
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(io::Error::other)?))
+        .set_compression(Compression::ZSTD(
+            ZstdLevel::try_new(1).map_err(io::Error::other)?,
+        ))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_max_row_group_bytes(Some(GROUP_BYTES))
-        .set_key_value_metadata(Some(vec![KeyValue::new(VERSION.0.to_owned(), VERSION.1.to_owned())]));
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            VERSION.0.to_owned(),
+            VERSION.1.to_owned(),
+        )]));
     for name in LONG_TEXTS {
         if schema.index_of(name).is_ok() {
             let path = ColumnPath::from(name);
-            properties =
-                properties.set_column_dictionary_enabled(path.clone(), false).set_column_statistics_enabled(path, EnabledStatistics::None);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }
     // The columns before these have one leaf each, so their places in the schema are those in the file.
-    let sorted = ["tape", "seq"].into_iter().filter_map(|name| schema.index_of(name).ok().filter(|at| !schema.field(*at).is_nullable()));
-    let sorted = sorted.filter_map(|at| i32::try_from(at).ok()).map(|column_idx| SortingColumn {
-        column_idx,
-        descending: false,
-        nulls_first: false,
+    let sorted = ["tape", "seq"].into_iter().filter_map(|name| {
+        schema
+            .index_of(name)
+            .ok()
+            .filter(|at| !schema.field(*at).is_nullable())
     });
-    Ok(properties.set_sorting_columns(Some(sorted.collect())).build())
+    let sorted = sorted
+        .filter_map(|at| i32::try_from(at).ok())
+        .map(|column_idx| SortingColumn {
+            column_idx,
+            descending: false,
+            nulls_first: false,
+        });
+    Ok(properties
+        .set_sorting_columns(Some(sorted.collect()))
+        .build())
 }

@@ -56,7 +56,11 @@ pub struct Response {
 impl Response {
     /// The index of its first event.
     pub fn first(&self) -> usize {
-        self.events.first().or(self.usage.first()).copied().unwrap_or_default()
+        self.events
+            .first()
+            .or(self.usage.first())
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -69,11 +73,21 @@ impl<'t> Session<'t> {
         let invalid = |what: String| io::Error::new(ErrorKind::InvalidData, what);
         let events: Result<Vec<EventRecord<'t>>, _> = events(tape).collect();
         let events = events.map_err(|error| invalid(error.to_string()))?;
-        if let Some(at) = events.iter().enumerate().position(|(index, record)| record.seq.get() != index as u64) {
-            return Err(invalid(format!("line {}: `seq` does not count the events", at + 1)));
+        if let Some(at) = events
+            .iter()
+            .enumerate()
+            .position(|(index, record)| record.seq.get() != index as u64)
+        {
+            return Err(invalid(format!(
+                "line {}: `seq` does not count the events",
+                at + 1
+            )));
         }
         let mut turns = Turns::default();
-        let turns = events.iter().map(|record| turns.of(&record.as_event_ref())).collect();
+        let turns = events
+            .iter()
+            .map(|record| turns.of(&record.as_event_ref()))
+            .collect();
         let rewound = rewound(&events);
         let mut session = Session {
             events,
@@ -101,7 +115,10 @@ fn rewound(events: &[EventRecord<'_>]) -> Vec<bool> {
     let mut rewound = vec![false; events.len()];
     for (index, record) in events.iter().enumerate() {
         if let Event::Meta(Meta::Rewind { to, .. }) = &record.event {
-            let from = usize::try_from(to.get()).unwrap_or(usize::MAX).saturating_add(1).min(index);
+            let from = usize::try_from(to.get())
+                .unwrap_or(usize::MAX)
+                .saturating_add(1)
+                .min(index);
             rewound[from..index].fill(true);
         }
     }
@@ -127,7 +144,11 @@ impl Grouping {
     fn run(&mut self, session: &mut Session<'_>) {
         for index in 0..session.events.len() {
             let record = &session.events[index];
-            let whose = (record.source.session_id.map(owned), record.source.agent_id.map(owned), record.replay);
+            let whose = (
+                record.source.session_id.map(owned),
+                record.source.agent_id.map(owned),
+                record.replay,
+            );
             match &record.event {
                 Event::MsgOut(message) => {
                     let id = message.message_id.map(owned);
@@ -151,11 +172,16 @@ impl Grouping {
                         None => session.units.push(Unit::Event(index)),
                     }
                 }
-                Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => match session.call_of(index) {
-                    Some(call) => session.code.entry(call).or_default().push(index),
-                    None => session.units.push(Unit::Event(index)),
-                },
-                Event::Meta(Meta::Permission(permission)) => match permission.call_id.and_then(|id| self.call_by_id.get(&owned(id))) {
+                Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => {
+                    match session.call_of(index) {
+                        Some(call) => session.code.entry(call).or_default().push(index),
+                        None => session.units.push(Unit::Event(index)),
+                    }
+                }
+                Event::Meta(Meta::Permission(permission)) => match permission
+                    .call_id
+                    .and_then(|id| self.call_by_id.get(&owned(id)))
+                {
                     Some(call) => session.permissions.entry(*call).or_default().push(index),
                     None => session.units.push(Unit::Event(index)),
                 },
@@ -169,10 +195,19 @@ impl Grouping {
     }
 
     /// The response that the next event belongs to.
-    fn response<'s>(&mut self, session: &'s mut Session<'_>, whose: Whose, id: Option<String>) -> &'s mut Response {
+    fn response<'s>(
+        &mut self,
+        session: &'s mut Session<'_>,
+        whose: Whose,
+        id: Option<String>,
+    ) -> &'s mut Response {
         let known = match &id {
             Some(id) => self.by_id.get(&(whose.clone(), id.clone())).copied(),
-            None => self.run.as_ref().filter(|(of, _)| *of == whose).map(|(_, at)| *at),
+            None => self
+                .run
+                .as_ref()
+                .filter(|(of, _)| *of == whose)
+                .map(|(_, at)| *at),
         };
         let at = known.unwrap_or_else(|| session.begin_response(id.clone()));
         match id {
@@ -188,7 +223,9 @@ impl Grouping {
 
     /// A usage belongs to the response with its id. One that no response has is that of the response before it, whose own id is not known.
     fn usage(&mut self, session: &mut Session<'_>, whose: Whose, id: Option<String>, index: usize) {
-        let named = id.as_ref().and_then(|id| self.by_id.get(&(whose.clone(), id.clone())).copied());
+        let named = id
+            .as_ref()
+            .and_then(|id| self.by_id.get(&(whose.clone(), id.clone())).copied());
         let is_open = |at: &usize| id.is_none() || session.responses[*at].message_id.is_none();
         let before = self.last.get(&whose).copied().filter(is_open);
         self.run = None;
@@ -217,7 +254,10 @@ impl Grouping {
 
 impl Session<'_> {
     fn begin_response(&mut self, message_id: Option<String>) -> usize {
-        self.responses.push(Response { message_id, ..Response::default() });
+        self.responses.push(Response {
+            message_id,
+            ..Response::default()
+        });
         self.units.push(Unit::Response(self.responses.len() - 1));
         self.responses.len() - 1
     }
@@ -244,13 +284,20 @@ mod tests {
 
     fn tape(rests: &[&str]) -> String {
         let line = |(seq, rest): (usize, &&str)| {
-            format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n", rest.replacen(',', ",\"source\":{\"harness\":\"toy\"},", 1))
+            format!(
+                "{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n",
+                rest.replacen(',', ",\"source\":{\"harness\":\"toy\"},", 1)
+            )
         };
         rests.iter().enumerate().map(line).collect()
     }
 
     fn responses(session: &Session<'_>) -> Vec<(Vec<usize>, Vec<usize>)> {
-        session.responses.iter().map(|response| (response.events.clone(), response.usage.clone())).collect()
+        session
+            .responses
+            .iter()
+            .map(|response| (response.events.clone(), response.usage.clone()))
+            .collect()
     }
 
     #[test]
@@ -264,7 +311,10 @@ mod tests {
             r#""k":"msg.out","message_id":"n"}"#,
         ]);
         let session = Session::read(&tape).unwrap();
-        assert_eq!(responses(&session), [(vec![0, 1, 3], vec![4]), (vec![5], vec![])]);
+        assert_eq!(
+            responses(&session),
+            [(vec![0, 1, 3], vec![4]), (vec![5], vec![])]
+        );
         assert_eq!(session.results[&1], [2]);
     }
 
@@ -283,7 +333,15 @@ mod tests {
             r#""k":"meta","label":"usage","tokens":{"input":1}}"#,
         ]);
         let session = Session::read(&tape).unwrap();
-        assert_eq!(responses(&session), [(vec![1, 2], vec![3]), (vec![4], vec![]), (vec![6], vec![]), (vec![8], vec![9])]);
+        assert_eq!(
+            responses(&session),
+            [
+                (vec![1, 2], vec![3]),
+                (vec![4], vec![]),
+                (vec![6], vec![]),
+                (vec![8], vec![9])
+            ]
+        );
         assert_eq!(session.units[0], Unit::Event(0));
     }
 
@@ -295,6 +353,9 @@ mod tests {
             r#""k":"meta","label":"rewind","to":0}"#,
             r#""k":"msg.out","text":"c"}"#,
         ]);
-        assert_eq!(Session::read(&tape).unwrap().rewound, [false, true, false, false]);
+        assert_eq!(
+            Session::read(&tape).unwrap().rewound,
+            [false, true, false, false]
+        );
     }
 }

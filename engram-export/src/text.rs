@@ -42,8 +42,11 @@ impl Decoder {
 
 /// True if a text has half a surrogate pair. Few texts have such an escape at all.
 fn has_surrogate(text: Text<'_>) -> bool {
-    let (Text::Token(token) | Text::Canonical(token)) = text else { return false };
-    memmem::find(token.as_bytes(), b"\\u").is_some() && matches!(replace_lone_surrogates(token), Cow::Owned(_))
+    let (Text::Token(token) | Text::Canonical(token)) = text else {
+        return false;
+    };
+    memmem::find(token.as_bytes(), b"\\u").is_some()
+        && matches!(replace_lone_surrogates(token), Cow::Owned(_))
 }
 
 /// The text with half surrogate pairs as U+FFFD.
@@ -68,7 +71,10 @@ mod tests {
             assert_eq!(decoder.text(Text::Token(token)), text);
             assert_eq!(decoder.take_lossy(), lossy, "{token}");
         }
-        assert_eq!(decoder.json(r#"{ "a": "\ud800", "b": "\\ud800" }"#), r#"{"a":"�","b":"\\ud800"}"#);
+        assert_eq!(
+            decoder.json(r#"{ "a": "\ud800", "b": "\\ud800" }"#),
+            r#"{"a":"�","b":"\\ud800"}"#
+        );
         assert!(decoder.take_lossy());
         assert_eq!(decoder.json(r#"["\\ud800",1.0]"#), r#"["\\ud800",1.0]"#);
         assert!(!decoder.take_lossy());

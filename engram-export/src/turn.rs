@@ -13,8 +13,12 @@ impl Turns {
     /// The turn of the next event.
     pub fn of(&mut self, record: &EventRef<'_>) -> Option<u64> {
         match record.event {
-            Event::MsgIn(message) if message.by != Author::Harness => self.prompts.push(record.seq.get()),
-            Event::Meta(Meta::Rewind { to, .. }) => self.prompts.truncate(self.prompts.partition_point(|seq| *seq <= to.get())),
+            Event::MsgIn(message) if message.by != Author::Harness => {
+                self.prompts.push(record.seq.get())
+            }
+            Event::Meta(Meta::Rewind { to, .. }) => self
+                .prompts
+                .truncate(self.prompts.partition_point(|seq| *seq <= to.get())),
             _ => {}
         }
         self.prompts.last().copied()
@@ -45,7 +49,9 @@ mod tests {
         ];
         let mut turns = Turns::default();
         for (seq, (rest, turn)) in events.into_iter().enumerate() {
-            let line = format!(r#"{{"seq":{seq},"t":"2026-01-02T03:04:05Z","source":{{"harness":"toy"}},{rest}}}"#);
+            let line = format!(
+                r#"{{"seq":{seq},"t":"2026-01-02T03:04:05Z","source":{{"harness":"toy"}},{rest}}}"#
+            );
             let record = EventRecord::parse(&line).unwrap();
             assert_eq!(turns.of(&record.as_event_ref()), turn, "{line}");
         }

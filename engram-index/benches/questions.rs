@@ -32,7 +32,10 @@ struct Corpus {
 }
 
 fn sessions() -> usize {
-    std::env::var("ENGRAM_BENCH_SESSIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
+    std::env::var("ENGRAM_BENCH_SESSIONS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(300)
 }
 
 fn path(file: usize) -> String {
@@ -70,18 +73,30 @@ fn corpus() -> &'static Corpus {
 /// Bytes that this process has written to files, where the system tells.
 fn written() -> u64 {
     let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
-    io.lines().find_map(|line| line.strip_prefix("wchar: ")).and_then(|bytes| bytes.parse().ok()).unwrap_or_default()
+    io.lines()
+        .find_map(|line| line.strip_prefix("wchar: "))
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or_default()
 }
 
 fn write_tapes(tapes: &std::path::Path) -> Vec<String> {
     let mut random = fastrand::Rng::with_seed(5);
     let mut texts = vec![String::new(); FILES];
     for session in 0..sessions() {
-        let mut tape = Tape::new(&format!("session-{session:06}"), 1_700_000_000_000 + session as i64 * 600_000);
+        let mut tape = Tape::new(
+            &format!("session-{session:06}"),
+            1_700_000_000_000 + session as i64 * 600_000,
+        );
         for turn in 0..2 {
-            tape.prompt(&format!("please change the files of part {session}, step {turn}"));
+            tape.prompt(&format!(
+                "please change the files of part {session}, step {turn}"
+            ));
             for _ in 0..2 {
-                let file = if random.u32(..40) == 0 { LARGE } else { random.usize(1..FILES) };
+                let file = if random.u32(..40) == 0 {
+                    LARGE
+                } else {
+                    random.usize(1..FILES)
+                };
                 tape.say("I look at it first, and then I make the change that was asked for.");
                 let before = texts[file].clone();
                 let after = changed(&before, file, &mut random);
@@ -104,18 +119,37 @@ fn write_tapes(tapes: &std::path::Path) -> Vec<String> {
 /// A new file, or one with a few other lines.
 fn changed(before: &str, file: usize, random: &mut fastrand::Rng) -> String {
     if before.is_empty() {
-        return code(if file == LARGE { LARGE_LINES } else { random.usize(60..300) }, random);
+        return code(
+            if file == LARGE {
+                LARGE_LINES
+            } else {
+                random.usize(60..300)
+            },
+            random,
+        );
     }
     let lines: Vec<&str> = before.split_inclusive('\n').collect();
     let (count, at) = (random.usize(4..16), random.usize(..lines.len() - 20));
-    format!("{}{}{}", lines[..at].concat(), code(count, random), lines[at + count..].concat())
+    format!(
+        "{}{}{}",
+        lines[..at].concat(),
+        code(count, random),
+        lines[at + count..].concat()
+    )
 }
 
 fn one_session(number: i64) -> String {
     let mut random = fastrand::Rng::with_seed(number as u64 + 1000);
-    let mut tape = Tape::new(&format!("later-{number}"), 1_900_000_000_000 + number * 1000);
+    let mut tape = Tape::new(
+        &format!("later-{number}"),
+        1_900_000_000_000 + number * 1000,
+    );
     tape.prompt("one more");
-    tape.edit(&format!("src/later{number}.rs"), None, &code(200, &mut random));
+    tape.edit(
+        &format!("src/later{number}.rs"),
+        None,
+        &code(200, &mut random),
+    );
     tape.end()
 }
 
@@ -126,7 +160,10 @@ fn add_one() {
     let directory = std::env::temp_dir().join(format!("engram-index-bench-{}", std::process::id()));
     let tape = directory.join(format!("one-{number}.tape.jsonl"));
     fs::write(&tape, one_session(number)).unwrap();
-    Writer::open(&directory.join("index"), || ()).unwrap().add(&[tape], &mut |_| ()).unwrap();
+    Writer::open(&directory.join("index"), || ())
+        .unwrap()
+        .add(&[tape], &mut |_| ())
+        .unwrap();
 }
 
 fn open() -> Index {
@@ -140,7 +177,14 @@ fn question(file: usize) -> Query<'static> {
 #[divan::bench(sample_count = 20)]
 fn explain_30_lines(bencher: Bencher<'_, '_>) {
     let index = open();
-    bencher.bench_local(|| index.explain(&Query { range: Some((10, 40)), ..question(7) }).unwrap());
+    bencher.bench_local(|| {
+        index
+            .explain(&Query {
+                range: Some((10, 40)),
+                ..question(7)
+            })
+            .unwrap()
+    });
 }
 
 #[divan::bench(sample_count = 20)]
@@ -152,34 +196,73 @@ fn explain_history(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 20)]
 fn explain_text(bencher: Bencher<'_, '_>) {
     let index = open();
-    let text: String = corpus().texts[9].split_inclusive('\n').skip(20).take(30).collect();
-    bencher.bench_local(|| index.explain(&Query { moved: true, ..Query::new(&text) }).unwrap());
+    let text: String = corpus().texts[9]
+        .split_inclusive('\n')
+        .skip(20)
+        .take(30)
+        .collect();
+    bencher.bench_local(|| {
+        index
+            .explain(&Query {
+                moved: true,
+                ..Query::new(&text)
+            })
+            .unwrap()
+    });
 }
 
 #[divan::bench(sample_count = 20)]
 fn explain_text_removed(bencher: Bencher<'_, '_>) {
     let index = open();
-    let text: String = corpus().texts[9].split_inclusive('\n').skip(20).take(10).collect();
+    let text: String = corpus().texts[9]
+        .split_inclusive('\n')
+        .skip(20)
+        .take(10)
+        .collect();
     bencher.bench_local(|| index.removed(&Query::new(&text)).unwrap());
 }
 
 #[divan::bench(sample_count = 10)]
 fn blame_5000_lines(bencher: Bencher<'_, '_>) {
     let index = open();
-    bencher.bench_local(|| index.explain(&Query { limit: usize::MAX, words: Words::Prompt, ..question(LARGE) }).unwrap());
+    bencher.bench_local(|| {
+        index
+            .explain(&Query {
+                limit: usize::MAX,
+                words: Words::Prompt,
+                ..question(LARGE)
+            })
+            .unwrap()
+    });
 }
 
 #[divan::bench(sample_count = 10)]
 fn blame_5000_lines_without_state(bencher: Bencher<'_, '_>) {
     let index = open();
     let text = format!("{}a line of a person\n", corpus().texts[LARGE]);
-    bencher.bench_local(|| index.explain(&Query { text: &text, limit: usize::MAX, words: Words::Prompt, ..question(LARGE) }).unwrap());
+    bencher.bench_local(|| {
+        index
+            .explain(&Query {
+                text: &text,
+                limit: usize::MAX,
+                words: Words::Prompt,
+                ..question(LARGE)
+            })
+            .unwrap()
+    });
 }
 
 #[divan::bench(sample_count = 10)]
 fn query_tokens(bencher: Bencher<'_, '_>) {
     let mut index = open();
-    bencher.bench_local(|| index.query("SELECT model, sum(input), sum(output) FROM tokens GROUP BY model", &mut |_, _| true).unwrap());
+    bencher.bench_local(|| {
+        index
+            .query(
+                "SELECT model, sum(input), sum(output) FROM tokens GROUP BY model",
+                &mut |_, _| true,
+            )
+            .unwrap()
+    });
 }
 
 /// SQLite alone, over the rows that `explain` and `history` read.
@@ -189,7 +272,9 @@ fn sqlite_rows_of_a_file(bencher: Bencher<'_, '_>) {
     let sql = "SELECT * FROM span WHERE file = (SELECT id FROM file WHERE path = ?1) ORDER BY t";
     bencher.bench_local(|| {
         let mut rows = db.prepare_cached(sql).unwrap();
-        rows.query_map([path(7)], |row| row.get::<_, i64>(0)).unwrap().count()
+        rows.query_map([path(7)], |row| row.get::<_, i64>(0))
+            .unwrap()
+            .count()
     });
 }
 
@@ -200,13 +285,19 @@ fn sqlite_copy_of_all_rows(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let _ = fs::remove_file(&copy);
         let db = rusqlite::Connection::open(corpus().index.join("index.db")).unwrap();
-        db.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap()
+        db.execute("VACUUM INTO ?1", [copy.to_str().unwrap()])
+            .unwrap()
     });
 }
 
 #[divan::bench(sample_count = 5)]
 fn add_without_changes(bencher: Bencher<'_, '_>) {
-    bencher.bench_local(|| Writer::open(&corpus().index, || ()).unwrap().add(std::slice::from_ref(&corpus().tapes), &mut |_| ()).unwrap());
+    bencher.bench_local(|| {
+        Writer::open(&corpus().index, || ())
+            .unwrap()
+            .add(std::slice::from_ref(&corpus().tapes), &mut |_| ())
+            .unwrap()
+    });
 }
 
 #[divan::bench(sample_count = 10)]
@@ -216,9 +307,16 @@ fn add_one_session(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 1)]
 fn grep_all_tapes(bencher: Bencher<'_, '_>) {
-    let (index, pattern) = (open(), Pattern::new("nobody says this", false, &[]).unwrap());
+    let (index, pattern) = (
+        open(),
+        Pattern::new("nobody says this", false, &[]).unwrap(),
+    );
     let bytes = u64::try_from(index.status().unwrap().tape_bytes).unwrap();
     bencher.counter(BytesCount::new(bytes)).bench_local(|| {
-        index.tapes().unwrap().iter().for_each(|tape| pattern.search(tape, &mut |_| true).unwrap());
+        index
+            .tapes()
+            .unwrap()
+            .iter()
+            .for_each(|tape| pattern.search(tape, &mut |_| true).unwrap());
     });
 }

@@ -22,13 +22,31 @@ pub struct Tape {
     counts: [u64; 8],
 }
 
-const KINDS: [&str; 8] = ["meta", "msg.in", "msg.out", "tool.call", "tool.result", "code.read", "code.edit", "span.link"];
+const KINDS: [&str; 8] = [
+    "meta",
+    "msg.in",
+    "msg.out",
+    "tool.call",
+    "tool.result",
+    "code.read",
+    "code.edit",
+    "span.link",
+];
 
 impl Tape {
     /// A session that begins at this time.
     pub fn new(id: &str, t: i64) -> Tape {
-        let mut tape = Tape { text: String::new(), id: id.to_owned(), t, seq: 0, counts: [0; 8] };
-        let coverage: serde_json::Map<String, serde_json::Value> = KINDS.iter().map(|kind| ((*kind).to_owned(), json!("full"))).collect();
+        let mut tape = Tape {
+            text: String::new(),
+            id: id.to_owned(),
+            t,
+            seq: 0,
+            counts: [0; 8],
+        };
+        let coverage: serde_json::Map<String, serde_json::Value> = KINDS
+            .iter()
+            .map(|kind| ((*kind).to_owned(), json!("full")))
+            .collect();
         tape.event(
             "meta",
             &format!(
@@ -36,7 +54,10 @@ impl Tape {
                 KINDS.iter().map(|kind| format!("\"{kind}\":{}", coverage[*kind])).collect::<Vec<_>>().join(",")
             ),
         );
-        tape.event("meta", &format!(r#""label":"session","model":"toy-1","cwd":"{ROOT}""#));
+        tape.event(
+            "meta",
+            &format!(r#""label":"session","model":"toy-1","cwd":"{ROOT}""#),
+        );
         tape
     }
 
@@ -47,7 +68,11 @@ impl Tape {
         let t = jiff::Timestamp::from_millisecond(self.t).unwrap();
         let (seq, id) = (self.seq, &self.id);
         let is_frame = fields.starts_with(r#""label":"tape."#);
-        let end = if is_frame { r#""t_basis":"inherited""#.to_owned() } else { format!(r#""origin":{{"line":{seq}}}"#) };
+        let end = if is_frame {
+            r#""t_basis":"inherited""#.to_owned()
+        } else {
+            format!(r#""origin":{{"line":{seq}}}"#)
+        };
         writeln!(self.text, r#"{{"seq":{seq},"t":"{t}","k":"{kind}","source":{{"harness":"toy","session_id":"{id}"}},{fields},{end}}}"#)
             .unwrap();
         self.seq += 1;
@@ -56,18 +81,28 @@ impl Tape {
 
     /// What a person says.
     pub fn prompt(&mut self, text: &str) {
-        self.event("msg.in", &format!(r#""role":"user","by":"person","text":{}"#, json!(text)));
+        self.event(
+            "msg.in",
+            &format!(r#""role":"user","by":"person","text":{}"#, json!(text)),
+        );
     }
 
     /// What the agent says.
     pub fn say(&mut self, text: &str) {
-        self.event("msg.out", &format!(r#""text":{},"channel":"commentary""#, json!(text)));
+        self.event(
+            "msg.out",
+            &format!(r#""text":{},"channel":"commentary""#, json!(text)),
+        );
     }
 
     /// Reads a file.
     pub fn read(&mut self, path: &str, text: &str) {
         let lines = text.lines().count();
-        let call = self.call("Read", "read", &format!(r#"{{"path":{}}}"#, json!(format!("{ROOT}/{path}"))));
+        let call = self.call(
+            "Read",
+            "read",
+            &format!(r#"{{"path":{}}}"#, json!(format!("{ROOT}/{path}"))),
+        );
         self.result(call, text);
         let hash = Hash::of_text(text.strip_suffix('\n').unwrap_or(text));
         let id = format!("c{call}");
@@ -79,22 +114,61 @@ impl Tape {
 
     /// Changes a file from one text to another (`None`: it is new), in one span.
     pub fn edit(&mut self, path: &str, before: Option<&str>, after: &str) {
-        let (old, new): (Vec<&str>, Vec<&str>) = (before.unwrap_or_default().lines().collect(), after.lines().collect());
-        let start = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-        let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(one, other)| one == other).count();
-        let (gone, come) = (old[start..old.len() - end].join("\n"), new[start..new.len() - end].join("\n"));
-        let args = format!(r#"{{"path":{},"old":{},"new":{}}}"#, json!(format!("{ROOT}/{path}")), json!(gone), json!(come));
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            before.unwrap_or_default().lines().collect(),
+            after.lines().collect(),
+        );
+        let start = old
+            .iter()
+            .zip(&new)
+            .take_while(|(one, other)| one == other)
+            .count();
+        let end = old[start..]
+            .iter()
+            .rev()
+            .zip(new[start..].iter().rev())
+            .take_while(|(one, other)| one == other)
+            .count();
+        let (gone, come) = (
+            old[start..old.len() - end].join("\n"),
+            new[start..new.len() - end].join("\n"),
+        );
+        let args = format!(
+            r#"{{"path":{},"old":{},"new":{}}}"#,
+            json!(format!("{ROOT}/{path}")),
+            json!(gone),
+            json!(come)
+        );
         let call = self.call("Edit", "edit", &args);
         self.result(call, "done");
-        let mut fields =
-            format!(r#""call_id":"c{call}","op":"{}","file":"{ROOT}/{path}""#, if before.is_some() { "update" } else { "create" });
+        let mut fields = format!(
+            r#""call_id":"c{call}","op":"{}","file":"{ROOT}/{path}""#,
+            if before.is_some() { "update" } else { "create" }
+        );
         if let Some(before) = before {
             let (first, last) = (start + 1, old.len() - end);
-            write!(fields, r#","before_range":[{first},{last}],"after_range":[{first},{}]"#, new.len() - end).unwrap();
-            write!(fields, r#","before_hash":"{}","after_hash":"{}""#, Hash::of_text(&gone), Hash::of_text(&come)).unwrap();
+            write!(
+                fields,
+                r#","before_range":[{first},{last}],"after_range":[{first},{}]"#,
+                new.len() - end
+            )
+            .unwrap();
+            write!(
+                fields,
+                r#","before_hash":"{}","after_hash":"{}""#,
+                Hash::of_text(&gone),
+                Hash::of_text(&come)
+            )
+            .unwrap();
             write!(fields, r#","file_before_hash":"{}""#, Hash::of_text(before)).unwrap();
         } else {
-            write!(fields, r#","after_range":[1,{}],"after_hash":"{}""#, new.len(), Hash::of_text(&come)).unwrap();
+            write!(
+                fields,
+                r#","after_range":[1,{}],"after_hash":"{}""#,
+                new.len(),
+                Hash::of_text(&come)
+            )
+            .unwrap();
         }
         write!(fields, r#","file_after_hash":"{}""#, Hash::of_text(after)).unwrap();
         if before.is_some() && !anchors(&gone).is_empty() {
@@ -108,7 +182,11 @@ impl Tape {
     }
 
     /// Says that lines were moved from one file to another: first and last line of both.
-    pub fn link(&mut self, (from, (b0, b1)): (&str, (usize, usize)), (to, (a0, a1)): (&str, (usize, usize))) {
+    pub fn link(
+        &mut self,
+        (from, (b0, b1)): (&str, (usize, usize)),
+        (to, (a0, a1)): (&str, (usize, usize)),
+    ) {
         let call = self.call("Move", "move", "{}");
         self.result(call, "done");
         let fields = format!(
@@ -119,19 +197,35 @@ impl Tape {
 
     fn call(&mut self, tool: &str, kind: &str, args: &str) -> u64 {
         let id = self.seq;
-        self.event("tool.call", &format!(r#""tool":"{tool}","kind":"{kind}","call_id":"c{id}","args":{args}"#))
+        self.event(
+            "tool.call",
+            &format!(r#""tool":"{tool}","kind":"{kind}","call_id":"c{id}","args":{args}"#),
+        )
     }
 
     fn result(&mut self, call: u64, text: &str) {
-        self.event("tool.result", &format!(r#""call_id":"c{call}","status":"ok","stdout":{},"parent":{call}"#, json!(text)));
+        self.event(
+            "tool.result",
+            &format!(
+                r#""call_id":"c{call}","status":"ok","stdout":{},"parent":{call}"#,
+                json!(text)
+            ),
+        );
     }
 
     /// The whole tape.
     pub fn end(mut self) -> String {
-        self.event("meta", r#""label":"usage","model":"toy-1","tokens":{"input":1000,"output":200}"#);
+        self.event(
+            "meta",
+            r#""label":"usage","model":"toy-1","tokens":{"input":1000,"output":200}"#,
+        );
         let mut counts = self.counts;
         counts[0] += 1;
-        let counts: Vec<String> = KINDS.iter().zip(counts).map(|(kind, count)| format!("\"{kind}\":{count}")).collect();
+        let counts: Vec<String> = KINDS
+            .iter()
+            .zip(counts)
+            .map(|(kind, count)| format!("\"{kind}\":{count}"))
+            .collect();
         let records = self.seq;
         let hash = Hash::of_text(&self.text);
         let bytes = self.text.len();
@@ -147,17 +241,33 @@ impl Tape {
 }
 
 fn hex(text: &str) -> String {
-    json!(anchors(text).iter().map(|anchor| format!("{anchor:016x}")).collect::<Vec<_>>()).to_string()
+    json!(
+        anchors(text)
+            .iter()
+            .map(|anchor| format!("{anchor:016x}"))
+            .collect::<Vec<_>>()
+    )
+    .to_string()
 }
 
 /// Lines of made-up code.
 pub fn code(lines: usize, random: &mut fastrand::Rng) -> String {
-    let word = |random: &mut fastrand::Rng| (0..random.usize(3..10)).map(|_| random.lowercase()).collect::<String>();
+    let word = |random: &mut fastrand::Rng| {
+        (0..random.usize(3..10))
+            .map(|_| random.lowercase())
+            .collect::<String>()
+    };
     (0..lines)
         .map(|line| match line % 6 {
             0 => format!("fn {}({}: u64) -> u64 {{\n", word(random), word(random)),
             5 => "}\n".to_owned(),
-            _ => format!("    let {} = {}({}, {});\n", word(random), word(random), word(random), random.u32(..1000)),
+            _ => format!(
+                "    let {} = {}({}, {});\n",
+                word(random),
+                word(random),
+                word(random),
+                random.u32(..1000)
+            ),
         })
         .collect()
 }

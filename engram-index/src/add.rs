@@ -94,16 +94,26 @@ impl Writer {
             }
         }
         let places = self.places().map_err(|error| self.failed(error))?;
-        let is_known = |found: &Found| places.get(&found.name).filter(|place| (place.size, place.modified) == (found.size, found.modified));
+        let is_known = |found: &Found| {
+            places
+                .get(&found.name)
+                .filter(|place| (place.size, place.modified) == (found.size, found.modified))
+        };
         let mut changed = Vec::new();
         for found in found {
             match is_known(&found).map(|place| &place.fault) {
                 None => changed.push(found),
                 Some(None) => added.unchanged += 1,
-                Some(Some(what)) => added.failed.push(Error::BadTape { path: found.path, line: 0, what: what.clone() }),
+                Some(Some(what)) => added.failed.push(Error::BadTape {
+                    path: found.path,
+                    line: 0,
+                    what: what.clone(),
+                }),
             }
         }
-        let taken = self.take(&changed, &places, &mut added, each).and_then(|()| self.supersede_listed(&older));
+        let taken = self
+            .take(&changed, &places, &mut added, each)
+            .and_then(|()| self.supersede_listed(&older));
         let taken = taken.and_then(|()| self.keep_lists(&lists, &places));
         if taken.is_err() {
             // Whatever the error was, nothing half done may stay.
@@ -126,7 +136,9 @@ impl Writer {
             let rows = take_in::read(&found.path, self.texts);
             batch.begin(self)?;
             let old = places.get(&found.name).and_then(|place| place.tape);
-            self.db.execute("DELETE FROM place WHERE path = ?1", [&found.name]).map_err(|error| self.failed(error))?;
+            self.db
+                .execute("DELETE FROM place WHERE path = ?1", [&found.name])
+                .map_err(|error| self.failed(error))?;
             let (tape, fault) = match rows {
                 Ok(rows) => {
                     let (tape, put) = self.put(&rows, &mut batch.anchors)?;
@@ -136,11 +148,14 @@ impl Writer {
                         Put::Superseded => &mut added.superseded,
                         Put::Known => &mut added.known,
                     } += 1;
-                    (added.bytes, batch.bytes) = (added.bytes + rows.tape.bytes, batch.bytes + rows.tape.bytes);
+                    (added.bytes, batch.bytes) =
+                        (added.bytes + rows.tape.bytes, batch.bytes + rows.tape.bytes);
                     (Some(tape), None)
                 }
                 Err(error @ Error::BadTape { .. }) => {
-                    let Error::BadTape { line, what, .. } = &error else { unreachable!("matched above") };
+                    let Error::BadTape { line, what, .. } = &error else {
+                        unreachable!("matched above")
+                    };
                     let fault = format!("line {line}: {what}");
                     added.failed.push(error);
                     (None, Some(fault))
@@ -153,8 +168,13 @@ impl Writer {
             };
             let sql = "INSERT OR REPLACE INTO place (path, tape, size, modified, fault) VALUES (?1, ?2, ?3, ?4, ?5)";
             let row = params![found.name, tape, found.size, found.modified, fault];
-            let placed = self.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row));
-            placed.and_then(|_| old.map_or(Ok(()), |old| self.drop_if_nowhere(old))).map_err(|error| self.failed(error))?;
+            let placed = self
+                .db
+                .prepare_cached(sql)
+                .and_then(|mut insert| insert.execute(row));
+            placed
+                .and_then(|_| old.map_or(Ok(()), |old| self.drop_if_nowhere(old)))
+                .map_err(|error| self.failed(error))?;
             if batch.is_full() {
                 batch.end(self)?;
             }
@@ -163,21 +183,39 @@ impl Writer {
     }
 
     fn places(&self) -> rusqlite::Result<HashMap<String, Place>> {
-        let mut all = self.db.prepare("SELECT path, size, modified, tape, fault FROM place")?;
+        let mut all = self
+            .db
+            .prepare("SELECT path, size, modified, tape, fault FROM place")?;
         let place = |row: &rusqlite::Row<'_>| {
-            Ok((row.get(0)?, Place { size: row.get(1)?, modified: row.get(2)?, tape: row.get(3)?, fault: row.get(4)? }))
+            Ok((
+                row.get(0)?,
+                Place {
+                    size: row.get(1)?,
+                    modified: row.get(2)?,
+                    tape: row.get(3)?,
+                    fault: row.get(4)?,
+                },
+            ))
         };
         all.query_map([], place)?.collect()
     }
 
     /// Remembers the states of lists, so that a question can tell whether there is something new.
-    fn keep_lists(&self, lists: &[(String, u64, i64)], places: &HashMap<String, Place>) -> Result<(), Error> {
+    fn keep_lists(
+        &self,
+        lists: &[(String, u64, i64)],
+        places: &HashMap<String, Place>,
+    ) -> Result<(), Error> {
         let is_new = |(name, size, modified): &&(String, u64, i64)| {
-            places.get(name).is_none_or(|place| (place.size, place.modified) != (*size, *modified))
+            places
+                .get(name)
+                .is_none_or(|place| (place.size, place.modified) != (*size, *modified))
         };
         for list in lists.iter().filter(is_new) {
             let sql = "INSERT OR REPLACE INTO place (path, size, modified) VALUES (?1, ?2, ?3)";
-            self.db.execute(sql, params![list.0, list.1, list.2]).map_err(|error| self.failed(error))?;
+            self.db
+                .execute(sql, params![list.0, list.1, list.2])
+                .map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
@@ -217,20 +255,30 @@ struct Batch {
 impl Batch {
     fn begin(&mut self, writer: &Writer) -> Result<(), Error> {
         if self.began.is_none() {
-            writer.db.execute_batch("BEGIN IMMEDIATE").map_err(|error| writer.failed(error))?;
+            writer
+                .db
+                .execute_batch("BEGIN IMMEDIATE")
+                .map_err(|error| writer.failed(error))?;
             self.began = Some(Instant::now());
         }
         Ok(())
     }
 
     fn is_full(&self) -> bool {
-        self.bytes >= BATCH_BYTES || self.anchors.len() >= BATCH_ANCHORS || self.began.is_some_and(|began| began.elapsed() >= BATCH_TIME)
+        self.bytes >= BATCH_BYTES
+            || self.anchors.len() >= BATCH_ANCHORS
+            || self
+                .began
+                .is_some_and(|began| began.elapsed() >= BATCH_TIME)
     }
 
     fn end(&mut self, writer: &Writer) -> Result<(), Error> {
         if self.began.take().is_some() {
             self.anchors.write(writer)?;
-            writer.db.execute_batch("COMMIT").map_err(|error| writer.failed(error))?;
+            writer
+                .db
+                .execute_batch("COMMIT")
+                .map_err(|error| writer.failed(error))?;
             self.bytes = 0;
         }
         Ok(())
@@ -245,26 +293,49 @@ pub(crate) fn list_state(directory: &Path) -> Option<(String, u64, i64)> {
 }
 
 fn modified(state: &fs::Metadata) -> i64 {
-    let modified = state.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or_default()
+    let modified = state
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    modified
+        .and_then(|time| i64::try_from(time.as_nanos()).ok())
+        .unwrap_or_default()
 }
 
 /// The tapes that the list of a directory calls older, each with the one that took its place.
 fn superseded_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let Ok(list) = fs::File::open(directory.join(LIST)) else { return Vec::new() };
+    let Ok(list) = fs::File::open(directory.join(LIST)) else {
+        return Vec::new();
+    };
     let lines = BufReader::new(list).lines().map_while(Result::ok);
-    let entries = lines.filter(|line| line.contains("\"supersedes\"")).filter_map(|line| serde_json::from_str::<Listed>(&line).ok());
+    let entries = lines
+        .filter(|line| line.contains("\"supersedes\""))
+        .filter_map(|line| serde_json::from_str::<Listed>(&line).ok());
     let pairs = entries.flat_map(|entry| {
         let new = entry.tape.unwrap_or_default();
-        entry.supersedes.into_iter().map(move |old| (old.tape, new.clone()))
+        entry
+            .supersedes
+            .into_iter()
+            .map(move |old| (old.tape, new.clone()))
     });
-    pairs.map(|(old, new)| (directory.join(old), directory.join(new))).collect()
+    pairs
+        .map(|(old, new)| (directory.join(old), directory.join(new)))
+        .collect()
 }
 
-fn tapes_in(directory: &Path, left_out: &HashSet<&Path>, found: &mut Vec<Found>, added: &mut Added) {
+fn tapes_in(
+    directory: &Path,
+    left_out: &HashSet<&Path>,
+    found: &mut Vec<Found>,
+    added: &mut Added,
+) {
     for entry in WalkDir::new(directory).sort_by_file_name() {
         match entry {
-            Ok(entry) if entry.file_type().is_file() && has_tape_name(entry.path()) && !left_out.contains(entry.path()) => {
+            Ok(entry)
+                if entry.file_type().is_file()
+                    && has_tape_name(entry.path())
+                    && !left_out.contains(entry.path()) =>
+            {
                 look_at(entry.into_path(), found, added);
             }
             Ok(_) => {}
@@ -276,16 +347,27 @@ fn tapes_in(directory: &Path, left_out: &HashSet<&Path>, found: &mut Vec<Found>,
 fn look_at(path: PathBuf, found: &mut Vec<Found>, added: &mut Added) {
     let Some(name) = path.to_str().map(str::to_owned) else {
         let what = "the name of the file is not UTF-8".to_owned();
-        return added.failed.push(Error::BadTape { path, line: 0, what });
+        return added.failed.push(Error::BadTape {
+            path,
+            line: 0,
+            what,
+        });
     };
     match path.metadata() {
         Ok(state) => {
-            found.push(Found { name, size: state.len(), modified: modified(&state), path });
+            found.push(Found {
+                name,
+                size: state.len(),
+                modified: modified(&state),
+                path,
+            });
         }
         Err(error) => added.failed.push(Error::io(&path)(error)),
     }
 }
 
 fn has_tape_name(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending)))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| TAPE_ENDINGS.iter().any(|ending| name.ends_with(ending)))
 }

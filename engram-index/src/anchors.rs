@@ -42,14 +42,26 @@ pub enum Side {
 
 /// A fingerprint in more tapes than this is common.
 pub fn common(db: &Connection) -> rusqlite::Result<usize> {
-    let tapes: i64 = db.prepare_cached("SELECT count(*) FROM tape WHERE superseded_by IS NULL")?.query_row([], |row| row.get(0))?;
+    let tapes: i64 = db
+        .prepare_cached("SELECT count(*) FROM tape WHERE superseded_by IS NULL")?
+        .query_row([], |row| row.get(0))?;
     Ok(COMMON_TAPES.max(usize::try_from(tapes).unwrap_or_default() / 100))
 }
 
 /// The spans that have at least `least` of the fingerprints of a text, the most alike first, then the newest.
-pub fn find(db: &Connection, text: &str, side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
+pub fn find(
+    db: &Connection,
+    text: &str,
+    side: Side,
+    least: f64,
+    at: Option<i64>,
+) -> rusqlite::Result<Vec<Likeness>> {
     let own = anchors(text);
-    if repeats_itself(text, own.len()) { Ok(Vec::new()) } else { find_of(db, &own, side, least, at) }
+    if repeats_itself(text, own.len()) {
+        Ok(Vec::new())
+    } else {
+        find_of(db, &own, side, least, at)
+    }
 }
 
 /// True for a text that consists of a few patterns, such as a line of one letter.
@@ -58,7 +70,13 @@ fn repeats_itself(text: &str, anchors: usize) -> bool {
 }
 
 /// As [`find`], for a text of which only the fingerprints are known.
-pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Likeness>> {
+pub fn find_of(
+    db: &Connection,
+    own: &[u64],
+    side: Side,
+    least: f64,
+    at: Option<i64>,
+) -> rusqlite::Result<Vec<Likeness>> {
     if own.len() < MIN_ANCHORS {
         return Ok(Vec::new());
     }
@@ -77,7 +95,10 @@ pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<
             let tape = match of_span.get(&span) {
                 Some(tape) => *tape,
                 None => {
-                    let tape = tape_of.query_map([span], |row| row.get(0))?.next().transpose()?;
+                    let tape = tape_of
+                        .query_map([span], |row| row.get(0))?
+                        .next()
+                        .transpose()?;
                     of_span.insert(span, tape);
                     tape
                 }
@@ -96,22 +117,39 @@ pub fn find_of(db: &Connection, own: &[u64], side: Side, least: f64, at: Option<
             continue;
         }
         counted += 1;
-        spans.into_iter().for_each(|span| *hits.entry(span).or_default() += 1);
+        spans
+            .into_iter()
+            .for_each(|span| *hits.entry(span).or_default() += 1);
     }
     if counted < MIN_ANCHORS {
         return Ok(Vec::new());
     }
     let enough = (least * counted as f64).ceil().max(1.0) as usize;
-    let mut likely: Vec<(i64, usize)> = hits.into_iter().filter(|(_, count)| *count >= enough).collect();
+    let mut likely: Vec<(i64, usize)> = hits
+        .into_iter()
+        .filter(|(_, count)| *count >= enough)
+        .collect();
     likely.sort_by_key(|(span, count)| std::cmp::Reverse((*count, *span)));
     likely.truncate(MAX_FOUND * 5);
     let mut found = Vec::new();
     for (span, count) in likely {
-        for hit in Hit::find(db, "id = ?1 AND ifnull(t, 0) <= ?2", (span, at.unwrap_or(i64::MAX)))? {
-            found.push(Likeness { hit, share: count as f64 / counted as f64 });
+        for hit in Hit::find(
+            db,
+            "id = ?1 AND ifnull(t, 0) <= ?2",
+            (span, at.unwrap_or(i64::MAX)),
+        )? {
+            found.push(Likeness {
+                hit,
+                share: count as f64 / counted as f64,
+            });
         }
     }
-    found.sort_by(|one, other| other.share.total_cmp(&one.share).then(other.hit.when().cmp(&one.hit.when())));
+    found.sort_by(|one, other| {
+        other
+            .share
+            .total_cmp(&one.share)
+            .then(other.hit.when().cmp(&one.hit.when()))
+    });
     found.truncate(MAX_FOUND);
     Ok(found)
 }
@@ -123,10 +161,21 @@ mod tests {
     #[test]
     fn a_text_of_a_few_patterns_repeats_itself() {
         let is_repetitive = |text: &str| repeats_itself(text, anchors(text).len());
-        for text in ["λ".repeat(3000), "日本語".repeat(900), format!("{}\n{}", "ab".repeat(500), " 😀".repeat(700))] {
+        for text in [
+            "λ".repeat(3000),
+            "日本語".repeat(900),
+            format!("{}\n{}", "ab".repeat(500), " 😀".repeat(700)),
+        ] {
             assert!(is_repetitive(&text), "{}", anchors(&text).len());
         }
-        let code: String = (0..40).map(|n| format!("        let value_{n} = compute(input_{n}, {});\n", n * 7919)).collect();
+        let code: String = (0..40)
+            .map(|n| {
+                format!(
+                    "        let value_{n} = compute(input_{n}, {});\n",
+                    n * 7919
+                )
+            })
+            .collect();
         for text in [&*code, "fn main() {\n    println!(\"hello, tape\");\n}\n"] {
             assert!(!is_repetitive(text), "{}", anchors(text).len());
         }

@@ -91,13 +91,22 @@ impl Error {
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
         use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
         // Readers share memory through a file (`-shm`), which needs room on the disk too.
-        if source.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
+        if source
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+        {
             return Error::Full(path.to_owned());
         }
         match source.sqlite_error_code() {
             Some(DiskFull) => Error::Full(path.to_owned()),
-            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged { path: path.to_owned(), what: source.to_string() },
-            _ => Error::Sqlite { path: path.to_owned(), source },
+            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged {
+                path: path.to_owned(),
+                what: source.to_string(),
+            },
+            _ => Error::Sqlite {
+                path: path.to_owned(),
+                source,
+            },
         }
     }
 }

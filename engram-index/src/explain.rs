@@ -82,7 +82,10 @@ impl<'q> Query<'q> {
 
     /// A question about a file.
     pub fn of_file(path: &str, text: &'q str) -> Query<'q> {
-        Query { paths: vec![path.to_owned()], ..Query::new(text) }
+        Query {
+            paths: vec![path.to_owned()],
+            ..Query::new(text)
+        }
     }
 }
 
@@ -96,7 +99,11 @@ pub struct Made {
     share: Option<f64>,
 }
 
-const UNKNOWN: Made = Made { tier: Tier::Unknown, hit: None, share: None };
+const UNKNOWN: Made = Made {
+    tier: Tier::Unknown,
+    hit: None,
+    share: None,
+};
 
 /// The lines of a text with their causes.
 pub struct Attributed {
@@ -125,7 +132,9 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
         new_lines::keep(db, &lines, &mut spans.made, &mut taken_back)?;
         give(&mut made, spans.made, Tier::Span);
         if spans.is_cut {
-            notes.push("the file has too many edits or lines; not all of them were compared".to_owned());
+            notes.push(
+                "the file has too many edits or lines; not all of them were compared".to_owned(),
+            );
         }
         if query.moved {
             let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
@@ -138,7 +147,13 @@ pub fn attribute(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Attribu
     if query.tiers >= Tier::Anchor {
         by_anchors(db, query, &lines, &taken_back, &mut made)?;
     }
-    Ok(Attributed { made, others: state.others, state_known: state.is_known, files, notes })
+    Ok(Attributed {
+        made,
+        others: state.others,
+        state_known: state.is_known,
+        files,
+        notes,
+    })
 }
 
 /// The edits that made the asked lines, each once.
@@ -146,7 +161,10 @@ pub fn makers(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Hit>> 
     let made = attribute(db, query)?.made;
     let (first, last) = bounds(query.range, made.len());
     let mut makers: Vec<Hit> = Vec::new();
-    for hit in made[first..last.max(first)].iter().filter_map(|made| made.hit.as_ref()) {
+    for hit in made[first..last.max(first)]
+        .iter()
+        .filter_map(|made| made.hit.as_ref())
+    {
         if makers.iter().all(|known| known.id != hit.id) {
             makers.push(hit.clone());
         }
@@ -157,16 +175,31 @@ pub fn makers(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Vec<Hit>> 
 fn give(made: &mut [Made], found: Vec<Option<Hit>>, tier: Tier) {
     for (made, hit) in made.iter_mut().zip(found) {
         if let Some(hit) = hit.filter(|_| made.hit.is_none()) {
-            *made = Made { tier, hit: Some(hit), share: None };
+            *made = Made {
+                tier,
+                hit: Some(hit),
+                share: None,
+            };
         }
     }
 }
 
 /// The files whose edits have fingerprints of the lines that nobody has made.
-fn likely_files(db: &Connection, query: &Query<'_>, lines: &Lines<'_>, taken: &[bool]) -> rusqlite::Result<Files> {
+fn likely_files(
+    db: &Connection,
+    query: &Query<'_>,
+    lines: &Lines<'_>,
+    taken: &[bool],
+) -> rusqlite::Result<Files> {
     let mut files = Files::new();
     for (first, count) in pieces(query, taken).into_iter().take(MAX_PIECES) {
-        for likeness in anchors::find(db, lines.run(first, count), Side::After, SHARE_OF_ALL, query.at)? {
+        for likeness in anchors::find(
+            db,
+            lines.run(first, count),
+            Side::After,
+            SHARE_OF_ALL,
+            query.at,
+        )? {
             files.insert(likeness.hit.file, String::new());
         }
     }
@@ -193,14 +226,24 @@ fn bounds(range: Option<(usize, usize)>, count: usize) -> (usize, usize) {
 }
 
 /// A span through which lines went, as the arguments of its call show, is no answer for them.
-fn by_anchors(db: &Connection, query: &Query<'_>, lines: &Lines<'_>, taken_back: &TakenBack, made: &mut [Made]) -> rusqlite::Result<()> {
+fn by_anchors(
+    db: &Connection,
+    query: &Query<'_>,
+    lines: &Lines<'_>,
+    taken_back: &TakenBack,
+    made: &mut [Made],
+) -> rusqlite::Result<()> {
     let least = if query.all { SHARE_OF_ALL } else { SHARE };
     let taken: Vec<bool> = made.iter().map(|made| made.hit.is_some()).collect();
     for (first, count) in pieces(query, &taken).into_iter().take(MAX_PIECES) {
         let found = anchors::find(db, lines.run(first, count), Side::After, least, query.at)?;
         let went_through = |hit: &Hit| taken_back[first..first + count].contains(&Some(hit.step()));
         if let Some(best) = found.into_iter().find(|found| !went_through(&found.hit)) {
-            made[first..first + count].fill(Made { tier: Tier::Anchor, hit: Some(best.hit), share: Some(best.share) });
+            made[first..first + count].fill(Made {
+                tier: Tier::Anchor,
+                hit: Some(best.hit),
+                share: Some(best.share),
+            });
         }
     }
     Ok(())
@@ -221,7 +264,11 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
             Tier::Anchor => &mut counts.anchor,
             Tier::Unknown => &mut counts.unknown,
         } += 1;
-        let key = (made.tier, made.hit.as_ref().map(Hit::step), made.hit.as_ref().map(|hit| hit.file));
+        let key = (
+            made.tier,
+            made.hit.as_ref().map(Hit::step),
+            made.hit.as_ref().map(|hit| hit.file),
+        );
         let (lines, _) = runs.entry(key).or_insert_with(|| {
             order.push(key);
             (Vec::new(), made)
@@ -240,18 +287,31 @@ pub fn explain(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Answer> {
     };
     for key in order.iter().skip(query.skip).take(query.limit) {
         let (lines, made) = &runs[key];
-        answer.items.push(item(db, query, &attributed, lines.clone(), made)?);
+        answer
+            .items
+            .push(item(db, query, &attributed, lines.clone(), made)?);
     }
     if query.words == Words::All && last > first {
         let least = if query.all { SHARE_OF_ALL } else { SHARE };
-        answer.mentioned = said::mentions(db, Lines::new(query.text).run(first, last - first), least, query.at)?;
+        answer.mentioned = said::mentions(
+            db,
+            Lines::new(query.text).run(first, last - first),
+            least,
+            query.at,
+        )?;
     }
     Ok(answer)
 }
 
 type Key = (Tier, Option<(i64, i64)>, Option<i64>);
 
-fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<[usize; 2]>, made: &Made) -> rusqlite::Result<Item> {
+fn item(
+    db: &Connection,
+    query: &Query<'_>,
+    attributed: &Attributed,
+    lines: Vec<[usize; 2]>,
+    made: &Made,
+) -> rusqlite::Result<Item> {
     let mut item = bare_item(lines, made.tier);
     let Some(hit) = &made.hit else {
         if query.words == Words::All {
@@ -262,8 +322,16 @@ fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<
     item.share = made.share.map(|share| (share * 100.0).round() / 100.0);
     fill(db, &mut item, hit, query.words)?;
     if made.tier == Tier::State {
-        let others = attributed.others.iter().filter(|other| other.step() != hit.step());
-        item.also.extend(others.take(MAX_ALSO).map(|other| place_of(db, other)).collect::<Result<Vec<_>, _>>()?);
+        let others = attributed
+            .others
+            .iter()
+            .filter(|other| other.step() != hit.step());
+        item.also.extend(
+            others
+                .take(MAX_ALSO)
+                .map(|other| place_of(db, other))
+                .collect::<Result<Vec<_>, _>>()?,
+        );
     }
     if query.words != Words::All {
         return Ok(item);
@@ -273,8 +341,15 @@ fn item(db: &Connection, query: &Query<'_>, attributed: &Attributed, lines: Vec<
         list(&attributed.files)
     );
     let mut steps = vec![hit.step()];
-    for later in Hit::find(db, &later, (hit.t.unwrap_or_default(), query.at.unwrap_or(i64::MAX)))? {
-        if item.later.len() < MAX_LATER && later.when() > hit.when() && !steps.contains(&later.step()) {
+    for later in Hit::find(
+        db,
+        &later,
+        (hit.t.unwrap_or_default(), query.at.unwrap_or(i64::MAX)),
+    )? {
+        if item.later.len() < MAX_LATER
+            && later.when() > hit.when()
+            && !steps.contains(&later.step())
+        {
             steps.push(later.step());
             item.later.push(place_of(db, &later)?);
         }
@@ -333,32 +408,57 @@ fn first_of_twins(db: &Connection, hit: &Hit) -> rusqlite::Result<(Hit, Vec<Stri
         "file = ?1 AND t IS ?2 AND what = ?3 AND ah IS ?4 AND fah IS ?5 AND a0 IS ?6 AND tape IN (SELECT o.id FROM tape o JOIN tape m
         ON m.harness = o.harness AND m.session = o.session AND m.agent IS o.agent WHERE m.id = ?7)
         ORDER BY (SELECT tape_hash FROM tape WHERE id = tape), seq LIMIT 20";
-    let key = (hit.file, hit.t, hit.what as i64, hit.ah, hit.fah, hit.after.map(|after| after.0), hit.tape);
+    let key = (
+        hit.file,
+        hit.t,
+        hit.what as i64,
+        hit.ah,
+        hit.fah,
+        hit.after.map(|after| after.0),
+        hit.tape,
+    );
     let mut one_of_tape: BTreeMap<i64, ()> = BTreeMap::new();
     let mut twins: Vec<Hit> = Hit::find(db, condition, key)?;
     twins.retain(|twin| one_of_tape.insert(twin.tape, ()).is_none());
     if twins.len() < 2 {
         return Ok((hit.clone(), Vec::new()));
     }
-    let others = twins[1..].iter().map(|twin| place_of(db, twin)).collect::<Result<_, _>>()?;
+    let others = twins[1..]
+        .iter()
+        .map(|twin| place_of(db, twin))
+        .collect::<Result<_, _>>()?;
     let first = twins.swap_remove(0);
-    Ok((if first.tape == hit.tape { hit.clone() } else { first }, others))
+    Ok((
+        if first.tape == hit.tape {
+            hit.clone()
+        } else {
+            first
+        },
+        others,
+    ))
 }
 
 /// `TAPE#SEQ` of the call of a span.
 fn place_of(db: &Connection, hit: &Hit) -> rusqlite::Result<String> {
     let (path, _) = window::place(db, hit.tape)?;
-    Ok(format!("{}#{}", path.to_string_lossy(), hit.call.unwrap_or(hit.seq)))
+    Ok(format!(
+        "{}#{}",
+        path.to_string_lossy(),
+        hit.call.unwrap_or(hit.seq)
+    ))
 }
 
 pub(crate) fn path_of(db: &Connection, file: i64) -> rusqlite::Result<String> {
-    let sql =
-        "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
+    let sql = "SELECT CASE WHEN repo = 0 THEN path ELSE root || '/' || path END FROM file LEFT JOIN repo ON repo.id = repo WHERE file.id = ?1";
     db.prepare_cached(sql)?.query_row([file], |row| row.get(0))
 }
 
 /// The last commands of sessions that changed the file or ran in its directory. They may have made lines that no edit explains.
-fn hints(db: &Connection, attributed: &Attributed, query: &Query<'_>) -> rusqlite::Result<Vec<crate::answer::CallInfo>> {
+fn hints(
+    db: &Connection,
+    attributed: &Attributed,
+    query: &Query<'_>,
+) -> rusqlite::Result<Vec<crate::answer::CallInfo>> {
     let sql = format!(
         "SELECT c.tape, c.seq FROM call c JOIN name k ON k.id = c.kind WHERE k.text = 'execute' AND c.replay = 0 AND ifnull(c.t, 0) <= ?1
         AND c.tape IN (SELECT DISTINCT tape FROM span WHERE file IN ({}) ORDER BY t DESC LIMIT 50) ORDER BY c.t DESC, c.seq DESC LIMIT ?2",
@@ -366,7 +466,12 @@ fn hints(db: &Connection, attributed: &Attributed, query: &Query<'_>) -> rusqlit
     );
     let calls: Vec<(i64, i64)> = db
         .prepare_cached(&sql)?
-        .query_map((query.at.unwrap_or(i64::MAX), MAX_HINTS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((query.at.unwrap_or(i64::MAX), MAX_HINTS as i64), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
         .collect::<Result<_, _>>()?;
-    calls.into_iter().map(|(tape, seq)| Ok(window::call(db, tape, seq)?.info)).collect()
+    calls
+        .into_iter()
+        .map(|(tape, seq)| Ok(window::call(db, tape, seq)?.info))
+        .collect()
 }

@@ -30,13 +30,23 @@ pub fn find(db: &Connection, paths: &[String], repo: Option<&InRepo>) -> rusqlit
         .collect::<Result<_, _>>()?;
     let mut find = |id: i64, root: &str, path: &str| -> rusqlite::Result<()> {
         let sql = "SELECT id FROM file WHERE repo = ?1 AND path = ?2";
-        if let Some(file) = db.prepare_cached(sql)?.query_row((id, path), |row| row.get(0)).optional()? {
-            let shown = if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") };
+        if let Some(file) = db
+            .prepare_cached(sql)?
+            .query_row((id, path), |row| row.get(0))
+            .optional()?
+        {
+            let shown = if root.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{root}/{path}")
+            };
             files.insert(file, shown);
         }
         Ok(())
     };
-    let url = repo.map(|repo| names::url(&repo.url)).filter(|url| !url.is_empty());
+    let url = repo
+        .map(|repo| names::url(&repo.url))
+        .filter(|url| !url.is_empty());
     for path in paths.iter().map(|path| names::path(path)) {
         find(0, "", &path)?;
         for (id, _, root) in &repos {
@@ -67,8 +77,10 @@ fn follow_links(db: &Connection, files: &mut Files) -> rusqlite::Result<()> {
     while let Some(file) = open.pop() {
         let sql = "SELECT DISTINCT file.id, CASE WHEN file.repo = 0 THEN file.path ELSE repo.root || '/' || file.path END
             FROM span JOIN file ON file.id = span.other LEFT JOIN repo ON repo.id = file.repo WHERE span.file = ?1 AND span.what = 6";
-        let from: Vec<(i64, String)> =
-            db.prepare_cached(sql)?.query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        let from: Vec<(i64, String)> = db
+            .prepare_cached(sql)?
+            .query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
         for (id, path) in from {
             if files.len() < MAX_FILES && files.insert(id, path).is_none() {
                 open.push(id);
@@ -80,5 +92,9 @@ fn follow_links(db: &Connection, files: &mut Files) -> rusqlite::Result<()> {
 
 /// The numbers as SQL lists them.
 pub fn list(files: &Files) -> String {
-    files.keys().map(i64::to_string).collect::<Vec<_>>().join(",")
+    files
+        .keys()
+        .map(i64::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }

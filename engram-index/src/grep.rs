@@ -14,7 +14,12 @@ use crate::{names, tape_file, window};
 /// Characters of a quotation.
 const QUOTE_CHARS: usize = 300;
 /// Members that are no words of anybody.
-const ENVELOPE: [&str; 4] = ["source", "origin", "before_anchor_hashes", "after_anchor_hashes"];
+const ENVELOPE: [&str; 4] = [
+    "source",
+    "origin",
+    "before_anchor_hashes",
+    "after_anchor_hashes",
+];
 
 /// What is searched for.
 pub struct Pattern {
@@ -42,15 +47,45 @@ impl Pattern {
     /// [`Error::BadQuery`].
     pub fn new(pattern: &str, ignore_case: bool, kinds: &[String]) -> Result<Pattern, Error> {
         let mut builder = RegexBuilder::new(pattern);
-        let regex = builder.unicode(false).multi_line(true).case_insensitive(ignore_case).build();
-        let regex = regex.map_err(|error| Error::BadQuery(format!("`{pattern}` is no regular expression: {error}")))?;
+        let regex = builder
+            .unicode(false)
+            .multi_line(true)
+            .case_insensitive(ignore_case)
+            .build();
+        let regex = regex.map_err(|error| {
+            Error::BadQuery(format!("`{pattern}` is no regular expression: {error}"))
+        })?;
         // Text that JSON writes as it is, without characters that mean something in a pattern.
         let is_plain = |c: char| {
             c.is_alphanumeric()
-                || matches!(c, ' ' | '_' | '-' | '/' | ':' | ',' | ';' | '=' | '<' | '>' | '@' | '#' | '%' | '&' | '!' | '\'' | '~' | '`')
+                || matches!(
+                    c,
+                    ' ' | '_'
+                        | '-'
+                        | '/'
+                        | ':'
+                        | ','
+                        | ';'
+                        | '='
+                        | '<'
+                        | '>'
+                        | '@'
+                        | '#'
+                        | '%'
+                        | '&'
+                        | '!'
+                        | '\''
+                        | '~'
+                        | '`'
+                )
         };
-        let literal = (!ignore_case && !pattern.is_empty() && pattern.chars().all(is_plain)).then(|| Finder::new(pattern).into_owned());
-        Ok(Pattern { regex, literal, kinds: kinds.to_vec() })
+        let literal = (!ignore_case && !pattern.is_empty() && pattern.chars().all(is_plain))
+            .then(|| Finder::new(pattern).into_owned());
+        Ok(Pattern {
+            regex,
+            literal,
+            kinds: kinds.to_vec(),
+        })
     }
 
     /// Searches a tape. `found` says whether to go on.
@@ -65,7 +100,11 @@ impl Pattern {
             if text.read_until(b'\n', &mut line).map_err(Error::io(tape))? == 0 {
                 return Ok(());
             }
-            if self.literal.as_ref().is_some_and(|literal| literal.find(&line).is_none()) {
+            if self
+                .literal
+                .as_ref()
+                .is_some_and(|literal| literal.find(&line).is_none())
+            {
                 continue;
             }
             for found_here in self.in_event(tape, &line) {
@@ -78,18 +117,32 @@ impl Pattern {
 
     fn in_event(&self, tape: &Path, line: &[u8]) -> Vec<Match> {
         let mut matches = Vec::new();
-        let Ok(Value::Object(mut event)) = serde_json::from_slice(line) else { return matches };
+        let Ok(Value::Object(mut event)) = serde_json::from_slice(line) else {
+            return matches;
+        };
         let seq = event.get("seq").and_then(Value::as_i64).unwrap_or_default();
-        let kind = event.get("k").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = event
+            .get("k")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         if !self.kinds.is_empty() && !self.kinds.contains(&kind) {
             return matches;
         }
         ENVELOPE.iter().for_each(|key| drop(event.remove(*key)));
         let event = Value::Object(event);
         names::strings(&event, &mut |member, text| {
-            if let Some(found) = self.regex.find(text.as_bytes()).filter(|_| !matches!(member, "t" | "k")) {
+            if let Some(found) = self
+                .regex
+                .find(text.as_bytes())
+                .filter(|_| !matches!(member, "t" | "k"))
+            {
                 let quote = window::quote(tape, seq, around(text, found.start()), QUOTE_CHARS);
-                matches.push(Match { kind: kind.clone(), member: member.to_owned(), quote });
+                matches.push(Match {
+                    kind: kind.clone(),
+                    member: member.to_owned(),
+                    quote,
+                });
             }
         });
         matches
@@ -98,7 +151,10 @@ impl Pattern {
 
 /// The text from the line of a match on, or a little before the match in a long line.
 fn around(text: &str, at: usize) -> &str {
-    let mut start = text.as_bytes()[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut start = text.as_bytes()[..at]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1);
     if at - start > QUOTE_CHARS / 2 {
         start = at - QUOTE_CHARS / 4;
     }

@@ -69,18 +69,34 @@ pub fn history(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
         return history_of_lines(db, query);
     }
     let files = files::find(db, &query.paths, query.repo.as_ref())?;
-    let condition = format!("file IN ({}) AND ifnull(t, 0) <= ?1 ORDER BY t DESC, tape DESC, seq DESC", list(&files));
+    let condition = format!(
+        "file IN ({}) AND ifnull(t, 0) <= ?1 ORDER BY t DESC, tape DESC, seq DESC",
+        list(&files)
+    );
     let mut hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
     // The spans of one call are one thing that happened, as are forms of one session.
     let mut steps = HashSet::new();
     hits.retain(|hit| steps.insert((hit.step(), hit.what as i64, hit.file)));
-    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), false)
+    events(
+        db,
+        query,
+        hits.into_iter().map(|hit| (hit, None)).collect(),
+        false,
+    )
 }
 
 fn history_of_lines(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
     let (mut found, notes) = lineage::trace(db, explain::makers(db, query)?)?;
     found.sort_by_key(|ancestor| std::cmp::Reverse(ancestor.hit.when()));
-    let page = found.iter().map(|ancestor| (ancestor.hit.clone(), ancestor.share.map(|share| (share * 100.0).round() / 100.0))).collect();
+    let page = found
+        .iter()
+        .map(|ancestor| {
+            (
+                ancestor.hit.clone(),
+                ancestor.share.map(|share| (share * 100.0).round() / 100.0),
+            )
+        })
+        .collect();
     let mut events = events(db, query, page, false)?;
     for (event, ancestor) in events.items.iter_mut().zip(found.iter().skip(query.skip)) {
         event.way = Some(ancestor.way.as_str());
@@ -99,7 +115,12 @@ pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
         let state = state::trace(db, &Lines::new(query.text), &files, query.at)?;
         if state.is_known {
             let is_there = |gone: &Gone| gone.between.0 <= last && gone.between.1 >= first;
-            let hits = state.gone.into_iter().filter(is_there).map(|gone| (gone.hit, None)).collect();
+            let hits = state
+                .gone
+                .into_iter()
+                .filter(is_there)
+                .map(|gone| (gone.hit, None))
+                .collect();
             return events(db, query, hits, true);
         }
         notes.push("the file is not what an edit left, so nobody knows at which lines; this is what was removed from all of it".to_owned());
@@ -110,7 +131,12 @@ pub fn removed(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> {
         list(&files)
     );
     let hits = Hit::find(db, &condition, [query.at.unwrap_or(i64::MAX)])?;
-    let found = events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), true)?;
+    let found = events(
+        db,
+        query,
+        hits.into_iter().map(|hit| (hit, None)).collect(),
+        true,
+    )?;
     Ok(Events { notes, ..found })
 }
 
@@ -118,13 +144,23 @@ fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> 
     let lines = Lines::new(query.text);
     let at = query.at.unwrap_or(i64::MAX);
     let mut found: Vec<(Hit, Option<f64>)> = Vec::new();
-    for text in [lines.run(0, lines.len()).to_owned(), format!("{}\n", lines.run(0, lines.len()))] {
-        let same = Hit::find(db, "bh = ?1 AND what BETWEEN 2 AND 4 AND ifnull(t, 0) <= ?2 LIMIT 100", (hash_of(&text), at))?;
+    for text in [
+        lines.run(0, lines.len()).to_owned(),
+        format!("{}\n", lines.run(0, lines.len())),
+    ] {
+        let same = Hit::find(
+            db,
+            "bh = ?1 AND what BETWEEN 2 AND 4 AND ifnull(t, 0) <= ?2 LIMIT 100",
+            (hash_of(&text), at),
+        )?;
         found.extend(same.into_iter().map(|hit| (hit, Some(1.0))));
     }
     let least = if query.all { SHARE_OF_ALL } else { SHARE };
     // An edit that left the text there did not remove it.
-    let kept: HashSet<i64> = anchors::find(db, query.text, Side::After, least, query.at)?.into_iter().map(|like| like.hit.id).collect();
+    let kept: HashSet<i64> = anchors::find(db, query.text, Side::After, least, query.at)?
+        .into_iter()
+        .map(|like| like.hit.id)
+        .collect();
     for like in anchors::find(db, query.text, Side::Before, least, query.at)? {
         if !kept.contains(&like.hit.id) && found.iter().all(|(hit, _)| hit.id != like.hit.id) {
             found.push((like.hit, Some((like.share * 100.0).round() / 100.0)));
@@ -138,17 +174,30 @@ fn removed_text(db: &Connection, query: &Query<'_>) -> rusqlite::Result<Events> 
 const MAX_CALLS: usize = 10_000;
 
 /// What one prompt changed, over sub-agents: `seq` is the prompt, or any call of its turn. `None` if the tape has no such event.
-pub fn changes(db: &Connection, tape: &str, seq: i64, query: &Query<'_>) -> rusqlite::Result<Option<Events>> {
+pub fn changes(
+    db: &Connection,
+    tape: &str,
+    seq: i64,
+    query: &Query<'_>,
+) -> rusqlite::Result<Option<Events>> {
     let sql = "SELECT tape, (SELECT seq FROM prompt WHERE tape = p.tape AND seq = ?2 UNION
             SELECT prompt FROM call WHERE tape = p.tape AND seq = ?2) FROM place p WHERE path = ?1 AND tape IS NOT NULL";
-    let found: Option<(i64, Option<i64>)> =
-        db.prepare_cached(sql)?.query_row((tape, seq), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((tape, Some(prompt))) = found else { return Ok(None) };
+    let found: Option<(i64, Option<i64>)> = db
+        .prepare_cached(sql)?
+        .query_row((tape, seq), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((tape, Some(prompt))) = found else {
+        return Ok(None);
+    };
     let mut open = calls(db, "tape = ?1 AND prompt = ?2", (tape, prompt))?;
     let (mut hits, mut at, mut seen) = (Vec::new(), 0, HashSet::from([tape]));
     while let Some((tape, call)) = open.get(at).copied().filter(|_| at < MAX_CALLS) {
         at += 1;
-        hits.extend(Hit::find(db, "tape = ?1 AND call = ?2 AND what BETWEEN 1 AND 6", (tape, call))?);
+        hits.extend(Hit::find(
+            db,
+            "tape = ?1 AND call = ?2 AND what BETWEEN 1 AND 6",
+            (tape, call),
+        )?);
         for agent in started_by(db, tape, call)? {
             if seen.insert(agent) {
                 open.extend(calls(db, "tape = ?1 AND ?2 = ?2", (agent, 0))?);
@@ -158,22 +207,37 @@ pub fn changes(db: &Connection, tape: &str, seq: i64, query: &Query<'_>) -> rusq
     hits.sort_by_key(Hit::when);
     let mut steps = HashSet::new();
     hits.retain(|hit| steps.insert((hit.step(), hit.what as i64, hit.file)));
-    events(db, query, hits.into_iter().map(|hit| (hit, None)).collect(), false).map(Some)
+    events(
+        db,
+        query,
+        hits.into_iter().map(|hit| (hit, None)).collect(),
+        false,
+    )
+    .map(Some)
 }
 
 fn calls(db: &Connection, condition: &str, key: (i64, i64)) -> rusqlite::Result<Vec<(i64, i64)>> {
     let sql = format!("SELECT tape, seq FROM call WHERE {condition} AND replay = 0 ORDER BY seq");
-    db.prepare_cached(&sql)?.query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    db.prepare_cached(&sql)?
+        .query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// The tapes of the sub-agents that a call started.
 fn started_by(db: &Connection, tape: i64, call: i64) -> rusqlite::Result<Vec<i64>> {
     let sql = "SELECT a.id FROM call c JOIN tape t ON t.id = c.tape JOIN tape a ON a.parent_call = c.call_id AND a.harness = t.harness
         WHERE c.tape = ?1 AND c.seq = ?2 AND ifnull(a.parent_session, a.session) = t.session AND a.superseded_by IS NULL AND a.id != t.id";
-    db.prepare_cached(sql)?.query_map((tape, call), |row| row.get(0))?.collect()
+    db.prepare_cached(sql)?
+        .query_map((tape, call), |row| row.get(0))?
+        .collect()
 }
 
-fn events(db: &Connection, query: &Query<'_>, hits: Vec<(Hit, Option<f64>)>, with_change: bool) -> rusqlite::Result<Events> {
+fn events(
+    db: &Connection,
+    query: &Query<'_>,
+    hits: Vec<(Hit, Option<f64>)>,
+    with_change: bool,
+) -> rusqlite::Result<Events> {
     let total = hits.len();
     let mut items = Vec::new();
     for (hit, share) in hits.into_iter().skip(query.skip).take(query.limit) {
@@ -186,10 +250,20 @@ fn events(db: &Connection, query: &Query<'_>, hits: Vec<(Hit, Option<f64>)>, wit
             confirmed: hit.is_confirmed(),
             share,
             way: None,
-            prompt: if query.words == Words::None { None } else { call.prompt(db)? },
-            change: call.change().filter(|_| with_change && query.words == Words::All),
+            prompt: if query.words == Words::None {
+                None
+            } else {
+                call.prompt(db)?
+            },
+            change: call
+                .change()
+                .filter(|_| with_change && query.words == Words::All),
             call: call.info,
         });
     }
-    Ok(Events { items, total, notes: Vec::new() })
+    Ok(Events {
+        items,
+        total,
+        notes: Vec::new(),
+    })
 }

@@ -25,7 +25,8 @@ pub struct Hit {
 }
 
 /// The columns that [`Hit::of`] reads.
-pub const COLUMNS: &str = "id, tape, seq, call, file, what, b0, b1, a0, a1, bh, ah, fbh, fah, lines, flags, t";
+pub const COLUMNS: &str =
+    "id, tape, seq, call, file, what, b0, b1, a0, a1, bh, ah, fbh, fah, lines, flags, t";
 
 impl Hit {
     fn of(row: &Row<'_>) -> rusqlite::Result<Hit> {
@@ -50,8 +51,13 @@ impl Hit {
     }
 
     /// The spans that a condition finds.
-    pub fn find(db: &Connection, condition: &str, key: impl rusqlite::Params) -> rusqlite::Result<Vec<Hit>> {
-        let mut find = db.prepare_cached(&format!("SELECT {COLUMNS} FROM span WHERE {condition}"))?;
+    pub fn find(
+        db: &Connection,
+        condition: &str,
+        key: impl rusqlite::Params,
+    ) -> rusqlite::Result<Vec<Hit>> {
+        let mut find =
+            db.prepare_cached(&format!("SELECT {COLUMNS} FROM span WHERE {condition}"))?;
         find.query_map(key, Hit::of)?.collect()
     }
 

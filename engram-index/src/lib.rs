@@ -119,7 +119,12 @@ impl Index {
     /// [`Error::NotFound`], or as SQLite gives them.
     pub fn changes(&self, tape: &Path, seq: i64, query: &Query<'_>) -> Result<Events, Error> {
         let found = self.read(|db| history::changes(db, &tape.to_string_lossy(), seq, query))?;
-        found.ok_or_else(|| Error::NotFound(format!("{}#{seq}: the index has no such prompt or call", tape.display())))
+        found.ok_or_else(|| {
+            Error::NotFound(format!(
+                "{}#{seq}: the index has no such prompt or call",
+                tape.display()
+            ))
+        })
     }
 
     /// Answers one SQL statement that only reads. The views `sessions`, `prompts`, `calls`, `edits`, `reads`, `tombstones` and `tokens` keep
@@ -165,11 +170,16 @@ impl Index {
     /// # Errors
     /// As SQLite gives them.
     pub fn is_current(&self, tapes: &Path) -> Result<bool, Error> {
-        let Some(now) = add::list_state(tapes) else { return Ok(true) };
+        let Some(now) = add::list_state(tapes) else {
+            return Ok(true);
+        };
         self.read(|db| {
             let sql = "SELECT size, modified FROM place WHERE path = ?1";
             let mut known = db.prepare(sql)?;
-            let known = known.query_map([&now.0], |row| Ok((row.get(0)?, row.get(1)?)))?.next().transpose()?;
+            let known = known
+                .query_map([&now.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .next()
+                .transpose()?;
             Ok(known == Some((now.1, now.2)))
         })
     }

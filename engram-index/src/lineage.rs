@@ -73,18 +73,27 @@ pub fn trace(db: &Connection, made: Vec<Hit>) -> rusqlite::Result<(Vec<Ancestor>
     for hit in made {
         if seen.insert(hit.id) {
             open.push_back((hit.clone(), 0));
-            found.push(Ancestor { hit, way: Way::Made, share: None });
+            found.push(Ancestor {
+                hit,
+                way: Way::Made,
+                share: None,
+            });
         }
     }
     while let Some((hit, depth)) = open.pop_front() {
         let mut earlier = earlier(db, &hit)?;
         earlier.retain(|ancestor| !seen.contains(&ancestor.hit.id));
         if earlier.len() > MAX_OF_ONE {
-            note(format!("an edit has {} earlier ones; {MAX_OF_ONE} of them are followed", earlier.len()));
+            note(format!(
+                "an edit has {} earlier ones; {MAX_OF_ONE} of them are followed",
+                earlier.len()
+            ));
             earlier.truncate(MAX_OF_ONE);
         }
         if depth == MAX_DEPTH && !earlier.is_empty() {
-            note(format!("older edits are left out: {MAX_DEPTH} in a row are followed"));
+            note(format!(
+                "older edits are left out: {MAX_DEPTH} in a row are followed"
+            ));
             continue;
         }
         for ancestor in earlier {
@@ -103,8 +112,17 @@ pub fn trace(db: &Connection, made: Vec<Hit>) -> rusqlite::Result<(Vec<Ancestor>
 
 /// The edits that one edit comes from: by certain ways if there are any, else by fingerprints.
 fn earlier(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Ancestor>> {
-    let of = |way: Way| move |hit: Hit| Ancestor { hit, way, share: None };
-    let mut all: Vec<Ancestor> = declared(db, hit)?.into_iter().map(of(Way::Declared)).collect();
+    let of = |way: Way| {
+        move |hit: Hit| Ancestor {
+            hit,
+            way,
+            share: None,
+        }
+    };
+    let mut all: Vec<Ancestor> = declared(db, hit)?
+        .into_iter()
+        .map(of(Way::Declared))
+        .collect();
     all.extend(chain(db, hit)?.into_iter().map(of(Way::Chain)));
     if !all.is_empty() || hit.what == What::Link {
         return Ok(all);
@@ -113,7 +131,11 @@ fn earlier(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Ancestor>> {
     let mut like = |own: &[u64], side: Side, share: f64, way: Way| -> rusqlite::Result<()> {
         for like in anchors::find_of(db, own, side, share, hit.t)? {
             if like.hit.when() < hit.when() && like.hit.step() != hit.step() {
-                all.push(Ancestor { hit: like.hit, way, share: Some(like.share) });
+                all.push(Ancestor {
+                    hit: like.hit,
+                    way,
+                    share: Some(like.share),
+                });
             }
         }
         Ok(())
@@ -142,8 +164,14 @@ fn declared(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
 
 /// The edits that made the lines that an edit replaced, along equal hashes of the whole file.
 fn chain(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
-    let (Some((first, last)), Some(mut hash)) = (hit.before, hit.fbh) else { return Ok(Vec::new()) };
-    let mut ranges: Vec<(i64, i64)> = if first <= last { vec![(first, last)] } else { Vec::new() };
+    let (Some((first, last)), Some(mut hash)) = (hit.before, hit.fbh) else {
+        return Ok(Vec::new());
+    };
+    let mut ranges: Vec<(i64, i64)> = if first <= last {
+        vec![(first, last)]
+    } else {
+        Vec::new()
+    };
     let (mut found, mut seq) = (Vec::new(), hit.seq);
     for _ in 0..MAX_STATES {
         if ranges.is_empty() {
@@ -152,8 +180,14 @@ fn chain(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
         // On one tape the order is certain; from one tape to another, equal hashes are.
         let sql = "fah = ?1 AND +file = ?2 AND what BETWEEN 1 AND 3 AND flags & 2 = 0 AND (tape != ?3 OR seq < ?4) AND ifnull(t, 0) <= ?5
             ORDER BY tape = ?3 DESC, t DESC, tape DESC, seq DESC LIMIT 4096";
-        let mut step = Hit::find(db, sql, params![hash, hit.file, hit.tape, seq, hit.t.unwrap_or(i64::MAX)])?;
-        let Some(newest) = step.first().cloned() else { break };
+        let mut step = Hit::find(
+            db,
+            sql,
+            params![hash, hit.file, hit.tape, seq, hit.t.unwrap_or(i64::MAX)],
+        )?;
+        let Some(newest) = step.first().cloned() else {
+            break;
+        };
         step.retain(|span| (span.step(), span.fbh) == (newest.step(), newest.fbh));
         step.sort_by_key(|span| span.after);
         let (made, rest) = through(&step, &ranges);
@@ -161,7 +195,9 @@ fn chain(db: &Connection, hit: &Hit) -> rusqlite::Result<Vec<Hit>> {
         if newest.tape == hit.tape {
             seq = step.iter().map(|span| span.seq).min().unwrap_or(seq);
         }
-        let Some(before) = newest.fbh.filter(|before| *before != hash) else { break };
+        let Some(before) = newest.fbh.filter(|before| *before != hash) else {
+            break;
+        };
         (ranges, hash) = (rest, before);
     }
     Ok(found)
@@ -182,13 +218,22 @@ fn through(step: &[Hit], ranges: &[(i64, i64)]) -> (Vec<Hit>, Vec<(i64, i64)>) {
                 made.push(span.clone());
             }
             // What stands before the span is settled; what stands after it may meet the next one.
-            older.extend(Some((first - shift, last.min(after.0 - 1) - shift)).filter(|(first, last)| first <= last));
-            later.extend(Some((first.max(after.1.max(after.0 - 1) + 1), last)).filter(|(first, last)| first <= last));
+            older.extend(
+                Some((first - shift, last.min(after.0 - 1) - shift))
+                    .filter(|(first, last)| first <= last),
+            );
+            later.extend(
+                Some((first.max(after.1.max(after.0 - 1) + 1), last))
+                    .filter(|(first, last)| first <= last),
+            );
         }
         rest = later;
         shift += (after.1 - after.0) - (before.1 - before.0);
     }
-    older.extend(rest.into_iter().map(|(first, last)| (first - shift, last - shift)));
+    older.extend(
+        rest.into_iter()
+            .map(|(first, last)| (first - shift, last - shift)),
+    );
     made.dedup_by_key(|span| span.id);
     (made, older)
 }
@@ -199,12 +244,26 @@ fn fingerprints(db: &Connection, hit: &Hit) -> rusqlite::Result<(Vec<u64>, Vec<u
     let (tape, absent) = window::place(db, hit.tape)?;
     let sql = "SELECT offset FROM call WHERE tape = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
     let seq = hit.call.unwrap_or(hit.seq);
-    let offset: Option<u64> = db.prepare_cached(sql)?.query_row([hit.tape, seq], |row| row.get(0)).optional()?;
-    let Some(text) = offset.filter(|_| !absent).and_then(|offset| tape_file::open_at(&tape, offset).ok()) else { return Ok(none) };
+    let offset: Option<u64> = db
+        .prepare_cached(sql)?
+        .query_row([hit.tape, seq], |row| row.get(0))
+        .optional()?;
+    let Some(text) = offset
+        .filter(|_| !absent)
+        .and_then(|offset| tape_file::open_at(&tape, offset).ok())
+    else {
+        return Ok(none);
+    };
     for line in text.take(MAX_WINDOW).lines().map_while(Result::ok) {
-        let Ok(record) = EventRecord::parse(&line) else { break };
+        let Ok(record) = EventRecord::parse(&line) else {
+            break;
+        };
         match &record.event {
-            Event::CodeEdit(CodeEdit { before_anchor_hashes, after_anchor_hashes, .. }) if record.seq.get() as i64 == hit.seq => {
+            Event::CodeEdit(CodeEdit {
+                before_anchor_hashes,
+                after_anchor_hashes,
+                ..
+            }) if record.seq.get() as i64 == hit.seq => {
                 return Ok((before_anchor_hashes.clone(), after_anchor_hashes.clone()));
             }
             _ if record.seq.get() as i64 > hit.seq => break,

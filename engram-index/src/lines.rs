@@ -16,7 +16,11 @@ pub struct Lines<'t> {
 impl<'t> Lines<'t> {
     /// Splits a text. A final line end begins no other line.
     pub fn new(text: &'t str) -> Lines<'t> {
-        let text = if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+        let text = if text.contains("\r\n") {
+            Cow::Owned(text.replace("\r\n", "\n"))
+        } else {
+            Cow::Borrowed(text)
+        };
         let mut starts = vec![0];
         starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
         if starts.last() != Some(&text.len()) {
@@ -68,8 +72,26 @@ mod tests {
     #[test]
     fn runs_of_lines_have_no_final_line_end() {
         let lines = Lines::new("a\r\nb\n\nc");
-        assert_eq!((lines.len(), lines.run(0, 2), lines.run(1, 2), lines.run(3, 1)), (4, "a\nb", "b\n", "c"));
-        assert_eq!((lines.run_with_end(0, 1), lines.run_with_end(3, 1)), (Some("a\n"), None));
-        assert_eq!((Lines::new("").len(), Lines::new("\n").len(), Lines::new("a\n").len()), (0, 1, 1));
+        assert_eq!(
+            (
+                lines.len(),
+                lines.run(0, 2),
+                lines.run(1, 2),
+                lines.run(3, 1)
+            ),
+            (4, "a\nb", "b\n", "c")
+        );
+        assert_eq!(
+            (lines.run_with_end(0, 1), lines.run_with_end(3, 1)),
+            (Some("a\n"), None)
+        );
+        assert_eq!(
+            (
+                Lines::new("").len(),
+                Lines::new("\n").len(),
+                Lines::new("a\n").len()
+            ),
+            (0, 1, 1)
+        );
     }
 }

@@ -42,10 +42,16 @@ pub struct Status {
 /// The state of an index.
 pub(crate) fn status(path: &Path, db: &Connection) -> rusqlite::Result<Status> {
     let number = |sql: &str| db.query_row(sql, [], |row| row.get(0));
-    let size = |path: PathBuf| fs::metadata(path).map(|file| file.len()).unwrap_or_default();
+    let size = |path: PathBuf| {
+        fs::metadata(path)
+            .map(|file| file.len())
+            .unwrap_or_default()
+    };
     let sql = "SELECT tape.id, place.path FROM tape LEFT JOIN place ON place.tape = tape.id WHERE superseded_by IS NULL";
     let mut is_there: BTreeMap<i64, bool> = BTreeMap::new();
-    for found in db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?)))? {
+    for found in db.prepare(sql)?.query_map([], |row| {
+        Ok((row.get(0)?, row.get::<_, Option<String>>(1)?))
+    })? {
         let (tape, path) = found?;
         *is_there.entry(tape).or_default() |= path.is_some_and(|path| Path::new(&path).is_file());
     }
@@ -78,12 +84,19 @@ pub struct Verified {
 pub(crate) fn verify(path: &Path, db: &Connection, most: usize) -> Result<Verified, Error> {
     let failed = |error| Error::sqlite(path, error);
     let mut verified = Verified::default();
-    let checked: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
+    let checked: String = db
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(failed)?;
     if checked != "ok" {
-        return Err(Error::Damaged { path: path.to_owned(), what: checked });
+        return Err(Error::Damaged {
+            path: path.to_owned(),
+            what: checked,
+        });
     }
     let current = || -> rusqlite::Result<Vec<i64>> {
-        db.prepare("SELECT id FROM tape WHERE superseded_by IS NULL ORDER BY id")?.query_map([], |row| row.get(0))?.collect()
+        db.prepare("SELECT id FROM tape WHERE superseded_by IS NULL ORDER BY id")?
+            .query_map([], |row| row.get(0))?
+            .collect()
     };
     let texts = store::has_texts(db).map_err(failed)?;
     let ids = current().map_err(failed)?;
@@ -107,33 +120,53 @@ pub(crate) fn verify(path: &Path, db: &Connection, most: usize) -> Result<Verifi
     Ok(verified)
 }
 
-fn difference(db: &Connection, id: i64, mut rows: crate::rows::TapeRows) -> rusqlite::Result<Option<&'static str>> {
+fn difference(
+    db: &Connection,
+    id: i64,
+    mut rows: crate::rows::TapeRows,
+) -> rusqlite::Result<Option<&'static str>> {
     let mut stored = read_back::rows(db, id)?;
     if stored.rows.tape.tape_hash != rows.tape.tape_hash {
-        return Ok(Some("the tape has changed since it was taken in; run `engram index add`"));
+        return Ok(Some(
+            "the tape has changed since it was taken in; run `engram index add`",
+        ));
     }
     rows.spans.sort_by_key(|span| span.seq);
     for (span, stored_id) in rows.spans.iter().zip(&stored.span_ids) {
         for (side, anchors) in [(0, &span.before_anchors), (AFTER, &span.after_anchors)] {
             for anchor in anchors {
                 if !runs::has(db, Of::Spans, (*anchor, stored_id * 2 + side))? {
-                    return Ok(Some("a fingerprint is missing; make the index again with `engram index rebuild`"));
+                    return Ok(Some(
+                        "a fingerprint is missing; make the index again with `engram index rebuild`",
+                    ));
                 }
             }
         }
     }
     let said = std::mem::take(&mut rows.said);
     let stored_said = read_back::speeches(db, id)?;
-    let is_same = said.len() == stored_said.len() && said.iter().zip(&stored_said).all(|(row, (offset, _))| row.offset == *offset);
+    let is_same = said.len() == stored_said.len()
+        && said
+            .iter()
+            .zip(&stored_said)
+            .all(|(row, (offset, _))| row.offset == *offset);
     for (row, (_, speech)) in said.iter().zip(&stored_said) {
         if !is_same || !read_back::has_said(db, *speech, &row.anchors)? {
-            return Ok(Some("what was said is not that of the tape; make the index again with `engram index rebuild`"));
+            return Ok(Some(
+                "what was said is not that of the tape; make the index again with `engram index rebuild`",
+            ));
         }
     }
-    let bare = |span: SpanRow| SpanRow { before_anchors: Vec::new(), after_anchors: Vec::new(), ..span };
+    let bare = |span: SpanRow| SpanRow {
+        before_anchors: Vec::new(),
+        after_anchors: Vec::new(),
+        ..span
+    };
     rows.spans = rows.spans.into_iter().map(bare).collect();
     stored.rows.tape.clone_from(&rows.tape);
-    Ok((stored.rows != rows).then_some("the rows are not those of the tape; make the index again with `engram index rebuild`"))
+    Ok((stored.rows != rows).then_some(
+        "the rows are not those of the tape; make the index again with `engram index rebuild`",
+    ))
 }
 
 impl Writer {
@@ -142,25 +175,34 @@ impl Writer {
     /// # Errors
     /// [`Error::NotFound`] if there is none, or as SQLite gives them.
     pub fn forget(&mut self, name: &str) -> Result<usize, Error> {
-        let path = std::path::absolute(name).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let path = std::path::absolute(name)
+            .map(|path| path.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let forgotten = (|| {
             self.db.execute_batch("BEGIN IMMEDIATE")?;
             let sql = "SELECT tape FROM place WHERE path = ?1 AND tape IS NOT NULL UNION
                 SELECT tape.id FROM tape JOIN name ON name.id = tape.session WHERE name.text = ?2";
-            let tapes: Vec<i64> = self.db.prepare(sql)?.query_map([&path, name], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let tapes: Vec<i64> = self
+                .db
+                .prepare(sql)?
+                .query_map([&path, name], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
             for tape in &tapes {
                 self.delete_rows(*tape)?;
                 // What it superseded answers again, once it is read again.
                 self.db.execute("DELETE FROM place WHERE tape IN (SELECT id FROM tape WHERE superseded_by = ?1) OR tape = ?1", [tape])?;
-                self.db.execute("DELETE FROM tape WHERE id = ?1 OR superseded_by = ?1", [tape])?;
+                self.db.execute(
+                    "DELETE FROM tape WHERE id = ?1 OR superseded_by = ?1",
+                    [tape],
+                )?;
             }
             self.db.execute_batch("COMMIT")?;
             Ok(tapes.len())
         })();
         match forgotten {
-            Ok(0) => {
-                Err(Error::NotFound(format!("the index has no tape and no session `{name}`; `engram index status` says what it holds")))
-            }
+            Ok(0) => Err(Error::NotFound(format!(
+                "the index has no tape and no session `{name}`; `engram index status` says what it holds"
+            ))),
             Ok(count) => Ok(count),
             Err(error) => {
                 let _ = self.db.execute_batch("ROLLBACK");
@@ -175,11 +217,19 @@ impl Writer {
 ///
 /// # Errors
 /// As the file system and SQLite give them; the old index then stays as it is.
-pub fn rebuild(directory: &Path, paths: &[PathBuf], texts: bool, wait: impl FnOnce()) -> Result<Added, Error> {
+pub fn rebuild(
+    directory: &Path,
+    paths: &[PathBuf],
+    texts: bool,
+    wait: impl FnOnce(),
+) -> Result<Added, Error> {
     let lock = store::lock(directory, wait)?;
     let (old, new) = (directory.join(DATABASE), directory.join("index.db.new"));
     remove(&new)?;
-    let mut all: Vec<PathBuf> = known_paths(&old).into_iter().filter(|path| path.is_file()).collect();
+    let mut all: Vec<PathBuf> = known_paths(&old)
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect();
     all.extend(paths.iter().cloned());
     let mut writer = Writer::at(&new, lock)?;
     if texts {
@@ -187,18 +237,30 @@ pub fn rebuild(directory: &Path, paths: &[PathBuf], texts: bool, wait: impl FnOn
     }
     let added = writer.add(&all, &mut |_| ())?;
     let failed = |error| Error::sqlite(&new, error);
-    let checked: String = writer.db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
+    let checked: String = writer
+        .db
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(failed)?;
     if checked != "ok" {
-        return Err(Error::Damaged { path: new, what: checked });
+        return Err(Error::Damaged {
+            path: new,
+            what: checked,
+        });
     }
-    writer.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
+    writer
+        .db
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .map_err(failed)?;
     let lock = writer.into_lock();
     let older = directory.join("index.db.old");
     remove(&older)?;
     if old.exists() {
         // The log of the old database belongs to its name.
         if let Ok(db) = Connection::open(&old) {
-            let _: Option<()> = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).optional().unwrap_or_default();
+            let _: Option<()> = db
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .optional()
+                .unwrap_or_default();
         }
         fs::rename(&old, &older).map_err(Error::io(&old))?;
         for suffix in ["-wal", "-shm"] {
@@ -217,14 +279,21 @@ pub fn rebuild(directory: &Path, paths: &[PathBuf], texts: bool, wait: impl FnOn
 fn known_paths(database: &Path) -> Vec<PathBuf> {
     let paths = || -> rusqlite::Result<Vec<PathBuf>> {
         let db = Connection::open_with_flags(database, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let mut paths = db.prepare("SELECT path FROM place WHERE tape IS NOT NULL OR fault IS NOT NULL")?;
-        paths.query_map([], |row| row.get::<_, String>(0).map(PathBuf::from))?.collect()
+        let mut paths =
+            db.prepare("SELECT path FROM place WHERE tape IS NOT NULL OR fault IS NOT NULL")?;
+        paths
+            .query_map([], |row| row.get::<_, String>(0).map(PathBuf::from))?
+            .collect()
     };
     paths().unwrap_or_default()
 }
 
 fn remove(database: &Path) -> Result<(), Error> {
-    for path in [database.to_owned(), with_suffix(database, "-wal"), with_suffix(database, "-shm")] {
+    for path in [
+        database.to_owned(),
+        with_suffix(database, "-wal"),
+        with_suffix(database, "-shm"),
+    ] {
         match fs::remove_file(&path) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

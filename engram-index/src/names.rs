@@ -7,24 +7,35 @@ use serde_json::Value;
 
 /// Milliseconds since 1970 of a time on a tape.
 pub fn millis(t: &str) -> Option<i64> {
-    t.parse::<Timestamp>().ok().map(|time| time.as_millisecond())
+    t.parse::<Timestamp>()
+        .ok()
+        .map(|time| time.as_millisecond())
 }
 
 /// The time as a tape writes it.
 pub fn time(millis: i64) -> String {
-    Timestamp::from_millisecond(millis).map(|time| time.to_string()).unwrap_or_default()
+    Timestamp::from_millisecond(millis)
+        .map(|time| time.to_string())
+        .unwrap_or_default()
 }
 
 /// A path with `/` between its parts, on every system.
 pub fn path(path: &str) -> String {
-    let has_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    let path = if has_drive || path.starts_with("\\\\") { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) };
+    let has_drive =
+        path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    let path = if has_drive || path.starts_with("\\\\") {
+        Cow::Owned(path.replace('\\', "/"))
+    } else {
+        Cow::Borrowed(path)
+    };
     path.trim_start_matches("./").to_owned()
 }
 
 /// The part of a path below a directory.
 pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
-    let rest = path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/')?;
+    let rest = path
+        .strip_prefix(root.trim_end_matches('/'))?
+        .strip_prefix('/')?;
     (!rest.is_empty()).then_some(rest)
 }
 
@@ -35,8 +46,14 @@ pub fn url(url: &str) -> String {
         (Some((user, rest)), _) if !user.contains('/') => rest,
         _ => rest,
     };
-    let rest = if url.contains("://") { rest.to_owned() } else { rest.replacen(':', "/", 1) };
-    rest.trim_end_matches('/').trim_end_matches(".git").to_lowercase()
+    let rest = if url.contains("://") {
+        rest.to_owned()
+    } else {
+        rest.replacen(':', "/", 1)
+    };
+    rest.trim_end_matches('/')
+        .trim_end_matches(".git")
+        .to_lowercase()
 }
 
 /// Every string in a JSON value, with the key that it stands at.
@@ -48,8 +65,12 @@ fn inner<'v>(key: &'v str, value: &'v Value, take: &mut dyn FnMut(&'v str, &'v s
     match value {
         _ if depth > 64 => {}
         Value::String(text) => take(key, text),
-        Value::Array(list) => list.iter().for_each(|value| inner(key, value, take, depth + 1)),
-        Value::Object(members) => members.iter().for_each(|(key, value)| inner(key, value, take, depth + 1)),
+        Value::Array(list) => list
+            .iter()
+            .for_each(|value| inner(key, value, take, depth + 1)),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(key, value)| inner(key, value, take, depth + 1)),
         _ => {}
     }
 }
@@ -74,7 +95,14 @@ mod tests {
     fn paths_are_below_directories_by_whole_names() {
         assert_eq!(below("/home/dev", "/home/dev/a/b"), Some("a/b"));
         assert_eq!(below("/home/dev/", "/home/dev/a"), Some("a"));
-        assert_eq!((below("/home/dev", "/home/developer/a"), below("/a", "/a"), below("/a", "/a/")), (None, None, None));
+        assert_eq!(
+            (
+                below("/home/dev", "/home/developer/a"),
+                below("/a", "/a"),
+                below("/a", "/a/")
+            ),
+            (None, None, None)
+        );
         assert_eq!(path("C:\\p\\a"), "C:/p/a");
     }
 

@@ -15,15 +15,26 @@ use crate::{names, window};
 pub type TakenBack = Vec<Option<(i64, i64)>>;
 
 /// Takes back the lines of changed spans that their calls did not write. Without the tape nobody can tell, so all of them.
-pub fn keep(db: &Connection, lines: &Lines<'_>, made: &mut [Option<Hit>], taken_back: &mut TakenBack) -> rusqlite::Result<()> {
+pub fn keep(
+    db: &Connection,
+    lines: &Lines<'_>,
+    made: &mut [Option<Hit>],
+    taken_back: &mut TakenBack,
+) -> rusqlite::Result<()> {
     let mut written: HashMap<(i64, i64), Written> = HashMap::new();
     for (at, slot) in made.iter_mut().enumerate() {
-        let Some(hit) = slot.as_ref().filter(|hit| may_have_old_lines(hit)) else { continue };
+        let Some(hit) = slot.as_ref().filter(|hit| may_have_old_lines(hit)) else {
+            continue;
+        };
         let of_call = match written.entry(hit.step()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let call = window::call(db, hit.tape, hit.call.unwrap_or(hit.seq))?;
-                new.insert(call.args().map(|args| Written::of(&args)).unwrap_or_default())
+                new.insert(
+                    call.args()
+                        .map(|args| Written::of(&args))
+                        .unwrap_or_default(),
+                )
             }
         };
         if !of_call.has(lines.run(at, 1)) {
@@ -52,7 +63,9 @@ struct Written {
 impl Written {
     fn of(args: &Value) -> Written {
         let mut strings = Vec::new();
-        names::strings(args, &mut |_, text| strings.push(text.lines().map(str::to_owned).collect()));
+        names::strings(args, &mut |_, text| {
+            strings.push(text.lines().map(str::to_owned).collect())
+        });
         Written { strings }
     }
 
@@ -60,9 +73,20 @@ impl Written {
     /// edit that repeats a line of the old text in the new one has it twice.
     fn has(&self, line: &str) -> bool {
         let (added, context) = (format!("+{line}"), format!(" {line}"));
-        let is_context = |string: &HashSet<String>| string.contains(&context) || (line.is_empty() && string.contains(""));
-        let in_patch = self.strings.iter().any(|string| string.contains(&added) && !is_context(string));
-        in_patch || self.strings.iter().filter(|string| string.contains(line)).count() == 1
+        let is_context = |string: &HashSet<String>| {
+            string.contains(&context) || (line.is_empty() && string.contains(""))
+        };
+        let in_patch = self
+            .strings
+            .iter()
+            .any(|string| string.contains(&added) && !is_context(string));
+        in_patch
+            || self
+                .strings
+                .iter()
+                .filter(|string| string.contains(line))
+                .count()
+                == 1
     }
 }
 
@@ -74,7 +98,9 @@ mod tests {
 
     #[test]
     fn lines_of_the_old_text_are_not_new() {
-        let edit = Written::of(&json!({"path": "a", "old_string": "def f():\n    return 1", "new_string": "def f():\n    return 2"}));
+        let edit = Written::of(
+            &json!({"path": "a", "old_string": "def f():\n    return 1", "new_string": "def f():\n    return 2"}),
+        );
         assert!(edit.has("    return 2") && !edit.has("def f():") && !edit.has("    other"));
         let patch = Written::of(&json!({"input": "@@\n context\n-old\n+new\n"}));
         assert!(patch.has("new") && !patch.has("context") && !patch.has("old"));

@@ -28,14 +28,20 @@ pub fn rows(db: &Connection, tape: i64) -> rusqlite::Result<Stored> {
 
 /// True if two spans are the same but for their fingerprints.
 pub fn is_same_span(one: &SpanRow, other: &SpanRow) -> bool {
-    let bare = |row: &SpanRow| SpanRow { before_anchors: Vec::new(), after_anchors: Vec::new(), ..row.clone() };
+    let bare = |row: &SpanRow| SpanRow {
+        before_anchors: Vec::new(),
+        after_anchors: Vec::new(),
+        ..row.clone()
+    };
     bare(one) == bare(other)
 }
 
 /// The byte and the number of each text of a tape.
 pub fn speeches(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(u64, i64)>> {
-    let mut find = db.prepare_cached("SELECT offset, id FROM speech WHERE tape = ?1 ORDER BY offset")?;
-    find.query_map([tape], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    let mut find =
+        db.prepare_cached("SELECT offset, id FROM speech WHERE tape = ?1 ORDER BY offset")?;
+    find.query_map([tape], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// True if a text has all of these fingerprints.
@@ -78,8 +84,15 @@ fn tape_row(db: &Connection, tape: i64) -> rusqlite::Result<TapeRow> {
 
 fn prompts(db: &Connection, tape: i64) -> rusqlite::Result<Vec<PromptRow>> {
     let sql = "SELECT seq, t, by_whom, replay, offset FROM prompt WHERE tape = ?1 ORDER BY seq";
-    let prompt =
-        |row: &Row<'_>| Ok(PromptRow { seq: row.get(0)?, t: row.get(1)?, by: row.get(2)?, replay: row.get(3)?, offset: row.get(4)? });
+    let prompt = |row: &Row<'_>| {
+        Ok(PromptRow {
+            seq: row.get(0)?,
+            t: row.get(1)?,
+            by: row.get(2)?,
+            replay: row.get(3)?,
+            offset: row.get(4)?,
+        })
+    };
     db.prepare_cached(sql)?.query_map([tape], prompt)?.collect()
 }
 
@@ -89,7 +102,10 @@ fn calls(db: &Connection, tape: i64) -> rusqlite::Result<Vec<CallRow>> {
         LEFT JOIN name model ON model.id = model LEFT JOIN name i ON i.id = call_id WHERE tape = ?1 ORDER BY seq";
     let call = |row: &Row<'_>| {
         let kind: String = row.get(4)?;
-        let kind = engram_core::tool_kind::ToolKind::ALL.into_iter().map(|kind| kind.as_str()).find(|known| *known == kind);
+        let kind = engram_core::tool_kind::ToolKind::ALL
+            .into_iter()
+            .map(|kind| kind.as_str())
+            .find(|known| *known == kind);
         Ok(CallRow {
             seq: row.get(0)?,
             prompt: row.get(1)?,
@@ -122,7 +138,11 @@ fn spans(db: &Connection, tape: i64) -> rusqlite::Result<Vec<(i64, SpanRow)>> {
             SpanRow {
                 seq: row.get(1)?,
                 call: row.get(2)?,
-                file: FileRef { url: row.get(3)?, root: row.get(4)?, path: row.get(5)? },
+                file: FileRef {
+                    url: row.get(3)?,
+                    root: row.get(4)?,
+                    path: row.get(5)?,
+                },
                 other: other.map(|path| FileRef { url, root, path }),
                 what: What::of_number(row.get(7)?),
                 before: pair(row.get(8)?, row.get(9)?),

@@ -109,8 +109,16 @@ pub enum What {
 
 impl What {
     /// Everything, in the order of its numbers in the store.
-    pub const ALL: [What; 8] =
-        [What::Read, What::Create, What::Update, What::Overwrite, What::Delete, What::Move, What::Link, What::Failed];
+    pub const ALL: [What; 8] = [
+        What::Read,
+        What::Create,
+        What::Update,
+        What::Overwrite,
+        What::Delete,
+        What::Move,
+        What::Link,
+        What::Failed,
+    ];
 
     /// The name in answers.
     pub const fn as_str(self) -> &'static str {
@@ -127,7 +135,11 @@ impl What {
     }
 
     pub(crate) fn of_number(number: i64) -> What {
-        usize::try_from(number).ok().and_then(|at| What::ALL.get(at)).copied().unwrap_or(What::Read)
+        usize::try_from(number)
+            .ok()
+            .and_then(|at| What::ALL.get(at))
+            .copied()
+            .unwrap_or(What::Read)
     }
 }
 

@@ -35,13 +35,18 @@ pub fn write(db: &Connection, of: Of, mut entries: Vec<Entry>) -> rusqlite::Resu
             break;
         }
         read(db, run, &mut entries)?;
-        db.prepare_cached("DELETE FROM block WHERE run = ?1")?.execute([run])?;
-        db.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute([run])?;
+        db.prepare_cached("DELETE FROM block WHERE run = ?1")?
+            .execute([run])?;
+        db.prepare_cached("DELETE FROM run WHERE id = ?1")?
+            .execute([run])?;
     }
     entries.sort_unstable();
     entries.dedup();
-    let run = db.prepare_cached("INSERT INTO run (what, entries) VALUES (?1, ?2)")?.insert(params![of as i64, entries.len() as i64])?;
-    let mut insert = db.prepare_cached("INSERT INTO block (run, h, at, data) VALUES (?1, ?2, ?3, ?4)")?;
+    let run = db
+        .prepare_cached("INSERT INTO run (what, entries) VALUES (?1, ?2)")?
+        .insert(params![of as i64, entries.len() as i64])?;
+    let mut insert =
+        db.prepare_cached("INSERT INTO block (run, h, at, data) VALUES (?1, ?2, ?3, ?4)")?;
     for (first, data) in (Blocks { rest: &entries }) {
         insert.execute(params![run, order(first.0), first.1, data])?;
     }
@@ -53,14 +58,19 @@ pub fn find(db: &Connection, of: Of, fingerprint: u64, most: usize) -> rusqlite:
     let mut found = Vec::new();
     for (run, _) in runs(db, of)? {
         // The block that begins before the fingerprint may end with it.
-        let sql = "SELECT h, at, data FROM block WHERE run = ?1 AND h <= ?2 ORDER BY h DESC, at DESC";
+        let sql =
+            "SELECT h, at, data FROM block WHERE run = ?1 AND h <= ?2 ORDER BY h DESC, at DESC";
         let mut blocks = db.prepare_cached(sql)?;
         let mut rows = blocks.query(params![run, order(fingerprint)])?;
         while let Some(row) = rows.next()? {
             let first = fingerprint_of(row.get(0)?);
-            decode((first, row.get(1)?), row.get_ref(2)?.as_blob()?, &mut |entry| {
-                found.extend((entry.0 == fingerprint && found.len() < most).then_some(entry.1));
-            });
+            decode(
+                (first, row.get(1)?),
+                row.get_ref(2)?.as_blob()?,
+                &mut |entry| {
+                    found.extend((entry.0 == fingerprint && found.len() < most).then_some(entry.1));
+                },
+            );
             if first < fingerprint || found.len() >= most {
                 break;
             }
@@ -76,15 +86,22 @@ pub fn has(db: &Connection, of: Of, entry: Entry) -> rusqlite::Result<bool> {
 
 /// The runs and their sizes, the newest first.
 fn runs(db: &Connection, of: Of) -> rusqlite::Result<Vec<(i64, usize)>> {
-    let mut runs = db.prepare_cached("SELECT id, entries FROM run WHERE what = ?1 ORDER BY id DESC")?;
-    runs.query_map([of as i64], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    let mut runs =
+        db.prepare_cached("SELECT id, entries FROM run WHERE what = ?1 ORDER BY id DESC")?;
+    runs.query_map([of as i64], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 fn read(db: &Connection, run: i64, entries: &mut Vec<Entry>) -> rusqlite::Result<()> {
-    let mut blocks = db.prepare_cached("SELECT h, at, data FROM block WHERE run = ?1 ORDER BY h, at")?;
+    let mut blocks =
+        db.prepare_cached("SELECT h, at, data FROM block WHERE run = ?1 ORDER BY h, at")?;
     let mut rows = blocks.query([run])?;
     while let Some(row) = rows.next()? {
-        decode((fingerprint_of(row.get(0)?), row.get(1)?), row.get_ref(2)?.as_blob()?, &mut |entry| entries.push(entry));
+        decode(
+            (fingerprint_of(row.get(0)?), row.get(1)?),
+            row.get_ref(2)?.as_blob()?,
+            &mut |entry| entries.push(entry),
+        );
     }
     Ok(())
 }
@@ -116,7 +133,10 @@ impl Iterator for Blocks<'_> {
             }
             let step = entry.0 - last.0;
             number(&mut data, step);
-            number(&mut data, (if step == 0 { entry.1 - last.1 } else { entry.1 }).cast_unsigned());
+            number(
+                &mut data,
+                (if step == 0 { entry.1 - last.1 } else { entry.1 }).cast_unsigned(),
+            );
             (last, count) = (*entry, count + 1);
         }
         self.rest = &rest[count..];
@@ -129,7 +149,14 @@ fn decode(first: Entry, mut data: &[u8], take: &mut dyn FnMut(Entry)) {
     take(last);
     while !data.is_empty() {
         let (step, at) = (next(&mut data), next(&mut data).cast_signed());
-        last = (last.0.wrapping_add(step), if step == 0 { last.1.wrapping_add(at) } else { at });
+        last = (
+            last.0.wrapping_add(step),
+            if step == 0 {
+                last.1.wrapping_add(at)
+            } else {
+                at
+            },
+        );
         take(last);
     }
 }
@@ -146,7 +173,9 @@ fn number(data: &mut Vec<u8>, mut number: u64) {
 fn next(data: &mut &[u8]) -> u64 {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let Some((byte, rest)) = data.split_first() else { break };
+        let Some((byte, rest)) = data.split_first() else {
+            break;
+        };
         *data = rest;
         number |= u64::from(byte & 127) << shift;
         if *byte < 128 {
@@ -175,25 +204,42 @@ mod tests {
     fn every_entry_is_found_whatever_runs_were_written() {
         let db = database();
         let mut all = Vec::new();
-        for (seed, count) in [1, 900, 3, 40_000, 1, 1, 250, 7000, 12].into_iter().enumerate() {
+        for (seed, count) in [1, 900, 3, 40_000, 1, 1, 250, 7000, 12]
+            .into_iter()
+            .enumerate()
+        {
             let entries = random(count, seed as u64);
             all.extend(entries.clone());
             write(&db, Of::Spans, entries).unwrap();
         }
         for entry in all.iter().step_by(7) {
             assert!(has(&db, Of::Spans, *entry).unwrap(), "{entry:?}");
-            assert!(!has(&db, Of::Texts, *entry).unwrap() && !has(&db, Of::Spans, (entry.0 ^ 1, entry.1)).unwrap());
+            assert!(
+                !has(&db, Of::Texts, *entry).unwrap()
+                    && !has(&db, Of::Spans, (entry.0 ^ 1, entry.1)).unwrap()
+            );
         }
     }
 
     #[test]
     fn one_fingerprint_at_many_places_fills_several_blocks() {
         let db = database();
-        let many = (0..5000).map(|at| (u64::MAX, at * 3)).chain([(0, 1), (u64::MAX - 1, 2)]);
+        let many = (0..5000)
+            .map(|at| (u64::MAX, at * 3))
+            .chain([(0, 1), (u64::MAX - 1, 2)]);
         write(&db, Of::Spans, many.collect()).unwrap();
-        assert_eq!(find(&db, Of::Spans, u64::MAX, usize::MAX).unwrap().len(), 5000);
+        assert_eq!(
+            find(&db, Of::Spans, u64::MAX, usize::MAX).unwrap().len(),
+            5000
+        );
         assert_eq!(find(&db, Of::Spans, u64::MAX, 20).unwrap().len(), 20);
-        assert_eq!((find(&db, Of::Spans, 0, 9).unwrap(), find(&db, Of::Spans, u64::MAX - 1, 9).unwrap()), (vec![1], vec![2]));
+        assert_eq!(
+            (
+                find(&db, Of::Spans, 0, 9).unwrap(),
+                find(&db, Of::Spans, u64::MAX - 1, 9).unwrap()
+            ),
+            (vec![1], vec![2])
+        );
     }
 
     #[test]
@@ -202,8 +248,15 @@ mod tests {
         for seed in 0..300 {
             write(&db, Of::Spans, random(100, seed)).unwrap();
         }
-        let sizes: Vec<usize> = runs(&db, Of::Spans).unwrap().into_iter().map(|(_, size)| size).collect();
+        let sizes: Vec<usize> = runs(&db, Of::Spans)
+            .unwrap()
+            .into_iter()
+            .map(|(_, size)| size)
+            .collect();
         assert_eq!(sizes.iter().sum::<usize>(), 30_000);
-        assert!(sizes.windows(2).all(|pair| pair[1] >= GROWTH * pair[0]), "{sizes:?}");
+        assert!(
+            sizes.windows(2).all(|pair| pair[1] >= GROWTH * pair[0]),
+            "{sizes:?}"
+        );
     }
 }

@@ -19,7 +19,12 @@ const MAX_MENTIONS: usize = 5;
 const QUOTE_CHARS: usize = 300;
 
 /// The texts that mention another one, the most alike first; none if the index was made without texts.
-pub fn mentions(db: &Connection, text: &str, least: f64, at: Option<i64>) -> rusqlite::Result<Vec<Mention>> {
+pub fn mentions(
+    db: &Connection,
+    text: &str,
+    least: f64,
+    at: Option<i64>,
+) -> rusqlite::Result<Vec<Mention>> {
     let own = anchors(text);
     if own.len() < MIN_ANCHORS || !store::has_texts(db)? {
         return Ok(Vec::new());
@@ -27,39 +32,66 @@ pub fn mentions(db: &Connection, text: &str, least: f64, at: Option<i64>) -> rus
     let common = common(db)?;
     let mut shared: HashMap<i64, usize> = HashMap::new();
     let mut counted = 0;
-    let mut speech = db.prepare_cached("SELECT id, tape FROM speech WHERE id = ?1 AND ifnull(t, 0) <= ?2")?;
+    let mut speech =
+        db.prepare_cached("SELECT id, tape FROM speech WHERE id = ?1 AND ifnull(t, 0) <= ?2")?;
     for anchor in own {
         let mut found: Vec<(i64, i64)> = Vec::new();
         for text in runs::find(db, Of::Texts, anchor, MAX_ENTRIES)? {
-            found.extend(speech.query_row((text, at.unwrap_or(i64::MAX)), |row| Ok((row.get(0)?, row.get(1)?))).optional()?);
+            found.extend(
+                speech
+                    .query_row((text, at.unwrap_or(i64::MAX)), |row| {
+                        Ok((row.get(0)?, row.get(1)?))
+                    })
+                    .optional()?,
+            );
         }
         let tapes: HashSet<i64> = found.iter().map(|(_, tape)| *tape).collect();
         if tapes.len() <= common && found.len() < MAX_ENTRIES {
             counted += 1;
-            found.iter().for_each(|(speech, _)| *shared.entry(*speech).or_default() += 1);
+            found
+                .iter()
+                .for_each(|(speech, _)| *shared.entry(*speech).or_default() += 1);
         }
     }
     if counted < MIN_ANCHORS {
         return Ok(Vec::new());
     }
     let share = |count: usize| count as f64 / counted as f64;
-    let mut likely: Vec<(i64, usize)> = shared.into_iter().filter(|(_, count)| share(*count) >= least).collect();
+    let mut likely: Vec<(i64, usize)> = shared
+        .into_iter()
+        .filter(|(_, count)| share(*count) >= least)
+        .collect();
     likely.sort_by_key(|(speech, count)| (std::cmp::Reverse(*count), *speech));
     likely.truncate(MAX_MENTIONS);
-    likely.into_iter().map(|(speech, count)| mention(db, speech, (share(count) * 100.0).round() / 100.0)).collect()
+    likely
+        .into_iter()
+        .map(|(speech, count)| mention(db, speech, (share(count) * 100.0).round() / 100.0))
+        .collect()
 }
 
 fn mention(db: &Connection, speech: i64, share: f64) -> rusqlite::Result<Mention> {
     let sql = "SELECT tape, offset FROM speech WHERE id = ?1";
-    let (tape, offset) = db.prepare_cached(sql)?.query_row([speech], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (tape, offset) = db
+        .prepare_cached(sql)?
+        .query_row([speech], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (path, absent) = window::place(db, tape)?;
-    let said = window::line_at(&path, offset).filter(|_| !absent).and_then(|line| {
-        let record = EventRecord::parse(&line).ok()?;
-        let text = texts(&record.event).into_iter().next()?;
-        Some((record.event.kind().as_str().to_owned(), window::quote(&path, record.seq.get() as i64, &text, QUOTE_CHARS)))
-    });
+    let said = window::line_at(&path, offset)
+        .filter(|_| !absent)
+        .and_then(|line| {
+            let record = EventRecord::parse(&line).ok()?;
+            let text = texts(&record.event).into_iter().next()?;
+            Some((
+                record.event.kind().as_str().to_owned(),
+                window::quote(&path, record.seq.get() as i64, &text, QUOTE_CHARS),
+            ))
+        });
     let (kind, said): (Option<String>, Option<Quote>) = said.unzip();
-    Ok(Mention { share, tape: path.to_string_lossy().into_owned(), kind, said })
+    Ok(Mention {
+        share,
+        tape: path.to_string_lossy().into_owned(),
+        kind,
+        said,
+    })
 }
 
 /// What an event says: a prompt, an answer, or the output of a call.
@@ -70,5 +102,9 @@ pub fn texts(event: &Event<'_>) -> Vec<String> {
         Event::ToolResult(result) => [result.stdout, result.stderr],
         _ => [None, None],
     };
-    texts.into_iter().flatten().map(|text| text.decode_lossy().into_owned()).collect()
+    texts
+        .into_iter()
+        .flatten()
+        .map(|text| text.decode_lossy().into_owned())
+        .collect()
 }

@@ -25,8 +25,17 @@ pub struct Spans {
 }
 
 /// Finds spans of these files in the lines that `taken` leaves.
-pub fn find(db: &Connection, lines: &Lines<'_>, files: &Files, at: Option<i64>, taken: &[bool]) -> rusqlite::Result<Spans> {
-    let mut spans = Spans { made: vec![None; lines.len()], is_cut: false };
+pub fn find(
+    db: &Connection,
+    lines: &Lines<'_>,
+    files: &Files,
+    at: Option<i64>,
+    taken: &[bool],
+) -> rusqlite::Result<Spans> {
+    let mut spans = Spans {
+        made: vec![None; lines.len()],
+        is_cut: false,
+    };
     if files.is_empty() || taken.iter().all(|taken| *taken) {
         return Ok(spans);
     }
@@ -53,15 +62,31 @@ fn place(lines: &Lines<'_>, all: Vec<Hit>, taken: &[bool], spans: &mut Spans) {
     let mut texts: Vec<Text> = Vec::new();
     let mut by_length: HashMap<usize, HashMap<Digest, usize>> = HashMap::new();
     for hit in all {
-        let (Some(hash), Some(count)) = (hit.ah, hit.lines.and_then(|count| usize::try_from(count).ok())) else { continue };
-        let same = by_length.entry(count).or_default().entry(hash).or_insert_with(|| {
-            texts.push(Text { hits: Vec::new(), count, runs: Vec::new() });
-            texts.len() - 1
-        });
+        let (Some(hash), Some(count)) = (
+            hit.ah,
+            hit.lines.and_then(|count| usize::try_from(count).ok()),
+        ) else {
+            continue;
+        };
+        let same = by_length
+            .entry(count)
+            .or_default()
+            .entry(hash)
+            .or_insert_with(|| {
+                texts.push(Text {
+                    hits: Vec::new(),
+                    count,
+                    runs: Vec::new(),
+                });
+                texts.len() - 1
+            });
         texts[*same].hits.push(hit);
     }
     let mut hashed = 0;
-    let mut lengths: Vec<_> = by_length.into_iter().filter(|(count, _)| *count <= lines.len()).collect();
+    let mut lengths: Vec<_> = by_length
+        .into_iter()
+        .filter(|(count, _)| *count <= lines.len())
+        .collect();
     lengths.sort_by_key(|(count, _)| *count);
     for (count, hashes) in lengths {
         let mut free = 0;
@@ -78,7 +103,11 @@ fn place(lines: &Lines<'_>, all: Vec<Hit>, taken: &[bool], spans: &mut Spans) {
                 break;
             }
             // A snippet is the text as the call has it: with the last line end, or without.
-            let with_end = || lines.run_with_end(first, count).and_then(|run| hashes.get(&hash_of(run)));
+            let with_end = || {
+                lines
+                    .run_with_end(first, count)
+                    .and_then(|run| hashes.get(&hash_of(run)))
+            };
             if let Some(text) = hashes.get(&hash_of(run)).or_else(with_end) {
                 texts[*text].runs.push(first);
             }
@@ -91,20 +120,35 @@ fn place(lines: &Lines<'_>, all: Vec<Hit>, taken: &[bool], spans: &mut Spans) {
 
 /// Newest first, each text gets its runs, unless there are more of them than the edit left: then nobody knows which.
 fn give(lines: &Lines<'_>, texts: &[Text], spans: &mut Spans) {
-    let (long, short): (Vec<&Text>, Vec<&Text>) =
-        texts.iter().partition(|text| letters(lines.run(text.runs[0], text.count)) >= MIN_LETTERS);
+    let (long, short): (Vec<&Text>, Vec<&Text>) = texts
+        .iter()
+        .partition(|text| letters(lines.run(text.runs[0], text.count)) >= MIN_LETTERS);
     for text in long {
-        let free: Vec<usize> = text.runs.iter().copied().filter(|run| is_free(&spans.made, *run, text.count)).collect();
-        let newest = text.hits.iter().filter(|hit| hit.step() == text.hits[0].step()).count();
+        let free: Vec<usize> = text
+            .runs
+            .iter()
+            .copied()
+            .filter(|run| is_free(&spans.made, *run, text.count))
+            .collect();
+        let newest = text
+            .hits
+            .iter()
+            .filter(|hit| hit.step() == text.hits[0].step())
+            .count();
         if free.len() <= newest {
-            free.into_iter().for_each(|run| spans.made[run..run + text.count].fill(Some(text.hits[0].clone())));
+            free.into_iter()
+                .for_each(|run| spans.made[run..run + text.count].fill(Some(text.hits[0].clone())));
         }
     }
     for text in short {
         let is_beside = |run: &usize| {
-            let step = |line: Option<usize>| line.and_then(|line| spans.made.get(line)?.as_ref()).map(Hit::step);
+            let step = |line: Option<usize>| {
+                line.and_then(|line| spans.made.get(line)?.as_ref())
+                    .map(Hit::step)
+            };
             let step_of = Some(text.hits[0].step());
-            is_free(&spans.made, *run, text.count) && (step(run.checked_sub(1)) == step_of || step(Some(run + text.count)) == step_of)
+            is_free(&spans.made, *run, text.count)
+                && (step(run.checked_sub(1)) == step_of || step(Some(run + text.count)) == step_of)
         };
         let beside: Vec<usize> = text.runs.iter().copied().filter(is_beside).collect();
         if let [run] = beside.as_slice() {

@@ -26,7 +26,8 @@ pub type TakeRow<'t> = &'t mut dyn FnMut(&[String], Option<Vec<Value>>) -> bool;
 pub fn query(db: &mut Connection, sql: &str, take: TakeRow<'_>) -> Result<(), Error> {
     db.authorizer(Some(only_reads)).map_err(bad)?;
     let answered = answer(db, sql, take);
-    db.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(bad)?;
+    db.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
+        .map_err(bad)?;
     answered.map_err(bad)
 }
 
@@ -36,7 +37,9 @@ fn answer(db: &Connection, sql: &str, take: TakeRow<'_>) -> rusqlite::Result<()>
     let mut goes_on = take(&names, None);
     let mut rows = statement.query([])?;
     while let Some(found) = rows.next()?.filter(|_| goes_on) {
-        let values = (0..names.len()).map(|at| value(found, at)).collect::<Result<_, _>>()?;
+        let values = (0..names.len())
+            .map(|at| value(found, at))
+            .collect::<Result<_, _>>()?;
         goes_on = take(&names, Some(values));
     }
     Ok(())
@@ -48,15 +51,21 @@ fn value(row: &Row<'_>, at: usize) -> rusqlite::Result<Value> {
         ValueRef::Integer(number) => Value::Integer(number),
         ValueRef::Real(number) => Value::Real(number),
         ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        ValueRef::Blob(bytes) => {
+            Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        }
     })
 }
 
 /// Other files cannot be attached, and settings cannot be changed.
 fn only_reads(context: AuthContext<'_>) -> Authorization {
     match context.action {
-        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
-        AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => {
+            Authorization::Allow
+        }
+        AuthAction::Function { function_name } if function_name != "load_extension" => {
+            Authorization::Allow
+        }
         _ => Authorization::Deny,
     }
 }

@@ -58,7 +58,12 @@ impl Writer {
     pub fn try_open(directory: &Path) -> Result<Option<Writer>, Error> {
         make_directory(directory).map_err(Error::io(directory))?;
         let path = directory.join(LOCK);
-        let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(Error::io(&path))?;
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(Error::io(&path))?;
         match file.try_lock() {
             Ok(()) => Writer::at(&directory.join(DATABASE), file).map(Some),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -91,16 +96,31 @@ impl Writer {
                 db.execute_batch(&sql).map_err(failed)?;
             }
             SCHEMA => {}
-            found => return Err(Error::OtherSchema { path: path.to_owned(), found, expected: SCHEMA }),
+            found => {
+                return Err(Error::OtherSchema {
+                    path: path.to_owned(),
+                    found,
+                    expected: SCHEMA,
+                });
+            }
         }
         db.set_prepared_statement_cache_capacity(64);
         let texts = has_texts(&db).map_err(failed)?;
-        Ok(Writer { path: path.to_owned(), db, interned: Interned::default(), texts, _lock: lock })
+        Ok(Writer {
+            path: path.to_owned(),
+            db,
+            interned: Interned::default(),
+            texts,
+            _lock: lock,
+        })
     }
 
     /// Makes fingerprints of the texts of all tapes from now on: for a new index.
     pub(crate) fn keep_texts(&mut self) -> Result<(), Error> {
-        let kept = self.db.execute("INSERT OR REPLACE INTO setting (name, value) VALUES ('text', 1)", []);
+        let kept = self.db.execute(
+            "INSERT OR REPLACE INTO setting (name, value) VALUES ('text', 1)",
+            [],
+        );
         self.texts = true;
         kept.map(drop).map_err(|error| self.failed(error))
     }
@@ -116,7 +136,9 @@ impl Writer {
     /// As SQLite gives them.
     pub fn limit_size(&self, bytes: u64) -> Result<(), Error> {
         let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / PAGE;
-        self.db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).map_err(|error| self.failed(error))
+        self.db
+            .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+            .map_err(|error| self.failed(error))
     }
 
     pub(crate) fn failed(&self, error: rusqlite::Error) -> Error {
@@ -128,7 +150,12 @@ impl Writer {
         if let Some(id) = self.interned.names.get(text) {
             return Ok(*id);
         }
-        let id = intern(&self.db, "SELECT id FROM name WHERE text = ?1", "INSERT INTO name (text) VALUES (?1)", [text])?;
+        let id = intern(
+            &self.db,
+            "SELECT id FROM name WHERE text = ?1",
+            "INSERT INTO name (text) VALUES (?1)",
+            [text],
+        )?;
         self.interned.names.insert(text.to_owned(), id);
         Ok(id)
     }
@@ -146,18 +173,36 @@ impl Writer {
             0
         } else {
             let key = [file.url.as_str(), file.root.as_str()];
-            intern(&self.db, "SELECT id FROM repo WHERE url = ?1 AND root = ?2", "INSERT INTO repo (url, root) VALUES (?1, ?2)", key)?
+            intern(
+                &self.db,
+                "SELECT id FROM repo WHERE url = ?1 AND root = ?2",
+                "INSERT INTO repo (url, root) VALUES (?1, ?2)",
+                key,
+            )?
         };
         let key = rusqlite::params![repo, file.path];
-        let id =
-            intern(&self.db, "SELECT id FROM file WHERE repo = ?1 AND path = ?2", "INSERT INTO file (repo, path) VALUES (?1, ?2)", key)?;
+        let id = intern(
+            &self.db,
+            "SELECT id FROM file WHERE repo = ?1 AND path = ?2",
+            "INSERT INTO file (repo, path) VALUES (?1, ?2)",
+            key,
+        )?;
         self.interned.files.insert(file.clone(), id);
         Ok(id)
     }
 }
 
-fn intern(db: &Connection, find: &str, add: &str, key: impl rusqlite::Params + Copy) -> rusqlite::Result<i64> {
-    if let Some(id) = db.prepare_cached(find)?.query_row(key, |row| row.get(0)).optional()? {
+fn intern(
+    db: &Connection,
+    find: &str,
+    add: &str,
+    key: impl rusqlite::Params + Copy,
+) -> rusqlite::Result<i64> {
+    if let Some(id) = db
+        .prepare_cached(find)?
+        .query_row(key, |row| row.get(0))
+        .optional()?
+    {
         return Ok(id);
     }
     db.prepare_cached(add)?.insert(key)
@@ -174,27 +219,37 @@ pub fn open_to_read(directory: &Path) -> Result<(PathBuf, Connection), Error> {
     }
     let failed = |error| Error::sqlite(&path, error);
     // What a killed process left in the log is settled by the next one that opens the database, so that one must be able to write.
-    let open = |access| Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
-    let db = open(OpenFlags::SQLITE_OPEN_READ_WRITE).or_else(|_| open(OpenFlags::SQLITE_OPEN_READ_ONLY)).map_err(failed)?;
+    let open =
+        |access| Connection::open_with_flags(&path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    let db = open(OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .or_else(|_| open(OpenFlags::SQLITE_OPEN_READ_ONLY))
+        .map_err(failed)?;
     db.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
     db.pragma_update(None, "query_only", true).map_err(failed)?;
-    db.pragma_update(None, "mmap_size", 1_i64 << 30).map_err(failed)?;
+    db.pragma_update(None, "mmap_size", 1_i64 << 30)
+        .map_err(failed)?;
     db.set_prepared_statement_cache_capacity(64);
     match version(&db, &path)? {
         SCHEMA => Ok((path, db)),
         // A process is making it, or was killed before it did.
         0 => Err(Error::NoIndex(directory.to_owned())),
-        found => Err(Error::OtherSchema { path, found, expected: SCHEMA }),
+        found => Err(Error::OtherSchema {
+            path,
+            found,
+            expected: SCHEMA,
+        }),
     }
 }
 
 /// True if the index has fingerprints of what was said.
 pub fn has_texts(db: &Connection) -> rusqlite::Result<bool> {
-    db.prepare_cached("SELECT 1 FROM setting WHERE name = 'text' AND value = 1")?.exists([])
+    db.prepare_cached("SELECT 1 FROM setting WHERE name = 'text' AND value = 1")?
+        .exists([])
 }
 
 fn version(db: &Connection, path: &Path) -> Result<i64, Error> {
-    db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|error| Error::sqlite(path, error))
+    db.query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| Error::sqlite(path, error))
 }
 
 fn make_directory(path: &Path) -> std::io::Result<()> {
@@ -221,7 +276,12 @@ fn own_file(path: &Path) {
 
 pub(crate) fn lock(directory: &Path, wait: impl FnOnce()) -> Result<File, Error> {
     let path = directory.join(LOCK);
-    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(Error::io(&path))?;
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(Error::io(&path))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

@@ -9,7 +9,13 @@ use crate::rows::{Digest, FileRef, TapeRows, UNCONFIRMED, What};
 enum Fact<'r> {
     Prompt(Option<i64>, i64),
     Call(Option<i64>, &'r str, Option<&'r str>),
-    Span(What, &'r FileRef, [Option<(i64, i64)>; 2], [Option<Digest>; 4], Option<i64>),
+    Span(
+        What,
+        &'r FileRef,
+        [Option<(i64, i64)>; 2],
+        [Option<Digest>; 4],
+        Option<i64>,
+    ),
 }
 
 /// How two tapes with the same harness, session and agent stand to each other.
@@ -33,26 +39,57 @@ pub fn relation(one: &TapeRows, other: &TapeRows) -> Relation {
         (true, false) => Relation::Superseded,
         (false, true) => Relation::Supersedes,
         // The same log, read by another version of its adapter.
-        (false, false) if one.tape.input_hash == other.tape.input_hash && rank(one) < rank(other) => Relation::Superseded,
+        (false, false)
+            if one.tape.input_hash == other.tape.input_hash && rank(one) < rank(other) =>
+        {
+            Relation::Superseded
+        }
         (false, false) if one.tape.input_hash == other.tape.input_hash => Relation::Supersedes,
         (false, false) => Relation::Apart,
     }
 }
 
 fn facts(rows: &TapeRows) -> HashSet<Fact<'_>> {
-    let prompts = rows.prompts.iter().map(|prompt| Fact::Prompt(prompt.t, prompt.by));
-    let calls = rows.calls.iter().map(|call| Fact::Call(call.t, &call.tool, call.call_id.as_deref()));
-    let certain = rows.spans.iter().filter(|span| span.flags & UNCONFIRMED == 0 && span.what != What::Failed);
-    let spans =
-        certain.map(|span| Fact::Span(span.what, &span.file, [span.before, span.after], [span.bh, span.ah, span.fbh, span.fah], span.t));
+    let prompts = rows
+        .prompts
+        .iter()
+        .map(|prompt| Fact::Prompt(prompt.t, prompt.by));
+    let calls = rows
+        .calls
+        .iter()
+        .map(|call| Fact::Call(call.t, &call.tool, call.call_id.as_deref()));
+    let certain = rows
+        .spans
+        .iter()
+        .filter(|span| span.flags & UNCONFIRMED == 0 && span.what != What::Failed);
+    let spans = certain.map(|span| {
+        Fact::Span(
+            span.what,
+            &span.file,
+            [span.before, span.after],
+            [span.bh, span.ah, span.fbh, span.fah],
+            span.t,
+        )
+    });
     prompts.chain(calls).chain(spans).collect()
 }
 
 /// Of two tapes that say the same, the one with the higher rank stays: it ends later, or its adapter is newer, or its hash is larger.
 fn rank(rows: &TapeRows) -> (bool, u64, Vec<u64>, usize, Digest) {
     let tape = &rows.tape;
-    let version = tape.adapter.rsplit(' ').next().unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0)).collect();
+    let version = tape
+        .adapter
+        .rsplit(' ')
+        .next()
+        .unwrap_or_default()
+        .split('.')
+        .map(|part| part.parse().unwrap_or(0))
+        .collect();
     // A redacted tape has fewer hashes.
-    let hashes = rows.spans.iter().filter(|span| span.ah.is_some() || span.fah.is_some()).count();
+    let hashes = rows
+        .spans
+        .iter()
+        .filter(|span| span.ah.is_some() || span.fah.is_some())
+        .count();
     (tape.complete, tape.events, version, hashes, tape.tape_hash)
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use engram_core::anchor::{SCHEME, anchors};
 use engram_core::check::check_stream;
 use engram_core::event::{
-    CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status, ToolCall, ToolResult, Usage,
+    CodeEdit, CodeRead, EditOp, Event, EventRecord, Meta, Range, SessionFacts, SpanLink, Status,
+    ToolCall, ToolResult, Usage,
 };
 use engram_core::file_path::full_path;
 use engram_core::hash::StreamHasher;
@@ -15,7 +16,10 @@ use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
 use crate::error::Error;
-use crate::rows::{CallRow, FileRef, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What, digest};
+use crate::rows::{
+    CallRow, FileRef, PromptRow, SNIPPET, SaidRow, SpanRow, TapeRows, UNCONFIRMED, UsageRow, What,
+    digest,
+};
 use crate::{names, said, tape_file};
 
 /// Longest string among arguments that may be a path.
@@ -33,22 +37,45 @@ pub fn read(path: &Path, texts: bool) -> Result<TapeRows, Error> {
         inner: reader,
         line: Vec::new(),
         offset: 0,
-        builder: Builder { texts, ..Builder::default() },
+        builder: Builder {
+            texts,
+            ..Builder::default()
+        },
         hasher: StreamHasher::default(),
     };
     let mut fault = None;
     let checked = check_stream(&mut tee, &mut |violation| {
-        fault.get_or_insert_with(|| (violation.line, format!("{}: {}", violation.rule, violation.what)));
+        fault.get_or_insert_with(|| {
+            (
+                violation.line,
+                format!("{}: {}", violation.rule, violation.what),
+            )
+        });
     });
     // Compressed data that is damaged is a damaged tape, and no fault of the file system.
     if let Err(error) = checked {
         return Err(match error.raw_os_error() {
             Some(_) => Error::io(path)(error),
-            None => Error::BadTape { path: path.to_owned(), line: 0, what: error.to_string() },
+            None => Error::BadTape {
+                path: path.to_owned(),
+                line: 0,
+                what: error.to_string(),
+            },
         });
     }
-    let bad = |(line, what)| Err(Error::BadTape { path: path.to_owned(), line, what });
-    let Tee { offset, builder, hasher, .. } = tee;
+    let bad = |(line, what)| {
+        Err(Error::BadTape {
+            path: path.to_owned(),
+            line,
+            what,
+        })
+    };
+    let Tee {
+        offset,
+        builder,
+        hasher,
+        ..
+    } = tee;
     if let Some(fault) = fault.or_else(|| builder.fault.clone()) {
         return bad(fault);
     }
@@ -84,7 +111,9 @@ impl<R: BufRead> BufRead for Tee<R> {
 
     fn consume(&mut self, count: usize) {
         // What is consumed was filled before, so nothing is read here.
-        let Ok(chunk) = self.inner.fill_buf() else { return };
+        let Ok(chunk) = self.inner.fill_buf() else {
+            return;
+        };
         let chunk = &chunk[..count.min(chunk.len())];
         self.hasher.update(chunk);
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
@@ -143,16 +172,26 @@ impl Builder {
     }
 
     fn event(&mut self, record: &EventRecord<'_>, offset: u64) {
-        let t = if record.t_basis == Some(engram_core::event::TimeBasis::Absent) { None } else { names::millis(record.t) };
+        let t = if record.t_basis == Some(engram_core::event::TimeBasis::Absent) {
+            None
+        } else {
+            names::millis(record.t)
+        };
         let agent = record.source.agent_id.map(owned);
         if let Some(t) = t {
             let tape = &mut self.rows.tape;
-            (tape.t0, tape.t1) = (Some(tape.t0.map_or(t, |t0| t0.min(t))), Some(tape.t1.map_or(t, |t1| t1.max(t))));
+            (tape.t0, tape.t1) = (
+                Some(tape.t0.map_or(t, |t0| t0.min(t))),
+                Some(tape.t1.map_or(t, |t1| t1.max(t))),
+            );
         }
         if self.rows.tape.events == 0 {
             let tape = &mut self.rows.tape;
-            (tape.harness, tape.session, tape.agent) =
-                (record.source.harness.to_owned(), record.source.session_id.map(owned), agent.clone());
+            (tape.harness, tape.session, tape.agent) = (
+                record.source.harness.to_owned(),
+                record.source.session_id.map(owned),
+                agent.clone(),
+            );
         }
         self.rows.tape.events += 1;
         if let (Some(agent), Some(parent)) = (&agent, record.parent)
@@ -160,9 +199,19 @@ impl Builder {
         {
             self.started_by.insert(agent.clone(), parent.get());
         }
-        let at = At { seq: record.seq.get(), t, agent, parent: record.parent.map(|seq| seq.get()), offset, replay: record.replay };
+        let at = At {
+            seq: record.seq.get(),
+            t,
+            agent,
+            parent: record.parent.map(|seq| seq.get()),
+            offset,
+            replay: record.replay,
+        };
         if self.texts && !at.replay {
-            let anchors: Vec<u64> = said::texts(&record.event).iter().flat_map(|text| anchors(text)).collect();
+            let anchors: Vec<u64> = said::texts(&record.event)
+                .iter()
+                .flat_map(|text| anchors(text))
+                .collect();
             if !anchors.is_empty() {
                 self.rows.said.push(SaidRow { offset, t, anchors });
             }
@@ -171,7 +220,13 @@ impl Builder {
             Event::Meta(meta) => self.meta(meta, &at),
             Event::MsgIn(message) => {
                 let by = message.by as i64;
-                self.rows.prompts.push(PromptRow { seq: at.seq, t, by, replay: at.replay, offset });
+                self.rows.prompts.push(PromptRow {
+                    seq: at.seq,
+                    t,
+                    by,
+                    replay: at.replay,
+                    offset,
+                });
                 // What the harness adds begins no turn, unless there is nothing else.
                 if by < 2 || !self.prompts.contains_key(&at.agent) {
                     self.prompts.insert(at.agent, at.seq);
@@ -238,16 +293,25 @@ impl Builder {
             && self.response.as_ref() == Some(&response)
             && usage.part.is_none()
         {
-            self.response_calls.iter().for_each(|at| self.rows.calls[*at].model = Some(model.clone()));
+            self.response_calls
+                .iter()
+                .for_each(|at| self.rows.calls[*at].model = Some(model.clone()));
         }
-        let row = self.usage.entry(model.clone()).or_insert_with(|| UsageRow { model, ..UsageRow::default() });
+        let row = self.usage.entry(model.clone()).or_insert_with(|| UsageRow {
+            model,
+            ..UsageRow::default()
+        });
         let tokens = &usage.tokens;
-        let add = |to: &mut u64, from: Option<u64>| *to = to.saturating_add(from.unwrap_or_default());
+        let add =
+            |to: &mut u64, from: Option<u64>| *to = to.saturating_add(from.unwrap_or_default());
         add(&mut row.input, tokens.input);
         add(&mut row.cached, tokens.cache_read);
         add(&mut row.cache_write, tokens.cache_write);
         add(&mut row.output, tokens.output);
-        if let Some(cost) = usage.cost_usd.and_then(|cost| cost.as_str().parse::<f64>().ok()) {
+        if let Some(cost) = usage
+            .cost_usd
+            .and_then(|cost| cost.as_str().parse::<f64>().ok())
+        {
             row.cost = Some(row.cost.unwrap_or_default() + cost);
         }
         row.n += 1;
@@ -261,8 +325,10 @@ impl Builder {
         self.response = response;
         self.response_calls.push(self.rows.calls.len());
         self.calls.insert(at.seq, self.rows.calls.len());
-        if matches!(call.kind, ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move)
-            && let Some(args) = call.args
+        if matches!(
+            call.kind,
+            ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move
+        ) && let Some(args) = call.args
         {
             self.paths.insert(at.seq, strings(args));
         }
@@ -285,16 +351,24 @@ impl Builder {
     /// The last prompt of an agent; if it has none, that of the call that started it.
     fn prompt_of(&self, agent: &Option<String>) -> Option<u64> {
         let own = self.prompts.get(agent).copied();
-        own.or_else(|| self.rows.calls[*self.calls.get(self.started_by.get(agent.as_ref()?)?)?].prompt)
+        own.or_else(|| {
+            self.rows.calls[*self.calls.get(self.started_by.get(agent.as_ref()?)?)?].prompt
+        })
     }
 
     fn result(&mut self, result: &ToolResult<'_>, at: &At) {
         let Some(seq) = at.parent else { return };
-        let Some(call) = self.calls.get(&seq).map(|at| &mut self.rows.calls[*at]) else { return };
+        let Some(call) = self.calls.get(&seq).map(|at| &mut self.rows.calls[*at]) else {
+            return;
+        };
         (call.status, call.exit) = (result.status.map(|status| status as i64), result.exit);
         let has_paths = self.paths.contains_key(&seq);
         match result.status {
-            Some(Status::Error | Status::Denied | Status::Cancelled) if has_paths && !call.replay => self.failed.push(seq),
+            Some(Status::Error | Status::Denied | Status::Cancelled)
+                if has_paths && !call.replay =>
+            {
+                self.failed.push(seq)
+            }
             _ => drop(self.paths.remove(&seq)),
         }
     }
@@ -320,8 +394,12 @@ impl Builder {
         let hash = |hash: &Option<engram_core::hash::Hash>| hash.as_ref().map(digest);
         (span.bh, span.ah) = (hash(&edit.before_hash), hash(&edit.after_hash));
         (span.fbh, span.fah) = (hash(&edit.file_before_hash), hash(&edit.file_after_hash));
-        span.lines = span.after.map(count).or(edit.after_lines.and_then(|lines| i64::try_from(lines).ok()));
-        span.flags = if edit.snippet { SNIPPET } else { 0 } | if edit.confirmed { 0 } else { UNCONFIRMED };
+        span.lines = span
+            .after
+            .map(count)
+            .or(edit.after_lines.and_then(|lines| i64::try_from(lines).ok()));
+        span.flags =
+            if edit.snippet { SNIPPET } else { 0 } | if edit.confirmed { 0 } else { UNCONFIRMED };
         if self.has_anchors {
             span.before_anchors.clone_from(&edit.before_anchor_hashes);
             span.after_anchors.clone_from(&edit.after_anchor_hashes);
@@ -359,20 +437,52 @@ impl Builder {
 
     fn file(&self, path: &str) -> FileRef {
         let full = names::path(&full_path(&self.cwd, path));
-        match self.root.as_deref().and_then(|root| names::below(root, &full).map(|path| (root, path))) {
-            Some((root, path)) => FileRef { url: self.url.clone(), root: root.to_owned(), path: path.to_owned() },
-            None => FileRef { url: String::new(), root: String::new(), path: full },
+        match self
+            .root
+            .as_deref()
+            .and_then(|root| names::below(root, &full).map(|path| (root, path)))
+        {
+            Some((root, path)) => FileRef {
+                url: self.url.clone(),
+                root: root.to_owned(),
+                path: path.to_owned(),
+            },
+            None => FileRef {
+                url: String::new(),
+                root: String::new(),
+                path: full,
+            },
         }
     }
 
     /// A call that failed has no event for its file. A file of the tape that its arguments name is the one.
     fn finish(mut self) -> TapeRows {
-        let known: HashSet<FileRef> = self.rows.spans.iter().map(|span| span.file.clone()).collect();
+        let known: HashSet<FileRef> = self
+            .rows
+            .spans
+            .iter()
+            .map(|span| span.file.clone())
+            .collect();
         for seq in std::mem::take(&mut self.failed) {
-            let Some(call) = self.calls.get(&seq).map(|at| self.rows.calls[*at].clone()) else { continue };
+            let Some(call) = self.calls.get(&seq).map(|at| self.rows.calls[*at].clone()) else {
+                continue;
+            };
             let strings = self.paths.remove(&seq).unwrap_or_default();
-            let Some(file) = strings.iter().map(|string| self.file(string)).find(|file| known.contains(file)) else { continue };
-            let at = At { seq, t: call.t, agent: None, parent: Some(seq), offset: 0, replay: false };
+            let Some(file) = strings
+                .iter()
+                .map(|string| self.file(string))
+                .find(|file| known.contains(file))
+            else {
+                continue;
+            };
+            let at = At {
+                seq,
+                t: call.t,
+                agent: None,
+                parent: Some(seq),
+                offset: 0,
+                replay: false,
+            };
             let mut span = self.span(What::Failed, Text::Plain(""), &at);
             span.file = file;
             self.rows.spans.push(span);
@@ -410,7 +520,11 @@ fn strings(json: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str(json) {
         names::strings(&value, &mut |_, text| {
-            if text.len() <= MAX_PATH_BYTES && !text.contains('\n') && !text.is_empty() && found.len() < MAX_PATHS {
+            if text.len() <= MAX_PATH_BYTES
+                && !text.contains('\n')
+                && !text.is_empty()
+                && found.len() < MAX_PATHS
+            {
                 found.push(text.to_owned());
             }
         });

@@ -15,7 +15,9 @@ const BUFFER: usize = 256 << 10;
 pub fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     let mut file = File::open(path)?;
     let mut first = Vec::with_capacity(ZSTD.len());
-    file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
+    file.by_ref()
+        .take(ZSTD.len() as u64)
+        .read_to_end(&mut first)?;
     let is_compressed = first == ZSTD;
     let whole = Cursor::new(first).chain(file);
     Ok(if is_compressed {

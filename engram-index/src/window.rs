@@ -38,16 +38,28 @@ pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
     let (path, absent) = place(db, tape)?;
     let sql = "SELECT h.text, s.text, a.text FROM tape JOIN name h ON h.id = harness LEFT JOIN name s ON s.id = session
         LEFT JOIN name a ON a.id = agent WHERE tape.id = ?1";
-    let (harness, session, agent) = db.prepare_cached(sql)?.query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (harness, session, agent) = db
+        .prepare_cached(sql)?
+        .query_row([tape], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let sql = "SELECT prompt, offset, tool.text, i.text, model.text, status, t, agent.text FROM call JOIN name tool ON tool.id = tool
         LEFT JOIN name i ON i.id = call_id LEFT JOIN name model ON model.id = model LEFT JOIN name agent ON agent.id = agent
         WHERE tape = ?1 AND seq = ?2";
-    let mut info = CallInfo { harness, session, agent, tape: path.to_string_lossy().into_owned(), seq, absent, ..CallInfo::default() };
+    let mut info = CallInfo {
+        harness,
+        session,
+        agent,
+        tape: path.to_string_lossy().into_owned(),
+        seq,
+        absent,
+        ..CallInfo::default()
+    };
     let found = db.prepare_cached(sql)?.query_row([tape, seq], |row| {
         info.tool = row.get(2)?;
         info.call_id = row.get(3)?;
         info.model = row.get(4)?;
-        info.status = row.get::<_, Option<usize>>(5)?.and_then(|status| STATUS.get(status).copied());
+        info.status = row
+            .get::<_, Option<usize>>(5)?
+            .and_then(|status| STATUS.get(status).copied());
         info.t = row.get::<_, Option<i64>>(6)?.map(names::time);
         if let Some(agent) = row.get(7)? {
             info.agent = Some(agent);
@@ -55,13 +67,21 @@ pub fn call(db: &Connection, tape: i64, seq: i64) -> rusqlite::Result<Call> {
         Ok((row.get(0)?, row.get(1)?))
     });
     let (prompt, offset) = found.optional()?.unzip();
-    Ok(Call { info, tape, prompt: prompt.flatten(), offset, path: Some(path).filter(|_| !absent) })
+    Ok(Call {
+        info,
+        tape,
+        prompt: prompt.flatten(),
+        offset,
+        path: Some(path).filter(|_| !absent),
+    })
 }
 
 /// Where a tape lies; and true if it is not there any more.
 pub fn place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, bool)> {
     let mut find = db.prepare_cached("SELECT path FROM place WHERE tape = ?1 ORDER BY path")?;
-    let paths: Vec<String> = find.query_map([tape], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let paths: Vec<String> = find
+        .query_map([tape], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
     if let Some(there) = paths.iter().find(|path| Path::new(path).is_file()) {
         return Ok((there.into(), false));
     }
@@ -69,7 +89,9 @@ pub fn place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, bool)> {
         Some(path) => Ok((path.into(), true)),
         None => {
             let sql = "SELECT ifnull(text, '?') FROM tape LEFT JOIN name ON name.id = session WHERE tape.id = ?1";
-            let session: String = db.prepare_cached(sql)?.query_row([tape], |row| row.get(0))?;
+            let session: String = db
+                .prepare_cached(sql)?
+                .query_row([tape], |row| row.get(0))?;
             Ok((session.into(), true))
         }
     }
@@ -78,15 +100,27 @@ pub fn place(db: &Connection, tape: i64) -> rusqlite::Result<(PathBuf, bool)> {
 impl Call {
     /// The prompt of the turn of the call.
     pub fn prompt(&self, db: &Connection) -> rusqlite::Result<Option<Quote>> {
-        let Some(seq) = self.prompt else { return Ok(None) };
+        let Some(seq) = self.prompt else {
+            return Ok(None);
+        };
         let sql = "SELECT offset FROM prompt WHERE tape = ?1 AND seq = ?2";
-        let offset: Option<u64> = db.prepare_cached(sql)?.query_row([self.tape, seq], |row| row.get(0)).optional()?;
+        let offset: Option<u64> = db
+            .prepare_cached(sql)?
+            .query_row([self.tape, seq], |row| row.get(0))
+            .optional()?;
         Ok(offset.zip(self.path.as_ref()).and_then(|(offset, path)| {
             let line = line_at(path, offset)?;
-            let record = EventRecord::parse(&line).ok().filter(|record| record.seq.get() as i64 == seq)?;
-            let Event::MsgIn(message) = record.event else { return None };
+            let record = EventRecord::parse(&line)
+                .ok()
+                .filter(|record| record.seq.get() as i64 == seq)?;
+            let Event::MsgIn(message) = record.event else {
+                return None;
+            };
             let attached = message.attachments.len();
-            let text = message.text.map(|text| text.decode_lossy().into_owned()).unwrap_or_else(|| format!("({attached} attachments)"));
+            let text = message
+                .text
+                .map(|text| text.decode_lossy().into_owned())
+                .unwrap_or_else(|| format!("({attached} attachments)"));
             Some(quote(path, seq, &text, PROMPT_CHARS))
         }))
     }
@@ -99,8 +133,13 @@ impl Call {
             let sql = "SELECT c.tape, c.seq FROM tape t JOIN call c ON c.call_id = t.parent_call JOIN tape p ON p.id = c.tape
                 WHERE t.id = ?1 AND p.session = ifnull(t.parent_session, t.session) AND p.harness = t.harness AND p.superseded_by IS NULL
                 AND c.replay = 0 ORDER BY c.t, p.tape_hash LIMIT 1";
-            let parent: Option<(i64, i64)> = db.prepare_cached(sql)?.query_row([tape], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let Some((parent, seq)) = parent.filter(|(parent, _)| !seen.contains(parent)) else { break };
+            let parent: Option<(i64, i64)> = db
+                .prepare_cached(sql)?
+                .query_row([tape], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let Some((parent, seq)) = parent.filter(|(parent, _)| !seen.contains(parent)) else {
+                break;
+            };
             seen.push(parent);
             tape = parent;
             quotes.extend(call(db, parent, seq)?.prompt(db)?);
@@ -110,11 +149,18 @@ impl Call {
 
     /// What the agent said between the prompt and the call: the last of it.
     pub fn reasoning(&self, db: &Connection) -> rusqlite::Result<Vec<Quote>> {
-        let (Some(end), Some(path)) = (self.offset, &self.path) else { return Ok(Vec::new()) };
+        let (Some(end), Some(path)) = (self.offset, &self.path) else {
+            return Ok(Vec::new());
+        };
         let sql = "SELECT offset FROM prompt WHERE tape = ?1 AND seq = ?2";
-        let prompt: Option<u64> = db.prepare_cached(sql)?.query_row(params![self.tape, self.prompt], |row| row.get(0)).optional()?;
+        let prompt: Option<u64> = db
+            .prepare_cached(sql)?
+            .query_row(params![self.tape, self.prompt], |row| row.get(0))
+            .optional()?;
         let begin = prompt.unwrap_or(0).max(end.saturating_sub(MAX_WINDOW));
-        let Ok(text) = tape_file::open_at(path, begin) else { return Ok(Vec::new()) };
+        let Ok(text) = tape_file::open_at(path, begin) else {
+            return Ok(Vec::new());
+        };
         let mut window = Vec::new();
         if end < begin || text.take(end - begin).read_to_end(&mut window).is_err() {
             return Ok(Vec::new());
@@ -128,14 +174,26 @@ impl Call {
             if !line.contains("\"k\":\"msg.out\"") {
                 continue;
             }
-            let Ok(record) = EventRecord::parse(line) else { continue };
-            let Event::MsgOut(message) = &record.event else { continue };
-            let agent = record.source.agent_id.map(|agent| agent.decode_lossy().into_owned());
+            let Ok(record) = EventRecord::parse(line) else {
+                continue;
+            };
+            let Event::MsgOut(message) = &record.event else {
+                continue;
+            };
+            let agent = record
+                .source
+                .agent_id
+                .map(|agent| agent.decode_lossy().into_owned());
             if message.channel == Some(Channel::Final) || agent != self.info.agent {
                 continue;
             }
             if let Some(text) = message.text.filter(|text| !text.is_empty()) {
-                said.push(quote(path, record.seq.get() as i64, &text.decode_lossy(), REASONING_CHARS));
+                said.push(quote(
+                    path,
+                    record.seq.get() as i64,
+                    &text.decode_lossy(),
+                    REASONING_CHARS,
+                ));
             }
         }
         said.reverse();
@@ -153,14 +211,19 @@ impl Call {
                 text.push_str(&format!("{key}{sign}{}\n", value.trim_end_matches('\n')));
             }
         });
-        Some(quote(path, self.info.seq, text.trim_end(), CHANGE_CHARS)).filter(|quote| !quote.text.is_empty())
+        Some(quote(path, self.info.seq, text.trim_end(), CHANGE_CHARS))
+            .filter(|quote| !quote.text.is_empty())
     }
 
     /// The arguments of the call.
     pub fn args(&self) -> Option<Value> {
         let line = line_at(self.path.as_ref()?, self.offset?)?;
-        let record = EventRecord::parse(&line).ok().filter(|record| record.seq.get() as i64 == self.info.seq)?;
-        let Event::ToolCall(call) = record.event else { return None };
+        let record = EventRecord::parse(&line)
+            .ok()
+            .filter(|record| record.seq.get() as i64 == self.info.seq)?;
+        let Event::ToolCall(call) = record.event else {
+            return None;
+        };
         serde_json::from_str(call.args?).ok()
     }
 }
@@ -168,13 +231,24 @@ impl Call {
 /// The event at a byte of a tape; `None` if the tape is not as it was.
 pub fn line_at(path: &Path, offset: u64) -> Option<String> {
     let mut line = Vec::new();
-    tape_file::open_at(path, offset).ok()?.take(MAX_LINE).read_until(b'\n', &mut line).ok()?;
-    String::from_utf8(line).ok().map(|line| line.trim_end_matches('\n').to_owned())
+    tape_file::open_at(path, offset)
+        .ok()?
+        .take(MAX_LINE)
+        .read_until(b'\n', &mut line)
+        .ok()?;
+    String::from_utf8(line)
+        .ok()
+        .map(|line| line.trim_end_matches('\n').to_owned())
 }
 
 /// A quotation with at most so many characters.
 pub fn quote(path: &Path, seq: i64, text: &str, chars: usize) -> Quote {
     let end = text.char_indices().nth(chars).map(|(at, _)| at);
     let text_shown = end.map_or(text, |end| &text[..end]).to_owned();
-    Quote { quoted: true, from: format!("{}#{seq}", path.to_string_lossy()), text: text_shown, cut: end.is_some() }
+    Quote {
+        quoted: true,
+        from: format!("{}#{seq}", path.to_string_lossy()),
+        text: text_shown,
+        cut: end.is_some(),
+    }
 }

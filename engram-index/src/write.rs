@@ -26,8 +26,13 @@ pub enum Put {
 
 impl Writer {
     /// Writes the rows of a tape, inside the transaction of the caller.
-    pub(crate) fn put(&mut self, rows: &TapeRows, anchors: &mut Anchors) -> Result<(i64, Put), Error> {
-        self.put_rows(rows, anchors).map_err(|error| self.failed(error))
+    pub(crate) fn put(
+        &mut self,
+        rows: &TapeRows,
+        anchors: &mut Anchors,
+    ) -> Result<(i64, Put), Error> {
+        self.put_rows(rows, anchors)
+            .map_err(|error| self.failed(error))
     }
 
     fn put_rows(&mut self, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<(i64, Put)> {
@@ -42,11 +47,16 @@ impl Writer {
             match relation(&stored.rows, rows) {
                 Relation::Supersedes if !is_gone => {
                     let bare = self.insert_tape(&rows.tape)?;
-                    self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1", [bare, id])?;
+                    self.db.execute(
+                        "UPDATE tape SET superseded_by = ?2 WHERE id = ?1",
+                        [bare, id],
+                    )?;
                     return Ok((bare, Put::Superseded));
                 }
                 Relation::Superseded | Relation::Supersedes => absorbed.push((id, stored)),
-                Relation::Apart if is_gone && stored.rows.tape.adapter != rows.tape.adapter => absorbed.push((id, stored)),
+                Relation::Apart if is_gone && stored.rows.tape.adapter != rows.tape.adapter => {
+                    absorbed.push((id, stored))
+                }
                 // A copy before an undo says what the new one does not.
                 Relation::Apart => {}
             }
@@ -60,14 +70,20 @@ impl Writer {
         self.replace(id, &stored, rows, anchors)?;
         for (other, _) in absorbed {
             self.delete_rows(other)?;
-            self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1 OR superseded_by = ?1", [other, id])?;
+            self.db.execute(
+                "UPDATE tape SET superseded_by = ?2 WHERE id = ?1 OR superseded_by = ?1",
+                [other, id],
+            )?;
             self.drop_if_nowhere(other)?;
         }
         Ok((id, Put::Grew))
     }
 
     fn tape_with(&self, hash: &Digest) -> rusqlite::Result<Option<i64>> {
-        self.db.prepare_cached("SELECT id FROM tape WHERE tape_hash = ?1")?.query_row([hash], |row| row.get(0)).optional()
+        self.db
+            .prepare_cached("SELECT id FROM tape WHERE tape_hash = ?1")?
+            .query_row([hash], |row| row.get(0))
+            .optional()
     }
 
     /// The current tapes with the same harness, session and agent. Where the log names no session, nobody knows.
@@ -75,13 +91,22 @@ impl Writer {
         if tape.session.is_none() {
             return Ok(Vec::new());
         }
-        let key = (self.name(&tape.harness)?, self.maybe_name(tape.session.as_deref())?, self.maybe_name(tape.agent.as_deref())?);
+        let key = (
+            self.name(&tape.harness)?,
+            self.maybe_name(tape.session.as_deref())?,
+            self.maybe_name(tape.agent.as_deref())?,
+        );
         let sql = "SELECT id FROM tape WHERE harness = ?1 AND session IS ?2 AND agent IS ?3 AND superseded_by IS NULL ORDER BY id";
-        self.db.prepare_cached(sql)?.query_map(key, |row| row.get(0))?.collect()
+        self.db
+            .prepare_cached(sql)?
+            .query_map(key, |row| row.get(0))?
+            .collect()
     }
 
     fn has_place(&self, tape: i64) -> rusqlite::Result<bool> {
-        self.db.prepare_cached("SELECT 1 FROM place WHERE tape = ?1")?.exists([tape])
+        self.db
+            .prepare_cached("SELECT 1 FROM place WHERE tape = ?1")?
+            .exists([tape])
     }
 
     fn insert_tape(&mut self, tape: &TapeRow) -> rusqlite::Result<i64> {
@@ -89,7 +114,14 @@ impl Writer {
         let sql =
             "INSERT INTO tape (tape_hash, input_hash, harness, session, agent, adapter, schema, support, complete, t0, t1, bytes, events,
             parent_session, parent_call, fork_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
-        let [harness, session, agent, parent_session, parent_call, fork_of] = names;
+        let [
+            harness,
+            session,
+            agent,
+            parent_session,
+            parent_call,
+            fork_of,
+        ] = names;
         self.db.prepare_cached(sql)?.insert(params![
             tape.tape_hash,
             tape.input_hash,
@@ -121,25 +153,46 @@ impl Writer {
         ])
     }
 
-    fn insert_rows(&mut self, tape: i64, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<()> {
-        rows.prompts.iter().try_for_each(|prompt| self.insert_prompt(tape, prompt))?;
-        rows.calls.iter().try_for_each(|call| self.insert_call(tape, call))?;
+    fn insert_rows(
+        &mut self,
+        tape: i64,
+        rows: &TapeRows,
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
+        rows.prompts
+            .iter()
+            .try_for_each(|prompt| self.insert_prompt(tape, prompt))?;
+        rows.calls
+            .iter()
+            .try_for_each(|call| self.insert_call(tape, call))?;
         for span in &rows.spans {
             self.insert_span(tape, span, anchors)?;
         }
-        rows.said.iter().try_for_each(|said| self.insert_said(tape, said, anchors))?;
+        rows.said
+            .iter()
+            .try_for_each(|said| self.insert_said(tape, said, anchors))?;
         self.insert_usage(tape, rows)
     }
 
     fn insert_said(&self, tape: i64, row: &SaidRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
         let sql = "INSERT INTO speech (tape, offset, t) VALUES (?1, ?2, ?3)";
-        let id = self.db.prepare_cached(sql)?.insert(params![tape, row.offset, row.t])?;
-        anchors.said.extend(row.anchors.iter().map(|anchor| (*anchor, id)));
+        let id = self
+            .db
+            .prepare_cached(sql)?
+            .insert(params![tape, row.offset, row.t])?;
+        anchors
+            .said
+            .extend(row.anchors.iter().map(|anchor| (*anchor, id)));
         Ok(())
     }
 
     /// What stands at the same byte with the same fingerprints is not written again.
-    fn change_said(&self, tape: i64, new: &[SaidRow], anchors: &mut Anchors) -> rusqlite::Result<()> {
+    fn change_said(
+        &self,
+        tape: i64,
+        new: &[SaidRow],
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
         let mut old: HashMap<u64, i64> = read_back::speeches(&self.db, tape)?.into_iter().collect();
         for row in new {
             if let Some(id) = old.get(&row.offset)
@@ -152,7 +205,9 @@ impl Writer {
         }
         for id in old.into_values() {
             anchors.said.retain(|(_, at)| *at != id);
-            self.db.prepare_cached("DELETE FROM speech WHERE id = ?1")?.execute([id])?;
+            self.db
+                .prepare_cached("DELETE FROM speech WHERE id = ?1")?
+                .execute([id])?;
         }
         Ok(())
     }
@@ -161,7 +216,16 @@ impl Writer {
         let sql = "INSERT INTO usage (tape, model, input, cached, cache_write, output, cost, n) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         for row in &rows.usage {
             let model = self.maybe_name(row.model.as_deref())?;
-            let key = params![tape, model, row.input, row.cached, row.cache_write, row.output, row.cost, row.n];
+            let key = params![
+                tape,
+                model,
+                row.input,
+                row.cached,
+                row.cache_write,
+                row.output,
+                row.cost,
+                row.n
+            ];
             self.db.prepare_cached(sql)?.execute(key)?;
         }
         Ok(())
@@ -169,23 +233,42 @@ impl Writer {
 
     fn insert_prompt(&mut self, tape: i64, row: &PromptRow) -> rusqlite::Result<()> {
         let sql = "INSERT INTO prompt (tape, seq, t, by_whom, replay, offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        self.db.prepare_cached(sql)?.execute(params![tape, row.seq, row.t, row.by, row.replay, row.offset]).map(drop)
+        self.db
+            .prepare_cached(sql)?
+            .execute(params![
+                tape, row.seq, row.t, row.by, row.replay, row.offset
+            ])
+            .map(drop)
     }
 
     fn insert_call(&mut self, tape: i64, row: &CallRow) -> rusqlite::Result<()> {
         let (tool, kind) = (self.name(&row.tool)?, self.name(row.kind)?);
-        let (agent, model) = (self.maybe_name(row.agent.as_deref())?, self.maybe_name(row.model.as_deref())?);
+        let (agent, model) = (
+            self.maybe_name(row.agent.as_deref())?,
+            self.maybe_name(row.model.as_deref())?,
+        );
         let call_id = self.maybe_name(row.call_id.as_deref())?;
         let sql = "INSERT INTO call (tape, seq, prompt, agent, tool, kind, model, t, status, exit, call_id, replay, offset)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        let key =
-            params![tape, row.seq, row.prompt, agent, tool, kind, model, row.t, row.status, row.exit, call_id, row.replay, row.offset];
+        let key = params![
+            tape, row.seq, row.prompt, agent, tool, kind, model, row.t, row.status, row.exit,
+            call_id, row.replay, row.offset
+        ];
         self.db.prepare_cached(sql)?.execute(key).map(drop)
     }
 
-    fn insert_span(&mut self, tape: i64, row: &SpanRow, anchors: &mut Anchors) -> rusqlite::Result<()> {
+    fn insert_span(
+        &mut self,
+        tape: i64,
+        row: &SpanRow,
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
         let file = self.file(&row.file)?;
-        let other = row.other.as_ref().map(|other| self.file(other)).transpose()?;
+        let other = row
+            .other
+            .as_ref()
+            .map(|other| self.file(other))
+            .transpose()?;
         let (b, a) = (row.before.unzip(), row.after.unzip());
         let sql = "INSERT INTO span (tape, seq, call, file, other, what, b0, b1, a0, a1, bh, ah, fbh, fah, lines, flags, t)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
@@ -213,10 +296,23 @@ impl Writer {
     }
 
     /// The rows of a tape become those of a newer one of the same session. Rows that are the same are not written again.
-    fn replace(&mut self, id: i64, stored: &Stored, rows: &TapeRows, anchors: &mut Anchors) -> rusqlite::Result<()> {
+    fn replace(
+        &mut self,
+        id: i64,
+        stored: &Stored,
+        rows: &TapeRows,
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
         let old_row = &stored.rows.tape;
         let names = self.names_of(&rows.tape)?;
-        let [harness, session, agent, parent_session, parent_call, fork_of] = names;
+        let [
+            harness,
+            session,
+            agent,
+            parent_session,
+            parent_call,
+            fork_of,
+        ] = names;
         let tape = &rows.tape;
         let sql = "UPDATE tape SET tape_hash = ?2, input_hash = ?3, harness = ?4, session = ?5, agent = ?6, adapter = ?7, schema = ?8,
             support = ?9, complete = ?10, t0 = ?11, t1 = ?12, bytes = ?13, events = ?14, parent_session = ?15, parent_call = ?16, fork_of = ?17
@@ -243,8 +339,12 @@ impl Writer {
         // The older tape is still somewhere: it is known, so that it is not read again.
         if self.has_place(id)? {
             let bare = self.insert_tape(old_row)?;
-            self.db.execute("UPDATE tape SET superseded_by = ?2 WHERE id = ?1", [bare, id])?;
-            self.db.execute("UPDATE place SET tape = ?2 WHERE tape = ?1", [id, bare])?;
+            self.db.execute(
+                "UPDATE tape SET superseded_by = ?2 WHERE id = ?1",
+                [bare, id],
+            )?;
+            self.db
+                .execute("UPDATE place SET tape = ?2 WHERE tape = ?1", [id, bare])?;
         }
         self.change_prompts(id, &stored.rows.prompts, &rows.prompts)?;
         self.change_calls(id, &stored.rows.calls, &rows.calls)?;
@@ -257,34 +357,58 @@ impl Writer {
         Ok(())
     }
 
-    fn change_prompts(&mut self, tape: i64, old: &[PromptRow], new: &[PromptRow]) -> rusqlite::Result<()> {
+    fn change_prompts(
+        &mut self,
+        tape: i64,
+        old: &[PromptRow],
+        new: &[PromptRow],
+    ) -> rusqlite::Result<()> {
         let kept: HashMap<u64, &PromptRow> = new.iter().map(|row| (row.seq, row)).collect();
         let mut same = HashSet::new();
         for row in old {
             if kept.get(&row.seq) == Some(&row) {
                 same.insert(row.seq);
             } else {
-                self.db.prepare_cached("DELETE FROM prompt WHERE tape = ?1 AND seq = ?2")?.execute(params![tape, row.seq])?;
+                self.db
+                    .prepare_cached("DELETE FROM prompt WHERE tape = ?1 AND seq = ?2")?
+                    .execute(params![tape, row.seq])?;
             }
         }
-        new.iter().filter(|row| !same.contains(&row.seq)).try_for_each(|row| self.insert_prompt(tape, row))
+        new.iter()
+            .filter(|row| !same.contains(&row.seq))
+            .try_for_each(|row| self.insert_prompt(tape, row))
     }
 
-    fn change_calls(&mut self, tape: i64, old: &[CallRow], new: &[CallRow]) -> rusqlite::Result<()> {
+    fn change_calls(
+        &mut self,
+        tape: i64,
+        old: &[CallRow],
+        new: &[CallRow],
+    ) -> rusqlite::Result<()> {
         let kept: HashMap<u64, &CallRow> = new.iter().map(|row| (row.seq, row)).collect();
         let mut same = HashSet::new();
         for row in old {
             if kept.get(&row.seq) == Some(&row) {
                 same.insert(row.seq);
             } else {
-                self.db.prepare_cached("DELETE FROM call WHERE tape = ?1 AND seq = ?2")?.execute(params![tape, row.seq])?;
+                self.db
+                    .prepare_cached("DELETE FROM call WHERE tape = ?1 AND seq = ?2")?
+                    .execute(params![tape, row.seq])?;
             }
         }
-        new.iter().filter(|row| !same.contains(&row.seq)).try_for_each(|row| self.insert_call(tape, row))
+        new.iter()
+            .filter(|row| !same.contains(&row.seq))
+            .try_for_each(|row| self.insert_call(tape, row))
     }
 
     /// Fingerprints are not stored with their span, so a span is kept if it is the same without them: they follow from its hashes.
-    fn change_spans(&mut self, tape: i64, stored: &Stored, new: &[SpanRow], anchors: &mut Anchors) -> rusqlite::Result<()> {
+    fn change_spans(
+        &mut self,
+        tape: i64,
+        stored: &Stored,
+        new: &[SpanRow],
+        anchors: &mut Anchors,
+    ) -> rusqlite::Result<()> {
         let mut old: HashMap<(u64, usize), (i64, &SpanRow)> = HashMap::new();
         let mut nth = Nth::default();
         for (id, row) in stored.span_ids.iter().zip(&stored.rows.spans) {
@@ -303,7 +427,9 @@ impl Writer {
         }
         for (id, _) in old.into_values() {
             anchors.forget(id);
-            self.db.prepare_cached("DELETE FROM span WHERE id = ?1")?.execute([id])?;
+            self.db
+                .prepare_cached("DELETE FROM span WHERE id = ?1")?
+                .execute([id])?;
         }
         Ok(())
     }
@@ -311,7 +437,8 @@ impl Writer {
     /// Deletes everything that a tape says, and leaves its row.
     pub(crate) fn delete_rows(&mut self, tape: i64) -> rusqlite::Result<()> {
         for table in ["prompt", "call", "span", "usage", "speech"] {
-            self.db.execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
+            self.db
+                .execute(&format!("DELETE FROM {table} WHERE tape = ?1"), [tape])?;
         }
         Ok(())
     }
@@ -348,7 +475,8 @@ pub(crate) const AFTER: i64 = 1;
 impl Anchors {
     fn add(&mut self, span: i64, row: &SpanRow) {
         for (side, anchors) in [(0, &row.before_anchors), (AFTER, &row.after_anchors)] {
-            self.of_spans.extend(anchors.iter().map(|anchor| (*anchor, span * 2 + side)));
+            self.of_spans
+                .extend(anchors.iter().map(|anchor| (*anchor, span * 2 + side)));
         }
     }
 

@@ -39,10 +39,16 @@ pub fn parse_exact(bytes: &[u8]) -> Result<Value, ProfileError> {
     if canonical == bytes {
         return Ok(value);
     }
-    let same = canonical.iter().zip(bytes).take_while(|(left, right)| left == right).count();
+    let same = canonical
+        .iter()
+        .zip(bytes)
+        .take_while(|(left, right)| left == right)
+        .count();
     Err(ProfileError::invalid(
         "",
-        format!("not canonical (RFC 8785) from byte {same} on: sort the keys, leave out spaces and the last line end"),
+        format!(
+            "not canonical (RFC 8785) from byte {same} on: sort the keys, leave out spaces and the last line end"
+        ),
     ))
 }
 
@@ -52,9 +58,11 @@ pub fn parse_exact(bytes: &[u8]) -> Result<Value, ProfileError> {
 /// `profile_invalid`.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ProfileError> {
     let mut source = serde_json::Deserializer::from_slice(bytes);
-    let value =
-        serde_path_to_error::deserialize(&mut source).map_err(|error| ProfileError::invalid(pointer(error.path()), error.into_inner()))?;
-    source.end().map_err(|error| ProfileError::invalid("", error))?;
+    let value = serde_path_to_error::deserialize(&mut source)
+        .map_err(|error| ProfileError::invalid(pointer(error.path()), error.into_inner()))?;
+    source
+        .end()
+        .map_err(|error| ProfileError::invalid("", error))?;
     Ok(value)
 }
 
@@ -115,7 +123,9 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(de::Error::custom(format!("the key `{name}` is there twice")));
+                return Err(de::Error::custom(format!(
+                    "the key `{name}` is there twice"
+                )));
             }
             let Strict(value) = members.next_value()?;
             object.insert(name, value);
@@ -137,7 +147,15 @@ mod tests {
         let value = json!({"\u{20ac}": "Euro Sign", "\r": "Carriage Return", "\u{fb33}": "Hebrew Letter Dalet With Dagesh", "1": "One",
             "\u{1f600}": "Emoji: Grinning Face", "\u{80}": "Control", "\u{f6}": "Latin Small Letter O With Diaeresis"});
         let text = String::from_utf8(to_vec(&value).unwrap()).unwrap();
-        let order = ["Carriage Return", "One", "Control", "Latin Small", "Euro Sign", "Emoji", "Hebrew"];
+        let order = [
+            "Carriage Return",
+            "One",
+            "Control",
+            "Latin Small",
+            "Euro Sign",
+            "Emoji",
+            "Hebrew",
+        ];
         let places: Vec<usize> = order.iter().map(|word| text.find(word).unwrap()).collect();
         assert!(places.is_sorted(), "{text}");
     }
@@ -150,14 +168,24 @@ mod tests {
         assert_eq!(place(r#"{"a":-1}"#), "/a");
         assert_eq!(place(r#"{"a":9007199254740992}"#), "/a");
         assert!(parse(br#"{"a":9007199254740991}"#).is_ok());
-        assert!(parse(br#"{"a":1,"a":1}"#).unwrap_err().what.contains("twice"));
+        assert!(
+            parse(br#"{"a":1,"a":1}"#)
+                .unwrap_err()
+                .what
+                .contains("twice")
+        );
         assert!(parse(br#"{"a":1} x"#).is_err());
     }
 
     #[test]
     fn other_spellings_are_refused() {
         assert!(parse_exact(br#"{"a":"b","c":[1,2]}"#).is_ok());
-        for text in [r#"{"c":[1,2],"a":"b"}"#, r#"{"a":"b", "c":[1,2]}"#, r#"{"a":"\u0062","c":[1,2]}"#, "{\"a\":\"b\",\"c\":[1,2]}\n"] {
+        for text in [
+            r#"{"c":[1,2],"a":"b"}"#,
+            r#"{"a":"b", "c":[1,2]}"#,
+            r#"{"a":"\u0062","c":[1,2]}"#,
+            "{\"a\":\"b\",\"c\":[1,2]}\n",
+        ] {
             let error = parse_exact(text.as_bytes()).unwrap_err();
             assert!(error.what.contains("not canonical"), "{text}: {error}");
         }
@@ -172,7 +200,8 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-                prop::collection::btree_map(any::<String>(), inner, 0..6).prop_map(|members| Value::Object(members.into_iter().collect())),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })
     }

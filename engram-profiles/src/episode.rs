@@ -219,7 +219,8 @@ mod tests {
             r#"{"from":"driver","event":"EpisodeEnded","status":"completed"}"#,
         ];
         for line in lines {
-            let record: Record = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            let record: Record =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!(serde_json::to_string(&record).unwrap(), line);
         }
         assert!(serde_json::from_str::<Record>(r#"{"from":"agent","text":"x","more":1}"#).is_err());

@@ -35,19 +35,31 @@ pub struct ProfileError {
 impl ProfileError {
     /// A broken rule at this place.
     pub fn invalid(pointer: impl Into<String>, what: impl fmt::Display) -> ProfileError {
-        ProfileError { fault: ProfileFault::Invalid, pointer: pointer.into(), what: what.to_string() }
+        ProfileError {
+            fault: ProfileFault::Invalid,
+            pointer: pointer.into(),
+            what: what.to_string(),
+        }
     }
 
     /// A profile that is not the expected one.
     pub fn unknown(what: impl fmt::Display) -> ProfileError {
-        ProfileError { fault: ProfileFault::Unknown, pointer: String::new(), what: what.to_string() }
+        ProfileError {
+            fault: ProfileFault::Unknown,
+            pointer: String::new(),
+            what: what.to_string(),
+        }
     }
 }
 
 impl ProfileError {
     /// The place, if it is known, and what is wrong there: the message without its code.
     pub fn place_and_reason(&self) -> String {
-        let place = if self.pointer.is_empty() { String::new() } else { format!("at {}: ", self.pointer) };
+        let place = if self.pointer.is_empty() {
+            String::new()
+        } else {
+            format!("at {}: ", self.pointer)
+        };
         format!("{place}{}", self.what)
     }
 }

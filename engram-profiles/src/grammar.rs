@@ -42,21 +42,32 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let bytes = LINE_BYTES as usize;
-        Limits { max_line_bytes: bytes, max_args_bytes: bytes / 4 * 3, max_requests: usize::MAX, terminal: false }
+        Limits {
+            max_line_bytes: bytes,
+            max_args_bytes: bytes / 4 * 3,
+            max_requests: usize::MAX,
+            terminal: false,
+        }
     }
 }
 
 impl Limits {
     /// The limits of a profile; those of [`Limits::default`] if it has no bridge.
     pub fn of(profile: &Profile) -> Limits {
-        let limits = Limits { terminal: profile.requires_pty, ..Limits::default() };
+        let limits = Limits {
+            terminal: profile.requires_pty,
+            ..Limits::default()
+        };
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        profile.tool_bridge.as_ref().map_or(limits, |bridge| Limits {
-            max_line_bytes: size(bridge.max_line_bytes.get()),
-            max_args_bytes: size(bridge.max_args_bytes.get()),
-            max_requests: size(bridge.max_requests.get()),
-            ..limits
-        })
+        profile
+            .tool_bridge
+            .as_ref()
+            .map_or(limits, |bridge| Limits {
+                max_line_bytes: size(bridge.max_line_bytes.get()),
+                max_args_bytes: size(bridge.max_args_bytes.get()),
+                max_requests: size(bridge.max_requests.get()),
+                ..limits
+            })
     }
 }
 
@@ -179,7 +190,11 @@ impl Violation {
 /// The frame of a request.
 pub fn request_frame(nonce: &Nonce, request: &Request) -> String {
     let Request { id, tool, args } = request;
-    format!("{REQUEST}{}{NONCE_END}{id} {tool} {}\n", nonce.as_str(), URL_SAFE_NO_PAD.encode(args))
+    format!(
+        "{REQUEST}{}{NONCE_END}{id} {tool} {}\n",
+        nonce.as_str(),
+        URL_SAFE_NO_PAD.encode(args)
+    )
 }
 
 /// The frame of an answer.
@@ -188,7 +203,11 @@ pub fn response_frame(nonce: &Nonce, response: &Response) -> String {
         Answer::Ok(hash) => format!("ok {hash}"),
         Answer::Denied(reason) => format!("denied {reason}"),
     };
-    format!("{RESPONSE}{}{NONCE_END}{} {answer}\n", nonce.as_str(), response.id)
+    format!(
+        "{RESPONSE}{}{NONCE_END}{} {answer}\n",
+        nonce.as_str(),
+        response.id
+    )
 }
 
 /// The answer in a line of a driver; `None` for text.
@@ -216,7 +235,9 @@ enum Frame<'l> {
 fn frame<'l>(line: &'l str, opening: &str, nonce: &NonceHash) -> Option<Frame<'l>> {
     let rest = line.strip_prefix(opening)?;
     // A nonce with nothing behind it is a nonce, and its frame lacks fields.
-    let (digits, rest) = rest.split_once(NONCE_END).unwrap_or((rest.trim_end_matches('⟧'), ""));
+    let (digits, rest) = rest
+        .split_once(NONCE_END)
+        .unwrap_or((rest.trim_end_matches('⟧'), ""));
     Some(match is_nonce(digits) {
         false => Frame::Wrong(Violation::Nonce),
         true if NonceHash::of(digits) == *nonce => Frame::Own(rest),
@@ -227,7 +248,9 @@ fn frame<'l>(line: &'l str, opening: &str, nonce: &NonceHash) -> Option<Frame<'l
 fn fields(rest: &str) -> Result<[&str; 3], Violation> {
     let mut fields = rest.split(' ');
     match (fields.next(), fields.next(), fields.next(), fields.next()) {
-        (Some(first), Some(second), Some(third), None) if !third.is_empty() => Ok([first, second, third]),
+        (Some(first), Some(second), Some(third), None) if !third.is_empty() => {
+            Ok([first, second, third])
+        }
         _ => Err(Violation::Fields),
     }
 }
@@ -235,7 +258,11 @@ fn fields(rest: &str) -> Result<[&str; 3], Violation> {
 fn checked_id(id: &str) -> Result<String, Violation> {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let is_id = (1..=MAX_NAME).contains(&id.len()) && id.bytes().all(is_letter);
-    if is_id { Ok(id.to_owned()) } else { Err(Violation::Id) }
+    if is_id {
+        Ok(id.to_owned())
+    } else {
+        Err(Violation::Id)
+    }
 }
 
 fn read_request(rest: &str, max_args_bytes: usize) -> Result<Request, Violation> {
@@ -244,7 +271,11 @@ fn read_request(rest: &str, max_args_bytes: usize) -> Result<Request, Violation>
     if !is_name(tool, b"._-") {
         return Err(Violation::Tool);
     }
-    Ok(Request { id, tool: tool.to_owned(), args: decoded_args(args, max_args_bytes)? })
+    Ok(Request {
+        id,
+        tool: tool.to_owned(),
+        args: decoded_args(args, max_args_bytes)?,
+    })
 }
 
 fn decoded_args(encoded: &str, most: usize) -> Result<String, Violation> {
@@ -252,22 +283,32 @@ fn decoded_args(encoded: &str, most: usize) -> Result<String, Violation> {
     if encoded.len() > most.saturating_mul(4).div_ceil(3) {
         return Err(Violation::ArgsSize);
     }
-    let bytes = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| Violation::ArgsEncoding)?;
+    let bytes = URL_SAFE_NO_PAD
+        .decode(encoded)
+        .map_err(|_| Violation::ArgsEncoding)?;
     if bytes.len() > most {
         return Err(Violation::ArgsSize);
     }
     let text = String::from_utf8(bytes).map_err(|_| Violation::ArgsForm)?;
     let value: Value = serde_json::from_str(&text).map_err(|_| Violation::ArgsForm)?;
-    let is_canonical = value.is_object() && serde_jcs::to_string(&value).is_ok_and(|canonical| canonical == text);
-    if is_canonical { Ok(text) } else { Err(Violation::ArgsForm) }
+    let is_canonical =
+        value.is_object() && serde_jcs::to_string(&value).is_ok_and(|canonical| canonical == text);
+    if is_canonical {
+        Ok(text)
+    } else {
+        Err(Violation::ArgsForm)
+    }
 }
 
 fn read_response(rest: &str) -> Result<Response, Violation> {
     let [id, word, value] = fields(rest)?;
     let id = checked_id(id)?;
     let is_reason = |text: &str| {
-        let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        text.len() <= MAX_REASON && text.bytes().all(is_letter) && text.starts_with(|first: char| first.is_ascii_uppercase())
+        let is_letter =
+            |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        text.len() <= MAX_REASON
+            && text.bytes().all(is_letter)
+            && text.starts_with(|first: char| first.is_ascii_uppercase())
     };
     let answer = match word {
         "ok" if hash::is_hash(value) => Answer::Ok(value.to_owned()),
@@ -313,7 +354,13 @@ enum Place {
 impl Scanner {
     /// A scanner for one episode.
     pub fn new(nonce: NonceHash, limits: Limits) -> Scanner {
-        Scanner { nonce, limits, line: Vec::new(), place: Place::Begin, used: HashSet::new() }
+        Scanner {
+            nonce,
+            limits,
+            line: Vec::new(),
+            place: Place::Begin,
+            used: HashSet::new(),
+        }
     }
 
     /// Takes further bytes, and adds the lines that they complete.
@@ -362,8 +409,13 @@ impl Scanner {
         let rest = self.line.split_off(end);
         let piece = std::mem::replace(&mut self.line, rest);
         let text = String::from_utf8_lossy(&piece).into_owned();
-        let is_frame = self.place == Place::Begin && (text.starts_with(REQUEST) || text.starts_with(RESPONSE));
-        let kind = if is_frame { LineKind::Violation(Violation::LineSize) } else { LineKind::Text };
+        let is_frame =
+            self.place == Place::Begin && (text.starts_with(REQUEST) || text.starts_with(RESPONSE));
+        let kind = if is_frame {
+            LineKind::Violation(Violation::LineSize)
+        } else {
+            LineKind::Text
+        };
         out.push(Line { text, kind });
         self.place = Place::Inside;
     }
@@ -379,14 +431,20 @@ impl Scanner {
 
     fn kind(&mut self, line: &str) -> LineKind {
         let line = line.strip_suffix('\n').unwrap_or(line);
-        let line = if self.limits.terminal { line.strip_suffix('\r').unwrap_or(line) } else { line };
+        let line = if self.limits.terminal {
+            line.strip_suffix('\r').unwrap_or(line)
+        } else {
+            line
+        };
         let found = frame(line, REQUEST, &self.nonce).map(|found| (found, true));
         match found.or_else(|| frame(line, RESPONSE, &self.nonce).map(|found| (found, false))) {
             None => LineKind::Text,
             Some((Frame::Foreign, _)) => LineKind::Foreign,
             Some((Frame::Wrong(violation), _)) => LineKind::Violation(violation),
             Some((Frame::Own(_), false)) => LineKind::Violation(Violation::ResponseByAgent),
-            Some((Frame::Own(rest), true)) => self.request(rest).map_or_else(LineKind::Violation, LineKind::Request),
+            Some((Frame::Own(rest), true)) => self
+                .request(rest)
+                .map_or_else(LineKind::Violation, LineKind::Request),
         }
     }
 

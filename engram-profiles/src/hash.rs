@@ -14,7 +14,9 @@ const DOMAIN: &[u8] = b"engram.agent_adapter_profile/1";
 const PREFIX: &str = "blake3:";
 
 /// BLAKE3 of a domain and a profile's canonical bytes, as `blake3:` and 64 hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct ProfileHash(#[schemars(regex(pattern = r"^blake3:[0-9a-f]{64}$"))] String);
 
@@ -45,7 +47,9 @@ impl FromStr for ProfileHash {
         if is_hash(text) {
             Ok(ProfileHash(text.to_owned()))
         } else {
-            Err(ProfileError::unknown(format!("`{text}` is not {PREFIX} and 64 hexadecimal digits")))
+            Err(ProfileError::unknown(format!(
+                "`{text}` is not {PREFIX} and 64 hexadecimal digits"
+            )))
         }
     }
 }
@@ -71,7 +75,8 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 
 /// True for `blake3:` and 64 lower-case hexadecimal digits.
 pub fn is_hash(text: &str) -> bool {
-    text.strip_prefix(PREFIX).is_some_and(|digits| digits.len() == 64 && digits.bytes().all(is_hex))
+    text.strip_prefix(PREFIX)
+        .is_some_and(|digits| digits.len() == 64 && digits.bytes().all(is_hex))
 }
 
 /// True for a lower-case hexadecimal digit.
@@ -87,7 +92,10 @@ mod tests {
     fn hash_of_a_profile_is_no_hash_of_its_bytes() {
         let hash = ProfileHash::of(b"{}");
         assert!(is_hash(hash.as_str()) && hash.as_str() != of_bytes(b"{}"));
-        assert_eq!(hash.as_str(), of_bytes(b"engram.agent_adapter_profile/1\0{}"));
+        assert_eq!(
+            hash.as_str(),
+            of_bytes(b"engram.agent_adapter_profile/1\0{}")
+        );
         assert_eq!(hash.as_str().parse::<ProfileHash>().unwrap(), hash);
         assert!(hash.as_str().to_uppercase().parse::<ProfileHash>().is_err());
     }

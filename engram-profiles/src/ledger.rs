@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::canonical;
 use crate::episode::{Decision, Ids};
 use crate::error::ProfileError;
-use crate::receipt::{Blocked, Decided, Ended, Requested, ReviewReceipt, Started, ToolLogEntry, ToolLogIndex, ToolReceipt, hash_of};
+use crate::receipt::{
+    Blocked, Decided, Ended, Requested, ReviewReceipt, Started, ToolLogEntry, ToolLogIndex,
+    ToolReceipt, hash_of,
+};
 
 /// What stands for the hash before the first line.
 pub const FIRST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -73,7 +76,11 @@ pub struct Ledger {
 impl Ledger {
     /// An empty ledger of an episode.
     pub fn new(ids: Ids) -> Ledger {
-        Ledger { ids, next: 0, prev: FIRST.to_owned() }
+        Ledger {
+            ids,
+            next: 0,
+            prev: FIRST.to_owned(),
+        }
     }
 
     /// Goes on with a ledger.
@@ -82,8 +89,17 @@ impl Ledger {
     /// The first line that is wrong.
     pub fn resume(bytes: &[u8]) -> Result<Ledger, LedgerError> {
         let lines = verify(bytes)?;
-        let Some(last) = lines.last() else { return Err(LedgerError { line: 1, what: "it is empty".to_owned() }) };
-        Ok(Ledger { ids: last.ids.clone(), next: last.seq + 1, prev: last_hash(bytes) })
+        let Some(last) = lines.last() else {
+            return Err(LedgerError {
+                line: 1,
+                what: "it is empty".to_owned(),
+            });
+        };
+        Ok(Ledger {
+            ids: last.ids.clone(),
+            next: last.seq + 1,
+            prev: last_hash(bytes),
+        })
     }
 
     /// The next line, with its end.
@@ -91,11 +107,18 @@ impl Ledger {
     /// # Errors
     /// `profile_invalid` if the entry cannot be written as JSON.
     pub fn line(&mut self, t: Option<&str>, entry: Entry) -> Result<String, ProfileError> {
-        let line = Line { seq: self.next, t: t.map(str::to_owned), entry, ids: self.ids.clone(), prev: self.prev.clone() };
+        let line = Line {
+            seq: self.next,
+            t: t.map(str::to_owned),
+            entry,
+            ids: self.ids.clone(),
+            prev: self.prev.clone(),
+        };
         let bytes = canonical::to_vec(&line)?;
         self.prev = blake3::hash(&bytes).to_hex().to_string();
         self.next += 1;
-        let mut text = String::from_utf8(bytes).map_err(|error| ProfileError::invalid("", error))?;
+        let mut text =
+            String::from_utf8(bytes).map_err(|error| ProfileError::invalid("", error))?;
         text.push('\n');
         Ok(text)
     }
@@ -122,11 +145,15 @@ pub fn verify(bytes: &[u8]) -> Result<Vec<Line>, LedgerError> {
     let mut state = State::default();
     for (at, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let fault = |what: String| LedgerError { line: at + 1, what };
-        let text = text.strip_suffix(b"\n").ok_or_else(|| fault("it has no end".to_owned()))?;
+        let text = text
+            .strip_suffix(b"\n")
+            .ok_or_else(|| fault("it has no end".to_owned()))?;
         let line = read(text).map_err(|error| fault(error.to_string()))?;
         let is_next = line.seq == at as u64 && line.prev == prev;
         if !is_next {
-            return Err(fault("its number or the hash of the line before is wrong".to_owned()));
+            return Err(fault(
+                "its number or the hash of the line before is wrong".to_owned(),
+            ));
         }
         if lines.first().is_some_and(|first| first.ids != line.ids) {
             return Err(fault("its ids are not those of the first line".to_owned()));
@@ -136,25 +163,43 @@ pub fn verify(bytes: &[u8]) -> Result<Vec<Line>, LedgerError> {
         lines.push(line);
     }
     match state.place {
-        Place::Before => Err(LedgerError { line: 1, what: "it is empty".to_owned() }),
+        Place::Before => Err(LedgerError {
+            line: 1,
+            what: "it is empty".to_owned(),
+        }),
         _ => Ok(lines),
     }
 }
 
 /// The hash of the last line of a ledger, to which the next one chains.
 fn last_hash(bytes: &[u8]) -> String {
-    let last = bytes.strip_suffix(b"\n").unwrap_or(bytes).rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = bytes
+        .strip_suffix(b"\n")
+        .unwrap_or(bytes)
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     blake3::hash(last).to_hex().to_string()
 }
 
 /// One line. Written again, it must have the same bytes: so it has no member that its type does not name.
 fn read(text: &[u8]) -> Result<Line, ProfileError> {
     if text.len() > MAX_LINE {
-        return Err(ProfileError::invalid("", format!("a line has at most {MAX_LINE} bytes")));
+        return Err(ProfileError::invalid(
+            "",
+            format!("a line has at most {MAX_LINE} bytes"),
+        ));
     }
     canonical::parse_exact(text)?;
     let line: Line = canonical::read(text)?;
-    if canonical::to_vec(&line)? == text { Ok(line) } else { Err(ProfileError::invalid("", "it has members that nothing names")) }
+    if canonical::to_vec(&line)? == text {
+        Ok(line)
+    } else {
+        Err(ProfileError::invalid(
+            "",
+            "it has members that nothing names",
+        ))
+    }
 }
 
 /// The index of the requests in a ledger.
@@ -174,9 +219,16 @@ pub fn index(lines: &[Line]) -> Result<ToolLogIndex, ProfileError> {
             Entry::ToolRequested(Requested { request_id, .. }) => {
                 places.insert(request_id, entries.len());
                 let receipt_hash = String::new();
-                entries.push(ToolLogEntry { request_id: request_id.clone(), intent_seq: line.seq, result_seq: line.seq, receipt_hash });
+                entries.push(ToolLogEntry {
+                    request_id: request_id.clone(),
+                    intent_seq: line.seq,
+                    result_seq: line.seq,
+                    receipt_hash,
+                });
             }
-            Entry::ToolDecided(decided) if decided.decision == Decision::Deny => end(&decided.request_id, hash_of(decided)?),
+            Entry::ToolDecided(decided) if decided.decision == Decision::Deny => {
+                end(&decided.request_id, hash_of(decided)?)
+            }
             Entry::ToolExecuted(receipt) => end(&receipt.request_id, hash_of(receipt)?),
             _ => {}
         }
@@ -213,11 +265,16 @@ impl State {
     fn next(&mut self, entry: &Entry) -> Result<(), String> {
         self.place = match (self.place, entry) {
             (Place::Before, Entry::EpisodeStarted(_)) => Place::Runs,
-            (Place::Runs, Entry::ToolRequested(_) | Entry::ToolDecided(_) | Entry::ToolExecuted(_)) => Place::Runs,
+            (
+                Place::Runs,
+                Entry::ToolRequested(_) | Entry::ToolDecided(_) | Entry::ToolExecuted(_),
+            ) => Place::Runs,
             (Place::Runs, Entry::EpisodeEnded(_)) => Place::Ended,
             (Place::Ended, Entry::ReviewReceiptRecorded(_)) => Place::Reviewed,
             // An agent that cannot be run has no beginning, and one that is stopped early no end.
-            (Place::Before | Place::Runs | Place::Ended, Entry::ReviewBlockedRecorded(_)) => Place::Reviewed,
+            (Place::Before | Place::Runs | Place::Ended, Entry::ReviewBlockedRecorded(_)) => {
+                Place::Reviewed
+            }
             _ => return Err("it cannot follow the line before".to_owned()),
         };
         match entry {
@@ -229,9 +286,15 @@ impl State {
     }
 
     fn asked(&mut self, requested: &Requested) -> Result<(), String> {
-        match self.requests.insert(requested.request_id.clone(), Request::Asked(requested.clone())) {
+        match self.requests.insert(
+            requested.request_id.clone(),
+            Request::Asked(requested.clone()),
+        ) {
             None => Ok(()),
-            Some(_) => Err(format!("the request {} is there twice", requested.request_id)),
+            Some(_) => Err(format!(
+                "the request {} is there twice",
+                requested.request_id
+            )),
         }
     }
 
@@ -252,12 +315,18 @@ impl State {
 
     fn executed(&mut self, receipt: &ToolReceipt) -> Result<(), String> {
         let Some(Request::Allowed(requested)) = self.requests.get(&receipt.request_id) else {
-            return Err(format!("no allowed request is called {}", receipt.request_id));
+            return Err(format!(
+                "no allowed request is called {}",
+                receipt.request_id
+            ));
         };
-        if (&requested.tool, &requested.args_hash, Decision::Allow) != (&receipt.tool, &receipt.args_hash, receipt.decision) {
+        if (&requested.tool, &requested.args_hash, Decision::Allow)
+            != (&receipt.tool, &receipt.args_hash, receipt.decision)
+        {
             return Err("the receipt is not that of the request and the decision".to_owned());
         }
-        self.requests.insert(receipt.request_id.clone(), Request::Done);
+        self.requests
+            .insert(receipt.request_id.clone(), Request::Done);
         Ok(())
     }
 }

@@ -92,7 +92,12 @@ mod tests {
         let nonce = Nonce::scripted("seed", "e1");
         assert_eq!(nonce, Nonce::scripted("seed", "e1"));
         assert_eq!(nonce.as_str().len(), 32);
-        for (seed, episode) in [("seed", "e2"), ("seede", "1"), ("see", "de1"), ("", "seede1")] {
+        for (seed, episode) in [
+            ("seed", "e2"),
+            ("seede", "1"),
+            ("see", "de1"),
+            ("", "seede1"),
+        ] {
             assert_ne!(nonce, Nonce::scripted(seed, episode));
         }
     }
@@ -102,6 +107,8 @@ mod tests {
         let nonce = Nonce::of_bytes([0xab; 16]);
         assert!(!format!("{nonce:?}").contains("abab"), "{nonce:?}");
         assert_eq!(Nonce::parse(nonce.as_str()).unwrap(), nonce);
-        assert!(Nonce::parse("ABAB0000ABAB0000").is_none() && Nonce::parse("0123456789abcde").is_none());
+        assert!(
+            Nonce::parse("ABAB0000ABAB0000").is_none() && Nonce::parse("0123456789abcde").is_none()
+        );
     }
 }

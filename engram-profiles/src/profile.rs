@@ -10,8 +10,8 @@ use crate::canonical;
 use crate::error::ProfileError;
 use crate::hash::ProfileHash;
 use crate::limits::{
-    MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES, MAX_MILLISECONDS, MAX_NAME, MAX_PROFILE_BYTES, MAX_REGEX,
-    MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TOOLS, MAX_VERSION,
+    MAX_ARGS, MAX_ENV, MAX_EVIDENCE_BYTES, MAX_FILES, MAX_GRACE, MAX_LINE_BYTES, MAX_MILLISECONDS,
+    MAX_NAME, MAX_PROFILE_BYTES, MAX_REGEX, MAX_REQUESTS, MAX_RESULT_BYTES, MAX_TOOLS, MAX_VERSION,
 };
 use crate::validate;
 
@@ -173,7 +173,9 @@ pub enum OutputMode {
 }
 
 /// How much an agent may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// Look only.
@@ -355,7 +357,9 @@ pub enum Keep {
 impl VersionProbe {
     /// The compiled pattern. It is small, so that no output can make it slow.
     pub(crate) fn pattern(&self) -> Result<regex_lite::Regex, regex_lite::Error> {
-        regex_lite::RegexBuilder::new(&self.regex).size_limit(MAX_REGEX).build()
+        regex_lite::RegexBuilder::new(&self.regex)
+            .size_limit(MAX_REGEX)
+            .build()
     }
 }
 
@@ -366,7 +370,10 @@ impl Profile {
     /// `profile_invalid`, with the place: bytes that are not canonical, an unknown or missing field, a value against a rule.
     pub fn parse(bytes: &[u8]) -> Result<(Profile, ProfileHash), ProfileError> {
         if bytes.len() > MAX_PROFILE_BYTES {
-            return Err(ProfileError::invalid("", format!("a profile has at most {MAX_PROFILE_BYTES} bytes")));
+            return Err(ProfileError::invalid(
+                "",
+                format!("a profile has at most {MAX_PROFILE_BYTES} bytes"),
+            ));
         }
         canonical::parse_exact(bytes)?;
         let profile: Profile = canonical::read(bytes)?;
@@ -376,25 +383,40 @@ impl Profile {
 
     /// The flags of a tier; `None` if the tier cannot be had.
     pub fn flags(&self, tier: Tier) -> Option<&[String]> {
-        self.permission_mode_map.iter().find(|row| row.tier == tier).map(|row| row.flags.as_slice())
+        self.permission_mode_map
+            .iter()
+            .find(|row| row.tier == tier)
+            .map(|row| row.flags.as_slice())
     }
 
     /// The kind of an intent; `Other` if the profile does not name it.
     pub fn tool_class(&self, intent: &str) -> ToolKind {
-        self.capability_map.iter().find(|row| row.intent == intent).map_or(ToolKind::Other, |row| row.tool_class)
+        self.capability_map
+            .iter()
+            .find(|row| row.intent == intent)
+            .map_or(ToolKind::Other, |row| row.tool_class)
     }
 
     /// The version in what the probe printed, and whether the profile is for it.
     pub fn probed<'t>(&self, printed: &'t str) -> Option<(&'t str, Expected)> {
         let regex = self.version_probe.pattern().ok()?;
         let version = regex.captures(printed)?.name("version")?.as_str();
-        let is_version = (1..=MAX_VERSION).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_version = (1..=MAX_VERSION).contains(&version.len())
+            && version.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_version {
             return None;
         }
-        let is_expected =
-            major_minor(version).is_some() && major_minor(version) == major_minor(self.version_probe.expect.trim_start_matches('~'));
-        Some((version, if is_expected { Expected::Yes } else { Expected::No }))
+        let is_expected = major_minor(version).is_some()
+            && major_minor(version)
+                == major_minor(self.version_probe.expect.trim_start_matches('~'));
+        Some((
+            version,
+            if is_expected {
+                Expected::Yes
+            } else {
+                Expected::No
+            },
+        ))
     }
 }
 
@@ -430,6 +452,11 @@ mod tool_class {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolKind, D::Error> {
         let name = String::deserialize(deserializer)?;
         let found = ToolKind::ALL.into_iter().find(|kind| kind.as_str() == name);
-        found.ok_or_else(|| D::Error::custom(format!("`{name}` is no kind of tool; there are {}", names().join(", "))))
+        found.ok_or_else(|| {
+            D::Error::custom(format!(
+                "`{name}` is no kind of tool; there are {}",
+                names().join(", ")
+            ))
+        })
     }
 }

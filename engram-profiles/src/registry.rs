@@ -8,16 +8,46 @@ use crate::profile::Profile;
 
 /// The files of `profiles/`, by id.
 const FILES: &[(&str, &str)] = &[
-    ("claude-code-black-box", include_str!("../profiles/claude-code-black-box.json")),
-    ("claude-code-record", include_str!("../profiles/claude-code-record.json")),
-    ("codex-cli-black-box", include_str!("../profiles/codex-cli-black-box.json")),
-    ("codex-cli-record", include_str!("../profiles/codex-cli-record.json")),
-    ("cursor-hooked", include_str!("../profiles/cursor-hooked.json")),
-    ("gemini-cli-black-box", include_str!("../profiles/gemini-cli-black-box.json")),
-    ("gemini-cli-record", include_str!("../profiles/gemini-cli-record.json")),
-    ("local-inference", include_str!("../profiles/local-inference.json")),
-    ("opencode-black-box", include_str!("../profiles/opencode-black-box.json")),
-    ("opencode-record", include_str!("../profiles/opencode-record.json")),
+    (
+        "claude-code-black-box",
+        include_str!("../profiles/claude-code-black-box.json"),
+    ),
+    (
+        "claude-code-record",
+        include_str!("../profiles/claude-code-record.json"),
+    ),
+    (
+        "codex-cli-black-box",
+        include_str!("../profiles/codex-cli-black-box.json"),
+    ),
+    (
+        "codex-cli-record",
+        include_str!("../profiles/codex-cli-record.json"),
+    ),
+    (
+        "cursor-hooked",
+        include_str!("../profiles/cursor-hooked.json"),
+    ),
+    (
+        "gemini-cli-black-box",
+        include_str!("../profiles/gemini-cli-black-box.json"),
+    ),
+    (
+        "gemini-cli-record",
+        include_str!("../profiles/gemini-cli-record.json"),
+    ),
+    (
+        "local-inference",
+        include_str!("../profiles/local-inference.json"),
+    ),
+    (
+        "opencode-black-box",
+        include_str!("../profiles/opencode-black-box.json"),
+    ),
+    (
+        "opencode-record",
+        include_str!("../profiles/opencode-record.json"),
+    ),
 ];
 
 /// The hash of each file, one line each. A change of a profile must change this file too.
@@ -34,7 +64,12 @@ pub struct Shipped {
     pub canonical: &'static str,
 }
 
-static ALL: LazyLock<Vec<Shipped>> = LazyLock::new(|| FILES.iter().filter_map(|(id, text)| load(id, text).ok()).collect());
+static ALL: LazyLock<Vec<Shipped>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .filter_map(|(id, text)| load(id, text).ok())
+        .collect()
+});
 
 /// Every shipped profile, by id.
 pub fn all() -> impl Iterator<Item = &'static Shipped> {
@@ -46,9 +81,11 @@ pub fn all() -> impl Iterator<Item = &'static Shipped> {
 /// # Errors
 /// `unknown_profile`.
 pub fn by_hash(hash: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
-    all()
-        .find(|shipped| shipped.hash == *hash)
-        .ok_or_else(|| ProfileError::unknown(format!("no shipped profile has the hash {hash}; `engram profile list` has them")))
+    all().find(|shipped| shipped.hash == *hash).ok_or_else(|| {
+        ProfileError::unknown(format!(
+            "no shipped profile has the hash {hash}; `engram profile list` has them"
+        ))
+    })
 }
 
 /// The shipped profile with this id, if it has this hash.
@@ -57,12 +94,18 @@ pub fn by_hash(hash: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
 /// `unknown_profile` if no shipped profile has this id, or if its hash is another one.
 pub fn by_id(id: &str, expected: &ProfileHash) -> Result<&'static Shipped, ProfileError> {
     let shipped = all().find(|shipped| shipped.profile.profile_id == id);
-    let shipped =
-        shipped.ok_or_else(|| ProfileError::unknown(format!("no shipped profile is called `{id}`; `engram profile list` has them")))?;
+    let shipped = shipped.ok_or_else(|| {
+        ProfileError::unknown(format!(
+            "no shipped profile is called `{id}`; `engram profile list` has them"
+        ))
+    })?;
     if shipped.hash == *expected {
         return Ok(shipped);
     }
-    Err(ProfileError::unknown(format!("`{id}` has the hash {}, and {expected} was expected", shipped.hash)))
+    Err(ProfileError::unknown(format!(
+        "`{id}` has the hash {}, and {expected} was expected",
+        shipped.hash
+    )))
 }
 
 /// Reads the bytes of a profile that must have this hash.
@@ -72,20 +115,35 @@ pub fn by_id(id: &str, expected: &ProfileHash) -> Result<&'static Shipped, Profi
 pub fn checked(bytes: &[u8], expected: &ProfileHash) -> Result<Profile, ProfileError> {
     let hash = ProfileHash::of(bytes);
     if hash != *expected {
-        return Err(ProfileError::unknown(format!("the profile has the hash {hash}, and {expected} was expected")));
+        return Err(ProfileError::unknown(format!(
+            "the profile has the hash {hash}, and {expected} was expected"
+        )));
     }
     Profile::parse(bytes).map(|(profile, _)| profile)
 }
 
 /// Reads a shipped file and compares it with its line of hashes.
 fn load(id: &str, text: &'static str) -> Result<Shipped, ProfileError> {
-    let line = HASHES.lines().find_map(|line| line.strip_prefix(id)?.strip_prefix('\t'));
-    let hash: ProfileHash = line.ok_or_else(|| ProfileError::unknown(format!("profiles/hashes.tsv has no line for `{id}`")))?.parse()?;
+    let line = HASHES
+        .lines()
+        .find_map(|line| line.strip_prefix(id)?.strip_prefix('\t'));
+    let hash: ProfileHash = line
+        .ok_or_else(|| {
+            ProfileError::unknown(format!("profiles/hashes.tsv has no line for `{id}`"))
+        })?
+        .parse()?;
     let profile = checked(text.as_bytes(), &hash)?;
     if profile.profile_id != id {
-        return Err(ProfileError::invalid("/profile_id", format!("expected the name of the file, `{id}`")));
+        return Err(ProfileError::invalid(
+            "/profile_id",
+            format!("expected the name of the file, `{id}`"),
+        ));
     }
-    Ok(Shipped { profile, hash, canonical: text })
+    Ok(Shipped {
+        profile,
+        hash,
+        canonical: text,
+    })
 }
 
 #[cfg(test)]
@@ -106,7 +164,10 @@ mod tests {
     #[test]
     fn name_is_no_choice_without_its_hash() {
         let shipped = all().next().unwrap();
-        assert_eq!(by_id(&shipped.profile.profile_id, &shipped.hash).unwrap(), shipped);
+        assert_eq!(
+            by_id(&shipped.profile.profile_id, &shipped.hash).unwrap(),
+            shipped
+        );
         let other = ProfileHash::of(b"other");
         for error in [
             by_id(&shipped.profile.profile_id, &other).unwrap_err(),

@@ -13,7 +13,10 @@ pub fn json_schema() -> String {
     let mut schema = schemars::schema_for!(Profile).to_value();
     if let Value::Object(members) = &mut schema {
         members.insert("$id".to_owned(), json!(SCHEMA_ID));
-        members.insert("title".to_owned(), json!("AgentAdapterProfileV1: how one command-line agent is run"));
+        members.insert(
+            "title".to_owned(),
+            json!("AgentAdapterProfileV1: how one command-line agent is run"),
+        );
     }
     format!("{schema:#}\n")
 }

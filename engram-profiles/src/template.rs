@@ -15,11 +15,26 @@ pub const PROMPT_FILE: &str = "{prompt_file}";
 pub const PERMISSION: &str = "{permission}";
 
 /// What can be an argument.
-pub const ARG_PLACEHOLDERS: &[&str] = &[PROMPT, PROMPT_FILE, "{model}", "{session}", "{mcp_config}", PERMISSION];
+pub const ARG_PLACEHOLDERS: &[&str] = &[
+    PROMPT,
+    PROMPT_FILE,
+    "{model}",
+    "{session}",
+    "{mcp_config}",
+    PERMISSION,
+];
 /// What can be in a value of the environment.
 pub const ENV_PLACEHOLDERS: &[&str] = &["{home}", "{base_url}", "{path}", "{api_key}"];
 /// What can be in the text of a file. Other words in braces are text.
-pub const FILE_PLACEHOLDERS: &[&str] = &["{home}", "{cwd}", "{base_url}", "{model}", "{api_key}", "{api_key_tail}", "{version}"];
+pub const FILE_PLACEHOLDERS: &[&str] = &[
+    "{home}",
+    "{cwd}",
+    "{base_url}",
+    "{model}",
+    "{api_key}",
+    "{api_key_tail}",
+    "{version}",
+];
 
 /// Claude Code remembers an approved key by so many last letters.
 const KEY_TAIL: usize = 20;
@@ -70,7 +85,11 @@ impl Values<'_> {
             "{base_url}" => self.base_url,
             "{path}" => self.path,
             "{api_key}" => self.api_key,
-            "{api_key_tail}" => &self.api_key[self.api_key.floor_char_boundary(self.api_key.len().saturating_sub(KEY_TAIL))..],
+            "{api_key_tail}" => {
+                &self.api_key[self
+                    .api_key
+                    .floor_char_boundary(self.api_key.len().saturating_sub(KEY_TAIL))..]
+            }
             "{version}" => self.version,
             "{model}" => return self.model,
             _ => return None,
@@ -102,10 +121,17 @@ impl Profile {
         let flags = self.flags(tier).ok_or_else(no_tier)?;
         let mut args = Vec::new();
         for (at, argument) in self.args_template.iter().enumerate() {
-            let nothing = || ProfileError::invalid(format!("/args_template/{at}"), format!("nothing stands for {argument} in this run"));
+            let nothing = || {
+                ProfileError::invalid(
+                    format!("/args_template/{at}"),
+                    format!("nothing stands for {argument} in this run"),
+                )
+            };
             match argument.as_str() {
                 PERMISSION => args.extend_from_slice(flags),
-                word if ARG_PLACEHOLDERS.contains(&word) => args.push(values.argument(word).ok_or_else(nothing)?.to_owned()),
+                word if ARG_PLACEHOLDERS.contains(&word) => {
+                    args.push(values.argument(word).ok_or_else(nothing)?.to_owned())
+                }
                 plain => args.push(plain.to_owned()),
             }
         }
@@ -114,13 +140,24 @@ impl Profile {
 
     /// The whole environment of a run.
     pub fn env(&self, values: &Values<'_>) -> BTreeMap<String, String> {
-        self.env_template.iter().map(|(name, value)| (name.clone(), values.fill(value, ENV_PLACEHOLDERS))).collect()
+        self.env_template
+            .iter()
+            .map(|(name, value)| (name.clone(), values.fill(value, ENV_PLACEHOLDERS)))
+            .collect()
     }
 
     /// The files that must be there before a run: absolute paths and texts.
     pub fn files(&self, values: &Values<'_>) -> Vec<(String, String)> {
-        let file = |path: &str, text: &str| (values.fill(path, FILE_PLACEHOLDERS), values.fill(text, FILE_PLACEHOLDERS));
-        self.files_template.iter().map(|template| file(&template.path, &template.text)).collect()
+        let file = |path: &str, text: &str| {
+            (
+                values.fill(path, FILE_PLACEHOLDERS),
+                values.fill(text, FILE_PLACEHOLDERS),
+            )
+        };
+        self.files_template
+            .iter()
+            .map(|template| file(&template.path, &template.text))
+            .collect()
     }
 }
 
@@ -129,7 +166,10 @@ fn first_placeholder(text: &str) -> Option<(usize, &str)> {
     text.match_indices('{').find_map(|(at, _)| {
         let word = &text[at..=at + text[at..].find('}')?];
         let inside = &word[1..word.len() - 1];
-        let is_word = !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        let is_word = !inside.is_empty()
+            && inside
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
         is_word.then_some((at, word))
     })
 }
@@ -156,16 +196,31 @@ mod tests {
 
     #[test]
     fn words_in_braces_are_placeholders_only_where_they_are_known() {
-        let values = Values { home: "/h", cwd: "/p", api_key: "0123456789-abcdefghij-0123456789", ..Values::default() };
-        assert_eq!(values.fill("{home}/a {x} {\"k\":{}} {cwd}", FILE_PLACEHOLDERS), "/h/a {x} {\"k\":{}} /p");
-        assert_eq!(values.fill("{api_key_tail}", FILE_PLACEHOLDERS), "bcdefghij-0123456789");
+        let values = Values {
+            home: "/h",
+            cwd: "/p",
+            api_key: "0123456789-abcdefghij-0123456789",
+            ..Values::default()
+        };
+        assert_eq!(
+            values.fill("{home}/a {x} {\"k\":{}} {cwd}", FILE_PLACEHOLDERS),
+            "/h/a {x} {\"k\":{}} /p"
+        );
+        assert_eq!(
+            values.fill("{api_key_tail}", FILE_PLACEHOLDERS),
+            "bcdefghij-0123456789"
+        );
         assert_eq!(unknown_placeholder("{home}/{cwd}"), Some("{cwd}"));
         assert!(!has_placeholder("{\"a\":1} {} { home }"));
     }
 
     #[test]
     fn what_is_filled_in_is_not_read_again() {
-        let values = Values { home: "{cwd}", cwd: "/p", ..Values::default() };
+        let values = Values {
+            home: "{cwd}",
+            cwd: "/p",
+            ..Values::default()
+        };
         assert_eq!(values.fill("{home}", FILE_PLACEHOLDERS), "{cwd}");
     }
 }

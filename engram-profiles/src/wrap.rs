@@ -11,7 +11,12 @@ use crate::profile::Profile;
 ///
 /// # Errors
 /// `profile_invalid` if a record cannot be written as JSON.
-pub fn wrap(transcript: &str, nonce: &Nonce, profile: &Profile, ids: Ids) -> Result<String, ProfileError> {
+pub fn wrap(
+    transcript: &str,
+    nonce: &Nonce,
+    profile: &Profile,
+    ids: Ids,
+) -> Result<String, ProfileError> {
     let header = Header {
         schema: SchemaName::V1,
         ids,
@@ -29,10 +34,17 @@ pub fn wrap(transcript: &str, nonce: &Nonce, profile: &Profile, ids: Ids) -> Res
     let lines: Vec<&str> = transcript.split_inclusive('\n').collect();
     // A run of lines of one side is one record.
     for run in lines.chunk_by(|before, next| is_answer(before) == is_answer(next)) {
-        let said = |text: String| Said { t: None, part: None, text, result: None };
+        let said = |text: String| Said {
+            t: None,
+            part: None,
+            text,
+            result: None,
+        };
         if is_answer(run[0]) {
             for answer in run {
-                log.push_str(&line(&Record::Driver(Driver::Said(said((*answer).to_owned()))))?);
+                log.push_str(&line(&Record::Driver(Driver::Said(said(
+                    (*answer).to_owned(),
+                ))))?);
             }
         } else {
             log.push_str(&line(&Record::Agent(said(run.concat())))?);
@@ -54,23 +66,65 @@ mod tests {
 
     #[test]
     fn lines_of_each_side_are_its_records() {
-        let (nonce, shipped) = (Nonce::scripted("tests", "e1"), registry::all().next().unwrap());
-        let ask = |id: &str| request_frame(&nonce, &Request { id: id.into(), tool: "read".into(), args: "{}".into() });
-        let deny = |id: &str| response_frame(&nonce, &Response { id: id.into(), answer: Answer::Denied("NO".into()) });
-        let transcript = format!("look\n{}{}{}{}done", ask("a"), ask("b"), deny("a"), deny("b"));
+        let (nonce, shipped) = (
+            Nonce::scripted("tests", "e1"),
+            registry::all().next().unwrap(),
+        );
+        let ask = |id: &str| {
+            request_frame(
+                &nonce,
+                &Request {
+                    id: id.into(),
+                    tool: "read".into(),
+                    args: "{}".into(),
+                },
+            )
+        };
+        let deny = |id: &str| {
+            response_frame(
+                &nonce,
+                &Response {
+                    id: id.into(),
+                    answer: Answer::Denied("NO".into()),
+                },
+            )
+        };
+        let transcript = format!(
+            "look\n{}{}{}{}done",
+            ask("a"),
+            ask("b"),
+            deny("a"),
+            deny("b")
+        );
         let hash = shipped.hash.clone();
-        let ids = Ids { work_id: "w".into(), episode_id: "e".into(), session_id: "s".into(), adapter_profile_hash: hash };
+        let ids = Ids {
+            work_id: "w".into(),
+            episode_id: "e".into(),
+            session_id: "s".into(),
+            adapter_profile_hash: hash,
+        };
         let log = wrap(&transcript, &nonce, &shipped.profile, ids).unwrap();
         let mut lines = log.lines();
-        assert!(lines.next().unwrap().starts_with(r#"{"schema":"engram.episode/1""#));
-        let records: Vec<Record> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(
+            lines
+                .next()
+                .unwrap()
+                .starts_with(r#"{"schema":"engram.episode/1""#)
+        );
+        let records: Vec<Record> = lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let texts = records.iter().map(|record| match record {
             Record::Agent(said) => ("agent", said.text.clone()),
             Record::Driver(Driver::Said(said)) => ("driver", said.text.clone()),
             Record::Driver(Driver::Event(event)) => panic!("{event:?}"),
         });
-        let expected =
-            [("agent", format!("look\n{}{}", ask("a"), ask("b"))), ("driver", deny("a")), ("driver", deny("b")), ("agent", "done".into())];
+        let expected = [
+            ("agent", format!("look\n{}{}", ask("a"), ask("b"))),
+            ("driver", deny("a")),
+            ("driver", deny("b")),
+            ("agent", "done".into()),
+        ];
         assert_eq!(texts.collect::<Vec<_>>(), expected);
     }
 }

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engram_profiles::grammar::{
-    Answer, Limits, Line, LineKind, Request, Response, Scanner, Violation, request_frame, response, response_frame,
+    Answer, Limits, Line, LineKind, Request, Response, Scanner, Violation, request_frame, response,
+    response_frame,
 };
 use engram_profiles::nonce::Nonce;
 use proptest::prelude::*;
@@ -13,22 +14,36 @@ fn nonce() -> Nonce {
 }
 
 fn limits() -> Limits {
-    Limits { max_line_bytes: 300, max_args_bytes: 60, max_requests: 3, terminal: false }
+    Limits {
+        max_line_bytes: 300,
+        max_args_bytes: 60,
+        max_requests: 3,
+        terminal: false,
+    }
 }
 
 fn scan(limits: Limits, chunks: &[&[u8]]) -> Vec<Line> {
     let (mut scanner, mut lines) = (Scanner::new(nonce().hash(), limits), Vec::new());
-    chunks.iter().for_each(|chunk| scanner.push(chunk, &mut lines));
+    chunks
+        .iter()
+        .for_each(|chunk| scanner.push(chunk, &mut lines));
     scanner.end_block(&mut lines);
     lines
 }
 
 fn kinds(text: &str) -> Vec<LineKind> {
-    scan(limits(), &[text.as_bytes()]).into_iter().map(|line| line.kind).collect()
+    scan(limits(), &[text.as_bytes()])
+        .into_iter()
+        .map(|line| line.kind)
+        .collect()
 }
 
 fn request(id: &str, args: &str) -> Request {
-    Request { id: id.to_owned(), tool: "read".to_owned(), args: args.to_owned() }
+    Request {
+        id: id.to_owned(),
+        tool: "read".to_owned(),
+        args: args.to_owned(),
+    }
 }
 
 fn frame(rest: &str) -> String {
@@ -46,8 +61,19 @@ fn violation(line: &str) -> Option<Violation> {
 fn frame_is_a_whole_line() {
     let asked = request("r1", r#"{"path":"a.txt"}"#);
     let text = request_frame(&nonce(), &asked);
-    assert_eq!(kinds(&format!("look\n{text}done")), [LineKind::Text, LineKind::Request(asked.clone()), LineKind::Text]);
-    assert_eq!(kinds(text.trim_end()), [LineKind::Request(asked)], "the last line needs no end");
+    assert_eq!(
+        kinds(&format!("look\n{text}done")),
+        [
+            LineKind::Text,
+            LineKind::Request(asked.clone()),
+            LineKind::Text
+        ]
+    );
+    assert_eq!(
+        kinds(text.trim_end()),
+        [LineKind::Request(asked)],
+        "the last line needs no end"
+    );
     assert_eq!(kinds(&format!(" {text}")), [LineKind::Text]);
     assert_eq!(kinds(&format!("> {text}")), [LineKind::Text]);
 }
@@ -59,26 +85,41 @@ fn what_is_wrong_behind_an_opening_is_a_violation() {
     let cases = [
         ("⟦TI1 abc⟧ r1 read e30".to_owned(), Violation::Nonce),
         ("⟦TI1 ".to_owned(), Violation::Nonce),
-        (format!("⟦TI1 {}⟧ r1 read {args}", nonce().as_str().to_uppercase()), Violation::Nonce),
+        (
+            format!("⟦TI1 {}⟧ r1 read {args}", nonce().as_str().to_uppercase()),
+            Violation::Nonce,
+        ),
         (frame(""), Violation::Fields),
         (frame(&format!("r1 read {args} ")), Violation::Fields),
         (frame(&format!("r1  read {args}")), Violation::Fields),
         (frame("r1 read"), Violation::Fields),
         (frame(&format!("r/1 read {args}")), Violation::Id),
-        (frame(&format!("{} read {args}", "r".repeat(65))), Violation::Id),
+        (
+            frame(&format!("{} read {args}", "r".repeat(65))),
+            Violation::Id,
+        ),
         (frame(&format!("r1 Read {args}")), Violation::Tool),
         (frame("r1 read e30="), Violation::ArgsEncoding),
         (frame("r1 read e31"), Violation::ArgsEncoding),
         (frame("r1 read e3+"), Violation::ArgsEncoding),
         (frame(&format!("r1 read {args}\r")), Violation::ArgsEncoding),
-        (encoded(&format!(r#"{{"a":"{}"}}"#, "x".repeat(60))), Violation::ArgsSize),
+        (
+            encoded(&format!(r#"{{"a":"{}"}}"#, "x".repeat(60))),
+            Violation::ArgsSize,
+        ),
         (encoded(r#"{"b":1,"a":1}"#), Violation::ArgsForm),
         (encoded(r#"{"a":1,"a":1}"#), Violation::ArgsForm),
         (encoded(r#"{"a": 1}"#), Violation::ArgsForm),
         (encoded("[]"), Violation::ArgsForm),
         (encoded("{"), Violation::ArgsForm),
-        (format!("⟦TR1 {}⟧ r1 denied NO", nonce().as_str()), Violation::ResponseByAgent),
-        (frame(&format!("r1 read {}", "A".repeat(300))), Violation::LineSize),
+        (
+            format!("⟦TR1 {}⟧ r1 denied NO", nonce().as_str()),
+            Violation::ResponseByAgent,
+        ),
+        (
+            frame(&format!("r1 read {}", "A".repeat(300))),
+            Violation::LineSize,
+        ),
     ];
     for (line, expected) in cases {
         assert_eq!(violation(&line), Some(expected), "{line}");
@@ -90,16 +131,36 @@ fn frame_of_another_episode_is_text() {
     let other = Nonce::scripted("tests", "e2");
     let quoted = request_frame(&other, &request("r1", "{}"));
     assert_eq!(kinds(&quoted), [LineKind::Foreign]);
-    assert_eq!(kinds(&format!("⟦TI1 {}⟧ nonsense", other.as_str())), [LineKind::Foreign]);
+    assert_eq!(
+        kinds(&format!("⟦TI1 {}⟧ nonsense", other.as_str())),
+        [LineKind::Foreign]
+    );
 }
 
 #[test]
 fn id_is_used_once_and_requests_are_counted() {
     let ask = |id: &str| request_frame(&nonce(), &request(id, "{}"));
     let found = kinds(&[ask("a"), ask("a"), ask("b"), ask("c"), ask("d")].concat());
-    let violations: Vec<_> =
-        found.iter().map(|kind| if let LineKind::Violation(violation) = kind { Some(*violation) } else { None }).collect();
-    assert_eq!(violations, [None, Some(Violation::IdUsed), None, None, Some(Violation::TooMany)]);
+    let violations: Vec<_> = found
+        .iter()
+        .map(|kind| {
+            if let LineKind::Violation(violation) = kind {
+                Some(*violation)
+            } else {
+                None
+            }
+        })
+        .collect();
+    assert_eq!(
+        violations,
+        [
+            None,
+            Some(Violation::IdUsed),
+            None,
+            None,
+            Some(Violation::TooMany)
+        ]
+    );
 }
 
 #[test]
@@ -112,24 +173,46 @@ fn frame_does_not_go_on_in_the_next_block() {
         scanner.end_block(&mut lines);
     }
     let found: Vec<_> = lines.into_iter().map(|line| line.kind).collect();
-    assert_eq!(found, [LineKind::Violation(Violation::Fields), LineKind::Text]);
+    assert_eq!(
+        found,
+        [LineKind::Violation(Violation::Fields), LineKind::Text]
+    );
 }
 
 #[test]
 fn long_line_is_text_in_pieces_and_no_piece_is_a_frame() {
-    let text = format!("{}{}", "x".repeat(300), request_frame(&nonce(), &request("r1", "{}")));
+    let text = format!(
+        "{}{}",
+        "x".repeat(300),
+        request_frame(&nonce(), &request("r1", "{}"))
+    );
     let lines = scan(limits(), &[text.as_bytes()]);
-    assert!(lines.len() == 2 && lines.iter().all(|line| line.kind == LineKind::Text), "{lines:?}");
+    assert!(
+        lines.len() == 2 && lines.iter().all(|line| line.kind == LineKind::Text),
+        "{lines:?}"
+    );
     // A letter is not cut.
     let text = format!("{}é{}", "x".repeat(299), "y".repeat(400));
     let lines = scan(limits(), &[text.as_bytes()]);
-    assert_eq!(lines.iter().map(|line| line.text.as_str()).collect::<String>(), text);
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect::<String>(),
+        text
+    );
 }
 
 #[test]
 fn end_of_a_line_of_a_terminal_is_dropped() {
     let text = request_frame(&nonce(), &request("r1", "{}")).replace('\n', "\r\n");
-    let lines = scan(Limits { terminal: true, ..limits() }, &[text.as_bytes()]);
+    let lines = scan(
+        Limits {
+            terminal: true,
+            ..limits()
+        },
+        &[text.as_bytes()],
+    );
     assert_eq!(lines[0].kind, LineKind::Request(request("r1", "{}")));
     let lines = scan(limits(), &[text.as_bytes()]);
     assert_eq!(lines[0].kind, LineKind::Violation(Violation::ArgsEncoding));
@@ -137,16 +220,37 @@ fn end_of_a_line_of_a_terminal_is_dropped() {
 
 #[test]
 fn answers_are_read_as_they_are_written() {
-    let answers = [Answer::Ok(format!("blake3:{}", "0".repeat(64))), Answer::Denied("UNKNOWN_TOOL".to_owned())];
+    let answers = [
+        Answer::Ok(format!("blake3:{}", "0".repeat(64))),
+        Answer::Denied("UNKNOWN_TOOL".to_owned()),
+    ];
     for answer in answers {
-        let written = Response { id: "r1".to_owned(), answer };
+        let written = Response {
+            id: "r1".to_owned(),
+            answer,
+        };
         let line = response_frame(&nonce(), &written);
-        assert_eq!(response(line.trim_end(), &nonce().hash()), Some(Ok(written)));
-        assert_eq!(response(line.trim_end(), &Nonce::scripted("tests", "e2").hash()), None);
+        assert_eq!(
+            response(line.trim_end(), &nonce().hash()),
+            Some(Ok(written))
+        );
+        assert_eq!(
+            response(line.trim_end(), &Nonce::scripted("tests", "e2").hash()),
+            None
+        );
     }
-    for rest in ["r1 ok blake3:00", "r1 denied no", "r1 denied 1NO", "r1 maybe NO"] {
+    for rest in [
+        "r1 ok blake3:00",
+        "r1 denied no",
+        "r1 denied 1NO",
+        "r1 maybe NO",
+    ] {
         let line = format!("⟦TR1 {}⟧ {rest}", nonce().as_str());
-        assert_eq!(response(&line, &nonce().hash()), Some(Err(Violation::Answer)), "{rest}");
+        assert_eq!(
+            response(&line, &nonce().hash()),
+            Some(Err(Violation::Answer)),
+            "{rest}"
+        );
     }
     assert_eq!(response("text", &nonce().hash()), None);
 }

@@ -6,7 +6,12 @@ use engram_profiles::ledger::{self, Entry, FIRST, Ledger, Line};
 use engram_profiles::receipt::{Blocked, Decided, Ended, Requested, Started, ToolReceipt};
 
 fn ids() -> Ids {
-    Ids { work_id: "w1".into(), episode_id: "e1".into(), session_id: "s1".into(), adapter_profile_hash: ProfileHash::of(b"{}") }
+    Ids {
+        work_id: "w1".into(),
+        episode_id: "e1".into(),
+        session_id: "s1".into(),
+        adapter_profile_hash: ProfileHash::of(b"{}"),
+    }
 }
 
 fn hash(of: &str) -> String {
@@ -14,16 +19,28 @@ fn hash(of: &str) -> String {
 }
 
 fn started() -> Entry {
-    Entry::EpisodeStarted(Started { harness: "local-inference".into(), version: "0.1.0".into(), nonce_hash: hash("nonce") })
+    Entry::EpisodeStarted(Started {
+        harness: "local-inference".into(),
+        version: "0.1.0".into(),
+        nonce_hash: hash("nonce"),
+    })
 }
 
 fn requested(id: &str) -> Entry {
-    Entry::ToolRequested(Requested { request_id: id.into(), tool: "read".into(), args_hash: hash("args") })
+    Entry::ToolRequested(Requested {
+        request_id: id.into(),
+        tool: "read".into(),
+        args_hash: hash("args"),
+    })
 }
 
 fn decided(id: &str, decision: Decision) -> Entry {
     let reason = (decision == Decision::Deny).then(|| "NOT_ALLOWED".to_owned());
-    Entry::ToolDecided(Decided { request_id: id.into(), decision, reason })
+    Entry::ToolDecided(Decided {
+        request_id: id.into(),
+        decision,
+        reason,
+    })
 }
 
 fn receipt(id: &str) -> ToolReceipt {
@@ -41,7 +58,11 @@ fn receipt(id: &str) -> ToolReceipt {
 }
 
 fn ended() -> Entry {
-    Entry::EpisodeEnded(Ended { status: EndStatus::Completed, log_hash: hash("log"), tool_log_index_hash: hash("index") })
+    Entry::EpisodeEnded(Ended {
+        status: EndStatus::Completed,
+        log_hash: hash("log"),
+        tool_log_index_hash: hash("index"),
+    })
 }
 
 fn sound() -> Vec<Entry> {
@@ -58,17 +79,40 @@ fn sound() -> Vec<Entry> {
 
 fn written(entries: Vec<Entry>) -> String {
     let mut ledger = Ledger::new(ids());
-    entries.into_iter().map(|entry| ledger.line(Some("2026-11-27T10:00:00.000Z"), entry).unwrap()).collect()
+    entries
+        .into_iter()
+        .map(|entry| {
+            ledger
+                .line(Some("2026-11-27T10:00:00.000Z"), entry)
+                .unwrap()
+        })
+        .collect()
 }
 
 #[test]
 fn whole_ledger_is_read_as_it_is_written() {
     let text = written(sound());
     let lines = ledger::verify(text.as_bytes()).unwrap();
-    assert_eq!(lines.iter().map(|line| line.entry.clone()).collect::<Vec<Entry>>(), sound());
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line.entry.clone())
+            .collect::<Vec<Entry>>(),
+        sound()
+    );
     assert_eq!(lines[0].prev, FIRST);
     let index = ledger::index(&lines).unwrap();
-    let places: Vec<_> = index.entries.iter().map(|entry| (entry.request_id.as_str(), entry.intent_seq, entry.result_seq)).collect();
+    let places: Vec<_> = index
+        .entries
+        .iter()
+        .map(|entry| {
+            (
+                entry.request_id.as_str(),
+                entry.intent_seq,
+                entry.result_seq,
+            )
+        })
+        .collect();
     assert_eq!(places, [("r1", 1, 3), ("r2", 4, 5)]);
 }
 
@@ -77,7 +121,11 @@ fn ledger_goes_on_where_it_stopped() {
     let mut text = written(sound()[..3].to_vec());
     let mut ledger = Ledger::resume(text.as_bytes()).unwrap();
     for entry in &sound()[3..] {
-        text.push_str(&ledger.line(Some("2026-11-27T10:00:00.000Z"), entry.clone()).unwrap());
+        text.push_str(
+            &ledger
+                .line(Some("2026-11-27T10:00:00.000Z"), entry.clone())
+                .unwrap(),
+        );
     }
     assert_eq!(text, written(sound()));
     assert!(Ledger::resume(b"").is_err() && Ledger::resume(b"{}\n").is_err());
@@ -97,32 +145,75 @@ fn change_of_any_byte_is_refused() {
 }
 
 fn refused(entries: Vec<Entry>) -> String {
-    ledger::verify(written(entries).as_bytes()).unwrap_err().to_string()
+    ledger::verify(written(entries).as_bytes())
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
 fn order_that_no_episode_has_is_refused() {
     assert!(refused(vec![requested("r1")]).contains("line 1: it cannot follow"));
-    assert!(refused(vec![started(), ended(), requested("r1")]).contains("line 3: it cannot follow"));
+    assert!(
+        refused(vec![started(), ended(), requested("r1")]).contains("line 3: it cannot follow")
+    );
     assert!(refused(vec![started(), requested("r1"), requested("r1")]).contains("twice"));
     assert!(refused(vec![started(), decided("r1", Decision::Allow)]).contains("no open request"));
-    assert!(refused(vec![started(), requested("r1"), Entry::ToolExecuted(receipt("r1"))]).contains("no allowed request"));
+    assert!(
+        refused(vec![
+            started(),
+            requested("r1"),
+            Entry::ToolExecuted(receipt("r1"))
+        ])
+        .contains("no allowed request")
+    );
     let denied = |reason: Option<&str>| {
-        Entry::ToolDecided(Decided { request_id: "r1".into(), decision: Decision::Deny, reason: reason.map(str::to_owned) })
+        Entry::ToolDecided(Decided {
+            request_id: "r1".into(),
+            decision: Decision::Deny,
+            reason: reason.map(str::to_owned),
+        })
     };
     assert!(refused(vec![started(), requested("r1"), denied(None)]).contains("has a reason"));
     let ran = Entry::ToolExecuted(receipt("r1"));
-    assert!(refused(vec![started(), requested("r1"), denied(Some("NO")), ran]).contains("no allowed request"), "denied, and it ran");
-    let other = Entry::ToolExecuted(ToolReceipt { tool: "write".into(), ..receipt("r1") });
-    assert!(refused(vec![started(), requested("r1"), decided("r1", Decision::Allow), other]).contains("not that of the request"));
+    assert!(
+        refused(vec![started(), requested("r1"), denied(Some("NO")), ran])
+            .contains("no allowed request"),
+        "denied, and it ran"
+    );
+    let other = Entry::ToolExecuted(ToolReceipt {
+        tool: "write".into(),
+        ..receipt("r1")
+    });
+    assert!(
+        refused(vec![
+            started(),
+            requested("r1"),
+            decided("r1", Decision::Allow),
+            other
+        ])
+        .contains("not that of the request")
+    );
     assert!(ledger::verify(b"").is_err());
 }
 
 #[test]
 fn episode_that_could_not_go_on_says_why() {
-    let blocked = Entry::ReviewBlockedRecorded(Blocked { reason: "ADAPTER_MISCONFIGURED/version".into() });
-    assert_eq!(ledger::verify(written(vec![started(), blocked.clone()]).as_bytes()).unwrap().len(), 2);
-    assert_eq!(ledger::verify(written(vec![blocked.clone()]).as_bytes()).unwrap().len(), 1, "it could not even begin");
+    let blocked = Entry::ReviewBlockedRecorded(Blocked {
+        reason: "ADAPTER_MISCONFIGURED/version".into(),
+    });
+    assert_eq!(
+        ledger::verify(written(vec![started(), blocked.clone()]).as_bytes())
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(
+        ledger::verify(written(vec![blocked.clone()]).as_bytes())
+            .unwrap()
+            .len(),
+        1,
+        "it could not even begin"
+    );
     assert!(refused(vec![blocked, started()]).contains("line 2"));
 }
 
@@ -131,11 +222,27 @@ fn line_of_another_episode_or_with_more_members_is_refused() {
     let text = written(sound());
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     lines.remove(1);
-    assert!(ledger::verify(lines.concat().as_bytes()).unwrap_err().to_string().contains("hash of the line before"));
+    assert!(
+        ledger::verify(lines.concat().as_bytes())
+            .unwrap_err()
+            .to_string()
+            .contains("hash of the line before")
+    );
     let first = text.lines().next().unwrap();
-    let more = format!("{}\n", first.replacen("\"kind\"", "\"kept\":true,\"kind\"", 1));
-    assert!(ledger::verify(more.as_bytes()).unwrap_err().what.contains("members that nothing names"));
-    let mut other = Ledger::new(Ids { work_id: "w2".into(), ..ids() });
+    let more = format!(
+        "{}\n",
+        first.replacen("\"kind\"", "\"kept\":true,\"kind\"", 1)
+    );
+    assert!(
+        ledger::verify(more.as_bytes())
+            .unwrap_err()
+            .what
+            .contains("members that nothing names")
+    );
+    let mut other = Ledger::new(Ids {
+        work_id: "w2".into(),
+        ..ids()
+    });
     other.line(None, started()).unwrap();
     let line: Line = serde_json::from_str(first).unwrap();
     assert_eq!(line.ids, ids());

@@ -31,17 +31,29 @@ impl Model<'_> {
     /// # Errors
     /// `adapter_misconfigured` if the server is not on loopback, does not answer, or answers something else.
     pub fn ask(&self, prompt: &str) -> Result<String, RecorderError> {
-        let failed = |what: String| RecorderError::new(Fault::Misconfigured, format!("{}: {what}", self.base_url));
-        let (address, path) = place(self.base_url).ok_or_else(|| failed("expected http://127.0.0.1:PORT/v1".to_owned()))?;
+        let failed = |what: String| {
+            RecorderError::new(Fault::Misconfigured, format!("{}: {what}", self.base_url))
+        };
+        let (address, path) = place(self.base_url)
+            .ok_or_else(|| failed("expected http://127.0.0.1:PORT/v1".to_owned()))?;
         let body = json!({"model": self.name, "stream": false, "messages": [{"role": "user", "content": prompt}]}).to_string();
-        let answer = self.post(address, path, &body).map_err(|error| failed(error.to_string()))?;
-        let (head, text) = answer.split_once("\r\n\r\n").ok_or_else(|| failed("no answer of HTTP".to_owned()))?;
+        let answer = self
+            .post(address, path, &body)
+            .map_err(|error| failed(error.to_string()))?;
+        let (head, text) = answer
+            .split_once("\r\n\r\n")
+            .ok_or_else(|| failed("no answer of HTTP".to_owned()))?;
         if head.split(' ').nth(1) != Some("200") {
             return Err(failed(head.lines().next().unwrap_or_default().to_owned()));
         }
-        let answer: Value = serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
-        let said = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
-        said.map(str::to_owned).ok_or_else(|| failed("the answer has no text at /choices/0/message/content".to_owned()))
+        let answer: Value =
+            serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
+        let said = answer
+            .pointer("/choices/0/message/content")
+            .and_then(Value::as_str);
+        said.map(str::to_owned).ok_or_else(|| {
+            failed("the answer has no text at /choices/0/message/content".to_owned())
+        })
     }
 
     fn post(&self, address: SocketAddr, path: &str, body: &str) -> io::Result<String> {
@@ -96,29 +108,58 @@ mod tests {
 
     #[test]
     fn answer_of_the_model_is_its_text() {
-        let (url, server) = server("HTTP/1.0 200 OK\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"hello\"}}]}");
-        let model = Model { base_url: &url, name: "m", key: "fake" };
+        let (url, server) =
+            server("HTTP/1.0 200 OK\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"hello\"}}]}");
+        let model = Model {
+            base_url: &url,
+            name: "m",
+            key: "fake",
+        };
         assert_eq!(model.ask("say \"hi\"").unwrap(), "hello");
         let request = server.join().unwrap();
-        assert!(request.starts_with("POST /v1/chat/completions HTTP/1.0\r\n"), "{request}");
+        assert!(
+            request.starts_with("POST /v1/chat/completions HTTP/1.0\r\n"),
+            "{request}"
+        );
         assert!(request.contains(r#""content":"say \"hi\"""#), "{request}");
     }
 
     #[test]
     fn refusal_and_other_answers_are_errors() {
-        for (answer, word) in [("HTTP/1.0 500 No\r\n\r\n{}", "500"), ("HTTP/1.0 200 OK\r\n\r\n{}", "/choices/0"), ("", "HTTP")] {
+        for (answer, word) in [
+            ("HTTP/1.0 500 No\r\n\r\n{}", "500"),
+            ("HTTP/1.0 200 OK\r\n\r\n{}", "/choices/0"),
+            ("", "HTTP"),
+        ] {
             let (url, server) = server(answer);
-            let error = Model { base_url: &url, name: "m", key: "fake" }.ask("hi").unwrap_err();
-            assert!(error.fault == Fault::Misconfigured && error.what.contains(word), "{error}");
+            let error = Model {
+                base_url: &url,
+                name: "m",
+                key: "fake",
+            }
+            .ask("hi")
+            .unwrap_err();
+            assert!(
+                error.fault == Fault::Misconfigured && error.what.contains(word),
+                "{error}"
+            );
             server.join().unwrap();
         }
     }
 
     #[test]
     fn only_loopback_is_asked() {
-        assert_eq!(place("http://127.0.0.1:80/v1/"), Some(("127.0.0.1:80".parse().unwrap(), "/v1")));
+        assert_eq!(
+            place("http://127.0.0.1:80/v1/"),
+            Some(("127.0.0.1:80".parse().unwrap(), "/v1"))
+        );
         assert!(place("http://[::1]:80").is_some());
-        for url in ["http://192.0.2.1:80/v1", "https://127.0.0.1:80", "http://localhost:80", "http://127.0.0.1"] {
+        for url in [
+            "http://192.0.2.1:80/v1",
+            "https://127.0.0.1:80",
+            "http://localhost:80",
+            "http://127.0.0.1",
+        ] {
             assert_eq!(place(url), None, "{url}");
         }
     }

@@ -19,7 +19,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`]; `InvalidData` if it is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
+    String::from_utf8(read(path, most)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
 }
 
 /// The bytes of a file that an agent may have left: a link is not followed, and nothing but a file is read.
@@ -42,17 +43,31 @@ pub fn open_left(path: &Path) -> io::Result<File> {
         Err(rustix::io::Errno::LOOP) => return Err(no_file()),
         Err(error) => return Err(error.into()),
     };
-    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(no_file())
+    }
 }
 
 fn no_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is no file of its own: a link, a directory, a pipe or a device")
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is no file of its own: a link, a directory, a pipe or a device",
+    )
 }
 
 fn take(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes"))) } else { Ok(bytes) }
+    if bytes.len() as u64 > most {
+        Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("more than {most} bytes"),
+        ))
+    } else {
+        Ok(bytes)
+    }
 }
 
 #[cfg(test)]
@@ -69,12 +84,25 @@ mod tests {
         symlink(place("file"), place("link")).unwrap();
         assert_eq!(read_left(&place("file"), 5).unwrap(), b"12345");
         assert_eq!(read(&place("link"), 5).unwrap(), b"12345");
-        assert_eq!(read_left(&place("file"), 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        assert_eq!(read(Path::new("/dev/zero"), 1000).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(
+            read_left(&place("file"), 4).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
+        assert_eq!(
+            read(Path::new("/dev/zero"), 1000).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
         rustix::fs::mkfifoat(rustix::fs::CWD, place("pipe"), Mode::RWXU).unwrap();
         for name in ["link", "pipe", "."] {
-            assert_eq!(read_left(&place(name), 5).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name}");
+            assert_eq!(
+                read_left(&place(name), 5).unwrap_err().kind(),
+                io::ErrorKind::InvalidInput,
+                "{name}"
+            );
         }
-        assert_eq!(read_left(&place("none"), 5).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            read_left(&place("none"), 5).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 }

@@ -47,7 +47,10 @@ impl Outcome {
 
     /// The number of the check.
     pub fn number(&self) -> u32 {
-        self.id().trim_start_matches('P').parse().unwrap_or_default()
+        self.id()
+            .trim_start_matches('P')
+            .parse()
+            .unwrap_or_default()
     }
 
     /// The outcome in words: the verdict, the code, and what was found.
@@ -58,12 +61,24 @@ impl Outcome {
 
     /// An outcome that is no failure.
     pub(crate) fn of(check: &'static str, verdict: Verdict, what: impl Into<String>) -> Outcome {
-        Outcome { check, verdict, code: None, what: what.into() }
+        Outcome {
+            check,
+            verdict,
+            code: None,
+            what: what.into(),
+        }
     }
 
     /// A failure with its code.
-    pub(crate) fn failed(check: &'static str, code: &'static str, what: impl Into<String>) -> Outcome {
-        Outcome { code: Some(code), ..Outcome::of(check, Verdict::Failed, what) }
+    pub(crate) fn failed(
+        check: &'static str,
+        code: &'static str,
+        what: impl Into<String>,
+    ) -> Outcome {
+        Outcome {
+            code: Some(code),
+            ..Outcome::of(check, Verdict::Failed, what)
+        }
     }
 }
 
@@ -79,7 +94,9 @@ pub fn check(bytes: &[u8], expected: Option<&ProfileHash>, exe: Option<&Path>) -
     let skipped = |why: &str| [PROBE, FLAGS].map(|check| Outcome::of(check, Verdict::Skipped, why));
     let rest = match exe {
         None => skipped("no program was named"),
-        Some(_) if profile.adapter_mode == AdapterMode::HookedVendor => skipped("this agent cannot be pointed at a model on loopback"),
+        Some(_) if profile.adapter_mode == AdapterMode::HookedVendor => {
+            skipped("this agent cannot be pointed at a model on loopback")
+        }
         Some(exe) => program(&profile, exe),
     };
     [first].into_iter().chain(rest).collect()
@@ -91,10 +108,20 @@ fn canonical(bytes: &[u8], expected: Option<&ProfileHash>) -> (Option<Profile>, 
         Ok(parsed) => parsed,
         Err(error) => return (None, Outcome::failed(CANONICAL, CODE, error.to_string())),
     };
-    let shipped = registry::all().find(|shipped| shipped.profile.profile_id == profile.profile_id).map(|shipped| &shipped.hash);
+    let shipped = registry::all()
+        .find(|shipped| shipped.profile.profile_id == profile.profile_id)
+        .map(|shipped| &shipped.hash);
     let outcome = match expected.or(shipped) {
-        Some(other) if *other != hash => Outcome::failed(CANONICAL, CODE, format!("the hash is {hash}, and {other} was expected")),
-        _ => Outcome::of(CANONICAL, Verdict::Passed, format!("{}: {hash}", profile.profile_id)),
+        Some(other) if *other != hash => Outcome::failed(
+            CANONICAL,
+            CODE,
+            format!("the hash is {hash}, and {other} was expected"),
+        ),
+        _ => Outcome::of(
+            CANONICAL,
+            Verdict::Passed,
+            format!("{}: {hash}", profile.profile_id),
+        ),
     };
     (Some(profile), outcome)
 }
@@ -103,7 +130,14 @@ fn canonical(bytes: &[u8], expected: Option<&ProfileHash>) -> (Option<Profile>, 
 fn program(profile: &Profile, exe: &Path) -> [Outcome; 2] {
     let first = probe(profile, exe);
     if first.verdict != Verdict::Passed {
-        return [first, Outcome::of(FLAGS, Verdict::Blocked, "the profile is not for this version")];
+        return [
+            first,
+            Outcome::of(
+                FLAGS,
+                Verdict::Blocked,
+                "the profile is not for this version",
+            ),
+        ];
     }
     [first, flags(profile, exe)]
 }
@@ -116,35 +150,70 @@ fn probe(profile: &Profile, exe: &Path) -> Outcome {
     };
     match profile.probed(&printed) {
         Some((version, Expected::Yes)) => Outcome::of(PROBE, Verdict::Passed, version),
-        Some((version, Expected::No)) => {
-            Outcome::failed(PROBE, CODE, format!("{version} is installed, and the profile is for {}", profile.version_probe.expect))
-        }
-        None => Outcome::failed(PROBE, CODE, format!("no version in what it prints: {}", printed.lines().next().unwrap_or_default())),
+        Some((version, Expected::No)) => Outcome::failed(
+            PROBE,
+            CODE,
+            format!(
+                "{version} is installed, and the profile is for {}",
+                profile.version_probe.expect
+            ),
+        ),
+        None => Outcome::failed(
+            PROBE,
+            CODE,
+            format!(
+                "no version in what it prints: {}",
+                printed.lines().next().unwrap_or_default()
+            ),
+        ),
     }
 }
 
 fn flags(profile: &Profile, exe: &Path) -> Outcome {
     const CODE: &str = "ADAPTER_MISCONFIGURED/flag";
     let is_word = |argument: &&String| !argument.starts_with(['-', '{']);
-    let mut help: Vec<String> = profile.args_template.iter().take_while(is_word).cloned().collect();
+    let mut help: Vec<String> = profile
+        .args_template
+        .iter()
+        .take_while(is_word)
+        .cloned()
+        .collect();
     help.push("--help".to_owned());
     let help = match printed(exe, &help) {
         Ok(help) => help,
         Err(what) => return Outcome::failed(FLAGS, CODE, what),
     };
-    let of_tiers = profile.permission_mode_map.iter().flat_map(|row| &row.flags);
-    let all: Vec<&String> = profile.args_template.iter().chain(of_tiers).filter(|argument| argument.starts_with('-')).collect();
-    let missing: Vec<&str> = all.iter().filter(|flag| !names(&help, flag)).map(|flag| flag.as_str()).collect();
+    let of_tiers = profile
+        .permission_mode_map
+        .iter()
+        .flat_map(|row| &row.flags);
+    let all: Vec<&String> = profile
+        .args_template
+        .iter()
+        .chain(of_tiers)
+        .filter(|argument| argument.starts_with('-'))
+        .collect();
+    let missing: Vec<&str> = all
+        .iter()
+        .filter(|flag| !names(&help, flag))
+        .map(|flag| flag.as_str())
+        .collect();
     if missing.is_empty() {
         return Outcome::of(FLAGS, Verdict::Passed, format!("{} flags", all.len()));
     }
-    Outcome::failed(FLAGS, CODE, format!("--help does not name {}", missing.join(", ")))
+    Outcome::failed(
+        FLAGS,
+        CODE,
+        format!("--help does not name {}", missing.join(", ")),
+    )
 }
 
 /// True if a text has this flag, not as the beginning or the end of another.
 fn names(help: &str, flag: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '-';
-    help.match_indices(flag).any(|(at, _)| !help[..at].ends_with(is_part) && !help[at + flag.len()..].starts_with(is_part))
+    help.match_indices(flag).any(|(at, _)| {
+        !help[..at].ends_with(is_part) && !help[at + flag.len()..].starts_with(is_part)
+    })
 }
 
 /// What a program prints. It sees the caller's search path, an empty home, and nothing else.
@@ -156,7 +225,10 @@ fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
     let exe = std::path::absolute(exe).map_err(|error| error.to_string())?;
     let (out, err) = (work.path().join("out"), work.path().join("err"));
     let failed = |error: std::io::Error| format!("{}: {error}", exe.display());
-    let argv: Vec<String> = [exe.to_string_lossy().into_owned()].into_iter().chain(args.iter().cloned()).collect();
+    let argv: Vec<String> = [exe.to_string_lossy().into_owned()]
+        .into_iter()
+        .chain(args.iter().cloned())
+        .collect();
     let env = BTreeMap::from([
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
         ("HOME".to_owned(), home.to_string_lossy().into_owned()),
@@ -168,9 +240,19 @@ fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
     let end = running.wait(PATIENCE, &out, is_flood).map_err(failed);
     inside::end_left(&home);
     match end? {
-        End::Exit(0) => Ok(String::from_utf8_lossy(&bounded::read_left(&out, MAX_PRINTED).map_err(failed)?).into_owned()),
-        End::Killed | End::Flood => Err(format!("`{}` printed more than {MAX_PRINTED} bytes", argv.join(" "))),
-        End::Timeout => Err(format!("`{}` took longer than {} seconds", argv.join(" "), PATIENCE.as_secs())),
+        End::Exit(0) => Ok(String::from_utf8_lossy(
+            &bounded::read_left(&out, MAX_PRINTED).map_err(failed)?,
+        )
+        .into_owned()),
+        End::Killed | End::Flood => Err(format!(
+            "`{}` printed more than {MAX_PRINTED} bytes",
+            argv.join(" ")
+        )),
+        End::Timeout => Err(format!(
+            "`{}` took longer than {} seconds",
+            argv.join(" "),
+            PATIENCE.as_secs()
+        )),
         end => Err(format!("`{}` ended with {end:?}", argv.join(" "))),
     }
 }
@@ -187,23 +269,35 @@ mod tests {
     /// A program that says this version and these flags.
     fn installed(directory: &Path, version: &str, help: &str) -> PathBuf {
         let path = directory.join("claude");
-        let script = format!("#!/bin/sh\ncase \"$1\" in --version) {version} ;; *) echo '{help}' ;; esac\n");
+        let script =
+            format!("#!/bin/sh\ncase \"$1\" in --version) {version} ;; *) echo '{help}' ;; esac\n");
         fs::write(&path, script).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
 
     fn bytes() -> &'static [u8] {
-        registry::all().find(|shipped| shipped.profile.profile_id == "claude-code-black-box").unwrap().canonical.as_bytes()
+        registry::all()
+            .find(|shipped| shipped.profile.profile_id == "claude-code-black-box")
+            .unwrap()
+            .canonical
+            .as_bytes()
     }
 
     fn verdicts(outcomes: &[Outcome]) -> Vec<(Verdict, Option<&'static str>)> {
-        outcomes.iter().map(|outcome| (outcome.verdict, outcome.code)).collect()
+        outcomes
+            .iter()
+            .map(|outcome| (outcome.verdict, outcome.code))
+            .collect()
     }
 
     fn with(version: &str, help: &str) -> Vec<(Verdict, Option<&'static str>)> {
         let directory = tempfile::tempdir().unwrap();
-        verdicts(&check(bytes(), None, Some(&installed(directory.path(), version, help))))
+        verdicts(&check(
+            bytes(),
+            None,
+            Some(&installed(directory.path(), version, help)),
+        ))
     }
 
     const PASSED: (Verdict, Option<&str>) = (Verdict::Passed, None);
@@ -218,9 +312,18 @@ mod tests {
     fn profile_with_one_byte_changed_blocks_the_rest() {
         let changed = String::from_utf8_lossy(bytes()).replace("~2.1", "~2.2");
         let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/profile"));
-        assert_eq!(verdicts(&check(changed.as_bytes(), None, None)), [failed, BLOCKED, BLOCKED]);
-        assert_eq!(verdicts(&check(bytes(), Some(&ProfileHash::of(b"other")), None)), [failed, BLOCKED, BLOCKED]);
-        assert_eq!(verdicts(&check(b"{}", None, None)), [failed, BLOCKED, BLOCKED]);
+        assert_eq!(
+            verdicts(&check(changed.as_bytes(), None, None)),
+            [failed, BLOCKED, BLOCKED]
+        );
+        assert_eq!(
+            verdicts(&check(bytes(), Some(&ProfileHash::of(b"other")), None)),
+            [failed, BLOCKED, BLOCKED]
+        );
+        assert_eq!(
+            verdicts(&check(b"{}", None, None)),
+            [failed, BLOCKED, BLOCKED]
+        );
     }
 
     #[test]
@@ -229,23 +332,41 @@ mod tests {
         for version in ["echo '2.2.0 (Claude Code)'", "echo 'who am I'", "exit 3"] {
             assert_eq!(with(version, HELP), [PASSED, failed, BLOCKED], "{version}");
         }
-        assert_eq!(verdicts(&check(bytes(), None, Some(Path::new("/no/such/program")))), [PASSED, failed, BLOCKED]);
+        assert_eq!(
+            verdicts(&check(bytes(), None, Some(Path::new("/no/such/program")))),
+            [PASSED, failed, BLOCKED]
+        );
     }
 
     #[test]
     fn flag_that_the_help_does_not_name_fails() {
         let help = HELP.replace("--tools", "--tools-of-old");
         let failed = (Verdict::Failed, Some("ADAPTER_MISCONFIGURED/flag"));
-        assert_eq!(with("echo '2.1.330 (Claude Code)'", &help), [PASSED, PASSED, failed]);
+        assert_eq!(
+            with("echo '2.1.330 (Claude Code)'", &help),
+            [PASSED, PASSED, failed]
+        );
     }
 
     #[test]
     fn check_without_a_program_is_skipped_and_says_why() {
         let outcomes = check(bytes(), None, None);
-        assert_eq!(verdicts(&outcomes), [PASSED, (Verdict::Skipped, None), (Verdict::Skipped, None)]);
+        assert_eq!(
+            verdicts(&outcomes),
+            [PASSED, (Verdict::Skipped, None), (Verdict::Skipped, None)]
+        );
         assert_eq!(outcomes[1].what, "no program was named");
-        let cursor = registry::all().find(|shipped| shipped.profile.profile_id == "cursor-hooked").unwrap();
-        let outcomes = check(cursor.canonical.as_bytes(), None, Some(Path::new("/bin/true")));
-        assert!(outcomes[1].verdict == Verdict::Skipped && outcomes[1].what.contains("loopback"), "{outcomes:?}");
+        let cursor = registry::all()
+            .find(|shipped| shipped.profile.profile_id == "cursor-hooked")
+            .unwrap();
+        let outcomes = check(
+            cursor.canonical.as_bytes(),
+            None,
+            Some(Path::new("/bin/true")),
+        );
+        assert!(
+            outcomes[1].verdict == Verdict::Skipped && outcomes[1].what.contains("loopback"),
+            "{outcomes:?}"
+        );
     }
 }

@@ -28,16 +28,36 @@ const MAX_PRINTED: u64 = 256 << 20;
 ///
 /// # Errors
 /// If the command cannot be spoken to at all.
-pub fn hold(mut running: Running, run: &Run, stage: &Arc<Stage>, out: &Path, limit: Duration) -> io::Result<End> {
+pub fn hold(
+    mut running: Running,
+    run: &Run,
+    stage: &Arc<Stage>,
+    out: &Path,
+    limit: Duration,
+) -> io::Result<End> {
     let child = running.child();
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     };
-    let line = Arc::new(Line { stdin: Mutex::new(Some(stdin)), results: AtomicUsize::new(0), session: Mutex::new(String::new()) });
-    let (reader, answers, printed, hearer) = (Arc::clone(&line), run.answers.clone(), File::create(out)?, Arc::clone(stage));
+    let line = Arc::new(Line {
+        stdin: Mutex::new(Some(stdin)),
+        results: AtomicUsize::new(0),
+        session: Mutex::new(String::new()),
+    });
+    let (reader, answers, printed, hearer) = (
+        Arc::clone(&line),
+        run.answers.clone(),
+        File::create(out)?,
+        Arc::clone(stage),
+    );
     let (ends, listener) = mpsc::channel::<()>();
     thread::spawn(move || {
-        reader.listen(BufReader::new(stdout.take(MAX_PRINTED)), answers, printed, &hearer);
+        reader.listen(
+            BufReader::new(stdout.take(MAX_PRINTED)),
+            answers,
+            printed,
+            &hearer,
+        );
         drop(ends);
     });
     let speaker = (Arc::clone(&line), run.says.clone(), Arc::clone(stage));
@@ -88,12 +108,19 @@ impl Line {
                 continue;
             }
             let now = text.strip_prefix("/now ");
-            while now.is_none() && self.results.load(Ordering::Relaxed) < said && begun.elapsed() < limit {
+            while now.is_none()
+                && self.results.load(Ordering::Relaxed) < said
+                && begun.elapsed() < limit
+            {
                 thread::sleep(LOOK);
             }
             let text = now.unwrap_or(text);
             stage.enter(text);
-            let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let session = self
+                .session
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
             let message = json!({"role": "user", "content": text});
             self.send(&json!({"type": "user", "message": message, "parent_tool_use_id": null, "session_id": session}));
             said += 1;
@@ -101,21 +128,36 @@ impl Line {
         while self.results.load(Ordering::Relaxed) < said && begun.elapsed() < limit {
             thread::sleep(LOOK);
         }
-        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.stdin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
-    fn listen(&self, stdout: impl BufRead, mut answers: BTreeMap<String, Vec<Value>>, mut printed: File, stage: &Stage) {
+    fn listen(
+        &self,
+        stdout: impl BufRead,
+        mut answers: BTreeMap<String, Vec<Value>>,
+        mut printed: File,
+        stage: &Stage,
+    ) {
         for line in stdout.split(b'\n').map_while(Result::ok) {
             // What cannot be kept is missing from the recording, which the kit sees.
-            let _ = printed.write_all(&line).and_then(|()| printed.write_all(b"\n"));
-            let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
+            let _ = printed
+                .write_all(&line)
+                .and_then(|()| printed.write_all(b"\n"));
+            let Ok(message) = serde_json::from_slice::<Value>(&line) else {
+                continue;
+            };
             if let Some(id) = message["session_id"].as_str() {
                 *self.session.lock().unwrap_or_else(PoisonError::into_inner) = id.to_owned();
             }
             if message["type"] == "result" {
                 self.results.fetch_add(1, Ordering::Relaxed);
             }
-            if message["type"] == "control_request" && message["request"]["subtype"] == "can_use_tool" {
+            if message["type"] == "control_request"
+                && message["request"]["subtype"] == "can_use_tool"
+            {
                 let answer = answer(&message["request"], &mut answers);
                 // Why a person refuses is said to the model too.
                 if let Some(why) = answer["message"].as_str() {
@@ -131,14 +173,33 @@ impl Line {
 /// The next answer for a tool, or that it is allowed. `merge` is joined with the input.
 fn answer(request: &Value, answers: &mut BTreeMap<String, Vec<Value>>) -> Value {
     let tool = request["tool_name"].as_str().unwrap_or_default();
-    let name = if answers.contains_key(tool) { tool } else { "*" };
-    let next =
-        answers.get_mut(name).filter(|list| !list.is_empty()).map(|list| if list.len() > 1 { list.remove(0) } else { list[0].clone() });
+    let name = if answers.contains_key(tool) {
+        tool
+    } else {
+        "*"
+    };
+    let next = answers
+        .get_mut(name)
+        .filter(|list| !list.is_empty())
+        .map(|list| {
+            if list.len() > 1 {
+                list.remove(0)
+            } else {
+                list[0].clone()
+            }
+        });
     let mut answer = next.unwrap_or_else(|| json!({"behavior": "allow"}));
     if answer["behavior"] == "allow" {
-        let mut input: Map<String, Value> = request["input"].as_object().cloned().unwrap_or_default();
-        let merged = answer.as_object_mut().and_then(|answer| answer.remove("merge"));
-        input.extend(merged.and_then(|merged| merged.as_object().cloned()).unwrap_or_default());
+        let mut input: Map<String, Value> =
+            request["input"].as_object().cloned().unwrap_or_default();
+        let merged = answer
+            .as_object_mut()
+            .and_then(|answer| answer.remove("merge"));
+        input.extend(
+            merged
+                .and_then(|merged| merged.as_object().cloned())
+                .unwrap_or_default(),
+        );
         if answer.get("updatedInput").is_none() {
             answer["updatedInput"] = Value::Object(input);
         }
@@ -152,13 +213,24 @@ mod tests {
 
     #[test]
     fn answers_are_used_in_order_and_the_last_one_stays() {
-        let mut answers =
-            BTreeMap::from([("Edit".to_owned(), vec![json!({"behavior": "deny"}), json!({"behavior": "allow", "merge": {"b": 2}})])]);
+        let mut answers = BTreeMap::from([(
+            "Edit".to_owned(),
+            vec![
+                json!({"behavior": "deny"}),
+                json!({"behavior": "allow", "merge": {"b": 2}}),
+            ],
+        )]);
         let request = json!({"tool_name": "Edit", "input": {"a": 1}});
         assert_eq!(answer(&request, &mut answers), json!({"behavior": "deny"}));
         for _ in 0..2 {
-            assert_eq!(answer(&request, &mut answers)["updatedInput"], json!({"a": 1, "b": 2}));
+            assert_eq!(
+                answer(&request, &mut answers)["updatedInput"],
+                json!({"a": 1, "b": 2})
+            );
         }
-        assert_eq!(answer(&json!({"tool_name": "Bash", "input": {}}), &mut answers)["behavior"], "allow");
+        assert_eq!(
+            answer(&json!({"tool_name": "Bash", "input": {}}), &mut answers)["behavior"],
+            "allow"
+        );
     }
 }

@@ -61,7 +61,10 @@ pub struct RecorderError {
 impl RecorderError {
     /// An error with this code.
     pub fn new(fault: Fault, what: impl fmt::Display) -> RecorderError {
-        RecorderError { fault, what: what.to_string() }
+        RecorderError {
+            fault,
+            what: what.to_string(),
+        }
     }
 
     /// An error of the file system.

@@ -84,7 +84,8 @@ pub const PRINTED: &str = "printed";
 /// If the plan cannot be read, or the harness cannot be run.
 pub fn run_file(path: &Path) -> Result<(), RecorderError> {
     let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
-    let plan: Plan = serde_json::from_str(&text).map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
+    let plan: Plan = serde_json::from_str(&text)
+        .map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
     let done = run(&plan)?;
     let text = serde_json::to_vec(&done).map_err(|error| RecorderError::new(Fault::Io, error))?;
     write(&plan.places.work.join(DONE), &text)
@@ -97,19 +98,46 @@ pub fn run_file(path: &Path) -> Result<(), RecorderError> {
 pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
     let harness = harness::named(&plan.harness)?;
     let ops = OpTable::read(&plan.places.work.join(OPS))?;
-    let (home, project) = (plan.places.home.to_string_lossy(), plan.places.project.to_string_lossy());
-    let place = Place { project: project.clone().into_owned(), home: home.clone().into_owned() };
-    let stage = Arc::new(Stage::new(&plan.scenario, ops, place, plan.places.project.clone()));
+    let (home, project) = (
+        plan.places.home.to_string_lossy(),
+        plan.places.project.to_string_lossy(),
+    );
+    let place = Place {
+        project: project.clone().into_owned(),
+        home: home.clone().into_owned(),
+    };
+    let stage = Arc::new(Stage::new(
+        &plan.scenario,
+        ops,
+        place,
+        plan.places.project.clone(),
+    ));
     let server = Server::start(Arc::clone(&stage), harness.documents())?;
-    let version = plan.version.parse().map_err(|error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version)))?;
+    let version = plan.version.parse().map_err(|error| {
+        RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version))
+    })?;
     let profile = harness::profile(&plan.harness)?;
-    let mut session = Session { plan, version, harness, stage: &stage, port: server.port, profile, help: String::new(), first: None };
+    let mut session = Session {
+        plan,
+        version,
+        harness,
+        stage: &stage,
+        port: server.port,
+        profile,
+        help: String::new(),
+        first: None,
+    };
     session.help = session.help()?;
     session.prepare()?;
     let runs = session.runs()?;
     let left_running = end_left(&plan.places.home);
     stage.leave();
-    Ok(Done { runs, truth: stage.truth(), left_running, requests: stage.requests() })
+    Ok(Done {
+        runs,
+        truth: stage.truth(),
+        left_running,
+        requests: stage.requests(),
+    })
 }
 
 struct Session<'p> {
@@ -125,23 +153,46 @@ struct Session<'p> {
 
 impl Session<'_> {
     fn setting<'s>(&'s self, home: &'s str, project: &'s str) -> Setting<'s> {
-        let (version, scenario, exe) = (&self.version, &self.plan.scenario, self.plan.exe.as_slice());
-        Setting { version, help: &self.help, home, project, port: self.port, scenario, exe }
+        let (version, scenario, exe) =
+            (&self.version, &self.plan.scenario, self.plan.exe.as_slice());
+        Setting {
+            version,
+            help: &self.help,
+            home,
+            project,
+            port: self.port,
+            scenario,
+            exe,
+        }
     }
 
     fn with_setting<T>(&self, then: impl FnOnce(&Setting<'_>) -> T) -> T {
-        let (home, project) = (self.plan.places.home.to_string_lossy(), self.plan.places.project.to_string_lossy());
+        let (home, project) = (
+            self.plan.places.home.to_string_lossy(),
+            self.plan.places.project.to_string_lossy(),
+        );
         then(&self.setting(&home, &project))
     }
 
     /// What every command sees: the environment of the profile, and nothing of the caller's.
     fn env(&self) -> BTreeMap<String, String> {
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.plan.places.node.display());
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin",
+            self.plan.places.node.display()
+        );
         let base_url = format!("http://127.0.0.1:{}", self.port);
         let version = self.version.to_string();
         let mut env = self.with_setting(|setting| {
             let (home, cwd) = (setting.home, setting.project);
-            let values = Values { home, cwd, base_url: &base_url, path: &path, api_key: FAKE_KEY, version: &version, ..Values::default() };
+            let values = Values {
+                home,
+                cwd,
+                base_url: &base_url,
+                path: &path,
+                api_key: FAKE_KEY,
+                version: &version,
+                ..Values::default()
+            };
             self.profile.env(&values)
         });
         env.extend(self.plan.scenario.env.clone());
@@ -154,21 +205,41 @@ impl Session<'_> {
         argv.push("--help".to_owned());
         let out = self.plan.places.work.join("help.txt");
         let err = self.plan.places.work.join("help.err");
-        let text = self.command(&argv, &out, &err, HELP_SECONDS).and_then(|_| Ok(read(&out)? + &read(&err)?))?;
+        let text = self
+            .command(&argv, &out, &err, HELP_SECONDS)
+            .and_then(|_| Ok(read(&out)? + &read(&err)?))?;
         let node = text.contains("Error: ") && !text.to_lowercase().contains("usage");
         if node || text.trim().is_empty() {
-            let first = text.lines().find(|line| line.contains("Error")).unwrap_or("it printed nothing").trim();
-            return Err(RecorderError::new(Fault::Misconfigured, format!("--help: {first}")));
+            let first = text
+                .lines()
+                .find(|line| line.contains("Error"))
+                .unwrap_or("it printed nothing")
+                .trim();
+            return Err(RecorderError::new(
+                Fault::Misconfigured,
+                format!("--help: {first}"),
+            ));
         }
         Ok(text)
     }
 
-    fn command(&self, argv: &[String], out: &Path, err: &Path, seconds: u64) -> Result<End, RecorderError> {
-        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+    fn command(
+        &self,
+        argv: &[String],
+        out: &Path,
+        err: &Path,
+        seconds: u64,
+    ) -> Result<End, RecorderError> {
+        let io = |error: std::io::Error| {
+            RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]))
+        };
         let stdout = Stdio::from(File::create(out).map_err(io)?);
-        let mut running = Running::start(argv, &self.plan.places.project, &self.env(), stdout, err).map_err(io)?;
+        let mut running = Running::start(argv, &self.plan.places.project, &self.env(), stdout, err)
+            .map_err(io)?;
         drop(running.words());
-        running.wait(Duration::from_secs(seconds), out, || false).map_err(io)
+        running
+            .wait(Duration::from_secs(seconds), out, || false)
+            .map_err(io)
     }
 
     /// Writes the settings of the harness and the files of the scenario.
@@ -178,12 +249,17 @@ impl Session<'_> {
             write(Path::new(&path), text.as_bytes())?;
         }
         for (name, text) in &self.plan.scenario.files {
-            let path = name.strip_prefix("~/").map_or_else(|| project.join(name), |name| home.join(name));
-            let text = text.replace("{project}", &project.to_string_lossy()).replace("{home}", &home.to_string_lossy());
+            let path = name
+                .strip_prefix("~/")
+                .map_or_else(|| project.join(name), |name| home.join(name));
+            let text = text
+                .replace("{project}", &project.to_string_lossy())
+                .replace("{home}", &home.to_string_lossy());
             write(&path, text.as_bytes())?;
             if text.starts_with("#!") {
                 use std::os::unix::fs::PermissionsExt;
-                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(|error| RecorderError::io(&path, &error))?;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                    .map_err(|error| RecorderError::io(&path, &error))?;
             }
         }
         self.stage.settle();
@@ -195,7 +271,10 @@ impl Session<'_> {
         let mut done: Vec<Ran> = Vec::new();
         while done.len() < all.len() {
             let first = done.len();
-            let group = 1 + all[first + 1..].iter().take_while(|run| run.together).count();
+            let group = 1 + all[first + 1..]
+                .iter()
+                .take_while(|run| run.together)
+                .count();
             let session = &*self;
             let ran: Vec<Result<Ran, RecorderError>> = thread::scope(|scope| {
                 let start = |at: usize| {
@@ -204,7 +283,10 @@ impl Session<'_> {
                 };
                 let threads: Vec<_> = (first..first + group).map(start).collect();
                 let failed = || Err(RecorderError::new(Fault::Io, "a run ended by a panic"));
-                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed())).collect()
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(|_| failed()))
+                    .collect()
             });
             for ran in ran {
                 done.push(ran?);
@@ -219,79 +301,150 @@ impl Session<'_> {
 
     fn run(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
         if !run.only.is_empty() && !run.only.contains(&self.plan.harness) {
-            return Ok(Ran { skipped: Some(format!("not for {}", self.plan.harness)), ..Ran::default() });
+            return Ok(Ran {
+                skipped: Some(format!("not for {}", self.plan.harness)),
+                ..Ran::default()
+            });
         }
         if !run.keys.is_empty() {
             return self.terminal(at, run);
         }
-        let session = run.resume.filter(|resume| *resume != Resume::Last).and_then(|_| self.first.clone());
-        let Invocation { argv, stdin } = match self.with_setting(|setting| self.harness.invocation(setting, run, session.as_deref())) {
-            Ok(invocation) => self.with_arguments(invocation, run),
-            Err(why) => return Ok(Ran { skipped: Some(why), ..Ran::default() }),
-        };
-        if let Some(flag) =
-            run.args.iter().find(|word| word.starts_with("--") && !self.help.contains(word.split('=').next().unwrap_or_default()))
+        let session = run
+            .resume
+            .filter(|resume| *resume != Resume::Last)
+            .and_then(|_| self.first.clone());
+        let Invocation { argv, stdin } = match self
+            .with_setting(|setting| self.harness.invocation(setting, run, session.as_deref()))
         {
-            return Ok(Ran { skipped: Some(format!("--help does not name {flag}")), ..Ran::default() });
+            Ok(invocation) => self.with_arguments(invocation, run),
+            Err(why) => {
+                return Ok(Ran {
+                    skipped: Some(why),
+                    ..Ran::default()
+                });
+            }
+        };
+        if let Some(flag) = run.args.iter().find(|word| {
+            word.starts_with("--")
+                && !self
+                    .help
+                    .contains(word.split('=').next().unwrap_or_default())
+        }) {
+            return Ok(Ran {
+                skipped: Some(format!("--help does not name {flag}")),
+                ..Ran::default()
+            });
         }
         let printed = self.plan.places.work.join(PRINTED);
-        let (out, err) = (printed.join(format!("run{at}.out")), printed.join(format!("run{at}.err")));
-        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+        let (out, err) = (
+            printed.join(format!("run{at}.out")),
+            printed.join(format!("run{at}.err")),
+        );
+        let io = |error: std::io::Error| {
+            RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]))
+        };
         fs::create_dir_all(&printed).map_err(io)?;
         let begun = Instant::now();
-        let limit = Duration::from_secs(if run.timeout > 0 { run.timeout } else { self.harness.seconds() });
+        let limit = Duration::from_secs(if run.timeout > 0 {
+            run.timeout
+        } else {
+            self.harness.seconds()
+        });
         let end = if run.says.is_empty() {
             self.stage.enter(&run.prompt);
             let stdout = Stdio::from(File::create(&out).map_err(io)?);
-            let mut running = Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)?;
+            let mut running =
+                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
+                    .map_err(io)?;
             running.words().say(stdin);
             let mut alarm = Alarm::default();
             running
                 .wait(limit, &out, || {
-                    run.kill.as_ref().is_some_and(|kill| alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms))
+                    run.kill.as_ref().is_some_and(|kill| {
+                        alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms)
+                    })
                 })
                 .map_err(io)?
         } else {
             let stdout = Stdio::piped();
-            let running = Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)?;
+            let running =
+                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
+                    .map_err(io)?;
             crate::dialog::hold(running, run, self.stage, &out, limit).map_err(io)?
         };
         let session = self.harness.session(&self.plan.places.home, &read(&out)?);
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Ran { argv, end: Some(end), milliseconds, session, skipped: None })
+        Ok(Ran {
+            argv,
+            end: Some(end),
+            milliseconds,
+            session,
+            skipped: None,
+        })
     }
 
     /// A run in a terminal.
     #[cfg(feature = "pty")]
     fn terminal(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
         let Some(argv) = self.with_setting(|setting| self.harness.terminal(setting)) else {
-            return Ok(Ran { skipped: Some("nobody knows its terminal".to_owned()), ..Ran::default() });
+            return Ok(Ran {
+                skipped: Some("nobody knows its terminal".to_owned()),
+                ..Ran::default()
+            });
         };
         let printed = self.plan.places.work.join(PRINTED);
-        let io = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]));
+        let io = |error: std::io::Error| {
+            RecorderError::new(Fault::Misconfigured, format!("{}: {error}", argv[0]))
+        };
         fs::create_dir_all(&printed).map_err(io)?;
         let begun = Instant::now();
-        let limit = Duration::from_secs(if run.timeout > 0 { run.timeout } else { self.harness.seconds() });
+        let limit = Duration::from_secs(if run.timeout > 0 {
+            run.timeout
+        } else {
+            self.harness.seconds()
+        });
         let (env, out) = (self.env(), printed.join(format!("run{at}.screen")));
-        let command = crate::terminal::Command { argv: &argv, directory: &self.plan.places.project, env: &env, out: &out, limit };
+        let command = crate::terminal::Command {
+            argv: &argv,
+            directory: &self.plan.places.project,
+            env: &env,
+            out: &out,
+            limit,
+        };
         let end = crate::terminal::run(&command, &run.keys, self.stage).map_err(io)?;
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let session = self.harness.session(&self.plan.places.home, "");
-        Ok(Ran { argv, end: Some(end), milliseconds, session, skipped: None })
+        Ok(Ran {
+            argv,
+            end: Some(end),
+            milliseconds,
+            session,
+            skipped: None,
+        })
     }
 
     /// This build has no terminal.
     #[cfg(not(feature = "pty"))]
     fn terminal(&self, _at: usize, _run: &Run) -> Result<Ran, RecorderError> {
-        Ok(Ran { skipped: Some("it needs a terminal: build with the feature `pty`".to_owned()), ..Ran::default() })
+        Ok(Ran {
+            skipped: Some("it needs a terminal: build with the feature `pty`".to_owned()),
+            ..Ran::default()
+        })
     }
 
     /// Adds the arguments of the run: behind the subcommand, if there is one, and before everything else.
     fn with_arguments(&self, mut invocation: Invocation, run: &Run) -> Invocation {
-        let (home, project) = (self.plan.places.home.to_string_lossy(), self.plan.places.project.to_string_lossy());
-        let words = run.args.iter().map(|word| word.replace("{project}", &project).replace("{home}", &home));
+        let (home, project) = (
+            self.plan.places.home.to_string_lossy(),
+            self.plan.places.project.to_string_lossy(),
+        );
+        let words = run
+            .args
+            .iter()
+            .map(|word| word.replace("{project}", &project).replace("{home}", &home));
         let first = invocation.argv.get(self.plan.exe.len());
-        let at = self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
+        let at =
+            self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
         invocation.argv.splice(at..at, words);
         invocation
     }
@@ -306,7 +459,8 @@ impl Alarm {
         if is_true && self.0.is_none() {
             self.0 = Some(Instant::now());
         }
-        self.0.is_some_and(|since| since.elapsed() >= Duration::from_millis(wait_ms))
+        self.0
+            .is_some_and(|since| since.elapsed() >= Duration::from_millis(wait_ms))
     }
 }
 
@@ -341,22 +495,54 @@ pub(crate) fn end_left(home: &Path) -> Vec<String> {
 /// The processes that have this home, work below it, or have a file below it or beside it open.
 fn left(home: &Path) -> Vec<(Pid, String)> {
     let mark = format!("HOME={}\0", home.display());
-    let around = home.parent().filter(|above| above.parent().is_some()).unwrap_or(home);
+    let around = home
+        .parent()
+        .filter(|above| above.parent().is_some())
+        .unwrap_or(home);
     let own = std::process::id().to_string();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let id = entry.file_name().to_string_lossy().into_owned();
-        let Some(pid) = id.parse().ok().and_then(Pid::from_raw).filter(|_| id != own) else { continue };
+        let Some(pid) = id
+            .parse()
+            .ok()
+            .and_then(Pid::from_raw)
+            .filter(|_| id != own)
+        else {
+            continue;
+        };
         let process = entry.path();
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
-        if stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X']) {
+        if stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .trim_start()
+            .starts_with(['Z', 'X'])
+        {
             continue;
         }
-        let leads_here = |link: &Path| fs::read_link(link).is_ok_and(|target| target.starts_with(around));
-        let has_home = || fs::read(process.join("environ")).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&mark));
-        let has_file = || fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|file| leads_here(&file.path()));
+        let leads_here =
+            |link: &Path| fs::read_link(link).is_ok_and(|target| target.starts_with(around));
+        let has_home = || {
+            fs::read(process.join("environ"))
+                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(&mark))
+        };
+        let has_file = || {
+            fs::read_dir(process.join("fd"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .any(|file| leads_here(&file.path()))
+        };
         if has_home() || leads_here(&process.join("cwd")) || has_file() {
-            found.push((pid, fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned()));
+            found.push((
+                pid,
+                fs::read_to_string(process.join("comm"))
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned(),
+            ));
         }
     }
     found
@@ -365,6 +551,13 @@ fn left(home: &Path) -> Vec<(Pid, String)> {
 /// The version that a harness says it has, for a message.
 pub fn version_of(exe: &[String]) -> Option<String> {
     let (program, arguments) = exe.split_first()?;
-    let output = Command::new(program).args(arguments).arg("--version").stdin(Stdio::null()).output().ok()?;
-    String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
+    let output = Command::new(program)
+        .args(arguments)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    String::from_utf8(output.stdout)
+        .ok()
+        .map(|text| text.trim().to_owned())
 }

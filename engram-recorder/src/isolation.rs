@@ -55,8 +55,7 @@ exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"
 ";
 
 /// The users that programs inside can look up.
-pub const PASSWD: &str =
-    "root:x:0:0:root:/root:/bin/sh\ndev:x:1000:1000:dev:/home/dev:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n";
+pub const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\ndev:x:1000:1000:dev:/home/dev:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n";
 
 /// How a recording is kept apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,14 +84,27 @@ pub struct Places {
 impl Places {
     /// The places inside.
     pub fn private() -> Places {
-        let [home, project, work, harness, node] = [HOME, PROJECT, WORK, HARNESS, NODE].map(PathBuf::from);
-        Places { home, project, work, harness, node }
+        let [home, project, work, harness, node] =
+            [HOME, PROJECT, WORK, HARNESS, NODE].map(PathBuf::from);
+        Places {
+            home,
+            project,
+            work,
+            harness,
+            node,
+        }
     }
 
     /// The places of a work folder without private mounts.
     pub fn open(work: &Path, harness: &Path, node: &Path) -> Places {
         let home = work.join("home");
-        Places { project: home.join("proj"), home, work: work.to_owned(), harness: harness.to_owned(), node: node.to_owned() }
+        Places {
+            project: home.join("proj"),
+            home,
+            work: work.to_owned(),
+            harness: harness.to_owned(),
+            node: node.to_owned(),
+        }
     }
 }
 
@@ -102,8 +114,16 @@ pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) ->
     words.extend(unshare_words());
     words.extend(["sh", "-c", SCRIPT, "sh"].map(OsString::from));
     words.extend([work, harness, node].map(|path| path.as_os_str().to_owned()));
-    let (recorder, arguments) = inside.split_first().map_or((OsString::new(), &[][..]), |(recorder, rest)| (recorder.clone(), rest));
-    words.extend([recorder, std::env::var_os("HOME").unwrap_or_default(), OsString::from(RECORDER)]);
+    let (recorder, arguments) = inside
+        .split_first()
+        .map_or((OsString::new(), &[][..]), |(recorder, rest)| {
+            (recorder.clone(), rest)
+        });
+    words.extend([
+        recorder,
+        std::env::var_os("HOME").unwrap_or_default(),
+        OsString::from(RECORDER),
+    ]);
     words.extend(arguments.iter().cloned());
     words.push(Path::new(WORK).join("plan.json").into_os_string());
     let mut command = Command::new(&words[0]);
@@ -116,7 +136,11 @@ pub fn command(work: &Path, harness: &Path, node: &Path, inside: &[OsString]) ->
 /// # Errors
 /// If it cannot be started or waited for.
 pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0);
     let failed = |error: std::io::Error| format!("unshare: {error}");
     let mut will = Will::for_group().map_err(failed)?;
     let mut child = command.spawn().map_err(failed)?;
@@ -132,7 +156,9 @@ pub fn carry_out(mut command: Command, limit: Duration) -> Result<String, String
             }
         }
     }
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let output = child
+        .wait_with_output()
+        .map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -144,7 +170,11 @@ pub fn give_away(directory: &Path) -> std::io::Result<()> {
     lchown(directory, Some(USER), Some(USER))?;
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() { give_away(&entry.path())? } else { lchown(entry.path(), Some(USER), Some(USER))? }
+        if entry.file_type()?.is_dir() {
+            give_away(&entry.path())?
+        } else {
+            lchown(entry.path(), Some(USER), Some(USER))?
+        }
     }
     Ok(())
 }
@@ -155,12 +185,31 @@ fn user_words() -> Vec<OsString> {
         return Vec::new();
     }
     let user = USER.to_string();
-    ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"].map(OsString::from).to_vec()
+    [
+        "setpriv",
+        "--reuid",
+        &user,
+        "--regid",
+        &user,
+        "--clear-groups",
+    ]
+    .map(OsString::from)
+    .to_vec()
 }
 
 fn unshare_words() -> Vec<OsString> {
-    let words =
-        ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--keep-caps", "--net", "--mount", "--pid", "--fork", "--kill-child"];
+    let words = [
+        "unshare",
+        "--user",
+        "--map-user=1000",
+        "--map-group=1000",
+        "--keep-caps",
+        "--net",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+    ];
     words.map(OsString::from).to_vec()
 }
 
@@ -174,7 +223,10 @@ pub fn refusal() -> Option<&'static str> {
             ["sh", "-c", "ip link set lo up && mount -t tmpfs none /tmp && mount -t proc proc /proc && setpriv --version"]
                 .map(OsString::from),
         );
-        let output = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::null())
+            .output();
         match output {
             Err(error) => Some(format!("{}: {error}", words[0].to_string_lossy())),
             Ok(output) if output.status.success() => None,

@@ -36,7 +36,11 @@ const EXAMPLES: usize = 3;
 /// If there are none, or no adapter knows the harness.
 pub fn version(tree: &Path, harness: &str, version: &str) -> Result<Judged, RecorderError> {
     let io = |error: std::io::Error| RecorderError::io(tree, &error);
-    let source = tree.join(harness).join(version).canonicalize().map_err(io)?;
+    let source = tree
+        .join(harness)
+        .join(version)
+        .canonicalize()
+        .map_err(io)?;
     let alone = tempfile::tempdir().map_err(io)?;
     let family = alone.path().join(harness);
     std::fs::create_dir(&family).map_err(io)?;
@@ -45,20 +49,31 @@ pub fn version(tree: &Path, harness: &str, version: &str) -> Result<Judged, Reco
         None => std::os::unix::fs::symlink(source, family.join(version)).map_err(io)?,
         Some(other) => copy_as(&source, &family.join(other), version, other)?,
     }
-    Ok(Judged { as_version, ..tree_of_one(alone.path())? })
+    Ok(Judged {
+        as_version,
+        ..tree_of_one(alone.path())?
+    })
 }
 
 /// The recorded version that is nearest to one that no adapter has a row for; `None` if one has.
 pub fn nearest(harness: &str, version: &str) -> Option<String> {
     let registry = Registry::builtin();
-    let entry = registry.adapters().find(|entry| entry.descriptor().harness_family == harness)?;
+    let entry = registry
+        .adapters()
+        .find(|entry| entry.descriptor().harness_family == harness)?;
     let matrix = &entry.descriptor().matrix;
-    if matches!(matrix.resolve(Some(version)).1, Support::Tested | Support::Between) {
+    if matches!(
+        matrix.resolve(Some(version)).1,
+        Support::Tested | Support::Between
+    ) {
         return None;
     }
     let near = matrix.nearest(Some(version));
     // A harness whose logs state no version has rows without a range.
-    near.older.or(near.newer).filter(|other| *other != version).map(str::to_owned)
+    near.older
+        .or(near.newer)
+        .filter(|other| *other != version)
+        .map(str::to_owned)
 }
 
 /// Copies recordings with another version number. A database keeps its layout, so it is changed only if both numbers are as long.
@@ -66,7 +81,11 @@ fn copy_as(from: &Path, to: &Path, version: &str, other: &str) -> Result<(), Rec
     for path in engram_conformance::files(from) {
         let bytes = std::fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
         let is_text = std::str::from_utf8(&bytes).is_ok();
-        let bytes = if is_text || version.len() == other.len() { replaced(&bytes, version.as_bytes(), other.as_bytes()) } else { bytes };
+        let bytes = if is_text || version.len() == other.len() {
+            replaced(&bytes, version.as_bytes(), other.as_bytes())
+        } else {
+            bytes
+        };
         write(&to.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
     }
     Ok(())
@@ -85,8 +104,14 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 fn tree_of_one(root: &Path) -> Result<Judged, RecorderError> {
-    let recordings = Recordings::undeclared(root).map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
-    let report = conformance::run(&Registry::builtin(), &recordings, &Options::default(), |_| true);
+    let recordings = Recordings::undeclared(root)
+        .map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
+    let report = conformance::run(
+        &Registry::builtin(),
+        &recordings,
+        &Options::default(),
+        |_| true,
+    );
     let mut judged = Judged::default();
     for column in &report.adapters {
         judged.sessions += column.sessions;
@@ -96,7 +121,11 @@ fn tree_of_one(root: &Path) -> Result<Judged, RecorderError> {
         for (id, outcome) in &column.outcomes {
             match outcome.verdict {
                 Verdict::Fail => {
-                    let examples = outcome.examples.iter().take(EXAMPLES).map(|example| (example.place.clone(), example.what.clone()));
+                    let examples = outcome
+                        .examples
+                        .iter()
+                        .take(EXAMPLES)
+                        .map(|example| (example.place.clone(), example.what.clone()));
                     judged.failing.insert((*id).to_owned(), examples.collect());
                 }
                 Verdict::Pass | Verdict::Gap => judged.held += 1,
@@ -105,7 +134,10 @@ fn tree_of_one(root: &Path) -> Result<Judged, RecorderError> {
         }
     }
     if report.is_empty() {
-        return Err(RecorderError::new(Fault::UnknownHarness, "no adapter knows the harness of these recordings"));
+        return Err(RecorderError::new(
+            Fault::UnknownHarness,
+            "no adapter knows the harness of these recordings",
+        ));
     }
     Ok(judged)
 }

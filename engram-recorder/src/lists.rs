@@ -37,23 +37,40 @@ pub fn of_installed(harness: &str, installed: &Path) -> Result<Lists, RecorderEr
         _ => return Ok(Lists::new()),
     };
     let link = installed.join("node_modules/.bin").join(program);
-    let path = link.canonicalize().map_err(|error| RecorderError::io(&link, &error))?;
+    let path = link
+        .canonicalize()
+        .map_err(|error| RecorderError::io(&link, &error))?;
     let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
-    Ok(if harness == "opencode" { tables(&bytes) } else { line_types(&bytes) })
+    Ok(if harness == "opencode" {
+        tables(&bytes)
+    } else {
+        line_types(&bytes)
+    })
 }
 
 /// The table of line types: the largest object of words around the anchor.
 fn line_types(bytes: &[u8]) -> Lists {
     let mut found = Lists::new();
     for at in memmem::find_iter(bytes, LINE_TYPES_ANCHOR) {
-        let from =
-            bytes[at.saturating_sub(MAX_TABLE)..at].iter().rposition(|byte| *byte == b'{').map(|open| at.saturating_sub(MAX_TABLE) + open);
-        let to = bytes[at..].iter().take(MAX_TABLE).position(|byte| *byte == b'}').map(|close| at + close);
-        let (Some(from), Some(to)) = (from, to) else { continue };
+        let from = bytes[at.saturating_sub(MAX_TABLE)..at]
+            .iter()
+            .rposition(|byte| *byte == b'{')
+            .map(|open| at.saturating_sub(MAX_TABLE) + open);
+        let to = bytes[at..]
+            .iter()
+            .take(MAX_TABLE)
+            .position(|byte| *byte == b'}')
+            .map(|close| at + close);
+        let (Some(from), Some(to)) = (from, to) else {
+            continue;
+        };
         let pairs = words(&bytes[from + 1..to]);
         // Other tables of the program have some of the types.
         if pairs.len() > found.len() {
-            found = pairs.into_iter().map(|(entry, value)| (("line_types".to_owned(), entry), value)).collect();
+            found = pairs
+                .into_iter()
+                .map(|(entry, value)| (("line_types".to_owned(), entry), value))
+                .collect();
         }
     }
     found
@@ -61,14 +78,27 @@ fn line_types(bytes: &[u8]) -> Lists {
 
 /// `name:"word","other-name":"word"`; empty if it is anything else.
 fn words(text: &[u8]) -> BTreeMap<String, String> {
-    let Ok(text) = std::str::from_utf8(text) else { return BTreeMap::new() };
-    let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let Ok(text) = std::str::from_utf8(text) else {
+        return BTreeMap::new();
+    };
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
     let pair = |pair: &str| {
         let (name, value) = pair.split_once(':')?;
-        let (name, value) = (name.trim_matches('"'), value.strip_prefix('"')?.strip_suffix('"')?);
+        let (name, value) = (
+            name.trim_matches('"'),
+            value.strip_prefix('"')?.strip_suffix('"')?,
+        );
         (is_word(name) && is_word(value)).then(|| (name.to_owned(), value.to_owned()))
     };
-    text.split(',').map(pair).collect::<Option<_>>().unwrap_or_default()
+    text.split(',')
+        .map(pair)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }
 
 /// The columns of all tables that are created anywhere.
@@ -77,11 +107,23 @@ fn tables(bytes: &[u8]) -> Lists {
     for at in memmem::find_iter(bytes, TABLE) {
         let rest = &bytes[at + TABLE.len()..(at + TABLE.len() + MAX_TABLE).min(bytes.len())];
         let text = String::from_utf8_lossy(rest);
-        let Some((name, body)) = text.split_once('`') else { continue };
-        let body = body.split(");").next().unwrap_or_default().replace("\\n", "\n").replace("\\t", " ");
+        let Some((name, body)) = text.split_once('`') else {
+            continue;
+        };
+        let body = body
+            .split(");")
+            .next()
+            .unwrap_or_default()
+            .replace("\\n", "\n")
+            .replace("\\t", " ");
         let list = format!("table:{}", name.trim_start_matches("__new_"));
-        for column in body.split([',', '\n', '(']).filter_map(|part| part.trim().strip_prefix('`')) {
-            let Some((column, kind)) = column.split_once('`') else { continue };
+        for column in body
+            .split([',', '\n', '('])
+            .filter_map(|part| part.trim().strip_prefix('`'))
+        {
+            let Some((column, kind)) = column.split_once('`') else {
+                continue;
+            };
             let kind = kind.split_whitespace().next().unwrap_or_default();
             // Names in keys and references have no type.
             if !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -109,10 +151,19 @@ fn codex(installed: &Path) -> Result<Lists, RecorderError> {
     let mut found = Lists::new();
     // Versions before the command have no schemas to give.
     if status.is_ok_and(|status| status.success()) {
-        for path in
-            engram_conformance::files(out.path()).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        for path in engram_conformance::files(out.path())
+            .into_iter()
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "json")
+            })
         {
-            let Some(schema) = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else { continue };
+            let Some(schema) = fs::read(&path)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok())
+            else {
+                continue;
+            };
             variants(&schema, &mut found);
         }
     }
@@ -122,7 +173,12 @@ fn codex(installed: &Path) -> Result<Lists, RecorderError> {
 fn variants(schema: &Value, found: &mut Lists) {
     for (name, definition) in schema["definitions"].as_object().into_iter().flatten() {
         for variant in definition["oneOf"].as_array().into_iter().flatten() {
-            let Some(kind) = variant.pointer("/properties/type/enum/0").and_then(Value::as_str) else { continue };
+            let Some(kind) = variant
+                .pointer("/properties/type/enum/0")
+                .and_then(Value::as_str)
+            else {
+                continue;
+            };
             let members: BTreeSet<&str> = variant["properties"]
                 .as_object()
                 .into_iter()
@@ -130,7 +186,10 @@ fn variants(schema: &Value, found: &mut Lists) {
                 .map(|(name, _)| name.as_str())
                 .filter(|name| *name != "type")
                 .collect();
-            found.insert((format!("schema:{name}"), kind.to_owned()), members.into_iter().collect::<Vec<_>>().join(" "));
+            found.insert(
+                (format!("schema:{name}"), kind.to_owned()),
+                members.into_iter().collect::<Vec<_>>().join(" "),
+            );
         }
     }
 }
@@ -144,22 +203,44 @@ fn file(directory: &Path, harness: &str, version: &Version) -> PathBuf {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn keep(directory: &Path, harness: &str, version: &Version, lists: &Lists) -> Result<(), RecorderError> {
+pub fn keep(
+    directory: &Path,
+    harness: &str,
+    version: &Version,
+    lists: &Lists,
+) -> Result<(), RecorderError> {
     if lists.is_empty() {
         return Ok(());
     }
-    let lines: String = lists.iter().map(|((list, entry), value)| format!("{list}\t{entry}\t{value}\n")).collect();
-    write(&file(directory, harness, version), format!("{HEAD}\n{lines}").as_bytes())
+    let lines: String = lists
+        .iter()
+        .map(|((list, entry), value)| format!("{list}\t{entry}\t{value}\n"))
+        .collect();
+    write(
+        &file(directory, harness, version),
+        format!("{HEAD}\n{lines}").as_bytes(),
+    )
 }
 
 /// The entries that the lists of the next older version have not: `list/entry`. Nothing if no older version has lists.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn new_entries(directory: &Path, harness: &str, version: &Version, lists: &Lists) -> Result<Vec<String>, RecorderError> {
-    let older = fs::read_dir(directory.join(harness)).into_iter().flatten().flatten();
-    let older = older.filter_map(|entry| Version::parse(entry.file_name().to_str()?.strip_suffix(".tsv")?).ok());
-    let Some(older) = older.filter(|other| other < version).max() else { return Ok(Vec::new()) };
+pub fn new_entries(
+    directory: &Path,
+    harness: &str,
+    version: &Version,
+    lists: &Lists,
+) -> Result<Vec<String>, RecorderError> {
+    let older = fs::read_dir(directory.join(harness))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let older = older
+        .filter_map(|entry| Version::parse(entry.file_name().to_str()?.strip_suffix(".tsv")?).ok());
+    let Some(older) = older.filter(|other| other < version).max() else {
+        return Ok(Vec::new());
+    };
     let path = file(directory, harness, &older);
     let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
     let known: BTreeSet<(&str, &str)> = text
@@ -168,8 +249,13 @@ pub fn new_entries(directory: &Path, harness: &str, version: &Version, lists: &L
         .filter_map(|line| line.split_once('\t'))
         .map(|(list, rest)| (list, rest.split('\t').next().unwrap_or_default()))
         .collect();
-    let is_new = |(list, entry): &&(String, String)| !known.contains(&(list.as_str(), entry.as_str()));
-    Ok(lists.keys().filter(is_new).map(|(list, entry)| format!("{list}/{entry}")).collect())
+    let is_new =
+        |(list, entry): &&(String, String)| !known.contains(&(list.as_str(), entry.as_str()));
+    Ok(lists
+        .keys()
+        .filter(is_new)
+        .map(|(list, entry)| format!("{list}/{entry}"))
+        .collect())
 }
 
 #[cfg(test)]
@@ -181,24 +267,49 @@ mod tests {
         let program = b"x={\"file-history-snapshot\":\"always\"};y={user:\"transcript\",\"file-history-snapshot\":\"boundary-cleared\",tag:\"last-wins\"};\
             z={\"file-history-snapshot\":\"a b\",c:d}";
         let lists = line_types(program);
-        let entries: Vec<(&str, &str)> = lists.iter().map(|((_, entry), value)| (entry.as_str(), value.as_str())).collect();
-        assert_eq!(entries, [("file-history-snapshot", "boundary-cleared"), ("tag", "last-wins"), ("user", "transcript")]);
+        let entries: Vec<(&str, &str)> = lists
+            .iter()
+            .map(|((_, entry), value)| (entry.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(
+            entries,
+            [
+                ("file-history-snapshot", "boundary-cleared"),
+                ("tag", "last-wins"),
+                ("user", "transcript")
+            ]
+        );
     }
 
     #[test]
     fn columns_are_read_and_keys_are_not() {
         let program = br#"run("CREATE TABLE `part` (\n  `id` text PRIMARY KEY,\n  `seq` integer NOT NULL,\n CONSTRAINT `k` FOREIGN KEY (`id`) REFERENCES `x`(`id`)\n );")"#;
-        let columns: Vec<String> = tables(program).into_iter().map(|((list, entry), value)| format!("{list} {entry} {value}")).collect();
+        let columns: Vec<String> = tables(program)
+            .into_iter()
+            .map(|((list, entry), value)| format!("{list} {entry} {value}"))
+            .collect();
         assert_eq!(columns, ["table:part id text", "table:part seq integer"]);
     }
 
     #[test]
     fn entry_that_the_older_version_lacks_is_new() {
         let directory = tempfile::tempdir().unwrap();
-        let lists = |names: &[&str]| names.iter().map(|name| (("l".to_owned(), (*name).to_owned()), String::new())).collect::<Lists>();
+        let lists = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (("l".to_owned(), (*name).to_owned()), String::new()))
+                .collect::<Lists>()
+        };
         let (old, new) = (Version::new(1, 9, 0), Version::new(1, 10, 0));
         keep(directory.path(), "h", &old, &lists(&["a", "b"])).unwrap();
-        assert_eq!(new_entries(directory.path(), "h", &new, &lists(&["a", "b", "c"])).unwrap(), ["l/c"]);
-        assert!(new_entries(directory.path(), "h", &old, &lists(&["z"])).unwrap().is_empty());
+        assert_eq!(
+            new_entries(directory.path(), "h", &new, &lists(&["a", "b", "c"])).unwrap(),
+            ["l/c"]
+        );
+        assert!(
+            new_entries(directory.path(), "h", &old, &lists(&["z"]))
+                .unwrap()
+                .is_empty()
+        );
     }
 }

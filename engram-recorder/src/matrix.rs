@@ -14,7 +14,8 @@ use crate::error::{Fault, RecorderError};
 use crate::sandbox::write;
 
 /// The first line of a file.
-const HEAD: &str = "version\tpublished\toutcome\twhy\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds";
+const HEAD: &str =
+    "version\tpublished\toutcome\twhy\tas\tshape\tdigest\tscenarios\tfeatures\tchecks\tseconds";
 
 /// What has come of a version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +35,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Outcome; 5] = [Outcome::Earned, Outcome::Additive, Outcome::Broken, Outcome::Unrecordable, Outcome::Unrun];
+    pub const ALL: [Outcome; 5] = [
+        Outcome::Earned,
+        Outcome::Additive,
+        Outcome::Broken,
+        Outcome::Unrecordable,
+        Outcome::Unrun,
+    ];
 
     /// The word in the file.
     pub const fn as_str(self) -> &'static str {
@@ -87,7 +94,9 @@ impl Matrix {
             return Ok(Matrix::default());
         }
         let text = fs::read_to_string(path).map_err(|error| RecorderError::io(path, &error))?;
-        Matrix::parse(&text).map_err(|what| RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display())))
+        Matrix::parse(&text).map_err(|what| {
+            RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()))
+        })
     }
 
     fn parse(text: &str) -> Result<Matrix, String> {
@@ -99,11 +108,37 @@ impl Matrix {
         for (at, line) in lines.enumerate() {
             let wrong = |what: &str| format!("line {}: {what}", at + 2);
             let cells: Vec<String> = line.split('\t').map(str::to_owned).collect();
-            let [version, published, outcome, why, as_version, shape, digest, scenarios, features, checks, seconds] =
-                <[String; 11]>::try_from(cells).map_err(|_| wrong("11 cells are expected"))?;
-            let version = Version::parse(&version).map_err(|_| wrong("the version is no number"))?;
-            let outcome = Outcome::ALL.into_iter().find(|known| known.as_str() == outcome).ok_or_else(|| wrong("unknown outcome"))?;
-            let row = Row { published, outcome, why, as_version, shape, digest, scenarios, features, checks, seconds };
+            let [
+                version,
+                published,
+                outcome,
+                why,
+                as_version,
+                shape,
+                digest,
+                scenarios,
+                features,
+                checks,
+                seconds,
+            ] = <[String; 11]>::try_from(cells).map_err(|_| wrong("11 cells are expected"))?;
+            let version =
+                Version::parse(&version).map_err(|_| wrong("the version is no number"))?;
+            let outcome = Outcome::ALL
+                .into_iter()
+                .find(|known| known.as_str() == outcome)
+                .ok_or_else(|| wrong("unknown outcome"))?;
+            let row = Row {
+                published,
+                outcome,
+                why,
+                as_version,
+                shape,
+                digest,
+                scenarios,
+                features,
+                checks,
+                seconds,
+            };
             if rows.insert(version, row).is_some() {
                 return Err(wrong("the version is listed twice"));
             }
@@ -124,7 +159,9 @@ impl Matrix {
     /// How many lines have each outcome.
     pub fn counts(&self) -> BTreeMap<Outcome, usize> {
         let mut counts = BTreeMap::new();
-        self.0.values().for_each(|row| *counts.entry(row.outcome).or_default() += 1);
+        self.0
+            .values()
+            .for_each(|row| *counts.entry(row.outcome).or_default() += 1);
         counts
     }
 }
@@ -156,21 +193,36 @@ impl std::fmt::Display for Matrix {
 pub fn digest(version: &Path) -> String {
     let ids = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{4,}|[0-9a-f]{12,}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?|[0-9]{9,}").ok();
     let mut lines = Vec::new();
-    let mut recordings: Vec<_> = fs::read_dir(version).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut recordings: Vec<_> = fs::read_dir(version)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     recordings.sort();
     for recording in recordings {
-        let mut tapes: Vec<String> = sessions(recording.join("session"), &SessionOptions::default())
-            .flatten()
-            .map(|session| {
-                let mut tape = Vec::new();
-                // What does not convert is seen by the kit.
-                let _ = session.convert(&mut JsonLines::new(&mut tape));
-                String::from_utf8_lossy(&tape).lines().filter_map(|line| essence(line, ids.as_ref())).collect()
-            })
-            .collect();
+        let mut tapes: Vec<String> =
+            sessions(recording.join("session"), &SessionOptions::default())
+                .flatten()
+                .map(|session| {
+                    let mut tape = Vec::new();
+                    // What does not convert is seen by the kit.
+                    let _ = session.convert(&mut JsonLines::new(&mut tape));
+                    String::from_utf8_lossy(&tape)
+                        .lines()
+                        .filter_map(|line| essence(line, ids.as_ref()))
+                        .collect()
+                })
+                .collect();
         // Names of files have ids.
         tapes.sort();
-        lines.push(recording.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        lines.push(
+            recording
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
         lines.extend(tapes);
     }
     blake3::hash(lines.join("\n").as_bytes()).to_hex().as_str()[..16].to_owned()
@@ -179,12 +231,25 @@ pub fn digest(version: &Path) -> String {
 /// What one event says, without what differs from run to run.
 fn essence(line: &str, ids: Option<&Regex>) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
-    let word = |member: &str| event.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut words: Vec<String> =
-        ["k", "label", "by", "channel", "tool", "kind", "status", "decision", "file"].iter().map(|member| word(member)).collect();
+    let word = |member: &str| {
+        event
+            .get(member)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut words: Vec<String> = [
+        "k", "label", "by", "channel", "tool", "kind", "status", "decision", "file",
+    ]
+    .iter()
+    .map(|member| word(member))
+    .collect();
     if words[0].starts_with("msg.") {
         let text = word("text");
-        words.push(ids.map_or_else(|| text.clone(), |ids| ids.replace_all(&text, "_").into_owned()));
+        words.push(ids.map_or_else(
+            || text.clone(),
+            |ids| ids.replace_all(&text, "_").into_owned(),
+        ));
     }
     Some(words.join("\t") + "\n")
 }
@@ -195,20 +260,48 @@ mod tests {
 
     #[test]
     fn file_is_read_as_it_was_written() {
-        let row = Row { published: "2026-01-01".to_owned(), outcome: Outcome::Broken, why: "a\tb\nc".to_owned(), ..Row::default() };
-        let matrix = Matrix(BTreeMap::from([(Version::new(1, 9, 0), Row::default()), (Version::new(1, 10, 0), row)]));
+        let row = Row {
+            published: "2026-01-01".to_owned(),
+            outcome: Outcome::Broken,
+            why: "a\tb\nc".to_owned(),
+            ..Row::default()
+        };
+        let matrix = Matrix(BTreeMap::from([
+            (Version::new(1, 9, 0), Row::default()),
+            (Version::new(1, 10, 0), row),
+        ]));
         let text = matrix.to_string();
-        assert!(text.lines().nth(1).unwrap().starts_with("1.10.0\t2026-01-01\tbroken\ta b c\t"), "{text}");
+        assert!(
+            text.lines()
+                .nth(1)
+                .unwrap()
+                .starts_with("1.10.0\t2026-01-01\tbroken\ta b c\t"),
+            "{text}"
+        );
         let again = Matrix::parse(&text).unwrap();
         assert_eq!(again.to_string(), text);
-        assert_eq!(again.counts(), BTreeMap::from([(Outcome::Broken, 1), (Outcome::Unrun, 1)]));
+        assert_eq!(
+            again.counts(),
+            BTreeMap::from([(Outcome::Broken, 1), (Outcome::Unrun, 1)])
+        );
     }
 
     #[test]
     fn wrong_file_is_refused() {
         let text = Matrix(BTreeMap::from([(Version::new(1, 0, 0), Row::default())])).to_string();
-        assert!(Matrix::parse(&text.replace("unrun", "maybe")).unwrap_err().contains("line 2"));
-        assert!(Matrix::parse(&format!("{text}1.0.0{}", text.split_once("1.0.0").unwrap().1)).unwrap_err().contains("twice"));
+        assert!(
+            Matrix::parse(&text.replace("unrun", "maybe"))
+                .unwrap_err()
+                .contains("line 2")
+        );
+        assert!(
+            Matrix::parse(&format!(
+                "{text}1.0.0{}",
+                text.split_once("1.0.0").unwrap().1
+            ))
+            .unwrap_err()
+            .contains("twice")
+        );
         assert!(Matrix::parse("version\n").is_err());
     }
 }

@@ -97,17 +97,42 @@ impl Running {
     ///
     /// # Errors
     /// If the program cannot be started, or the files for its output cannot be made.
-    pub fn start(argv: &[String], directory: &Path, env: &BTreeMap<String, String>, stdout: Stdio, stderr: &Path) -> io::Result<Running> {
-        let [program, arguments @ ..] = argv else { return Err(io::Error::from(io::ErrorKind::InvalidInput)) };
-        let errors = File::options().read(true).write(true).create_new(true).open(stderr)?;
+    pub fn start(
+        argv: &[String],
+        directory: &Path,
+        env: &BTreeMap<String, String>,
+        stdout: Stdio,
+        stderr: &Path,
+    ) -> io::Result<Running> {
+        let [program, arguments @ ..] = argv else {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        };
+        let errors = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(stderr)?;
         let mut will = Will::for_group()?;
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(directory).env_clear().envs(env).process_group(0);
-        command.stdin(Stdio::piped()).stdout(stdout).stderr(errors.try_clone()?);
+        command
+            .args(arguments)
+            .current_dir(directory)
+            .env_clear()
+            .envs(env)
+            .process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(stdout)
+            .stderr(errors.try_clone()?);
         let child = command.spawn()?;
         // A shell that has gone is no reason to stop.
         let _ = will.names(child.id());
-        Ok(Running { child, grace: GRACE, stderr: errors, _will: will })
+        Ok(Running {
+            child,
+            grace: GRACE,
+            stderr: errors,
+            _will: will,
+        })
     }
 
     /// The same with another time between TERM and KILL.
@@ -147,7 +172,12 @@ impl Running {
     ///
     /// # Errors
     /// If the process cannot be waited for.
-    pub fn wait(mut self, limit: Duration, out: &Path, mut is_killed: impl FnMut() -> bool) -> io::Result<End> {
+    pub fn wait(
+        mut self,
+        limit: Duration,
+        out: &Path,
+        mut is_killed: impl FnMut() -> bool,
+    ) -> io::Result<End> {
         let begun = Instant::now();
         let end = loop {
             if let Some(status) = self.child.try_wait()? {
@@ -224,17 +254,28 @@ impl Drop for Running {
 fn members(group: u32) -> usize {
     let is_member = |stat: &str| {
         // Behind the name, which may contain anything: state, parent, group.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let (state, found) = (fields.next().unwrap_or_default(), fields.nth(1).unwrap_or_default());
+        let mut fields = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        let (state, found) = (
+            fields.next().unwrap_or_default(),
+            fields.nth(1).unwrap_or_default(),
+        );
         !matches!(state, "Z" | "X") && found == group.to_string()
     };
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    let stats =
+        processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
     stats.filter(|stat| is_member(stat)).count()
 }
 
 fn end_of(status: ExitStatus) -> End {
-    status.code().map_or_else(|| End::Signal(status.signal().unwrap_or_default()), End::Exit)
+    status.code().map_or_else(
+        || End::Signal(status.signal().unwrap_or_default()),
+        End::Exit,
+    )
 }
 
 #[cfg(test)]
@@ -245,18 +286,36 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("out");
         let argv = ["/bin/sh", "-c", script].map(str::to_owned);
-        let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("OWN".to_owned(), "1".to_owned())]);
+        let env = BTreeMap::from([
+            ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+            ("OWN".to_owned(), "1".to_owned()),
+        ]);
         let begun = Instant::now();
         let stdout = Stdio::from(File::create(&out).unwrap());
-        let mut running = Running::start(&argv, directory.path(), &env, stdout, &directory.path().join("err")).unwrap();
+        let mut running = Running::start(
+            &argv,
+            directory.path(),
+            &env,
+            stdout,
+            &directory.path().join("err"),
+        )
+        .unwrap();
         running.words().say(b"input\n".to_vec());
-        let end = running.wait(limit, &out, || killed && out.metadata().is_ok_and(|meta| meta.len() > 0)).unwrap();
+        let end = running
+            .wait(limit, &out, || {
+                killed && out.metadata().is_ok_and(|meta| meta.len() > 0)
+            })
+            .unwrap();
         (end, begun.elapsed(), std::fs::read_to_string(&out).unwrap())
     }
 
     #[test]
     fn command_sees_its_own_environment_only() {
-        let (end, _, out) = run("cat; env | cut -d= -f1 | sort | tr '\\n' ' '", Duration::from_secs(20), false);
+        let (end, _, out) = run(
+            "cat; env | cut -d= -f1 | sort | tr '\\n' ' '",
+            Duration::from_secs(20),
+            false,
+        );
         assert_eq!(end, End::Exit(0));
         let names: Vec<&str> = out
             .strip_prefix("input\n")
@@ -269,7 +328,11 @@ mod tests {
 
     #[test]
     fn group_ends_with_the_command_or_at_the_limit() {
-        let (end, _, out) = run("sleep 100 & echo $!; exit 3", Duration::from_secs(20), false);
+        let (end, _, out) = run(
+            "sleep 100 & echo $!; exit 3",
+            Duration::from_secs(20),
+            false,
+        );
         assert_eq!(end, End::Exit(3));
         assert!(!is_alive(&out), "{out}");
         let (end, took, _) = run("sleep 100", Duration::from_millis(100), false);
@@ -282,11 +345,23 @@ mod tests {
     #[test]
     fn group_that_does_not_hear_term_is_killed() {
         let directory = tempfile::tempdir().unwrap();
-        let argv = ["/bin/sh", "-c", "trap '' TERM; sleep 100 & echo up; while :; do sleep 1; done"].map(str::to_owned);
+        let argv = [
+            "/bin/sh",
+            "-c",
+            "trap '' TERM; sleep 100 & echo up; while :; do sleep 1; done",
+        ]
+        .map(str::to_owned);
         let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
         let out = directory.path().join("out");
         let stdout = Stdio::from(File::create(&out).unwrap());
-        let mut running = Running::start(&argv, directory.path(), &env, stdout, &directory.path().join("err")).unwrap();
+        let mut running = Running::start(
+            &argv,
+            directory.path(),
+            &env,
+            stdout,
+            &directory.path().join("err"),
+        )
+        .unwrap();
         while out.metadata().unwrap().len() == 0 {
             assert_eq!(running.ended().unwrap(), None);
             thread::sleep(LOOK);
@@ -299,7 +374,14 @@ mod tests {
 
     /// A process that was ended may wait as a zombie for a parent that never asks.
     fn is_alive(pid: &str) -> bool {
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        !state.is_empty() && !state.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+        let state =
+            std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        !state.is_empty()
+            && !state
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .trim_start()
+                .starts_with('Z')
     }
 }

@@ -16,7 +16,9 @@ const REVISION: &str = "Revision {";
 
 /// The source file with the revisions of a harness's adapter, below the repository.
 pub fn source(harness: &str) -> PathBuf {
-    Path::new("engram-adapters/src").join(harness.replace('-', "_")).join("revisions.rs")
+    Path::new("engram-adapters/src")
+        .join(harness.replace('-', "_"))
+        .join("revisions.rs")
 }
 
 /// The text with `new` beside `near` in each list of tested versions that has `near`; a range that ends with `near` ends with `new`.
@@ -24,7 +26,11 @@ pub fn source(harness: &str) -> PathBuf {
 pub fn with_version(text: &str, near: &str, new: &str) -> Option<String> {
     let (near_number, new_number) = (Version::parse(near).ok()?, Version::parse(new).ok()?);
     let quoted = format!("\"{near}\"");
-    let both = if new_number > near_number { format!("\"{near}\", \"{new}\"") } else { format!("\"{new}\", \"{near}\"") };
+    let both = if new_number > near_number {
+        format!("\"{near}\", \"{new}\"")
+    } else {
+        format!("\"{new}\", \"{near}\"")
+    };
     let mut out = String::new();
     let mut rest = text;
     let mut changed = false;
@@ -58,11 +64,24 @@ pub fn with_version(text: &str, near: &str, new: &str) -> Option<String> {
 ///
 /// # Errors
 /// If the source cannot be read, has no place for the version, or `diff` cannot be run.
-pub fn patch(repository: &Path, harness: &str, near: &str, new: &str) -> Result<String, RecorderError> {
+pub fn patch(
+    repository: &Path,
+    harness: &str,
+    near: &str,
+    new: &str,
+) -> Result<String, RecorderError> {
     let file = source(harness);
     let path = repository.join(&file);
     let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
-    let none = || RecorderError::new(Fault::Misconfigured, format!("{} has no list with {near} and without {new}", file.display()));
+    let none = || {
+        RecorderError::new(
+            Fault::Misconfigured,
+            format!(
+                "{} has no list with {near} and without {new}",
+                file.display()
+            ),
+        )
+    };
     let changed = with_version(&text, near, new).ok_or_else(none)?;
     let staged = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let other = staged.path().join("new");
@@ -88,9 +107,16 @@ mod tests {
     #[test]
     fn version_stands_beside_its_neighbour_and_ends_the_range() {
         let newer = with_version(TEXT, "1.2.0", "1.3.0").unwrap();
-        assert!(newer.contains("<=1.3.0\"), tested: &[\"1.0.0\", \"1.2.0\", \"1.3.0\"]") && newer.contains("<=0.9.0"), "{newer}");
+        assert!(
+            newer.contains("<=1.3.0\"), tested: &[\"1.0.0\", \"1.2.0\", \"1.3.0\"]")
+                && newer.contains("<=0.9.0"),
+            "{newer}"
+        );
         let older = with_version(TEXT, "1.2.0", "1.1.0").unwrap();
-        assert!(older.contains("<=1.2.0\"), tested: &[\"1.0.0\", \"1.1.0\", \"1.2.0\"]"), "{older}");
+        assert!(
+            older.contains("<=1.2.0\"), tested: &[\"1.0.0\", \"1.1.0\", \"1.2.0\"]"),
+            "{older}"
+        );
     }
 
     #[test]

@@ -67,12 +67,19 @@ impl Job<'_> {
         let work = WorkFolder::make("engram-record-", None)?;
         let node = node_directory();
         let plan = self.prepare(work.path(), &node)?;
-        let canary = format!("canary-{}", blake3::hash(work.path().to_string_lossy().as_bytes()).to_hex());
+        let canary = format!(
+            "canary-{}",
+            blake3::hash(work.path().to_string_lossy().as_bytes()).to_hex()
+        );
         let done = match self.isolation {
             Isolation::None => inside::run(&plan)?,
             Isolation::Private(inside) => self.run_private(work.path(), &node, inside, &canary)?,
         };
-        let target = self.out.join(self.harness.family()).join(self.version.to_string()).join(&self.scenario.id);
+        let target = self
+            .out
+            .join(self.harness.family())
+            .join(self.version.to_string())
+            .join(&self.scenario.id);
         fs::create_dir_all(self.out).map_err(|error| RecorderError::io(self.out, &error))?;
         let part = WorkFolder::make(".engram-record-", Some(self.out))?;
         let staged = part.path().join("recording");
@@ -81,9 +88,16 @@ impl Job<'_> {
         write_json(&staged.join("receipt.json"), &receipt)?;
         remove(&target)?;
         let io = |error: std::io::Error| RecorderError::io(&target, &error);
-        target.parent().map_or(Ok(()), fs::create_dir_all).map_err(io)?;
+        target
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .map_err(io)?;
         fs::rename(&staged, &target).map_err(io)?;
-        Ok(Recorded { directory: target, done, receipt })
+        Ok(Recorded {
+            directory: target,
+            done,
+            receipt,
+        })
     }
 
     /// Makes the work folder and the plan.
@@ -93,7 +107,10 @@ impl Job<'_> {
             fs::create_dir_all(directory).map_err(|error| RecorderError::io(directory, &error))?;
         }
         sandbox::make(&self.scenarios.join("_sandbox.json"), &project)?;
-        let ops = self.scenarios.join("ops").join(format!("{}.json", self.harness.family()));
+        let ops = self
+            .scenarios
+            .join("ops")
+            .join(format!("{}.json", self.harness.family()));
         fs::copy(&ops, work.join(OPS)).map_err(|error| RecorderError::io(&ops, &error))?;
         write(&work.join("passwd"), PASSWD.as_bytes())?;
         let places = match self.isolation {
@@ -108,7 +125,8 @@ impl Job<'_> {
             scenario: self.scenario.clone(),
             places,
         };
-        let text = serde_json::to_vec(&plan).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let text =
+            serde_json::to_vec(&plan).map_err(|error| RecorderError::new(Fault::Io, error))?;
         write(&work.join("plan.json"), &text)?;
         if rustix::process::getuid().is_root() && matches!(self.isolation, Isolation::Private(_)) {
             give_away(work).map_err(|error| RecorderError::io(work, &error))?;
@@ -116,16 +134,38 @@ impl Job<'_> {
         Ok(plan)
     }
 
-    fn run_private(&self, work: &Path, node: &Path, inside: &[OsString], canary: &str) -> Result<Done, RecorderError> {
+    fn run_private(
+        &self,
+        work: &Path,
+        node: &Path,
+        inside: &[OsString],
+        canary: &str,
+    ) -> Result<Done, RecorderError> {
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let mut command = isolation::command(work, self.installed, node, inside);
         command.env(CANARY, canary);
-        let seconds = |timeout: u64| if timeout > 0 { timeout } else { self.harness.seconds() };
-        let limit = SLACK + Duration::from_secs(self.scenario.runs.iter().map(|run| seconds(run.timeout)).sum());
+        let seconds = |timeout: u64| {
+            if timeout > 0 {
+                timeout
+            } else {
+                self.harness.seconds()
+            }
+        };
+        let limit = SLACK
+            + Duration::from_secs(
+                self.scenario
+                    .runs
+                    .iter()
+                    .map(|run| seconds(run.timeout))
+                    .sum(),
+            );
         let said = isolation::carry_out(command, limit).map_err(&failed)?;
         let Ok(text) = bounded::read_left(&work.join(inside::DONE), MAX_DONE) else {
             let last: Vec<&str> = said.trim().lines().rev().take(30).collect();
-            return Err(failed(format!("the recorder inside ended early: {}", last.into_iter().rev().collect::<Vec<_>>().join("; "))));
+            return Err(failed(format!(
+                "the recorder inside ended early: {}",
+                last.into_iter().rev().collect::<Vec<_>>().join("; ")
+            )));
         };
         serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
     }
@@ -138,56 +178,103 @@ impl Job<'_> {
         };
         let home = work.join("home");
         let mut log = self.harness.log(&home);
-        log.retain(|(path, _)| path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
+        log.retain(|(path, _)| {
+            path.symlink_metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE)
+        });
         if log.is_empty() {
-            return Err(RecorderError::new(Fault::Misconfigured, self.nothing_left(work, done)));
+            return Err(RecorderError::new(
+                Fault::Misconfigured,
+                self.nothing_left(work, done),
+            ));
         }
         for (from, to) in log {
-            let bytes = bounded::read_left(&from, MAX_FILE).map_err(|error| RecorderError::io(&from, &error))?;
-            write(&staged.join("session").join(rewriter.name(&to)), &rewriter.bytes(bytes))?;
+            let bytes = bounded::read_left(&from, MAX_FILE)
+                .map_err(|error| RecorderError::io(&from, &error))?;
+            write(
+                &staged.join("session").join(rewriter.name(&to)),
+                &rewriter.bytes(bytes),
+            )?;
         }
         let mut number = 0;
         for at in 0..done.runs.len() {
-            let bytes = bounded::read_left(&work.join(PRINTED).join(format!("run{at}.out")), MAX_DONE).unwrap_or_default();
+            let bytes =
+                bounded::read_left(&work.join(PRINTED).join(format!("run{at}.out")), MAX_DONE)
+                    .unwrap_or_default();
             if bytes.starts_with(b"{") {
-                write(&staged.join("stdout").join(format!("run{number}.jsonl")), &rewriter.bytes(bytes))?;
+                write(
+                    &staged.join("stdout").join(format!("run{number}.jsonl")),
+                    &rewriter.bytes(bytes),
+                )?;
                 number += 1;
             }
         }
-        let mut truth = serde_json::to_value(&done.truth).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let mut truth = serde_json::to_value(&done.truth)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
         for (name, aside) in self.harness.set_aside() {
             truth[*aside] = truth[*name].take();
             truth[*name] = json!([]);
         }
-        let truth = serde_json::to_vec_pretty(&truth).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let truth = serde_json::to_vec_pretty(&truth)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
         write(&staged.join("truth.json"), &rewriter.bytes(truth))?;
-        let argv: Vec<&Vec<String>> = done.runs.iter().filter(|run| run.skipped.is_none()).map(|run| &run.argv).collect();
+        let argv: Vec<&Vec<String>> = done
+            .runs
+            .iter()
+            .filter(|run| run.skipped.is_none())
+            .map(|run| &run.argv)
+            .collect();
         let recording = json!({
             "harness": self.harness.family(), "version": self.version.to_string(), "scenario": self.scenario.id,
             "real_harness": true, "model_server": "scripted, on loopback", "paths_rewritten": !rewriter.0.is_empty(),
             "argv": argv, "runs": done.runs,
         });
-        let text = serde_json::to_vec_pretty(&recording).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let text = serde_json::to_vec_pretty(&recording)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
         write(&staged.join("recording.json"), &rewriter.bytes(text))
     }
 
     /// Why there is no log, as far as the runs tell.
     fn nothing_left(&self, work: &Path, done: &Done) -> String {
-        let said = (0..done.runs.len()).flat_map(|at| ["err", "out"].map(|kind| work.join(PRINTED).join(format!("run{at}.{kind}"))));
-        let texts: Vec<String> = said.map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()).collect();
-        let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty()).collect();
-        let telling = lines.iter().find(|line| line.to_lowercase().contains("error")).or(lines.last()).copied().unwrap_or("nothing");
+        let said = (0..done.runs.len()).flat_map(|at| {
+            ["err", "out"].map(|kind| work.join(PRINTED).join(format!("run{at}.{kind}")))
+        });
+        let texts: Vec<String> = said
+            .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned())
+            .collect();
+        let lines: Vec<&str> = texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let telling = lines
+            .iter()
+            .find(|line| line.to_lowercase().contains("error"))
+            .or(lines.last())
+            .copied()
+            .unwrap_or("nothing");
         let end = done.runs.iter().find_map(|run| run.end);
-        let skipped = done.runs.iter().find_map(|run| run.skipped.as_deref()).unwrap_or_default();
+        let skipped = done
+            .runs
+            .iter()
+            .find_map(|run| run.skipped.as_deref())
+            .unwrap_or_default();
         let short: String = telling.chars().take(160).collect();
-        format!("no log was left; {} requests; the first run ended {end:?} {skipped}; it said: {short}", done.requests)
+        format!(
+            "no log was left; {} requests; the first run ended {end:?} {skipped}; it said: {short}",
+            done.requests
+        )
     }
 
     fn receipt(&self, done: &Done, staged: &Path, canary: &str, took: Duration) -> Value {
         let is_private = matches!(self.isolation, Isolation::Private(_));
-        let leaks = engram_conformance::files(staged)
-            .iter()
-            .any(|path| fs::read(path).is_ok_and(|bytes| bytes.windows(canary.len()).any(|window| window == canary.as_bytes())));
+        let leaks = engram_conformance::files(staged).iter().any(|path| {
+            fs::read(path).is_ok_and(|bytes| {
+                bytes
+                    .windows(canary.len())
+                    .any(|window| window == canary.as_bytes())
+            })
+        });
         let canary = match (is_private, leaks) {
             (false, _) => "not tried",
             (true, false) => "absent",
@@ -214,15 +301,33 @@ struct Rewriter(Vec<(String, String)>);
 impl Rewriter {
     fn new(work: &Path) -> Rewriter {
         let home = work.join("home").to_string_lossy().into_owned();
-        let slug = |path: &str| path.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect::<String>();
-        let pairs = [(format!("{home}/proj"), PROJECT.to_owned()), (home, HOME.to_owned())];
-        let slugs: Vec<(String, String)> = pairs.iter().map(|(from, to)| (slug(from), slug(to))).collect();
+        let slug = |path: &str| {
+            path.chars()
+                .map(|letter| {
+                    if letter.is_ascii_alphanumeric() {
+                        letter
+                    } else {
+                        '-'
+                    }
+                })
+                .collect::<String>()
+        };
+        let pairs = [
+            (format!("{home}/proj"), PROJECT.to_owned()),
+            (home, HOME.to_owned()),
+        ];
+        let slugs: Vec<(String, String)> = pairs
+            .iter()
+            .map(|(from, to)| (slug(from), slug(to)))
+            .collect();
         Rewriter(pairs.into_iter().chain(slugs).collect())
     }
 
     fn name(&self, path: &Path) -> PathBuf {
         let mut name = path.to_string_lossy().into_owned();
-        self.0.iter().for_each(|(from, to)| name = name.replace(from, to));
+        self.0
+            .iter()
+            .for_each(|(from, to)| name = name.replace(from, to));
         PathBuf::from(name)
     }
 
@@ -232,7 +337,9 @@ impl Rewriter {
         }
         match String::from_utf8(bytes) {
             Ok(mut text) => {
-                self.0.iter().for_each(|(from, to)| text = text.replace(from, to));
+                self.0
+                    .iter()
+                    .for_each(|(from, to)| text = text.replace(from, to));
                 text.into_bytes()
             }
             Err(error) => error.into_bytes(),
@@ -241,20 +348,33 @@ impl Rewriter {
 }
 
 /// The program of an installed harness, as it is called.
-fn executable(harness: &dyn Harness, installed: &Path, places: &Places) -> Result<Vec<String>, RecorderError> {
+fn executable(
+    harness: &dyn Harness,
+    installed: &Path,
+    places: &Places,
+) -> Result<Vec<String>, RecorderError> {
     let link = installed.join("node_modules/.bin").join(harness.program());
     if !link.exists() {
-        let what = format!("{} is not there; `scripts/install-harness {} VERSION DIR` installs it", link.display(), harness.family());
+        let what = format!(
+            "{} is not there; `scripts/install-harness {} VERSION DIR` installs it",
+            link.display(),
+            harness.family()
+        );
         return Err(RecorderError::new(Fault::HarnessNotFound, what));
     }
     program::words(&link, installed, places)
 }
 
 fn remove(directory: &Path) -> Result<(), RecorderError> {
-    if directory.exists() { fs::remove_dir_all(directory).map_err(|error| RecorderError::io(directory, &error)) } else { Ok(()) }
+    if directory.exists() {
+        fs::remove_dir_all(directory).map_err(|error| RecorderError::io(directory, &error))
+    } else {
+        Ok(())
+    }
 }
 
 fn write_json(path: &Path, value: &Value) -> Result<(), RecorderError> {
-    let text = serde_json::to_vec_pretty(value).map_err(|error| RecorderError::new(Fault::Io, error))?;
+    let text =
+        serde_json::to_vec_pretty(value).map_err(|error| RecorderError::new(Fault::Io, error))?;
     write(path, &text)
 }

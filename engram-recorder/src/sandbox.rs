@@ -57,12 +57,14 @@ impl Content {
         match self {
             Content::Text(text) => Ok(text.clone().into_bytes()),
             Content::Base64(text) => STANDARD.decode(text).map_err(|error| error.to_string()),
-            Content::Lines { count, line } if (*count as usize).saturating_mul(line.len() + 8) > MAX_CONTENT => {
+            Content::Lines { count, line }
+                if (*count as usize).saturating_mul(line.len() + 8) > MAX_CONTENT =>
+            {
                 Err(format!("it has more than {MAX_CONTENT} bytes"))
             }
-            Content::Lines { count, line } => {
-                Ok((1..=*count).flat_map(|n| format!("{}\n", line.replace("{n}", &format!("{n:05}"))).into_bytes()).collect())
-            }
+            Content::Lines { count, line } => Ok((1..=*count)
+                .flat_map(|n| format!("{}\n", line.replace("{n}", &format!("{n:05}"))).into_bytes())
+                .collect()),
         }
     }
 }
@@ -72,16 +74,32 @@ impl Content {
 /// # Errors
 /// If the file is wrong, or if `git` cannot be run.
 pub fn make(description: &Path, project: &Path) -> Result<(), RecorderError> {
-    let text = bounded::read_text(description, MAX_CONTENT as u64).map_err(|error| RecorderError::io(description, &error))?;
-    let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{}: {what}", description.display()));
-    let files: BTreeMap<String, Content> = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let text = bounded::read_text(description, MAX_CONTENT as u64)
+        .map_err(|error| RecorderError::io(description, &error))?;
+    let bad = |what: String| {
+        RecorderError::new(
+            Fault::BadScenario,
+            format!("{}: {what}", description.display()),
+        )
+    };
+    let files: BTreeMap<String, Content> =
+        serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     for (name, content) in files {
         if !is_below(&name) {
             return Err(bad(format!("`{name}` is not below the project")));
         }
-        write(&project.join(&name), &content.bytes().map_err(|what| bad(format!("{name}: {what}")))?)?;
+        write(
+            &project.join(&name),
+            &content
+                .bytes()
+                .map_err(|what| bad(format!("{name}: {what}")))?,
+        )?;
     }
-    for arguments in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-q", "-m", "init"]] {
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "init"],
+    ] {
         git(project, arguments)?;
     }
     Ok(())
@@ -90,14 +108,26 @@ pub fn make(description: &Path, project: &Path) -> Result<(), RecorderError> {
 /// Runs `git` in the project, without the caller's configuration.
 fn git(project: &Path, arguments: &[&str]) -> Result<(), RecorderError> {
     let mut command = Command::new("git");
-    command.args(arguments).current_dir(project).env_clear().envs(IDENTITY.iter().copied()).stdin(Stdio::null());
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", project);
-    let output = command.output().map_err(|error| RecorderError::io(Path::new("git"), &error))?;
+    command
+        .args(arguments)
+        .current_dir(project)
+        .env_clear()
+        .envs(IDENTITY.iter().copied())
+        .stdin(Stdio::null());
+    command
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", project);
+    let output = command
+        .output()
+        .map_err(|error| RecorderError::io(Path::new("git"), &error))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(RecorderError::new(Fault::Misconfigured, format!("git {}: {}", arguments.join(" "), said.trim())))
+    Err(RecorderError::new(
+        Fault::Misconfigured,
+        format!("git {}: {}", arguments.join(" "), said.trim()),
+    ))
 }
 
 /// True for a path without `..` that does not begin at the root.
@@ -111,7 +141,9 @@ pub(crate) fn is_below(name: &str) -> bool {
 /// Those of the file system.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), RecorderError> {
     let io = |error: std::io::Error| RecorderError::io(path, &error);
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(io)?;
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .map_err(io)?;
     fs::write(path, bytes).map_err(io)
 }
 
@@ -133,13 +165,19 @@ pub fn snapshot(project: &Path) -> Snapshot {
     let mut directories: Vec<PathBuf> = vec![project.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
             if kind.is_dir() && entry.file_name() != ".git" {
                 directories.push(entry.path());
             } else if kind.is_file() && found.len() < MAX_FILES {
                 let path = entry.path();
                 let Ok(state) = state(&path) else { continue };
-                let name = path.strip_prefix(project).unwrap_or(&path).to_string_lossy().into_owned();
+                let name = path
+                    .strip_prefix(project)
+                    .unwrap_or(&path)
+                    .to_string_lossy()
+                    .into_owned();
                 found.insert(name, state);
             }
         }
@@ -158,14 +196,27 @@ fn state(path: &Path) -> std::io::Result<FileState> {
     if size > MAX_BYTES {
         hash.update(size.to_le_bytes());
     }
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    let text = (bytes.len() <= WHOLE_BYTES).then(|| String::from_utf8(bytes).ok()).flatten();
-    Ok(FileState { sha256, text: text.map(Arc::from) })
+    let sha256 = hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let text = (bytes.len() <= WHOLE_BYTES)
+        .then(|| String::from_utf8(bytes).ok())
+        .flatten();
+    Ok(FileState {
+        sha256,
+        text: text.map(Arc::from),
+    })
 }
 
 /// The paths whose files differ.
 pub fn differences<'s>(before: &'s Snapshot, after: &'s Snapshot) -> Vec<&'s str> {
-    let mut names: Vec<&str> = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name))).map(String::as_str).collect();
+    let mut names: Vec<&str> = before
+        .keys()
+        .chain(after.keys().filter(|name| !before.contains_key(*name)))
+        .map(String::as_str)
+        .collect();
     names.retain(|name| before.get(*name) != after.get(*name));
     names.sort_unstable();
     names

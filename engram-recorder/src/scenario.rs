@@ -13,7 +13,10 @@ use crate::error::{Fault, RecorderError};
 use crate::sandbox::is_below;
 
 /// Ops that say how the model answers. Every other op is a call of a tool.
-pub const ANSWER_OPS: &[&str] = &["say", "think", "redacted", "usage", "stop", "error", "cut", "fail", "stall", "sleep", "pace", "item"];
+pub const ANSWER_OPS: &[&str] = &[
+    "say", "think", "redacted", "usage", "stop", "error", "cut", "fail", "stall", "sleep", "pace",
+    "item",
+];
 /// The most runs of one scenario.
 const MAX_RUNS: usize = 32;
 /// The most bytes of its file.
@@ -25,7 +28,10 @@ const MAX_ID: usize = 64;
 
 /// True for a name that can be that of a directory: letters, digits, `-` and `_`.
 pub(crate) fn is_id(id: &str) -> bool {
-    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    (1..=MAX_ID).contains(&id.len())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// One scenario: a file of `scenarios/`.
@@ -195,12 +201,18 @@ impl Op {
 
     /// A field that is text.
     pub fn text(&self, field: &str) -> &str {
-        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+        self.fields
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     /// A field that is a number, 0 if it is absent.
     pub fn number(&self, field: &str) -> u64 {
-        self.fields.get(field).and_then(Value::as_u64).unwrap_or_default()
+        self.fields
+            .get(field)
+            .and_then(Value::as_u64)
+            .unwrap_or_default()
     }
 }
 
@@ -208,7 +220,10 @@ impl Op {
 pub fn marker(text: &str) -> Option<&str> {
     text.rmatch_indices("[[").find_map(|(at, _)| {
         let (key, _) = text[at + 2..].split_once("]]")?;
-        let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_key = !key.is_empty()
+            && key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         is_key.then_some(key)
     })
 }
@@ -219,9 +234,13 @@ impl Scenario {
     /// # Errors
     /// `bad_scenario` if it is not a scenario.
     pub fn read(path: &Path) -> Result<Scenario, RecorderError> {
-        let text = bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?;
-        let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()));
-        let scenario: Scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let text =
+            bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?;
+        let bad = |what: String| {
+            RecorderError::new(Fault::BadScenario, format!("{}: {what}", path.display()))
+        };
+        let scenario: Scenario =
+            serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         if scenario.id != name {
             return Err(bad(format!("its id is {}, its file {name}", scenario.id)));
@@ -234,17 +253,25 @@ impl Scenario {
     /// # Errors
     /// `bad_scenario` if one of them is wrong, or if there is none.
     pub fn read_all(directory: &Path) -> Result<BTreeMap<String, Scenario>, RecorderError> {
-        let listing = fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
+        let listing =
+            fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
         let mut all = BTreeMap::new();
         for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if name.ends_with(".json") && !name.starts_with('_') {
                 let scenario = Scenario::read(&path)?;
                 all.insert(scenario.id.clone(), scenario);
             }
         }
         if all.is_empty() {
-            return Err(RecorderError::new(Fault::BadScenario, format!("{} has no scenarios", directory.display())));
+            return Err(RecorderError::new(
+                Fault::BadScenario,
+                format!("{} has no scenarios", directory.display()),
+            ));
         }
         Ok(all)
     }
@@ -258,12 +285,19 @@ impl Scenario {
             return Some(format!("its id has 1 to {MAX_ID} letters, digits, - and _"));
         }
         if let Some(run) = self.runs.iter().find(|run| run.timeout > MAX_SECONDS) {
-            return Some(format!("a run has at most {MAX_SECONDS} seconds, not {}", run.timeout));
+            return Some(format!(
+                "a run has at most {MAX_SECONDS} seconds, not {}",
+                run.timeout
+            ));
         }
         if let Some(name) = self.files.keys().find(|name| !is_below(name)) {
-            return Some(format!("/files: `{name}` is not below the project or the home"));
+            return Some(format!(
+                "/files: `{name}` is not below the project or the home"
+            ));
         }
-        if let Some(name) = self.env.iter().find(|(name, value)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')) {
+        if let Some(name) = self.env.iter().find(|(name, value)| {
+            name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
+        }) {
             return Some(format!("/env: `{}` is no variable", name.0));
         }
         if self.shows.is_empty() {
@@ -271,11 +305,19 @@ impl Scenario {
         }
         let markers = Regex::new(r"\[\[([A-Za-z0-9_]+)\]\]").ok()?;
         let text = serde_json::to_string(self).ok()?;
-        let named: BTreeSet<&str> = markers.captures_iter(&text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+        let named: BTreeSet<&str> = markers
+            .captures_iter(&text)
+            .filter_map(|found| Some(found.get(1)?.as_str()))
+            .collect();
         if let Some(key) = named.iter().find(|key| !self.threads.contains_key(**key)) {
-            return Some(format!("a text names the conversation `{key}`, which is not there"));
+            return Some(format!(
+                "a text names the conversation `{key}`, which is not there"
+            ));
         }
-        let idle = self.threads.keys().find(|key| !named.contains(key.as_str()));
+        let idle = self
+            .threads
+            .keys()
+            .find(|key| !named.contains(key.as_str()));
         idle.map(|key| format!("no text names the conversation `{key}`"))
     }
 
@@ -283,12 +325,30 @@ impl Scenario {
     /// agents, which texts of the model name.
     pub fn main_threads(&self) -> BTreeSet<String> {
         let said = |run: &Run| {
-            run.keys.iter().filter_map(|key| if let Key::Say(text) = key { Some(text.clone()) } else { None }).collect::<Vec<_>>()
+            run.keys
+                .iter()
+                .filter_map(|key| {
+                    if let Key::Say(text) = key {
+                        Some(text.clone())
+                    } else {
+                        None
+                    }
+                })
+                .collect::<Vec<_>>()
         };
-        let prompts = self.runs.iter().flat_map(|run| run.says.iter().chain([&run.prompt]).cloned().chain(said(run)));
-        let prompted: BTreeSet<String> = prompts.filter_map(|prompt| marker(&prompt).map(str::to_owned)).collect();
+        let prompts = self.runs.iter().flat_map(|run| {
+            run.says
+                .iter()
+                .chain([&run.prompt])
+                .cloned()
+                .chain(said(run))
+        });
+        let prompted: BTreeSet<String> = prompts
+            .filter_map(|prompt| marker(&prompt).map(str::to_owned))
+            .collect();
         let model = serde_json::to_string(&self.threads).unwrap_or_default();
-        let is_main = |key: &&String| prompted.contains(*key) || !model.contains(&format!("[[{key}]]"));
+        let is_main =
+            |key: &&String| prompted.contains(*key) || !model.contains(&format!("[[{key}]]"));
         self.threads.keys().filter(is_main).cloned().collect()
     }
 
@@ -312,7 +372,10 @@ mod tests {
     #[test]
     fn op_has_one_name() {
         let op: Op = serde_json::from_str(r#"{"say": "hi"}"#).unwrap();
-        assert_eq!((op.name.as_str(), op.text("text"), op.is_call()), ("say", "hi", false));
+        assert_eq!(
+            (op.name.as_str(), op.text("text"), op.is_call()),
+            ("say", "hi", false)
+        );
         assert!(serde_json::from_str::<Op>(r#"{"say": "hi", "read": {}}"#).is_err());
         assert!(serde_json::from_str::<Op>("{}").is_err());
     }
@@ -348,15 +411,44 @@ mod tests {
         };
         assert_eq!(sound().fault(), None);
         for id in ["..", "", "a/b", "a\n", &"a".repeat(65)] {
-            assert!(Scenario { id: id.to_owned(), ..sound() }.fault().unwrap().contains("its id"), "{id}");
+            assert!(
+                Scenario {
+                    id: id.to_owned(),
+                    ..sound()
+                }
+                .fault()
+                .unwrap()
+                .contains("its id"),
+                "{id}"
+            );
         }
         for name in ["../x", "/etc/x", "~/../x", "a//b", ""] {
             let files = BTreeMap::from([(name.to_owned(), String::new())]);
-            assert!(Scenario { files, ..sound() }.fault().unwrap().contains("/files"), "{name}");
+            assert!(
+                Scenario { files, ..sound() }
+                    .fault()
+                    .unwrap()
+                    .contains("/files"),
+                "{name}"
+            );
         }
         let env = BTreeMap::from([("A=B".to_owned(), String::new())]);
-        assert!(Scenario { env, ..sound() }.fault().unwrap().contains("/env"));
-        let runs = vec![Run { timeout: u64::MAX, prompt: "[[m]]".to_owned(), ..Run::default() }];
-        assert!(Scenario { runs, ..sound() }.fault().unwrap().contains("seconds"));
+        assert!(
+            Scenario { env, ..sound() }
+                .fault()
+                .unwrap()
+                .contains("/env")
+        );
+        let runs = vec![Run {
+            timeout: u64::MAX,
+            prompt: "[[m]]".to_owned(),
+            ..Run::default()
+        }];
+        assert!(
+            Scenario { runs, ..sound() }
+                .fault()
+                .unwrap()
+                .contains("seconds")
+        );
     }
 }

@@ -14,9 +14,24 @@ const MAX_ENTRIES: usize = 100_000;
 /// Keys up to this length, of letters, are names; others are data.
 const NAME_BYTES: usize = 48;
 /// Names of members whose keys are data: paths, ids.
-const KEYED_BY_DATA: &[&str] = &["annotations", "env", "fileReads", "mcp_servers", "modelUsage", "trackedFileBackups"];
+const KEYED_BY_DATA: &[&str] = &[
+    "annotations",
+    "env",
+    "fileReads",
+    "mcp_servers",
+    "modelUsage",
+    "trackedFileBackups",
+];
 /// Names of members that belong to a tool and not to the log: what it takes, and the schema of that.
-const OF_TOOLS: &[&str] = &["args", "arguments", "input", "input_schema", "parameters", "properties", "structuredContent"];
+const OF_TOOLS: &[&str] = &[
+    "args",
+    "arguments",
+    "input",
+    "input_schema",
+    "parameters",
+    "properties",
+    "structuredContent",
+];
 
 /// One fact: the type of a record, a pointer below it with `*` for places in lists and keys that are data, and a JSON type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,8 +59,12 @@ impl Shape {
     /// If the directory cannot be read.
     pub fn of_version(harness: &str, directory: &Path) -> Result<Shape, RecorderError> {
         let mut shape = Shape::default();
-        for entry in std::fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))? {
-            let path = entry.map_err(|error| RecorderError::io(directory, &error))?.path();
+        for entry in
+            std::fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?
+        {
+            let path = entry
+                .map_err(|error| RecorderError::io(directory, &error))?
+                .path();
             if path.join("session").is_dir() {
                 shape.join(Shape::of_recording(harness, &path));
             }
@@ -60,13 +79,19 @@ impl Shape {
     pub fn of_harness(harness: &str, tree: &Path) -> Result<Shape, RecorderError> {
         let directory = tree.join(harness);
         let mut shape = Shape::default();
-        for entry in std::fs::read_dir(&directory).map_err(|error| RecorderError::io(&directory, &error))?.flatten() {
+        for entry in std::fs::read_dir(&directory)
+            .map_err(|error| RecorderError::io(&directory, &error))?
+            .flatten()
+        {
             if entry.path().is_dir() {
                 shape.join(Shape::of_version(harness, &entry.path())?);
             }
         }
         if shape.0.is_empty() {
-            return Err(RecorderError::new(Fault::Misconfigured, format!("{} has no recordings", directory.display())));
+            return Err(RecorderError::new(
+                Fault::Misconfigured,
+                format!("{} has no recordings", directory.display()),
+            ));
         }
         Ok(shape)
     }
@@ -83,7 +108,11 @@ impl Shape {
 
     /// A hash of the facts.
     pub fn hash(&self) -> String {
-        let lines: String = self.0.iter().map(|Entry(kind, pointer, json)| format!("{kind}\t{pointer}\t{json}\n")).collect();
+        let lines: String = self
+            .0
+            .iter()
+            .map(|Entry(kind, pointer, json)| format!("{kind}\t{pointer}\t{json}\n"))
+            .collect();
         blake3::hash(lines.as_bytes()).to_hex().as_str()[..16].to_owned()
     }
 
@@ -109,9 +138,15 @@ impl Shape {
         if self.0.len() >= MAX_ENTRIES {
             return;
         }
-        self.0.insert(Entry(kind.to_owned(), pointer.clone(), json_type(value).to_owned()));
+        self.0.insert(Entry(
+            kind.to_owned(),
+            pointer.clone(),
+            json_type(value).to_owned(),
+        ));
         match value {
-            Value::Array(items) => items.iter().for_each(|item| self.below(kind, format!("{pointer}/*{}", typed(item)), item)),
+            Value::Array(items) => items
+                .iter()
+                .for_each(|item| self.below(kind, format!("{pointer}/*{}", typed(item)), item)),
             Value::Object(members) => {
                 let own = pointer.rsplit('/').next().unwrap_or_default();
                 if OF_TOOLS.contains(&own) {
@@ -130,15 +165,32 @@ impl Shape {
 
 /// The type of a record: its `type`, and what tells apart records of that type.
 fn kind(record: &Value) -> String {
-    let words = ["/type", "/subtype", "/payload/type", "/payload/item/type", "/role"];
-    let found = words.iter().filter_map(|pointer| record.pointer(pointer).and_then(Value::as_str)).filter(|word| is_name(word));
+    let words = [
+        "/type",
+        "/subtype",
+        "/payload/type",
+        "/payload/item/type",
+        "/role",
+    ];
+    let found = words
+        .iter()
+        .filter_map(|pointer| record.pointer(pointer).and_then(Value::as_str))
+        .filter(|word| is_name(word));
     let kind = found.collect::<Vec<_>>().join("/");
-    if kind.is_empty() { "-".to_owned() } else { kind }
+    if kind.is_empty() {
+        "-".to_owned()
+    } else {
+        kind
+    }
 }
 
 /// The type that an item of a list states.
 fn typed(item: &Value) -> String {
-    item.get("type").and_then(Value::as_str).filter(|kind| is_name(kind)).map(|kind| format!("<{kind}>")).unwrap_or_default()
+    item.get("type")
+        .and_then(Value::as_str)
+        .filter(|kind| is_name(kind))
+        .map(|kind| format!("<{kind}>"))
+        .unwrap_or_default()
 }
 
 fn is_name(key: &str) -> bool {
@@ -146,7 +198,9 @@ fn is_name(key: &str) -> bool {
     key.len() <= NAME_BYTES
         && !is_long_id
         && !key.is_empty()
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte))
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte))
 }
 
 fn json_type(value: &Value) -> &'static str {
@@ -172,22 +226,43 @@ mod tests {
 
     #[test]
     fn renamed_member_is_beyond_and_data_is_not() {
-        let old = shape("{\"type\":\"user\",\"cwd\":\"/a\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n");
-        let other = shape("{\"type\":\"user\",\"cwd\":\"/b\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"y\"}]}}\n");
+        let old = shape(
+            "{\"type\":\"user\",\"cwd\":\"/a\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n",
+        );
+        let other = shape(
+            "{\"type\":\"user\",\"cwd\":\"/b\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"y\"}]}}\n",
+        );
         assert_eq!((old.beyond(&other).len(), old.hash()), (0, other.hash()));
         let new = shape(
             "{\"type\":\"user\",\"cwd2\":\"/b\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"y\",\"deep\":{\"er\":1}}]}}\n",
         );
-        let beyond: Vec<&str> = new.beyond(&old).iter().map(|entry| entry.1.as_str()).collect();
-        assert_eq!(beyond, ["/cwd2", "/message/content/*<text>/deep", "/message/content/*<text>/deep/er"]);
+        let beyond: Vec<&str> = new
+            .beyond(&old)
+            .iter()
+            .map(|entry| entry.1.as_str())
+            .collect();
+        assert_eq!(
+            beyond,
+            [
+                "/cwd2",
+                "/message/content/*<text>/deep",
+                "/message/content/*<text>/deep/er"
+            ]
+        );
     }
 
     #[test]
     fn what_a_tool_takes_is_no_fact_of_the_log() {
-        let one = shape("{\"type\":\"call\",\"input\":{\"a\":1},\"mcp_servers\":{\"x\":{\"on\":true}}}");
-        let two = shape("{\"type\":\"call\",\"input\":{\"b\":{\"c\":1}},\"mcp_servers\":{\"y\":{\"on\":false}}}");
+        let one =
+            shape("{\"type\":\"call\",\"input\":{\"a\":1},\"mcp_servers\":{\"x\":{\"on\":true}}}");
+        let two = shape(
+            "{\"type\":\"call\",\"input\":{\"b\":{\"c\":1}},\"mcp_servers\":{\"y\":{\"on\":false}}}",
+        );
         assert_eq!(one, two);
-        assert!(one.0.iter().any(|entry| entry.1 == "/mcp_servers/*/on"), "{one:?}");
+        assert!(
+            one.0.iter().any(|entry| entry.1 == "/mcp_servers/*/on"),
+            "{one:?}"
+        );
     }
 
     #[test]

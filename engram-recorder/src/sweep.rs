@@ -63,12 +63,19 @@ impl Sweep<'_> {
         let mut matrix = Matrix::read(self.matrix)?;
         let listed = self.script(&["--list", self.harness.family()])?;
         for line in listed.lines() {
-            let Some((version, published)) = line.split_once('\t') else { continue };
-            let Ok(version) = Version::parse(version) else { continue };
+            let Some((version, published)) = line.split_once('\t') else {
+                continue;
+            };
+            let Ok(version) = Version::parse(version) else {
+                continue;
+            };
             matrix.0.entry(version).or_default().published = published.to_owned();
         }
         if matrix.0.is_empty() {
-            return Err(RecorderError::new(Fault::Misconfigured, format!("{} lists no version", self.installer.display())));
+            return Err(RecorderError::new(
+                Fault::Misconfigured,
+                format!("{} lists no version", self.installer.display()),
+            ));
         }
         matrix.write(self.matrix)?;
         Ok(matrix)
@@ -76,15 +83,33 @@ impl Sweep<'_> {
 
     /// The versions that are to be run, newest first.
     pub fn due(&self, matrix: &Matrix) -> Vec<Version> {
-        let newest_run = matrix.0.iter().rev().find(|(_, row)| row.outcome != Outcome::Unrun).map(|(version, _)| version.clone());
+        let newest_run = matrix
+            .0
+            .iter()
+            .rev()
+            .find(|(_, row)| row.outcome != Outcome::Unrun)
+            .map(|(version, _)| version.clone());
         let is_due = |version: &Version, row: &Row| {
             let is_wanted = row.outcome == Outcome::Unrun || Some(row.outcome) == self.again;
-            is_wanted && !(self.only_new && newest_run.as_ref().is_some_and(|newest| version < newest))
+            is_wanted
+                && !(self.only_new && newest_run.as_ref().is_some_and(|newest| version < newest))
         };
         let (part, parts) = self.shard;
-        let all = matrix.0.iter().rev().enumerate().filter(|(at, _)| at % parts.max(1) == part);
-        let due = all.filter(|(_, (version, row))| is_due(version, row)).map(|(_, (version, _))| version.clone());
-        due.take(if self.most == 0 { usize::MAX } else { self.most }).collect()
+        let all = matrix
+            .0
+            .iter()
+            .rev()
+            .enumerate()
+            .filter(|(at, _)| at % parts.max(1) == part);
+        let due = all
+            .filter(|(_, (version, row))| is_due(version, row))
+            .map(|(_, (version, _))| version.clone());
+        due.take(if self.most == 0 {
+            usize::MAX
+        } else {
+            self.most
+        })
+        .collect()
     }
 
     /// Runs one version and writes its line.
@@ -93,14 +118,28 @@ impl Sweep<'_> {
     /// If the matrix cannot be written.
     pub fn run(&self, version: &Version, known: &Shape) -> Result<Row, RecorderError> {
         let begun = Instant::now();
-        let root = self.installed.join(self.harness.family()).join(version.to_string());
+        let root = self
+            .installed
+            .join(self.harness.family())
+            .join(version.to_string());
         let was_there = root.join("node_modules").is_dir();
-        let outcome = self.install(version, was_there).and_then(|()| self.record(version, &root, known));
-        let mut row = outcome.unwrap_or_else(|error| Row { outcome: Outcome::Unrecordable, why: error.what, ..Row::default() });
+        let outcome = self
+            .install(version, was_there)
+            .and_then(|()| self.record(version, &root, known));
+        let mut row = outcome.unwrap_or_else(|error| Row {
+            outcome: Outcome::Unrecordable,
+            why: error.what,
+            ..Row::default()
+        });
         // A list that cannot be read is missing; the recording says what matters.
         let entries = self.keep_lists(version, &root).unwrap_or_default();
         if !entries.is_empty() {
-            row.why = format!("lists have {} new: {}; {}", entries.len(), entries.join(" "), row.why);
+            row.why = format!(
+                "lists have {} new: {}; {}",
+                entries.len(),
+                entries.join(" "),
+                row.why
+            );
         }
         if !was_there && !self.keep {
             // What is left is only space.
@@ -113,7 +152,11 @@ impl Sweep<'_> {
         row.seconds = begun.elapsed().as_secs().to_string();
         // Another shard may have written meanwhile.
         let mut matrix = Matrix::read(self.matrix)?;
-        row.published = matrix.0.get(version).map(|row| row.published.clone()).unwrap_or_default();
+        row.published = matrix
+            .0
+            .get(version)
+            .map(|row| row.published.clone())
+            .unwrap_or_default();
         matrix.0.insert(version.clone(), row.clone());
         matrix.write(self.matrix)?;
         Ok(row)
@@ -129,7 +172,9 @@ impl Sweep<'_> {
     }
 
     fn recordings(&self, version: &Version) -> PathBuf {
-        self.out.join(self.harness.family()).join(version.to_string())
+        self.out
+            .join(self.harness.family())
+            .join(version.to_string())
     }
 
     fn install(&self, version: &Version, is_there: bool) -> Result<(), RecorderError> {
@@ -137,19 +182,30 @@ impl Sweep<'_> {
             return Ok(());
         }
         let (version, installed) = (version.to_string(), self.installed.to_string_lossy());
-        self.script(&[self.harness.family(), &version, &installed]).map(drop)
+        self.script(&[self.harness.family(), &version, &installed])
+            .map(drop)
     }
 
     /// Runs the script and returns what it prints.
     fn script(&self, arguments: &[&str]) -> Result<String, RecorderError> {
-        let output = Command::new(self.installer).args(arguments).stdin(Stdio::null()).output();
+        let output = Command::new(self.installer)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output();
         let output = output.map_err(|error| RecorderError::io(self.installer, &error))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-        Err(RecorderError::new(Fault::Misconfigured, format!("install: {last}")))
+        let last = said
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("no reason given");
+        Err(RecorderError::new(
+            Fault::Misconfigured,
+            format!("install: {last}"),
+        ))
     }
 
     fn record(&self, version: &Version, root: &Path, known: &Shape) -> Result<Row, RecorderError> {
@@ -166,9 +222,18 @@ impl Sweep<'_> {
             };
             match job.record() {
                 Ok(done) => {
-                    let ran = done.done.runs.iter().filter(|run| run.skipped.is_none()).count();
+                    let ran = done
+                        .done
+                        .runs
+                        .iter()
+                        .filter(|run| run.skipped.is_none())
+                        .count();
                     let of = done.done.runs.len();
-                    recorded.push(if ran == of { scenario.id.clone() } else { format!("{}:{ran}/{of}", scenario.id) });
+                    recorded.push(if ran == of {
+                        scenario.id.clone()
+                    } else {
+                        format!("{}:{ran}/{of}", scenario.id)
+                    });
                 }
                 // What cannot even answer a question is not tried further.
                 Err(error) if recorded.is_empty() => return Err(error),
@@ -200,19 +265,37 @@ impl Sweep<'_> {
 
 /// What came of a version that was recorded.
 fn outcome(judged: &Judged, beyond: &[String], refused: &[String]) -> (Outcome, String) {
-    let refused = if refused.is_empty() { String::new() } else { format!("; not recorded: {}", refused.join(", ")) };
+    let refused = if refused.is_empty() {
+        String::new()
+    } else {
+        format!("; not recorded: {}", refused.join(", "))
+    };
     if !judged.failing.is_empty() {
         let first = |(check, examples): (&String, &Vec<(String, String)>)| {
-            let example = examples.first().map(|(place, what)| format!(" ({place}: {what})")).unwrap_or_default();
+            let example = examples
+                .first()
+                .map(|(place, what)| format!(" ({place}: {what})"))
+                .unwrap_or_default();
             format!("{check}{example}")
         };
         let names: Vec<&str> = judged.failing.keys().map(String::as_str).collect();
         let example = judged.failing.iter().next().map(first).unwrap_or_default();
-        return (Outcome::Broken, format!("{}: {example}{refused}", names.join(" ")));
+        return (
+            Outcome::Broken,
+            format!("{}: {example}{refused}", names.join(" ")),
+        );
     }
     if !beyond.is_empty() {
-        let named = beyond.iter().take(NAMED_FACTS).cloned().collect::<Vec<_>>().join(" ");
-        return (Outcome::Additive, format!("{} new: {named}{refused}", beyond.len()));
+        let named = beyond
+            .iter()
+            .take(NAMED_FACTS)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" ");
+        return (
+            Outcome::Additive,
+            format!("{} new: {named}{refused}", beyond.len()),
+        );
     }
     (Outcome::Earned, refused.trim_start_matches("; ").to_owned())
 }
@@ -226,9 +309,21 @@ mod tests {
         let mut judged = Judged::default();
         assert_eq!(outcome(&judged, &[], &[]).0, Outcome::Earned);
         let new = ["user/cwd2".to_owned()];
-        assert_eq!(outcome(&judged, &new, &[]), (Outcome::Additive, "1 new: user/cwd2".to_owned()));
-        judged.failing.insert("a.check".to_owned(), vec![("x:1".to_owned(), "wrong".to_owned())]);
+        assert_eq!(
+            outcome(&judged, &new, &[]),
+            (Outcome::Additive, "1 new: user/cwd2".to_owned())
+        );
+        judged.failing.insert(
+            "a.check".to_owned(),
+            vec![("x:1".to_owned(), "wrong".to_owned())],
+        );
         let (found, why) = outcome(&judged, &new, &["n_hooks: no".to_owned()]);
-        assert_eq!((found, why.as_str()), (Outcome::Broken, "a.check: a.check (x:1: wrong); not recorded: n_hooks: no"));
+        assert_eq!(
+            (found, why.as_str()),
+            (
+                Outcome::Broken,
+                "a.check: a.check (x:1: wrong); not recorded: n_hooks: no"
+            )
+        );
     }
 }

@@ -15,7 +15,12 @@ use crate::scenario::Key;
 use crate::server::Stage;
 
 /// The size of the screen.
-const SIZE: PtySize = PtySize { rows: 50, cols: 140, pixel_width: 0, pixel_height: 0 };
+const SIZE: PtySize = PtySize {
+    rows: 50,
+    cols: 140,
+    pixel_width: 0,
+    pixel_height: 0,
+};
 /// How long keys are apart: a harness takes faster ones for a paste.
 const APART: Duration = Duration::from_millis(25);
 /// How long an answer of the model may take to appear.
@@ -46,16 +51,28 @@ type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 /// # Errors
 /// If there is no terminal, or the command cannot be started.
 pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End> {
-    let pair = native_pty_system().openpty(SIZE).map_err(io::Error::other)?;
-    let [program, arguments @ ..] = command.argv else { return Err(io::Error::from(io::ErrorKind::InvalidInput)) };
+    let pair = native_pty_system()
+        .openpty(SIZE)
+        .map_err(io::Error::other)?;
+    let [program, arguments @ ..] = command.argv else {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    };
     let mut builder = CommandBuilder::new(program);
     builder.args(arguments);
     builder.cwd(command.directory);
     builder.env_clear();
-    command.env.iter().for_each(|(name, value)| builder.env(name, value));
-    let mut child = pair.slave.spawn_command(builder).map_err(io::Error::other)?;
+    command
+        .env
+        .iter()
+        .for_each(|(name, value)| builder.env(name, value));
+    let mut child = pair
+        .slave
+        .spawn_command(builder)
+        .map_err(io::Error::other)?;
     drop(pair.slave);
-    let keyboard: Keyboard = Arc::new(Mutex::new(pair.master.take_writer().map_err(io::Error::other)?));
+    let keyboard: Keyboard = Arc::new(Mutex::new(
+        pair.master.take_writer().map_err(io::Error::other)?,
+    ));
     let reader = pair.master.try_clone_reader().map_err(io::Error::other)?;
     let (screen, answering) = (File::create(command.out)?, Arc::clone(&keyboard));
     thread::spawn(move || show(reader, screen, &answering));
@@ -63,7 +80,9 @@ pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End
     let mut end = None;
     for key in keys {
         if let Some(status) = child.try_wait()? {
-            end = Some(End::Exit(i32::try_from(status.exit_code()).unwrap_or(i32::MAX)));
+            end = Some(End::Exit(
+                i32::try_from(status.exit_code()).unwrap_or(i32::MAX),
+            ));
             break;
         }
         if begun.elapsed() > command.limit {
@@ -73,7 +92,9 @@ pub fn run(command: &Command<'_>, keys: &[Key], stage: &Stage) -> io::Result<End
         press(key, &keyboard, stage);
     }
     if let Some(status) = child.try_wait()? {
-        end = end.or(Some(End::Exit(i32::try_from(status.exit_code()).unwrap_or(i32::MAX))));
+        end = end.or(Some(End::Exit(
+            i32::try_from(status.exit_code()).unwrap_or(i32::MAX),
+        )));
     }
     // It may have ended meanwhile.
     let _ = child.kill();
@@ -89,7 +110,10 @@ fn show(mut reader: Box<dyn Read + Send>, mut screen: File, keyboard: &Keyboard)
             return;
         }
         for (query, answer) in QUERIES {
-            if buffer[..count].windows(query.len()).any(|window| window == *query) {
+            if buffer[..count]
+                .windows(query.len())
+                .any(|window| window == *query)
+            {
                 send(keyboard, answer);
             }
         }

@@ -28,13 +28,27 @@ impl Will {
     fn new(script: &str, argument: &OsStr) -> io::Result<Will> {
         let mut command = Command::new("/bin/sh");
         // In a group of its own: an interrupt from the terminal is not for it.
-        command.args(["-c", script, "sh"]).arg(argument).current_dir("/").env_clear().env("PATH", "/usr/bin:/bin").process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Will)
+        command
+            .args(["-c", script, "sh"])
+            .arg(argument)
+            .current_dir("/")
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map(Will)
     }
 
     /// Names the group.
     pub(crate) fn names(&mut self, group: u32) -> io::Result<()> {
-        self.0.stdin.as_mut().map_or(Ok(()), |stdin| writeln!(stdin, "{group}"))
+        self.0
+            .stdin
+            .as_mut()
+            .map_or(Ok(()), |stdin| writeln!(stdin, "{group}"))
     }
 }
 
@@ -64,10 +78,17 @@ impl WorkFolder {
     pub(crate) fn make(prefix: &str, parent: Option<&Path>) -> Result<WorkFolder, RecorderError> {
         let parent: PathBuf = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let io = |error: io::Error| RecorderError::io(&parent, &error);
-        let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(&parent).map_err(io)?;
+        let directory = tempfile::Builder::new()
+            .prefix(prefix)
+            .tempdir_in(&parent)
+            .map_err(io)?;
         let absolute = std::path::absolute(directory.path()).map_err(io)?;
-        let will = Will::new(REMOVE, absolute.as_os_str()).map_err(|error| RecorderError::new(Fault::Io, format!("/bin/sh: {error}")))?;
-        Ok(WorkFolder { directory, _will: will })
+        let will = Will::new(REMOVE, absolute.as_os_str())
+            .map_err(|error| RecorderError::new(Fault::Io, format!("/bin/sh: {error}")))?;
+        Ok(WorkFolder {
+            directory,
+            _will: will,
+        })
     }
 
     /// Where it is.
@@ -88,7 +109,11 @@ mod tests {
 
     #[test]
     fn end_of_this_process_ends_the_group_and_removes_the_folder() {
-        let mut sleeper = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let mut sleeper = Command::new("sleep")
+            .arg("60")
+            .process_group(0)
+            .spawn()
+            .unwrap();
         let mut will = Will::for_group().unwrap();
         will.names(sleeper.id()).unwrap();
         ends(&mut will);
@@ -101,7 +126,11 @@ mod tests {
 
     #[test]
     fn nothing_is_done_if_this_process_says_so() {
-        let mut sleeper = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let mut sleeper = Command::new("sleep")
+            .arg("60")
+            .process_group(0)
+            .spawn()
+            .unwrap();
         let mut will = Will::for_group().unwrap();
         will.names(sleeper.id()).unwrap();
         drop(will);

@@ -16,7 +16,11 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn new(seeds: Vec<Vec<u8>>) -> Corpus {
-        Corpus { seeds: seeds.len(), inputs: seeds, behaviours: HashSet::new() }
+        Corpus {
+            seeds: seeds.len(),
+            inputs: seeds,
+            behaviours: HashSet::new(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -40,7 +44,11 @@ impl Corpus {
     /// Any input: a new one as often as a seed.
     pub fn any(&self, rng: &mut Rng) -> &[u8] {
         let grown = self.seeds < self.inputs.len() && rng.bool();
-        let range = if grown { self.seeds..self.inputs.len() } else { 0..self.seeds };
+        let range = if grown {
+            self.seeds..self.inputs.len()
+        } else {
+            0..self.seeds
+        };
         &self.inputs[rng.usize(range)]
     }
 

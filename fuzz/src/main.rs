@@ -36,15 +36,25 @@ struct Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     let mut targets = targets::all(&Registry::builtin());
-    let unknown: Vec<&String> = args.targets.iter().filter(|name| targets.iter().all(|target| target.name() != **name)).collect();
+    let unknown: Vec<&String> = args
+        .targets
+        .iter()
+        .filter(|name| targets.iter().all(|target| target.name() != **name))
+        .collect();
     if !unknown.is_empty() {
         eprintln!("unknown targets: {unknown:?}");
         return ExitCode::from(2);
     }
-    targets.retain(|target| args.targets.is_empty() || args.targets.iter().any(|name| target.name() == name));
+    targets.retain(|target| {
+        args.targets.is_empty() || args.targets.iter().any(|name| target.name() == name)
+    });
     let mut has_fault = false;
     for target in &mut targets {
-        let bounds = run::Bounds { runs: args.runs, time: Duration::from_secs(args.seconds), seed: args.seed };
+        let bounds = run::Bounds {
+            runs: args.runs,
+            time: Duration::from_secs(args.seconds),
+            seed: args.seed,
+        };
         let report = match &args.input {
             Some(path) => run::once(target.as_mut(), path),
             None => run::target(target.as_mut(), &bounds, &args.faults),
@@ -52,5 +62,9 @@ fn main() -> ExitCode {
         println!("{report}");
         has_fault |= report.fault.is_some();
     }
-    if has_fault { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if has_fault {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

@@ -39,8 +39,10 @@ const VALUES: &[&str] = &[
 ];
 
 /// Pieces of text that are inserted as bytes.
-const PIECES: &[&str] =
-    &["\n", "\r\n", "\u{2028}", "\"", "\\", "\\u0061", "{", "}", "[", "]", ",", ":", "{}", "null", "\0", "\u{feff}", "\u{fffd}"];
+const PIECES: &[&str] = &[
+    "\n", "\r\n", "\u{2028}", "\"", "\\", "\\u0061", "{", "}", "[", "]", ",", ":", "{}", "null",
+    "\0", "\u{feff}", "\u{fffd}",
+];
 
 /// A damaged log: one of the corpus, changed up to four times.
 pub fn log(corpus: &Corpus, rng: &mut Rng) -> Vec<u8> {
@@ -63,12 +65,16 @@ pub fn bytes(mut input: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
     match rng.u8(..5) {
         0 => input.truncate(at),
         1 => drop(input.drain(at..end)),
-        2 => input.splice(at..at, rng.choice(PIECES).unwrap_or(&"").bytes()).for_each(drop),
+        2 => input
+            .splice(at..at, rng.choice(PIECES).unwrap_or(&"").bytes())
+            .for_each(drop),
         3 => {
             let copy = input[at..end].to_vec();
             input.splice(at..at, copy).for_each(drop);
         }
-        _ => input[at..end].iter_mut().for_each(|byte| *byte ^= 1 << rng.u8(..8)),
+        _ => input[at..end]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 1 << rng.u8(..8)),
     }
     input
 }
@@ -95,13 +101,32 @@ fn records(input: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
 
 /// Changes one value of one line. A document is one line.
 fn one_value(input: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
-    let starts: Vec<usize> =
-        std::iter::once(0).chain(input.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1)).collect();
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(
+            input
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'\n')
+                .map(|(at, _)| at + 1),
+        )
+        .collect();
     let is_document = serde_json::from_slice::<Value>(&input).is_ok();
-    let start = if is_document { 0 } else { starts[rng.usize(..starts.len())] };
-    let end =
-        if is_document { input.len() } else { input[start..].iter().position(|byte| *byte == b'\n').map_or(input.len(), |at| start + at) };
-    let Ok(mut value) = serde_json::from_slice::<Value>(&input[start..end]) else { return bytes(input, rng) };
+    let start = if is_document {
+        0
+    } else {
+        starts[rng.usize(..starts.len())]
+    };
+    let end = if is_document {
+        input.len()
+    } else {
+        input[start..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(input.len(), |at| start + at)
+    };
+    let Ok(mut value) = serde_json::from_slice::<Value>(&input[start..end]) else {
+        return bytes(input, rng);
+    };
     json(&mut value, rng);
     let mut text = value.to_string();
     if rng.u8(..20) == 0 {
@@ -145,7 +170,13 @@ fn at(value: &mut Value, index: usize) -> &mut Value {
     let position = position.unwrap_or_default();
     match value {
         Value::Array(items) => at(&mut items[position], rest),
-        Value::Object(members) => at(members.values_mut().nth(position).expect("a counted member"), rest),
+        Value::Object(members) => at(
+            members
+                .values_mut()
+                .nth(position)
+                .expect("a counted member"),
+            rest,
+        ),
         _ => unreachable!("only containers have children"),
     }
 }
@@ -162,9 +193,15 @@ fn change(value: &mut Value, donor: Value, rng: &mut Rng) {
     match (rng.u8(..8), value) {
         (0, value) => *value = donor,
         (1, Value::String(text)) => *text = changed_text(text, rng),
-        (1..=2, Value::Number(number)) => *number = changed_number(number.as_f64().unwrap_or_default(), rng),
+        (1..=2, Value::Number(number)) => {
+            *number = changed_number(number.as_f64().unwrap_or_default(), rng)
+        }
         (1..=3, Value::Object(members)) if !members.is_empty() => {
-            let name = members.keys().nth(rng.usize(..members.len())).cloned().unwrap_or_default();
+            let name = members
+                .keys()
+                .nth(rng.usize(..members.len()))
+                .cloned()
+                .unwrap_or_default();
             match rng.u8(..3) {
                 0 => drop(members.remove(&name)),
                 1 => {
@@ -182,13 +219,19 @@ fn change(value: &mut Value, donor: Value, rng: &mut Rng) {
                 _ => items.insert(at, donor),
             }
         }
-        (_, value) => *value = serde_json::from_str(rng.choice(VALUES).unwrap_or(&"null")).unwrap_or_default(),
+        (_, value) => {
+            *value = serde_json::from_str(rng.choice(VALUES).unwrap_or(&"null")).unwrap_or_default()
+        }
     }
 }
 
 fn changed_text(text: &str, rng: &mut Rng) -> String {
     let mut text = text.to_owned();
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let ends: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     let (from, to) = (ends[rng.usize(..ends.len())], ends[rng.usize(..ends.len())]);
     match rng.u8(..3) {
         0 => text.truncate(from),
@@ -199,7 +242,16 @@ fn changed_text(text: &str, rng: &mut Rng) -> String {
 }
 
 fn changed_number(number: f64, rng: &mut Rng) -> serde_json::Number {
-    let choices = [0.0, -1.0, number + 1.0, number - 1.0, -number, number * 1e6, f64::from(u32::MAX), 1e300];
+    let choices = [
+        0.0,
+        -1.0,
+        number + 1.0,
+        number - 1.0,
+        -number,
+        number * 1e6,
+        f64::from(u32::MAX),
+        1e300,
+    ];
     let chosen = *rng.choice(&choices).unwrap_or(&0.0);
     if chosen.fract() == 0.0 && chosen.abs() < 9e15 {
         return serde_json::Number::from(chosen as i64);
@@ -210,10 +262,20 @@ fn changed_number(number: f64, rng: &mut Rng) -> serde_json::Number {
 /// Writes a letter of a name as an escape.
 fn escape_a_name(text: &str, rng: &mut Rng) -> String {
     let names: Vec<usize> = text.match_indices("\":").map(|(at, _)| at).collect();
-    let Some(end) = rng.choice(&names) else { return text.to_owned() };
+    let Some(end) = rng.choice(&names) else {
+        return text.to_owned();
+    };
     let (before, after) = text.split_at(*end);
-    match before.chars().next_back().filter(char::is_ascii_alphanumeric) {
-        Some(last) => format!("{}\\u{:04x}{after}", &before[..before.len() - 1], u32::from(last)),
+    match before
+        .chars()
+        .next_back()
+        .filter(char::is_ascii_alphanumeric)
+    {
+        Some(last) => format!(
+            "{}\\u{:04x}{after}",
+            &before[..before.len() - 1],
+            u32::from(last)
+        ),
         None => text.to_owned(),
     }
 }

@@ -34,8 +34,18 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { target, runs, behaviours, time, fault } = self;
-        write!(f, "{target}: {runs} executions, {behaviours} behaviours, {:.0} s", time.as_secs_f64())?;
+        let Report {
+            target,
+            runs,
+            behaviours,
+            time,
+            fault,
+        } = self;
+        write!(
+            f,
+            "{target}: {runs} executions, {behaviours} behaviours, {:.0} s",
+            time.as_secs_f64()
+        )?;
         match fault {
             Some((what, path)) => write!(f, ", FAULT in {}: {what}", path.display()),
             None => write!(f, ", no fault"),
@@ -51,7 +61,11 @@ pub fn target(target: &mut dyn Target, bounds: &Bounds, faults: &Path) -> Report
     assert!(!corpus.is_empty(), "{} has no seeds", target.name());
     let mut runs = 0;
     while runs < bounds.runs && start.elapsed() < bounds.time {
-        let input = if runs < corpus.seeds() { corpus.seed(runs) } else { target.mutate(&mut corpus, &mut rng) };
+        let input = if runs < corpus.seeds() {
+            corpus.seed(runs)
+        } else {
+            target.mutate(&mut corpus, &mut rng)
+        };
         runs += 1;
         let outcome = guarded(target, &input);
         match outcome {
@@ -68,15 +82,29 @@ pub fn target(target: &mut dyn Target, bounds: &Bounds, faults: &Path) -> Report
             }
         }
     }
-    Report { target: target.name(), runs, behaviours: corpus.behaviours(), time: start.elapsed(), fault: None }
+    Report {
+        target: target.name(),
+        runs,
+        behaviours: corpus.behaviours(),
+        time: start.elapsed(),
+        fault: None,
+    }
 }
 
 /// Runs one input.
 pub fn once(target: &mut dyn Target, path: &Path) -> Report {
     let start = Instant::now();
     let input = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let fault = guarded(target, &input).err().map(|what| (what, path.to_owned()));
-    Report { target: target.name(), runs: 1, behaviours: 1, time: start.elapsed(), fault }
+    let fault = guarded(target, &input)
+        .err()
+        .map(|what| (what, path.to_owned()));
+    Report {
+        target: target.name(),
+        runs: 1,
+        behaviours: 1,
+        time: start.elapsed(),
+        fault,
+    }
 }
 
 /// Runs an input. A panic and a long run are faults.
@@ -85,7 +113,12 @@ fn guarded(target: &mut dyn Target, input: &[u8]) -> Result<u64, String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| target.run(input)));
     let outcome = outcome.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().cloned();
-        Err(format!("panic: {}", message.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()))
+        Err(format!(
+            "panic: {}",
+            message
+                .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+                .unwrap_or_default()
+        ))
     });
     if start.elapsed() > SLOW {
         return Err(format!("took {:.1} s", start.elapsed().as_secs_f64()));
@@ -94,7 +127,10 @@ fn guarded(target: &mut dyn Target, input: &[u8]) -> Result<u64, String> {
 }
 
 fn save(directory: &Path, target: &str, input: &[u8]) -> PathBuf {
-    let path = directory.join(format!("{target}-{:016x}", engram_core::keys::hash64(input)));
+    let path = directory.join(format!(
+        "{target}-{:016x}",
+        engram_core::keys::hash64(input)
+    ));
     let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, input));
     written.unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
     path

@@ -12,7 +12,10 @@ const MAX_LINE: usize = 4 << 10;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("fuzz/ is inside the repository").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("fuzz/ is inside the repository")
+        .to_owned()
 }
 
 /// All files below a directory, sorted.
@@ -22,7 +25,11 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() { directories.push(path) } else { found.push(path) }
+            if path.is_dir() {
+                directories.push(path)
+            } else {
+                found.push(path)
+            }
         }
     }
     found.sort();
@@ -33,7 +40,11 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
 pub fn logs(harness: &str) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for path in files(&root().join("fixtures").join(harness)) {
-        let is_log = path.extension().is_some_and(|extension| ["json", "jsonl", "txt"].into_iter().any(|log| extension == log));
+        let is_log = path.extension().is_some_and(|extension| {
+            ["json", "jsonl", "txt"]
+                .into_iter()
+                .any(|log| extension == log)
+        });
         if !is_log || path.ends_with("truth.json") {
             continue;
         }
@@ -47,9 +58,20 @@ pub fn logs(harness: &str) -> Vec<Vec<u8>> {
 
 /// Small texts as a whole; of others windows of lines, after the first line.
 pub fn pieces(text: &[u8]) -> Vec<Vec<u8>> {
-    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() <= MAX_LINE).collect();
+    let lines: Vec<&[u8]> = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.len() <= MAX_LINE)
+        .collect();
     if lines.len() <= LINES {
-        return if text.len() <= MAX_BYTES { vec![text.to_vec()] } else { Vec::new() };
+        return if text.len() <= MAX_BYTES {
+            vec![text.to_vec()]
+        } else {
+            Vec::new()
+        };
     }
-    lines.chunks(LINES - 1).take(8).map(|window| [&lines[..1], window].concat().concat()).collect()
+    lines
+        .chunks(LINES - 1)
+        .take(8)
+        .map(|window| [&lines[..1], window].concat().concat())
+        .collect()
 }

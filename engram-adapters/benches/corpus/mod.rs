@@ -20,12 +20,17 @@ pub fn is_document(artifact: &str) -> bool {
 
 /// The artifacts of one harness whose records can be repeated, the largest first.
 fn fixtures(harness: &str) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(harness);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures")
+        .join(harness);
     let mut paths = Vec::new();
     collect(&root, &mut paths);
     paths.sort();
-    let text =
-        |path: &PathBuf| fs::read_to_string(path).ok().filter(|text| is_document(text) || text.lines().all(|line| line.starts_with('{')));
+    let text = |path: &PathBuf| {
+        fs::read_to_string(path)
+            .ok()
+            .filter(|text| is_document(text) || text.lines().all(|line| line.starts_with('{')))
+    };
     let mut fixtures: Vec<String> = paths.iter().filter_map(text).collect();
     fixtures.sort_by_key(|fixture| std::cmp::Reverse(fixture.len()));
     fixtures
@@ -34,8 +39,15 @@ fn fixtures(harness: &str) -> Vec<String> {
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        let is_export = path.extension().is_some_and(|extension| extension == "json") && directory.ends_with("export");
-        let is_artifact = is_export || path.extension().is_some_and(|extension| extension == "jsonl") && !path.ends_with("history.jsonl");
+        let is_export = path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && directory.ends_with("export");
+        let is_artifact = is_export
+            || path
+                .extension()
+                .is_some_and(|extension| extension == "jsonl")
+                && !path.ends_with("history.jsonl");
         if path.is_dir() {
             collect(&path, paths);
         } else if is_artifact && entry.metadata().is_ok_and(|meta| meta.len() >= MIN_BYTES) {
@@ -47,21 +59,32 @@ fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
 /// One artifact per fixture, each repeated to the same size; `total` bytes together.
 pub fn artifacts(harness: &str, total: usize) -> Vec<String> {
     let fixtures = fixtures(harness);
-    assert!(!fixtures.is_empty(), "fixtures/{harness} contains no artifact");
+    assert!(
+        !fixtures.is_empty(),
+        "fixtures/{harness} contains no artifact"
+    );
     let each = total / fixtures.len();
-    fixtures.iter().enumerate().map(|(salt, fixture)| repeat(fixture, each, salt)).collect()
+    fixtures
+        .iter()
+        .enumerate()
+        .map(|(salt, fixture)| repeat(fixture, each, salt))
+        .collect()
 }
 
 /// The largest fixture of one harness, repeated to `bytes`.
 pub fn one_artifact(harness: &str, bytes: usize) -> Option<String> {
-    fixtures(harness).first().map(|fixture| repeat(fixture, bytes, 0))
+    fixtures(harness)
+        .first()
+        .map(|fixture| repeat(fixture, bytes, 0))
 }
 
 /// One artifact, repeated with new ids until it has `bytes`. Its first line (a header in some formats), or the text around a document's
 /// list, is not repeated.
 fn repeat(fixture: &str, bytes: usize, salt: usize) -> String {
     let (start, end, comma) = if is_document(fixture) {
-        let start = fixture.find(LIST_START).map_or(0, |at| at + LIST_START.len());
+        let start = fixture
+            .find(LIST_START)
+            .map_or(0, |at| at + LIST_START.len());
         (start, fixture.rfind(']').unwrap_or(start), ",")
     } else {
         (fixture.find('\n').map_or(0, |at| at + 1), fixture.len(), "")
@@ -99,7 +122,9 @@ fn push_with_new_ids(out: &mut String, text: &str, round: (usize, usize)) {
 
 fn is_id(text: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    let has_form = (20..=64).contains(&text.len()) && text.bytes().all(word) && text.bytes().any(|byte| byte.is_ascii_digit());
+    let has_form = (20..=64).contains(&text.len())
+        && text.bytes().all(word)
+        && text.bytes().any(|byte| byte.is_ascii_digit());
     has_form && !is_name(text)
 }
 

@@ -25,21 +25,35 @@ const HARNESS_TEXT: &[&str] = &[
 ];
 
 /// Beginnings of a command's output, which follows the command.
-const COMMAND_OUTPUT: &[&str] = &["<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>", "(no content)"];
+const COMMAND_OUTPUT: &[&str] = &[
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "(no content)",
+];
 
 /// Beginnings of the templates that the harness gives a sub-agent.
-const AGENT_TEMPLATES: &[&str] = &["Base directory for this skill: ", "CRITICAL: Respond with TEXT ONLY", "Warmup"];
+const AGENT_TEMPLATES: &[&str] = &[
+    "Base directory for this skill: ",
+    "CRITICAL: Respond with TEXT ONLY",
+    "Warmup",
+];
 
 /// Texts of which an interrupt consists.
-const INTERRUPTS: &[&str] = &["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
+const INTERRUPTS: &[&str] = &[
+    "[Request interrupted by user]",
+    "[Request interrupted by user for tool use]",
+];
 
 /// The unmarked summary of a compaction begins so.
-const COMPACTED: &str =
-    "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
+const COMPACTED: &str = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below";
 
 /// What a model sees of its call that a person denied begins so; the second is what a sub-agent sees.
-pub(super) const DENIED_BY_PERSON: [&str; 2] =
-    ["The user doesn't want to proceed with this tool use.", "Permission for this tool use was denied."];
+pub(super) const DENIED_BY_PERSON: [&str; 2] = [
+    "The user doesn't want to proceed with this tool use.",
+    "Permission for this tool use was denied.",
+];
 
 /// Where a text is.
 #[derive(Clone, Copy)]
@@ -87,15 +101,29 @@ pub(super) fn words_of_agent(line: &Line<'_>, whole: Text<'_>) -> Option<(&'stat
     const AFTER: &str = "\n\nAddress this before completing your current task.";
     const COMPUTED: &str = "The computed task text follows:\n";
     if whole.starts_with("<fork-boilerplate>") {
-        let (_, directive) = whole.decode().ok()?.split_once(DIRECTIVE).map(|(head, rest)| (head.len(), rest.to_owned()))?;
+        let (_, directive) = whole
+            .decode()
+            .ok()?
+            .split_once(DIRECTIVE)
+            .map(|(head, rest)| (head.len(), rest.to_owned()))?;
         Some(("fork_boilerplate", directive))
     } else if is_agents(line.origin()) {
-        let words = whole.decode().ok()?.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.to_owned();
+        let words = whole
+            .decode()
+            .ok()?
+            .strip_prefix(BEFORE)?
+            .strip_suffix(AFTER)?
+            .to_owned();
         Some(("agent_message", words))
     } else if whole.starts_with("[Workflow harness") {
         // The harness indents each line of the task.
         let text = whole.decode().ok()?;
-        let lines: Option<Vec<&str>> = text.split_once(COMPUTED)?.1.split('\n').map(|line| line.strip_prefix("  ")).collect();
+        let lines: Option<Vec<&str>> = text
+            .split_once(COMPUTED)?
+            .1
+            .split('\n')
+            .map(|line| line.strip_prefix("  "))
+            .collect();
         Some(("workflow_task", lines?.join("\n")))
     } else {
         None
@@ -115,25 +143,44 @@ pub(super) fn of_text(line: &Line<'_>, text: Text<'_>, place: Place) -> Author {
         return Author::Person;
     }
     if place.is_agents {
-        return if begins(text, AGENT_TEMPLATES) { Author::Harness } else { Author::Agent };
+        return if begins(text, AGENT_TEMPLATES) {
+            Author::Harness
+        } else {
+            Author::Agent
+        };
     }
-    if is_harness_text(text, place) { Author::Harness } else { Author::Person }
+    if is_harness_text(text, place) {
+        Author::Harness
+    } else {
+        Author::Person
+    }
 }
 
 /// The author of a queued text.
 pub(super) fn of_queued(text: Text<'_>) -> Author {
-    if is_notification(text) || begins(text, HARNESS_TEXT) { Author::Harness } else { Author::Person }
+    if is_notification(text) || begins(text, HARNESS_TEXT) {
+        Author::Harness
+    } else {
+        Author::Person
+    }
 }
 
 /// True if the text is the notice that a person has stopped the turn. The notice is a block, and what a person types is mostly none.
 pub(super) fn is_interrupt(line: &Line<'_>, (text, is_block): (Text<'_>, bool)) -> bool {
-    is_block && text.starts_with("[Request interrupted") && is_unstated(line) && INTERRUPTS.iter().any(|interrupt| text.eq_str(interrupt))
+    is_block
+        && text.starts_with("[Request interrupted")
+        && is_unstated(line)
+        && INTERRUPTS.iter().any(|interrupt| text.eq_str(interrupt))
 }
 
 /// True if the text is the summary of a compaction. A summary that no field marks is the first line of its conversation.
 pub(super) fn is_summary(line: &Line<'_>, text: Text<'_>) -> bool {
-    let may_be_unmarked = || line.parent_uuid().and_then(Value::text).is_none() && summaries_may_be_unmarked(raw_str(line.version()));
-    is_true(line.is_compact_summary()) || (text.starts_with(COMPACTED) && is_unstated(line) && may_be_unmarked())
+    let may_be_unmarked = || {
+        line.parent_uuid().and_then(Value::text).is_none()
+            && summaries_may_be_unmarked(raw_str(line.version()))
+    };
+    is_true(line.is_compact_summary())
+        || (text.starts_with(COMPACTED) && is_unstated(line) && may_be_unmarked())
 }
 
 /// True if no field states who wrote the line. The mode marks what was entered as a prompt.
@@ -161,17 +208,23 @@ fn is_harness_text(text: Text<'_>, place: Place) -> bool {
 }
 
 fn begins(text: Text<'_>, beginnings: &[&str]) -> bool {
-    beginnings.iter().any(|beginning| text.starts_with(beginning))
+    beginnings
+        .iter()
+        .any(|beginning| text.starts_with(beginning))
 }
 
 /// `Stop hook feedback:`, `Bash operation feedback:` and others, followed by a list (1.0.80 to 2.0.20).
 fn is_hook_feedback(text: Text<'_>) -> bool {
     const LONGEST: usize = 80;
     let raw = text.raw().as_bytes();
-    let Some(at) = memchr::memmem::find(&raw[..raw.len().min(LONGEST)], b" feedback:") else { return false };
+    let Some(at) = memchr::memmem::find(&raw[..raw.len().min(LONGEST)], b" feedback:") else {
+        return false;
+    };
     let head = &raw[usize::from(text.token().is_some())..at];
     let names_hook = head.ends_with(b" hook") || head.ends_with(b" operation");
-    names_hook && head.first().is_some_and(u8::is_ascii_uppercase) && text.decode_lossy().contains(" feedback:\n- ")
+    names_hook
+        && head.first().is_some_and(u8::is_ascii_uppercase)
+        && text.decode_lossy().contains(" feedback:\n- ")
 }
 
 /// True if the text is the notice that a background task has ended. A person may type the beginning of one.
@@ -181,12 +234,17 @@ fn is_notification(text: Text<'_>) -> bool {
         let text = text.decode_lossy();
         let rest = text.rsplit_once(END).map(|(_, rest)| rest.trim_start());
         return rest.is_some_and(|rest| {
-            rest.is_empty() || ["Read the output file", "Full transcript available at", "["].iter().any(|tail| rest.starts_with(tail))
+            rest.is_empty()
+                || ["Read the output file", "Full transcript available at", "["]
+                    .iter()
+                    .any(|tail| rest.starts_with(tail))
         });
     }
     text.starts_with("{") && {
         let text = text.decode_lossy();
-        text.starts_with("{\"task_id\":") && text.contains("\"task_type\":") && text.trim_end().ends_with('}')
+        text.starts_with("{\"task_id\":")
+            && text.contains("\"task_type\":")
+            && text.trim_end().ends_with('}')
     }
 }
 
@@ -196,8 +254,14 @@ pub(super) fn typed_command(text: Text<'_>) -> Option<String> {
         return None;
     }
     let text = text.decode_lossy();
-    let inner = |open: &str, close: &str| text.split_once(open)?.1.split_once(close).map(|(inner, _)| inner);
-    let name = inner("<command-name>", "</command-name>").filter(|_| text.trim_end().ends_with('>'))?;
+    let inner = |open: &str, close: &str| {
+        text.split_once(open)?
+            .1
+            .split_once(close)
+            .map(|(inner, _)| inner)
+    };
+    let name =
+        inner("<command-name>", "</command-name>").filter(|_| text.trim_end().ends_with('>'))?;
     let slash = if name.starts_with('/') { "" } else { "/" };
     let args = inner("<command-args>", "</command-args>").unwrap_or_default();
     let gap = if args.is_empty() { "" } else { " " };
@@ -206,15 +270,22 @@ pub(super) fn typed_command(text: Text<'_>) -> Option<String> {
 
 /// True for a text that runs a command: what the command prints follows.
 pub(super) fn is_command(text: Text<'_>) -> bool {
-    text.starts_with("<command-") || text.starts_with("<bash-input>") || text.starts_with("<user-memory-input>")
+    text.starts_with("<command-")
+        || text.starts_with("<bash-input>")
+        || text.starts_with("<user-memory-input>")
 }
 
 /// The words that a person typed when denying a call, inside the text that the model saw.
 pub(super) fn words_of_denial(content: &str) -> Option<&str> {
     const BEFORE: [&str; 2] = ["the user said:\n", "The user said:\n"];
     const AFTER: &str = "\n\nNote: The user's next message may contain a correction or preference.";
-    let rest = DENIED_BY_PERSON.iter().find_map(|denied| content.strip_prefix(denied))?;
-    let (_, words) = BEFORE.iter().filter_map(|before| rest.split_once(before)).min_by_key(|(head, _)| head.len())?;
+    let rest = DENIED_BY_PERSON
+        .iter()
+        .find_map(|denied| content.strip_prefix(denied))?;
+    let (_, words) = BEFORE
+        .iter()
+        .filter_map(|before| rest.split_once(before))
+        .min_by_key(|(head, _)| head.len())?;
     let words = words.split_once(AFTER).map_or(words, |(words, _)| words);
     (!words.trim().is_empty()).then_some(words)
 }
@@ -234,9 +305,15 @@ mod tests {
         let notice = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>";
         let cases = [
             (notice.to_owned(), true),
-            (format!("{notice}\nRead the output file to retrieve the result: /t"), true),
+            (
+                format!("{notice}\nRead the output file to retrieve the result: /t"),
+                true,
+            ),
             (format!("{notice} what is this?"), false),
-            (r#"{"task_id":"b0","task_type":"local_bash"}"#.to_owned(), true),
+            (
+                r#"{"task_id":"b0","task_type":"local_bash"}"#.to_owned(),
+                true,
+            ),
             (r#"{"task_id": 7}"#.to_owned(), false),
         ];
         for (text, expected) in cases {
@@ -261,7 +338,9 @@ mod tests {
     fn words_of_a_denial_are_what_follows_the_fixed_text() {
         let denied = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse b";
         assert_eq!(words_of_denial(denied), Some("use b"));
-        let noted = format!("{denied}\n\nNote: The user's next message may contain a correction or preference. Pay close attention.");
+        let noted = format!(
+            "{denied}\n\nNote: The user's next message may contain a correction or preference. Pay close attention."
+        );
         assert_eq!(words_of_denial(&noted), Some("use b"));
         let of_agent = "Permission for this tool use was denied. The tool use was rejected. The user said:\nuse c\nthe user said:\nd";
         assert_eq!(words_of_denial(of_agent), Some("use c\nthe user said:\nd"));
@@ -271,7 +350,13 @@ mod tests {
     #[test]
     fn typed_command_is_taken_out_of_its_tags() {
         let text = "<command-message>fold</command-message>\n<command-name>/fold</command-name>\n<command-args>a b</command-args>";
-        assert_eq!(typed_command(Text::Plain(text)).as_deref(), Some("/fold a b"));
-        assert_eq!(typed_command(Text::Plain("<command-name>x</command-name> I typed this")), None);
+        assert_eq!(
+            typed_command(Text::Plain(text)).as_deref(),
+            Some("/fold a b")
+        );
+        assert_eq!(
+            typed_command(Text::Plain("<command-name>x</command-name> I typed this")),
+            None
+        );
     }
 }

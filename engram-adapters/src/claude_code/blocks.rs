@@ -15,7 +15,10 @@ pub(super) const CONTENT: &str = "/message/content";
 
 /// The images and documents of a list of blocks, hashed.
 pub(super) fn images(content: Field<'_>) -> Vec<Attachment<'_>> {
-    content.filter(|content| content.is_array()).map(images_in).unwrap_or_default()
+    content
+        .filter(|content| content.is_array())
+        .map(images_in)
+        .unwrap_or_default()
 }
 
 #[inline(never)]
@@ -26,18 +29,36 @@ fn images_in(blocks: Value<'_>) -> Vec<Attachment<'_>> {
 fn image<'a>(block: Value<'a>) -> Option<Attachment<'a>> {
     let block = Block::lenient(block);
     let source = Source::lenient(block.source()?);
-    let hash = if raw_str(source.kind()) == "text" { text_hash } else { base64_hash };
+    let hash = if raw_str(source.kind()) == "text" {
+        text_hash
+    } else {
+        base64_hash
+    };
     let (hash, bytes) = text(source.data()).and_then(hash).unzip();
-    Some(Attachment { media_type: text(source.media_type()), hash, bytes, name: non_empty_text(block.title()) })
+    Some(Attachment {
+        media_type: text(source.media_type()),
+        hash,
+        bytes,
+        name: non_empty_text(block.title()),
+    })
 }
 
 /// The texts of a prompt: itself, or those of its blocks.
 pub(super) fn prompt_texts(prompt: Value<'_>) -> impl Iterator<Item = Text<'_>> {
-    prompt.text().into_iter().chain(prompt.elements().filter_map(|block| text(Block::lenient(block).text())))
+    prompt.text().into_iter().chain(
+        prompt
+            .elements()
+            .filter_map(|block| text(Block::lenient(block).text())),
+    )
 }
 
 /// Emits a prompt: a message for each text, the first with the images.
-pub(super) fn emit_prompt(prompt: Value<'_>, by: impl Fn(Option<Text<'_>>) -> Author, pointer: &str, out: &mut Emitter<'_>) {
+pub(super) fn emit_prompt(
+    prompt: Value<'_>,
+    by: impl Fn(Option<Text<'_>>) -> Author,
+    pointer: &str,
+    out: &mut Emitter<'_>,
+) {
     let mut attachments = images(Some(prompt));
     let mut texts = prompt_texts(prompt).map(Some).collect::<Vec<_>>();
     if texts.is_empty() && !attachments.is_empty() {
@@ -45,7 +66,15 @@ pub(super) fn emit_prompt(prompt: Value<'_>, by: impl Fn(Option<Text<'_>>) -> Au
     }
     for text in &texts {
         let attachments = std::mem::take(&mut attachments);
-        out.emit(MsgIn { role: Role::User, by: by(*text), text: *text, attachments }, Pointer::At(pointer));
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: by(*text),
+                text: *text,
+                attachments,
+            },
+            Pointer::At(pointer),
+        );
     }
 }
 
@@ -65,13 +94,24 @@ pub(super) fn malformed_content(found: &str) -> Fault {
 
 /// A field of the block at this index is missing.
 #[cold]
-pub(super) fn missing_in_block(index: usize, field: &str, expected: &'static str, found: &str) -> Fault {
+pub(super) fn missing_in_block(
+    index: usize,
+    field: &str,
+    expected: &'static str,
+    found: &str,
+) -> Fault {
     Fault::malformed(format!("{CONTENT}/{index}/{field}"), expected, found)
 }
 
 /// Emits that a message has no content.
 #[cold]
 pub(super) fn emit_empty_message(role: &str, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(Meta::System { name: Text::Plain("empty_message"), text: Some(Text::Plain(role)) }, Pointer::At(CONTENT));
+    out.emit(
+        Meta::System {
+            name: Text::Plain("empty_message"),
+            text: Some(Text::Plain(role)),
+        },
+        Pointer::At(CONTENT),
+    );
     Outcome::Mapped
 }

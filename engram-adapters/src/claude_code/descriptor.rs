@@ -16,14 +16,24 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
                                 prompts; the first recorded version gives the revision. A stream has a system/init line with tools",
     coverage: WEAKEST,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/subtype", "/operation", "/attachment/type", "/data/type"],
+    record_type: &[
+        "/type",
+        "/subtype",
+        "/operation",
+        "/attachment/type",
+        "/data/type",
+    ],
     members: Some(&MEMBERS),
     gaps: GAPS,
     omission_rules: RULES,
 };
 
 const fn gap(code: &'static str, fixture: &'static str, reason: &'static str) -> Gap {
-    Gap { code, reason, fixture }
+    Gap {
+        code,
+        reason,
+        fixture,
+    }
 }
 
 const GAPS: &[Gap] = &[
@@ -32,15 +42,27 @@ const GAPS: &[Gap] = &[
         "2.1.329/b_edit",
         "a read that stops before the end of the file has no line count: the harness counts one line too many in most files",
     ),
-    gap("read.no_lines", "2.1.329/g_rich", "reads of images, documents and notebooks have no lines"),
-    gap("read.not_utf8", "2.1.329/b_edit", "the log has U+FFFD in place of the original bytes, so nothing is hashed"),
+    gap(
+        "read.no_lines",
+        "2.1.329/g_rich",
+        "reads of images, documents and notebooks have no lines",
+    ),
+    gap(
+        "read.not_utf8",
+        "2.1.329/b_edit",
+        "the log has U+FFFD in place of the original bytes, so nothing is hashed",
+    ),
     gap(
         "read.bom",
         "2.1.329/n_edits",
         "the log leaves out a byte order mark at the beginning of a file and a bare CR at its end, so the hash of a read of the first or last \
          line lacks it, and no field shows that: after an edit that shows the mark such reads have no hash",
     ),
-    gap("read.shell", "2.1.329/g_rich", "what a shell command reads is only in its output"),
+    gap(
+        "read.shell",
+        "2.1.329/g_rich",
+        "what a shell command reads is only in its output",
+    ),
     gap(
         "edit.shell",
         "2.1.278/b_edit",
@@ -63,7 +85,11 @@ const GAPS: &[Gap] = &[
         "2.1.90/n_stream",
         "a stream has what a person typed only if it was asked to repeat it; a text that is all `<local-command-stdout>` is what a command printed",
     ),
-    gap("edit.add_over_file", "2.1.329/n_edits", "a Write to an empty file is logged like a Write that creates the file"),
+    gap(
+        "edit.add_over_file",
+        "2.1.329/n_edits",
+        "a Write to an empty file is logged like a Write that creates the file",
+    ),
     gap(
         "edit.shell_no_text",
         "2.1.329/b_edit",
@@ -74,9 +100,21 @@ const GAPS: &[Gap] = &[
         "2.1.280/b_edit",
         "the log has U+FFFD in place of the original bytes, so nothing is hashed; from 2.1.296 on such edits fail",
     ),
-    gap("edit.write_no_before", "2.0.45/b_edit", "up to 2.0.45 a Write does not log the file that it replaces"),
-    gap("edit.notebook_no_text", "2.0.69/b_edit", "up to 2.0.69 a NotebookEdit does not log the file before or after the edit"),
-    gap("edit.copied_snippet", "2.0.29/d_resume", "copies of history up to 2.0.29 have no structured results, so their edits are snippets"),
+    gap(
+        "edit.write_no_before",
+        "2.0.45/b_edit",
+        "up to 2.0.45 a Write does not log the file that it replaces",
+    ),
+    gap(
+        "edit.notebook_no_text",
+        "2.0.69/b_edit",
+        "up to 2.0.69 a NotebookEdit does not log the file before or after the edit",
+    ),
+    gap(
+        "edit.copied_snippet",
+        "2.0.29/d_resume",
+        "copies of history up to 2.0.29 have no structured results, so their edits are snippets",
+    ),
     gap(
         "usage.provisional",
         "2.1.20/b_edit",

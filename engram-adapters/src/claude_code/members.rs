@@ -48,16 +48,43 @@ const RESULTS: &[&str] = &[
 pub(super) fn named_type(scratch: &mut Scratch, line: &Line<'_>) -> Option<&'static str> {
     set_record_type(&mut scratch.record_type, line);
     let kind = scratch.record_type.as_str();
-    let in_table = || MEMBERS.table().ok()?.record(kind).map(|shape| &*shape.name).filter(|name| *name == kind);
-    HOOKS.iter().chain(RESULTS).find(|hook| **hook == kind).copied().or_else(in_table)
+    let in_table = || {
+        MEMBERS
+            .table()
+            .ok()?
+            .record(kind)
+            .map(|shape| &*shape.name)
+            .filter(|name| *name == kind)
+    };
+    HOOKS
+        .iter()
+        .chain(RESULTS)
+        .find(|hook| **hook == kind)
+        .copied()
+        .or_else(in_table)
 }
 
 /// The type of a record, as the descriptor's pointers give it.
 pub(super) fn set_record_type(kind: &mut String, line: &Line<'_>) {
-    let attachment = line.attachment().map(Attachment::lenient).and_then(|attachment| attachment.kind());
-    let progress = line.data().map(Progress::lenient).and_then(|data| data.kind());
+    let attachment = line
+        .attachment()
+        .map(Attachment::lenient)
+        .and_then(|attachment| attachment.kind());
+    let progress = line
+        .data()
+        .map(Progress::lenient)
+        .and_then(|data| data.kind());
     kind.clear();
-    for part in [line.kind(), line.subtype(), line.operation(), attachment, progress].into_iter().flatten() {
+    for part in [
+        line.kind(),
+        line.subtype(),
+        line.operation(),
+        attachment,
+        progress,
+    ]
+    .into_iter()
+    .flatten()
+    {
         if !kind.is_empty() {
             kind.push('/');
         }

@@ -60,7 +60,9 @@ const fn registration() -> Registration {
         .with_session_files(SESSION_FILES)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "sqlite")]
-    let registration = registration.with_store_opener(&source::legacy_db::OPENER).with_forms(source::session_forms::FORMS);
+    let registration = registration
+        .with_store_opener(&source::legacy_db::OPENER)
+        .with_forms(source::session_forms::FORMS);
     #[cfg(feature = "conformance")]
     let registration = registration.with_certification(certification::CERTIFICATION);
     registration
@@ -87,6 +89,10 @@ impl StreamAdapter for ClaudeCode {
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let is_stream = init.identity.schema == Some(revisions::STREAM);
-        if is_stream { Box::new(Stream::new(init)) } else { Box::new(Transcript::new(init)) }
+        if is_stream {
+            Box::new(Stream::new(init))
+        } else {
+            Box::new(Transcript::new(init))
+        }
     }
 }

@@ -144,8 +144,13 @@ impl Note {
 
     /// True for a line whose session facts count, and that may be the copy of another session's line.
     pub fn is_conversation(&self) -> bool {
-        use Kind::{Assistant, Attachment, Boundary, ForkBriefing, Progress, System, TurnEnd, User};
-        matches!(self.kind, User | Assistant | Attachment | ForkBriefing | System | TurnEnd | Boundary | Progress)
+        use Kind::{
+            Assistant, Attachment, Boundary, ForkBriefing, Progress, System, TurnEnd, User,
+        };
+        matches!(
+            self.kind,
+            User | Assistant | Attachment | ForkBriefing | System | TurnEnd | Boundary | Progress
+        )
     }
 }
 
@@ -192,14 +197,20 @@ impl Notes {
     pub fn push(&mut self, note: Note, blocks: &[Block]) {
         let first_block = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
         self.blocks.extend_from_slice(blocks);
-        self.all.push(Note { first_block, ..note });
+        self.all.push(Note {
+            first_block,
+            ..note
+        });
     }
 
     /// The blocks of the note at this place.
     pub fn blocks_of(&self, at: usize) -> &[Block] {
         let place = |note: &Note| note.first_block as usize;
         let end = self.all.get(at + 1).map_or(self.blocks.len(), place);
-        self.all.get(at).and_then(|note| self.blocks.get(place(note)..end)).unwrap_or_default()
+        self.all
+            .get(at)
+            .and_then(|note| self.blocks.get(place(note)..end))
+            .unwrap_or_default()
     }
 
     /// The number of a session.
@@ -214,7 +225,8 @@ impl Notes {
 
     /// The first note of a record, or of the next record with a note.
     pub fn first_of(&self, record: usize) -> usize {
-        self.all.partition_point(|note| (note.record as usize) < record)
+        self.all
+            .partition_point(|note| (note.record as usize) < record)
     }
 }
 
@@ -229,13 +241,35 @@ mod tests {
 
     #[test]
     fn blocks_belong_to_their_notes() {
-        let block = |key| Block { fact: key, key, kind: BlockKind::Other };
+        let block = |key| Block {
+            fact: key,
+            key,
+            kind: BlockKind::Other,
+        };
         let mut notes = Notes::default();
         notes.push(Note::default(), &[block(1), block(2)]);
-        notes.push(Note { record: 1, ..Note::default() }, &[]);
-        notes.push(Note { record: 1, ..Note::default() }, &[block(3)]);
-        assert_eq!([0, 1, 2, 3].map(|at| notes.blocks_of(at).len()), [2, 0, 1, 0]);
+        notes.push(
+            Note {
+                record: 1,
+                ..Note::default()
+            },
+            &[],
+        );
+        notes.push(
+            Note {
+                record: 1,
+                ..Note::default()
+            },
+            &[block(3)],
+        );
+        assert_eq!(
+            [0, 1, 2, 3].map(|at| notes.blocks_of(at).len()),
+            [2, 0, 1, 0]
+        );
         assert_eq!([0, 1, 2].map(|record| notes.first_of(record)), [0, 1, 3]);
-        assert_eq!([notes.session("a"), notes.session("b"), notes.session("a")], [1, 2, 1]);
+        assert_eq!(
+            [notes.session("a"), notes.session("b"), notes.session("a")],
+            [1, 2, 1]
+        );
     }
 }

@@ -15,7 +15,10 @@ pub(super) const SYNTHETIC_MODEL: &str = "<synthetic>";
 pub(super) const COMPACTING_AGENT: &str = "acompact";
 
 /// How that sub-agent is asked for the summary.
-pub(super) const SUMMARY_REQUESTS: &[&str] = &["CRITICAL: Respond with TEXT ONLY", "Your task is to create a detailed summary"];
+pub(super) const SUMMARY_REQUESTS: &[&str] = &[
+    "CRITICAL: Respond with TEXT ONLY",
+    "Your task is to create a detailed summary",
+];
 
 /// One line of a transcript, or a line that another one wraps.
 ///

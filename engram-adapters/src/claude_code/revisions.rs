@@ -37,7 +37,10 @@ impl Dialect {
 
     /// A message may be appended again after a failed stream, in lines with new ids.
     pub fn messages_are_repeated(self) -> bool {
-        matches!(self, Dialect::MessageRows | Dialect::BlockLines | Dialect::AgentFiles)
+        matches!(
+            self,
+            Dialect::MessageRows | Dialect::BlockLines | Dialect::AgentFiles
+        )
     }
 
     /// A line without a `stop_reason` has a count from before the end of its message.
@@ -101,13 +104,27 @@ const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
 
 /// The same claim for a schema that may have only a count from the beginning of a response.
 const fn with_early_counts(coverage: Coverage) -> Coverage {
-    Coverage { meta: Grade::Partial(&["usage.provisional"]), ..coverage }
+    Coverage {
+        meta: Grade::Partial(&["usage.provisional"]),
+        ..coverage
+    }
 }
 
-const READS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell"]);
+const READS: Grade = Grade::Partial(&[
+    "read.no_total",
+    "read.no_lines",
+    "read.not_utf8",
+    "read.shell",
+]);
 
 /// The claim of a revision whose recordings have reads of files with a byte order mark.
-const READS_WITH_MARKS: Grade = Grade::Partial(&["read.no_total", "read.no_lines", "read.not_utf8", "read.shell", "read.bom"]);
+const READS_WITH_MARKS: Grade = Grade::Partial(&[
+    "read.no_total",
+    "read.no_lines",
+    "read.not_utf8",
+    "read.shell",
+    "read.bom",
+]);
 
 /// The claim of a stream that is weaker than that of a transcript.
 const STREAM_PROMPTS: Grade = Grade::Partial(&["prompt.not_printed"]);
@@ -143,7 +160,12 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["0.2.96", "0.2.100"],
             coverage: coverage(
                 Grade::Partial(&["read.no_total", "read.not_utf8"]),
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text"]),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.not_utf8",
+                    "edit.write_no_before",
+                    "edit.notebook_no_text",
+                ]),
             ),
         },
         Revision {
@@ -152,13 +174,22 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["0.2.109", "0.2.118", "1.0.0", "1.0.9"],
             coverage: coverage(
                 Grade::Partial(&["read.no_total", "read.not_utf8"]),
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.copied_snippet"]),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.not_utf8",
+                    "edit.write_no_before",
+                    "edit.notebook_no_text",
+                    "edit.copied_snippet",
+                ]),
             ),
         },
         Revision {
             schema: BLOCK_LINES,
             versions: Some(">=1.0.10, <=2.0.29"),
-            tested: &["1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10", "2.0.27", "2.0.29"],
+            tested: &[
+                "1.0.10", "1.0.45", "1.0.60", "1.0.80", "1.0.100", "2.0.0", "2.0.10", "2.0.27",
+                "2.0.29",
+            ],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
@@ -175,28 +206,44 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: AGENT_FILES,
             versions: Some(">=2.0.30, <=2.1.12"),
-            tested: &["2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12"],
+            tested: &[
+                "2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12",
+            ],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.write_no_before", "edit.notebook_no_text", "edit.hook"]),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.not_utf8",
+                    "edit.write_no_before",
+                    "edit.notebook_no_text",
+                    "edit.hook",
+                ]),
             )),
         },
         Revision {
             schema: BARE_AGENT_RESULTS,
             versions: Some(">=2.1.14, <=2.1.278"),
             tested: &[
-                "2.1.14", "2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220", "2.1.235", "2.1.250", "2.1.275",
-                "2.1.278",
+                "2.1.14", "2.1.20", "2.1.61", "2.1.80", "2.1.90", "2.1.150", "2.1.170", "2.1.220",
+                "2.1.235", "2.1.250", "2.1.275", "2.1.278",
             ],
             coverage: with_early_counts(coverage(
                 READS,
-                Grade::Partial(&["edit.shell", "edit.not_utf8", "edit.agent_snippet", "edit.big_file", "edit.hook"]),
+                Grade::Partial(&[
+                    "edit.shell",
+                    "edit.not_utf8",
+                    "edit.agent_snippet",
+                    "edit.big_file",
+                    "edit.hook",
+                ]),
             )),
         },
         Revision {
             schema: SHELL_DIFFS,
             versions: Some(">=2.1.280, <=2.1.332"),
-            tested: &["2.1.280", "2.1.300", "2.1.326", "2.1.329", "2.1.330", "2.1.331", "2.1.332"],
+            tested: &[
+                "2.1.280", "2.1.300", "2.1.326", "2.1.329", "2.1.330", "2.1.331", "2.1.332",
+            ],
             coverage: with_early_counts(coverage(
                 READS_WITH_MARKS,
                 Grade::Partial(&[
@@ -214,7 +261,10 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.80", "1.0.100", "2.1.90", "2.1.326", "2.1.329", "2.1.330", "2.1.331", "2.1.332"],
+            tested: &[
+                "1.0.80", "1.0.100", "2.1.90", "2.1.326", "2.1.329", "2.1.330", "2.1.331",
+                "2.1.332",
+            ],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,
                 ..with_early_counts(coverage(

@@ -28,7 +28,13 @@ impl Fact {
 impl<'a> Line<'a> {
     /// The repeated facts, in the order of [`Fact`].
     pub fn facts(&self) -> impl Iterator<Item = Field<'a>> {
-        let facts: [Field<'a>; Fact::REPEATED] = [self.session_id(), self.version(), self.agent_type(), self.cwd(), self.git_branch()];
+        let facts: [Field<'a>; Fact::REPEATED] = [
+            self.session_id(),
+            self.version(),
+            self.agent_type(),
+            self.cwd(),
+            self.git_branch(),
+        ];
         facts.into_iter()
     }
 }
@@ -45,9 +51,16 @@ pub(super) struct Replacement<'a> {
 impl<'a> Replacement<'a> {
     /// The replacements of a list; if it has none, the single one given.
     pub fn list_or(list: Field<'a>, single: Replacement<'a>) -> Vec<Replacement<'a>> {
-        let listed = list.into_iter().flat_map(Value::elements).map(ListedReplacement::lenient);
+        let listed = list
+            .into_iter()
+            .flat_map(Value::elements)
+            .map(ListedReplacement::lenient);
         let mut all: Vec<_> = listed
-            .map(|listed| Replacement { old: listed.old_string(), new: listed.new_string(), everywhere: is_true(listed.replace_all()) })
+            .map(|listed| Replacement {
+                old: listed.old_string(),
+                new: listed.new_string(),
+                everywhere: is_true(listed.replace_all()),
+            })
             .collect();
         if all.is_empty() {
             all.push(single);

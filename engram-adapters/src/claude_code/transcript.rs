@@ -26,7 +26,10 @@ pub(super) struct Transcript {
 impl Transcript {
     /// The converter of a transcript.
     pub fn new(init: &SessionInit<'_>) -> Self {
-        Transcript { checker: Checker::new(dialect(init.revision)), state: State::new(init.context.clone()) }
+        Transcript {
+            checker: Checker::new(dialect(init.revision)),
+            state: State::new(init.context.clone()),
+        }
     }
 }
 
@@ -34,12 +37,17 @@ impl Conversion for Transcript {
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let files = self.state.side_info.side_files.as_deref();
         let has_file = |agent: &str| files.is_some_and(|files| files.has_agent(agent));
-        self.checker.transcript_line(record.value, record.number, has_file, check)
+        self.checker
+            .transcript_line(record.value, record.number, has_file, check)
     }
 
     fn decide(&mut self) {
         let files = self.state.side_info.side_files.as_deref();
-        let older_logs = |records: &[LogRecord]| files.map(|files| files.older_logs(records)).unwrap_or_default();
+        let older_logs = |records: &[LogRecord]| {
+            files
+                .map(|files| files.older_logs(records))
+                .unwrap_or_default()
+        };
         self.state.plan = Rc::new(Plan::of(mem::take(&mut self.checker.notes), older_logs));
     }
 
@@ -54,6 +62,10 @@ impl Conversion for Transcript {
             let agent = text(line.agent_id()).map(|agent| agent.decode_lossy());
             out.set_source(Some(&session.decode_lossy()), agent.as_deref());
         }
-        out.set_header(RecordHeader { t: line_time(&line).as_deref(), id: text(line.uuid()), replay: false });
+        out.set_header(RecordHeader {
+            t: line_time(&line).as_deref(),
+            id: text(line.uuid()),
+            replay: false,
+        });
     }
 }

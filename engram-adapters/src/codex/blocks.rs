@@ -21,23 +21,42 @@ pub(super) fn part<'a>(value: Value<'a>, list: &str, index: usize) -> Result<Par
 
 /// The texts of parts as one JSON token. The tokens are joined without being decoded.
 pub(super) fn joined_texts<'a>(parts: Field<'a>, separator: &str) -> Option<Cow<'a, str>> {
-    let texts: Vec<&str> = elements(parts).filter_map(|part| Part::lenient(part).text()).map(Value::raw).collect();
+    let texts: Vec<&str> = elements(parts)
+        .filter_map(|part| Part::lenient(part).text())
+        .map(Value::raw)
+        .collect();
     match texts.as_slice() {
         [] => None,
         [only] => Some(Cow::Borrowed(only)),
-        texts => Some(Cow::Owned(format!("\"{}\"", texts.iter().map(|text| unquote(text)).collect::<Vec<_>>().join(separator)))),
+        texts => Some(Cow::Owned(format!(
+            "\"{}\"",
+            texts
+                .iter()
+                .map(|text| unquote(text))
+                .collect::<Vec<_>>()
+                .join(separator)
+        ))),
     }
 }
 
 /// The texts of a list as one JSON token, each on lines of its own.
 pub(super) fn joined_lines(list: Value<'_>) -> Option<Cow<'_, str>> {
-    let mut texts = list.elements().map(Part::lenient).filter_map(|part| part.text()).filter(|text| text.text().is_some());
+    let mut texts = list
+        .elements()
+        .map(Part::lenient)
+        .filter_map(|part| part.text())
+        .filter(|text| text.text().is_some());
     if let (Some(only), None) = (texts.next(), texts.next()) {
         return Some(Cow::Borrowed(only.raw()));
     }
     let mut joined = String::from("\"");
     let mut has_text = false;
-    for text in list.elements().map(Part::lenient).filter_map(|part| part.text()).map(|text| unquote(text.raw())) {
+    for text in list
+        .elements()
+        .map(Part::lenient)
+        .filter_map(|part| part.text())
+        .map(|text| unquote(text.raw()))
+    {
         if has_text && !joined.ends_with("\\n") && !text.is_empty() {
             joined.push_str("\\n");
         }

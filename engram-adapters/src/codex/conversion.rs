@@ -28,7 +28,11 @@ impl CodexConversion {
     /// A conversion before its first record.
     pub fn new(init: &SessionInit<'_>) -> Self {
         let is_printed = init.identity.schema == Some(EXEC_JSON);
-        CodexConversion { checker: Checker::default(), state: State::new(init.context), is_printed }
+        CodexConversion {
+            checker: Checker::default(),
+            state: State::new(init.context),
+            is_printed,
+        }
     }
 }
 
@@ -44,9 +48,18 @@ impl Conversion for CodexConversion {
 
     /// A line of the bare form that has only the id of the last response (0.8 to 0.29). Two of them are around every request.
     fn omitted(&self, text: &str) -> Option<Outcome> {
-        let id = text.strip_prefix(r#"{"record_type":"state","previous_response_id":"#)?.strip_suffix('}')?;
-        let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let is_id = id == "null" || id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).is_some_and(is_plain);
+        let id = text
+            .strip_prefix(r#"{"record_type":"state","previous_response_id":"#)?
+            .strip_suffix('}')?;
+        let is_plain = |id: &str| {
+            id.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let is_id = id == "null"
+            || id
+                .strip_prefix('"')
+                .and_then(|id| id.strip_suffix('"'))
+                .is_some_and(is_plain);
         is_id.then_some(STATE)
     }
 
@@ -69,18 +82,45 @@ impl Conversion for CodexConversion {
             rest = rest.get(values.byte_offset()..)?.trim_ascii();
             rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii();
         }
-        let is_closing = rest.bytes().all(|byte| matches!(byte, b']' | b'}') || byte.is_ascii_whitespace());
-        is_closing.then(|| format!("{{\"session\":{},\"items\":[{}]}}", document.session.get(), items.join(",")))
+        let is_closing = rest
+            .bytes()
+            .all(|byte| matches!(byte, b']' | b'}') || byte.is_ascii_whitespace());
+        is_closing.then(|| {
+            format!(
+                "{{\"session\":{},\"items\":[{}]}}",
+                document.session.get(),
+                items.join(",")
+            )
+        })
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         let is_document = document.member("session").is_some_and(Value::is_object);
-        let Some(list) = document.member("items").filter(|items| is_document && items.is_array()) else {
-            return Err(Fault::malformed("/items", "a session and its items", "nothing"));
+        let Some(list) = document
+            .member("items")
+            .filter(|items| is_document && items.is_array())
+        else {
+            return Err(Fault::malformed(
+                "/items",
+                "a session and its items",
+                "nothing",
+            ));
         };
         check.document(document);
-        let items = list.elements().enumerate().map(|(n, item)| Item::of_list(item, "/items", n));
-        Ok(std::iter::once(Item { base: Pointer::Root, ..Item::header(document, "items") }).chain(items).collect())
+        let items = list
+            .elements()
+            .enumerate()
+            .map(|(n, item)| Item::of_list(item, "/items", n));
+        Ok(std::iter::once(Item {
+            base: Pointer::Root,
+            ..Item::header(document, "items")
+        })
+        .chain(items)
+        .collect())
     }
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {

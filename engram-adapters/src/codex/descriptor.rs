@@ -15,10 +15,21 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     schema_detection_strategy: "cli_version of the first session_meta line; the TypeScript document and the bare lines, which record no version, and what `exec --json` prints, by their structure",
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
-    record_type: &["/type", "/payload/type", "/payload/item/type", "/record_type", "/item/type", "msg/msg/type"],
+    record_type: &[
+        "/type",
+        "/payload/type",
+        "/payload/item/type",
+        "/record_type",
+        "/item/type",
+        "msg/msg/type",
+    ],
     members: Some(&MEMBERS),
     gaps: &[
-        Gap { code: "edit.shell", reason: "files that a shell command writes: no record states what changed", fixture: "0.169.0/main" },
+        Gap {
+            code: "edit.shell",
+            reason: "files that a shell command writes: no record states what changed",
+            fixture: "0.169.0/main",
+        },
         Gap {
             code: "edit.patch_text",
             reason: "up to 0.128 only the patch text is recorded, and up to 0.149 only the last of several changes of one file in a patch is listed: snippets of the patch text without line numbers, whose old text may differ from the file in white space, quotes and dashes",
@@ -74,7 +85,11 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             reason: "a thread that the user reverted is in several files with one session id. A file names the one that it continues (`meta system` `thread_reverted`) by the id of the thread, or by an id that only the names of files have",
             fixture: "0.169.0/appserver",
         },
-        Gap { code: "link.no_range", reason: "a move names its files but no lines", fixture: "0.169.0/main" },
+        Gap {
+            code: "link.no_range",
+            reason: "a move names its files but no lines",
+            fixture: "0.169.0/main",
+        },
     ],
     omission_rules: RULES,
 };

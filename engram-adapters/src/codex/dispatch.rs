@@ -9,7 +9,9 @@ use crate::shared::value::{Value, non_empty_text, raw_str};
 
 use super::check::{Checker, Facts};
 use super::emit::State;
-use super::format::{CompletedKind, EventKind, ExecKind, ItemKind, LineKind, PrintedKind, RetainedKind, rule};
+use super::format::{
+    CompletedKind, EventKind, ExecKind, ItemKind, LineKind, PrintedKind, RetainedKind, rule,
+};
 use super::notes::Note;
 use super::readers::{Bare, Line};
 use super::record::{Container, Record};
@@ -26,22 +28,44 @@ struct Located<'a> {
 ///
 /// # Errors
 /// [`Fault`] if no handler has its type, or if it is not of this format.
-pub fn check(checker: &mut Checker, record: &steps::Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+pub fn check(
+    checker: &mut Checker,
+    record: &steps::Record<'_>,
+    check: &mut Check<'_>,
+) -> Result<(), Fault> {
     let line = record.value;
     let Located { row, record } = locate(record)?;
     if record.container == Container::Stream && is_identified(&record, row) {
         check.identify();
     }
-    let member_type = if record.name.is_empty() { "" } else { record.type_name() };
+    let member_type = if record.name.is_empty() {
+        ""
+    } else {
+        record.type_name()
+    };
     if row != Row::Document {
         check.members(member_type, line, Pointer::Root, &|_| None);
     }
     checker.number = record.number;
-    let facts = steps(row).map_or_else(|_| Ok(Facts::default()), |steps| (steps.check)(checker, &record, check))?;
-    let mut note = Note { number: record.number, kind: facts.kind, at: facts.at, count: facts.count, fact: facts.fact, ..Note::default() };
+    let facts = steps(row).map_or_else(
+        |_| Ok(Facts::default()),
+        |steps| (steps.check)(checker, &record, check),
+    )?;
+    let mut note = Note {
+        number: record.number,
+        kind: facts.kind,
+        at: facts.at,
+        count: facts.count,
+        fact: facts.fact,
+        ..Note::default()
+    };
     match record.container {
         Container::Envelope => checker.add_envelope(&mut note, &record, check),
-        Container::Bare if row != Row::Document && non_empty_text(line.first_member("id")).is_some() => check.identify(),
+        Container::Bare
+            if row != Row::Document && non_empty_text(line.first_member("id")).is_some() =>
+        {
+            check.identify()
+        }
         _ => {}
     }
     checker.notes.notes.push(note);
@@ -51,9 +75,14 @@ pub fn check(checker: &mut Checker, record: &steps::Record<'_>, check: &mut Chec
 /// Step 3 for one record: its events, by its row.
 pub fn emit(state: &mut State, record: &steps::Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     state.go_to(record.number);
-    let Ok(Located { row, record }) = locate(record) else { return Outcome::Mapped };
+    let Ok(Located { row, record }) = locate(record) else {
+        return Outcome::Mapped;
+    };
     if state.is_repeat() {
-        return Outcome::Duplicate { record: record.type_name(), rule: rule::RECORD_REPEATED };
+        return Outcome::Duplicate {
+            record: record.type_name(),
+            rule: rule::RECORD_REPEATED,
+        };
     }
     state.set_header(&record, out);
     match steps(row) {
@@ -65,7 +94,10 @@ pub fn emit(state: &mut State, record: &steps::Record<'_>, out: &mut Emitter<'_>
 /// True for a printed line that is recognised when it is repeated: calls have ids, and totals grow.
 fn is_identified(record: &Record<'_>, row: Row) -> bool {
     let is_event = record.at == "/msg" && steps(row).is_ok();
-    let totals = record.value.first_member("info").filter(|info| info.is_object());
+    let totals = record
+        .value
+        .first_member("info")
+        .filter(|info| info.is_object());
     is_event && record.value.first_member("call_id").or(totals).is_some()
 }
 
@@ -77,7 +109,19 @@ fn locate<'a>(record: &steps::Record<'a>) -> Result<Located<'a>, Fault> {
     let line = record.value;
     let located = |row: Row, value, at, container| {
         let (number, others, is_item) = (record.number as u32, record.others, record.line == 0);
-        Located { row, record: Record { name: row.name(), line, value, at, container, is_item, number, others } }
+        Located {
+            row,
+            record: Record {
+                name: row.name(),
+                line,
+                value,
+                at,
+                container,
+                is_item,
+                number,
+                others,
+            },
+        }
     };
     let envelope = Line::strict(line, "")?;
     let kind = raw_str(envelope.kind());
@@ -89,11 +133,21 @@ fn locate<'a>(record: &steps::Record<'a>) -> Result<Located<'a>, Fault> {
         return Err(Fault::malformed("/payload", "an object", "nothing"));
     }
     if is_exec_type(kind) {
-        return Ok(located(printed_row(kind, line)?, line, "", Container::Stream));
+        return Ok(located(
+            printed_row(kind, line)?,
+            line,
+            "",
+            Container::Stream,
+        ));
     }
-    if let Some(msg) = line.first_member("msg").filter(|msg| envelope.kind().is_none() && msg.is_object()) {
+    if let Some(msg) = line
+        .first_member("msg")
+        .filter(|msg| envelope.kind().is_none() && msg.is_object())
+    {
         let kind = raw_str(msg.first_member("type"));
-        let row = PrintedKind::named(kind).map(Row::Printed).ok_or_else(|| Fault::unrecognized(&format!("msg/{kind}")))?;
+        let row = PrintedKind::named(kind)
+            .map(Row::Printed)
+            .ok_or_else(|| Fault::unrecognized(&format!("msg/{kind}")))?;
         return Ok(located(row, msg, "/msg", Container::Stream));
     }
     if raw_str(line.first_member("record_type")) == "state" {
@@ -114,26 +168,41 @@ fn locate<'a>(record: &steps::Record<'a>) -> Result<Located<'a>, Fault> {
     if bare.kind().is_none() && bare.id().is_some() && tape_time(bare.timestamp()).is_some() {
         return Ok(located(Row::BareHeader, line, "", Container::Bare));
     }
-    let row = ItemKind::named(kind).map(Row::Item).ok_or_else(|| Fault::unrecognized(kind))?;
+    let row = ItemKind::named(kind)
+        .map(Row::Item)
+        .ok_or_else(|| Fault::unrecognized(kind))?;
     Ok(located(row, line, "", Container::Bare))
 }
 
 /// The row of an envelope, and what its handler gets.
-fn in_envelope<'a>(kind: &str, payload: Value<'a>) -> Result<(Row, Value<'a>, &'static str), Fault> {
+fn in_envelope<'a>(
+    kind: &str,
+    payload: Value<'a>,
+) -> Result<(Row, Value<'a>, &'static str), Fault> {
     let name = raw_str(payload.first_member("type"));
-    let of = |prefix: &str, name: &str, row: Option<Row>| row.ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")));
+    let of = |prefix: &str, name: &str, row: Option<Row>| {
+        row.ok_or_else(|| Fault::unrecognized(&format!("{prefix}{name}")))
+    };
     if kind == "event_msg" && name == "item_completed" {
         let Some(item) = payload.first_member("item").filter(|item| item.is_object()) else {
             return Err(Fault::malformed("/payload/item", "an item", "nothing"));
         };
         let name = raw_str(item.first_member("type"));
-        let row = of("event_msg/item_completed/", name, CompletedKind::named(name).map(Row::Completed))?;
+        let row = of(
+            "event_msg/item_completed/",
+            name,
+            CompletedKind::named(name).map(Row::Completed),
+        )?;
         return Ok((row, item, "/payload/item"));
     }
     let row = match kind {
         "response_item" => of("response_item/", name, ItemKind::named(name).map(Row::Item)),
         "event_msg" => of("event_msg/", name, EventKind::named(name).map(Row::Event)),
-        "retained_context" => of("retained_context/", name, RetainedKind::named(name).map(Row::Retained)),
+        "retained_context" => of(
+            "retained_context/",
+            name,
+            RetainedKind::named(name).map(Row::Retained),
+        ),
         other => of("", other, LineKind::named(other).map(Row::Line)),
     }?;
     Ok((row, payload, "/payload"))
@@ -142,7 +211,22 @@ fn in_envelope<'a>(kind: &str, payload: Value<'a>) -> Result<(Row, Value<'a>, &'
 /// The row of a line that `exec --json` prints.
 fn printed_row(kind: &str, line: Value<'_>) -> Result<Row, Fault> {
     let item = line.first_member("item").filter(|item| item.is_object());
-    let with_item = || format!("{kind}/{}", raw_str(item.and_then(|item| item.first_member("type"))));
-    let row = if kind.starts_with("item.") { ExecKind::named(&with_item()) } else { ExecKind::named(kind) };
-    row.map(Row::Exec).ok_or_else(|| Fault::unrecognized(&if item.is_some() { with_item() } else { kind.to_owned() }))
+    let with_item = || {
+        format!(
+            "{kind}/{}",
+            raw_str(item.and_then(|item| item.first_member("type")))
+        )
+    };
+    let row = if kind.starts_with("item.") {
+        ExecKind::named(&with_item())
+    } else {
+        ExecKind::named(kind)
+    };
+    row.map(Row::Exec).ok_or_else(|| {
+        Fault::unrecognized(&if item.is_some() {
+            with_item()
+        } else {
+            kind.to_owned()
+        })
+    })
 }

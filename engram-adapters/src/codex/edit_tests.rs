@@ -6,7 +6,10 @@ use super::tests::{event, events, events_of, of_kind, session_with};
 
 fn patch(id: &str, text: &str) -> (&'static str, Value) {
     let input = format!("*** Begin Patch\n{text}\n*** End Patch\n");
-    ("response_item", json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": input}))
+    (
+        "response_item",
+        json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": input}),
+    )
 }
 
 fn success(list: &str) -> String {
@@ -15,8 +18,10 @@ fn success(list: &str) -> String {
 
 /// The end of a patch, with the changes that it lists and the files that it prints.
 fn end(id: &str, list: &str, changes: Value) -> (&'static str, Value) {
-    event(json!({"type": "patch_apply_end", "call_id": id, "turn_id": "t", "stdout": success(list), "stderr": "", "success": true,
-        "changes": changes, "status": "completed"}))
+    event(
+        json!({"type": "patch_apply_end", "call_id": id, "turn_id": "t", "stdout": success(list), "stderr": "", "success": true,
+        "changes": changes, "status": "completed"}),
+    )
 }
 
 fn update(path: &str, diff: &str) -> Value {
@@ -30,8 +35,17 @@ fn applied(id: &str, text: &str, list: &str, changes: Value) -> [(&'static str, 
 /// A patch of a version that lists no changes.
 fn unlisted(id: &str, input: &str, list: &str) -> [(&'static str, Value); 2] {
     let call = json!({"type": "custom_tool_call", "status": "completed", "call_id": id, "name": "apply_patch", "input": input});
-    let output = format!("{{\"output\":{},\"metadata\":{{\"exit_code\":0,\"duration_seconds\":0.0}}}}", json!(success(list)));
-    [("response_item", call), ("response_item", json!({"type": "custom_tool_call_output", "call_id": id, "output": output}))]
+    let output = format!(
+        "{{\"output\":{},\"metadata\":{{\"exit_code\":0,\"duration_seconds\":0.0}}}}",
+        json!(success(list))
+    );
+    [
+        ("response_item", call),
+        (
+            "response_item",
+            json!({"type": "custom_tool_call_output", "call_id": id, "output": output}),
+        ),
+    ]
 }
 
 /// Operation, file and ranges of each edit and link.
@@ -47,9 +61,20 @@ fn edits(events: &[Value]) -> Vec<String> {
     let edit = |event: &&Value| match event["k"].as_str() {
         Some("code.edit") => {
             let name = format!("{} {}", event["op"].as_str()?, event["file"].as_str()?);
-            Some(format!("{name} {} {}", range(event, "before"), range(event, "after")).replace(" null null", ""))
+            Some(
+                format!(
+                    "{name} {} {}",
+                    range(event, "before"),
+                    range(event, "after")
+                )
+                .replace(" null null", ""),
+            )
         }
-        Some("span.link") => Some(format!("link {} {}", event["from_file"].as_str()?, event["to_file"].as_str()?)),
+        Some("span.link") => Some(format!(
+            "link {} {}",
+            event["from_file"].as_str()?,
+            event["to_file"].as_str()?
+        )),
         _ => None,
     };
     events.iter().filter_map(|event| edit(&event)).collect()
@@ -57,22 +82,58 @@ fn edits(events: &[Value]) -> Vec<String> {
 
 #[test]
 fn lines_of_a_file_with_a_bare_cr_are_those_that_end_at_a_line_feed() {
-    let lines =
-        applied("c", "*** Update File: f\n@@\n a\n-b\rx\n+B\ry\n c", "M f", update("/p/f", "@@ -1,4 +1,4 @@\n a\n-b\r-x\n+B\r+y\n c\n"));
+    let lines = applied(
+        "c",
+        "*** Update File: f\n@@\n a\n-b\rx\n+B\ry\n c",
+        "M f",
+        update("/p/f", "@@ -1,4 +1,4 @@\n a\n-b\r-x\n+B\r+y\n c\n"),
+    );
     assert_eq!(edits(&events(&lines)), ["update /p/f [2,2] [2,2]"]);
 }
 
 #[test]
 fn lines_behind_a_bare_cr_that_the_diff_may_not_have_are_not_stated() {
-    let first = applied("c", "*** Update File: f\n@@\n c\n+x\ry\n d", "M f", update("/p/f", "@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n"));
-    let second = applied("d", "*** Update File: f\n@@\n-d\n+D", "M f", update("/p/f", "@@ -6,1 +6,1 @@\n-d\n+D\n"));
-    let begin = applied("e", "*** Update File: f\n@@\n-a\n+A", "M f", update("/p/f", "@@ -1,2 +1,2 @@\n-a\n+A\n b\r"));
-    let other = applied("g", "*** Update File: g\n@@\n-d\n+D", "M g", update("/p/g", "@@ -6,1 +6,1 @@\n-d\n+D\n"));
+    let first = applied(
+        "c",
+        "*** Update File: f\n@@\n c\n+x\ry\n d",
+        "M f",
+        update("/p/f", "@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n"),
+    );
+    let second = applied(
+        "d",
+        "*** Update File: f\n@@\n-d\n+D",
+        "M f",
+        update("/p/f", "@@ -6,1 +6,1 @@\n-d\n+D\n"),
+    );
+    let begin = applied(
+        "e",
+        "*** Update File: f\n@@\n-a\n+A",
+        "M f",
+        update("/p/f", "@@ -1,2 +1,2 @@\n-a\n+A\n b\r"),
+    );
+    let other = applied(
+        "g",
+        "*** Update File: g\n@@\n-d\n+D",
+        "M g",
+        update("/p/g", "@@ -6,1 +6,1 @@\n-d\n+D\n"),
+    );
     let all = events(&[first, second, begin, other].concat());
-    let expected = ["update /p/f 2 lines 3 lines", "update /p/f 1 lines 1 lines", "update /p/f [1,1] [1,1]", "update /p/g [6,6] [6,6]"];
+    let expected = [
+        "update /p/f 2 lines 3 lines",
+        "update /p/f 1 lines 1 lines",
+        "update /p/f [1,1] [1,1]",
+        "update /p/g [6,6] [6,6]",
+    ];
     assert_eq!(edits(&all), expected);
     // A nested call has no text of its patch.
-    assert_eq!(edits(&events(&[end("n", "M f", update("/p/f", "@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n"))])), ["update /p/f"]);
+    assert_eq!(
+        edits(&events(&[end(
+            "n",
+            "M f",
+            update("/p/f", "@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n")
+        )])),
+        ["update /p/f"]
+    );
 }
 
 #[test]
@@ -81,32 +142,79 @@ fn a_file_that_a_patch_changes_twice_has_the_edits_of_its_text() {
     let mut changes = update("/p/f", "@@ -4,3 +4,3 @@\n d\n-e\n+E\n f\n");
     changes["/p/g"] = update("/p/g", "@@ -1,1 +1,1 @@\n-x\n+y\n")["/p/g"].clone();
     let lines = applied("c", twice, "M f\nM g\nM f", changes);
-    assert_eq!(edits(&events(&lines)), ["update /p/f 1 lines 2 lines", "update /p/f 1 lines 1 lines", "update /p/g [1,1] [1,1]"]);
+    assert_eq!(
+        edits(&events(&lines)),
+        [
+            "update /p/f 1 lines 2 lines",
+            "update /p/f 1 lines 1 lines",
+            "update /p/g [1,1] [1,1]"
+        ]
+    );
 }
 
 #[test]
 fn a_file_that_is_moved_or_deleted_and_added_has_all_edits() {
     let added = json!({"/p/f": {"type": "add", "content": "new\n"}});
     let moved = "*** Update File: f\n*** Move to: g\n@@\n-a\n+A\n*** Add File: f\n+new";
-    let expected = ["move /p/f", "link /p/f /p/g", "update /p/g 1 lines 1 lines", "create /p/f null [1,1]"];
-    assert_eq!(edits(&events(&applied("c", moved, "A f\nM g", added.clone()))), expected);
+    let expected = [
+        "move /p/f",
+        "link /p/f /p/g",
+        "update /p/g 1 lines 1 lines",
+        "create /p/f null [1,1]",
+    ];
+    assert_eq!(
+        edits(&events(&applied("c", moved, "A f\nM g", added.clone()))),
+        expected
+    );
     let deleted = "*** Delete File: f\n*** Add File: f\n+new";
-    assert_eq!(edits(&events(&applied("c", deleted, "A f\nD f", added.clone()))), ["delete /p/f", "create /p/f null [1,1]"]);
+    assert_eq!(
+        edits(&events(&applied("c", deleted, "A f\nD f", added.clone()))),
+        ["delete /p/f", "create /p/f null [1,1]"]
+    );
     // Without the text only the names are known.
-    assert_eq!(edits(&events(&[end("n", "A f\nM g", added.clone())])), ["create /p/f null [1,1]", "update /p/g"]);
-    assert_eq!(edits(&events(&[end("n", "A f\nD f", added)])), ["delete /p/f", "create /p/f null [1,1]"]);
+    assert_eq!(
+        edits(&events(&[end("n", "A f\nM g", added.clone())])),
+        ["create /p/f null [1,1]", "update /p/g"]
+    );
+    assert_eq!(
+        edits(&events(&[end("n", "A f\nD f", added)])),
+        ["delete /p/f", "create /p/f null [1,1]"]
+    );
     let updated = update("/p/f", "@@ -4,3 +4,3 @@\n d\n-e\n+E\n f\n");
-    assert_eq!(edits(&events(&[end("n", "M f\nM f", updated)])), ["update /p/f"]);
+    assert_eq!(
+        edits(&events(&[end("n", "M f\nM f", updated)])),
+        ["update /p/f"]
+    );
 }
 
 #[test]
 fn an_applied_patch_in_any_form_names_its_files() {
     let lines = [
-        unlisted("c1", "*** Begin Patch\n  *** Update File: f\n@@\n a\n-b\n+B\n*** End Patch\n", "M f"),
-        unlisted("c2", " *** Begin Patch \n*** Update File: f\n@@\n-c\n+C\n *** End Patch ", "M f"),
-        unlisted("c3", "*** Begin Patch\n*** Update File: f\n@@\n c\n+x\ry\n*** End Patch\n", "M f"),
-        unlisted("c4", "*** Begin Patch\n*** Change File: g\n=b\n*** End Patch\n", "A d/n\nM g\nD h"),
-        unlisted("c5", "*** Begin Patch\n*** Add File: g\n+a\rb\n+c\n*** Add File: h\n+c\n*** End Patch\n", "A g\nA h"),
+        unlisted(
+            "c1",
+            "*** Begin Patch\n  *** Update File: f\n@@\n a\n-b\n+B\n*** End Patch\n",
+            "M f",
+        ),
+        unlisted(
+            "c2",
+            " *** Begin Patch \n*** Update File: f\n@@\n-c\n+C\n *** End Patch ",
+            "M f",
+        ),
+        unlisted(
+            "c3",
+            "*** Begin Patch\n*** Update File: f\n@@\n c\n+x\ry\n*** End Patch\n",
+            "M f",
+        ),
+        unlisted(
+            "c4",
+            "*** Begin Patch\n*** Change File: g\n=b\n*** End Patch\n",
+            "A d/n\nM g\nD h",
+        ),
+        unlisted(
+            "c5",
+            "*** Begin Patch\n*** Add File: g\n+a\rb\n+c\n*** Add File: h\n+c\n*** End Patch\n",
+            "A g\nA h",
+        ),
     ]
     .concat();
     let expected = [
@@ -119,16 +227,32 @@ fn an_applied_patch_in_any_form_names_its_files() {
         "overwrite /p/g null 2 lines",
         "create /p/h null 1 lines",
     ];
-    assert_eq!(edits(&events_of(&session_with(json!({"cli_version": "0.117.0"}), &lines))), expected);
+    assert_eq!(
+        edits(&events_of(&session_with(
+            json!({"cli_version": "0.117.0"}),
+            &lines
+        ))),
+        expected
+    );
 }
 
 #[test]
 fn a_failed_patch_has_no_edits() {
-    let [call, _] = unlisted("c", "*** Begin Patch\n*** Change File: g\n*** End Patch\n", "");
+    let [call, _] = unlisted(
+        "c",
+        "*** Begin Patch\n*** Change File: g\n*** End Patch\n",
+        "",
+    );
     let failed = (
         "response_item",
         json!({"type": "custom_tool_call_output", "call_id": "c", "output": "apply_patch verification failed: Success. Updated the following files:\nM g\n"}),
     );
-    assert!(edits(&events_of(&session_with(json!({"cli_version": "0.117.0"}), &[call, failed]))).is_empty());
+    assert!(
+        edits(&events_of(&session_with(
+            json!({"cli_version": "0.117.0"}),
+            &[call, failed]
+        )))
+        .is_empty()
+    );
     assert!(of_kind(&events(&[patch("c", "*** Update File: f")]), "code.edit").is_empty());
 }

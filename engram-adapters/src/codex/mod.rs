@@ -41,7 +41,8 @@ mod tests;
 mod tools;
 
 /// Where sessions are kept.
-const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
+const HOMES: &[HomeDirectory] =
+    &[HomeDirectory::new(Base::Home, ".codex").unless_set("CODEX_HOME", "")];
 
 /// The files of sessions. The TypeScript version wrote documents.
 const SESSION_FILES: &[SessionFile] = &[

@@ -174,10 +174,16 @@ impl Ink {
 
     /// The ink of a text.
     pub fn of(text: &str) -> Ink {
-        let mut ink = Ink { hash: 0, len: 0, power: 1, has_text: !text.is_empty() };
+        let mut ink = Ink {
+            hash: 0,
+            len: 0,
+            power: 1,
+            has_text: !text.is_empty(),
+        };
         for word in text.split_whitespace() {
             for byte in word.bytes() {
-                ink.hash = ((u128::from(ink.hash) * Self::BASE + u128::from(byte) + 1) % Self::PRIME) as u64;
+                ink.hash = ((u128::from(ink.hash) * Self::BASE + u128::from(byte) + 1)
+                    % Self::PRIME) as u64;
                 ink.power = (u128::from(ink.power) * Self::BASE % Self::PRIME) as u64;
             }
             ink.len += word.len() as u64;
@@ -190,7 +196,12 @@ impl Ink {
         let power = u128::from(other.power.max(1));
         let hash = (u128::from(self.hash) * power + u128::from(other.hash)) % Self::PRIME;
         let power = u128::from(self.power.max(1)) * power % Self::PRIME;
-        Ink { hash: hash as u64, len: self.len + other.len, power: power as u64, has_text: self.has_text || other.has_text }
+        Ink {
+            hash: hash as u64,
+            len: self.len + other.len,
+            power: power as u64,
+            has_text: self.has_text || other.has_text,
+        }
     }
 
     /// True if both texts are the same but for white space.
@@ -215,7 +226,10 @@ pub(super) enum Tokens {
     /// Of one response, in a record of its own (0.160 and later).
     Record(Counts),
     /// Of the last request and the running total, as an event. Either may be missing.
-    Event { last: Option<Counts>, total: Option<Counts> },
+    Event {
+        last: Option<Counts>,
+        total: Option<Counts>,
+    },
 }
 
 /// What a record says of a call.
@@ -298,12 +312,18 @@ impl Tools {
 impl Notes {
     /// The parts of a message.
     pub fn parts_of(&self, note: &Note) -> &[Part] {
-        self.parts.get(note.at as usize..(note.at + note.count) as usize).unwrap_or_default()
+        self.parts
+            .get(note.at as usize..(note.at + note.count) as usize)
+            .unwrap_or_default()
     }
 
     /// The facts of a record about a call.
     pub fn call_of(&self, note: &Note) -> Option<&CallNote> {
-        if matches!(note.kind, Kind::Call | Kind::SearchEvent) { self.calls.get(note.at as usize) } else { None }
+        if matches!(note.kind, Kind::Call | Kind::SearchEvent) {
+            self.calls.get(note.at as usize)
+        } else {
+            None
+        }
     }
 }
 
@@ -317,7 +337,14 @@ mod tests {
         assert!(Ink::of("first").then(Ink::of("\tsecond")).equals(whole));
         assert!(!Ink::of("second").then(Ink::of("first")).equals(whole));
         assert!(Ink::default().then(Ink::of("firstsecond")).equals(whole));
-        assert_eq!((Ink::of(" \n").len, Ink::of(" \n").has_text, Ink::of("").has_text), (0, true, false));
+        assert_eq!(
+            (
+                Ink::of(" \n").len,
+                Ink::of(" \n").has_text,
+                Ink::of("").has_text
+            ),
+            (0, true, false)
+        );
     }
 
     #[test]

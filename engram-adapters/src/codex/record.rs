@@ -40,7 +40,10 @@ impl Record<'_> {
     pub fn type_name(&self) -> &'static str {
         match self.container {
             Container::Envelope | Container::Stream => self.name,
-            Container::Bare => self.name.strip_prefix("response_item/").unwrap_or(self.name),
+            Container::Bare => self
+                .name
+                .strip_prefix("response_item/")
+                .unwrap_or(self.name),
         }
     }
 
@@ -59,16 +62,26 @@ impl Record<'_> {
 
     /// The outcome of a record whose facts another one has.
     pub fn duplicate(&self, rule: &'static str) -> Outcome {
-        Outcome::Duplicate { record: self.type_name(), rule }
+        Outcome::Duplicate {
+            record: self.type_name(),
+            rule,
+        }
     }
 
     /// The outcome of a record without content.
     pub fn bookkeeping(&self, rule: &'static str) -> Outcome {
-        Outcome::Bookkeeping { record: self.type_name(), rule }
+        Outcome::Bookkeeping {
+            record: self.type_name(),
+            rule,
+        }
     }
 
     /// `Mapped`, or a duplicate by `rule` where the record gave no event.
     pub fn mapped_or(&self, mapped: bool, rule: &'static str) -> Outcome {
-        if mapped { Outcome::Mapped } else { self.duplicate(rule) }
+        if mapped {
+            Outcome::Mapped
+        } else {
+            self.duplicate(rule)
+        }
     }
 }

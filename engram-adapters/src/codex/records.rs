@@ -5,9 +5,14 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Check, Emitter};
 
 use super::check::{Checker, Facts, calls, messages, session, shapes};
-use super::emit::{State, agents, ends, exec_stream, message_events, nested_calls, outputs, printed_events, provider_calls};
+use super::emit::{
+    State, agents, ends, exec_stream, message_events, nested_calls, outputs, printed_events,
+    provider_calls,
+};
 use super::emit::{messages as items, settings, tool_calls, turns, usage};
-use super::format::{CompletedKind, EventKind, ExecKind, ItemKind, LineKind, PrintedKind, RetainedKind, rule};
+use super::format::{
+    CompletedKind, EventKind, ExecKind, ItemKind, LineKind, PrintedKind, RetainedKind, rule,
+};
 use super::record::Record;
 
 /// Step 1: the shape of a record and what is noted of it. It fails for a record that cannot be read.
@@ -49,7 +54,10 @@ pub(super) enum Row {
 }
 
 /// What becomes of a marker between requests.
-pub(super) const STATE: Outcome = Outcome::Bookkeeping { record: "state", rule: rule::STATE };
+pub(super) const STATE: Outcome = Outcome::Bookkeeping {
+    record: "state",
+    rule: rule::STATE,
+};
 
 impl Row {
     /// The type of the record; empty for one that has none.
@@ -104,7 +112,9 @@ fn item(kind: ItemKind) -> Steps {
     use ItemKind as Kind;
     match kind {
         Kind::FunctionCall => of(calls::function_call, tool_calls::function_call),
-        Kind::FunctionCallOutput | Kind::CustomToolCallOutput => of(calls::call_output, outputs::call_output),
+        Kind::FunctionCallOutput | Kind::CustomToolCallOutput => {
+            of(calls::call_output, outputs::call_output)
+        }
         Kind::Message => of(messages::message, items::message_item),
         Kind::Reasoning => of(messages::reasoning, items::reasoning),
         Kind::CustomToolCall => of(calls::custom_tool_call, tool_calls::custom_tool_call),
@@ -125,9 +135,14 @@ fn event(kind: EventKind) -> Result<Steps, Outcome> {
     Ok(match kind {
         Kind::TokenCount => of(session::token_count, usage::token_count),
         Kind::AgentMessage => of(messages::agent_message, message_events::agent_message),
-        Kind::AgentReasoning | Kind::AgentReasoningRawContent => of(messages::agent_reasoning, message_events::agent_reasoning),
+        Kind::AgentReasoning | Kind::AgentReasoningRawContent => {
+            of(messages::agent_reasoning, message_events::agent_reasoning)
+        }
         Kind::UserMessage => of(messages::user_message, message_events::user_message),
-        Kind::ExecCommandEnd | Kind::PatchApplyEnd | Kind::McpToolCallEnd | Kind::DynamicToolCallResponse => of(calls::end, ends::end),
+        Kind::ExecCommandEnd
+        | Kind::PatchApplyEnd
+        | Kind::McpToolCallEnd
+        | Kind::DynamicToolCallResponse => of(calls::end, ends::end),
         Kind::WebSearchEnd => of(calls::search_event, provider_calls::web_search_event),
         Kind::ImageGenerationEnd => of(calls::generated_image, provider_calls::generated_image),
         Kind::DynamicToolCallRequest => of(calls::client_call, nested_calls::client_call),
@@ -140,7 +155,9 @@ fn event(kind: EventKind) -> Result<Steps, Outcome> {
         Kind::UndoCompleted => of(shapes::notice, turns::undo_completed),
         Kind::ThreadGoalUpdated => of(shapes::any, turns::thread_goal_updated),
         Kind::ThreadNameUpdated => of(shapes::notice, settings::thread_name_updated),
-        Kind::ThreadSettingsApplied => of(session::thread_settings, settings::thread_settings_applied),
+        Kind::ThreadSettingsApplied => {
+            of(session::thread_settings, settings::thread_settings_applied)
+        }
         Kind::GuardianAssessment => of(calls::approval, agents::approval_review),
         Kind::EnteredReviewMode => of(shapes::review_begins, agents::entered_review_mode),
         Kind::ExitedReviewMode => of(shapes::review_ends, agents::exited_review_mode),
@@ -158,9 +175,17 @@ fn event(kind: EventKind) -> Result<Steps, Outcome> {
 fn completed(kind: CompletedKind) -> Steps {
     use CompletedKind as Kind;
     match kind {
-        Kind::CommandExecution | Kind::FileChange | Kind::McpToolCall | Kind::DynamicToolCall => of(calls::end, ends::end),
-        Kind::AgentMessage => of(messages::agent_message_item, message_events::agent_message_item),
-        Kind::UserMessage => of(messages::user_message_item, message_events::user_message_item),
+        Kind::CommandExecution | Kind::FileChange | Kind::McpToolCall | Kind::DynamicToolCall => {
+            of(calls::end, ends::end)
+        }
+        Kind::AgentMessage => of(
+            messages::agent_message_item,
+            message_events::agent_message_item,
+        ),
+        Kind::UserMessage => of(
+            messages::user_message_item,
+            message_events::user_message_item,
+        ),
         Kind::Reasoning => of(messages::reasoning_item, message_events::reasoning_item),
         Kind::ImageView => of(calls::image_view, nested_calls::image_view),
         Kind::ContextCompaction => of(shapes::compaction_mark, turns::compaction_item),
@@ -184,7 +209,9 @@ fn exec(kind: ExecKind) -> Result<Steps, Outcome> {
         Kind::ItemCompletedError => of(shapes::item, exec_stream::error_item),
         Kind::ItemCompletedAgentMessage => of(shapes::item_text, exec_stream::agent_message),
         Kind::ItemCompletedReasoning => of(shapes::item_text, exec_stream::reasoning),
-        Kind::ItemStartedTodoList | Kind::ItemUpdatedTodoList | Kind::ItemCompletedTodoList => of(shapes::item, exec_stream::todo_list),
+        Kind::ItemStartedTodoList | Kind::ItemUpdatedTodoList | Kind::ItemCompletedTodoList => {
+            of(shapes::item, exec_stream::todo_list)
+        }
         Kind::ItemStartedCommandExecution
         | Kind::ItemStartedFileChange
         | Kind::ItemStartedMcpToolCall
@@ -204,7 +231,9 @@ fn printed(kind: PrintedKind) -> Result<Steps, Outcome> {
     use PrintedKind as Kind;
     Ok(match kind {
         Kind::AgentMessage => of(shapes::event_message, printed_events::answer),
-        Kind::AgentReasoning | Kind::AgentReasoningRawContent => of(shapes::event_text, printed_events::reasoning),
+        Kind::AgentReasoning | Kind::AgentReasoningRawContent => {
+            of(shapes::event_text, printed_events::reasoning)
+        }
         Kind::TokenCount => of(session::token_count, usage::token_count),
         Kind::Error => of(shapes::event, printed_events::error),
         Kind::BackgroundEvent => of(shapes::event, printed_events::notice),

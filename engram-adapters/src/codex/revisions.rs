@@ -26,17 +26,29 @@ const SNIPPETS: Coverage = Coverage {
 };
 
 /// As [`SNIPPETS`]. The only recorded session ends before an answer, so there is no claim for answers; no patch in it adds over a file.
-const DOCUMENT: Coverage = Coverage { msg_out: Grade::None, code_edit: Grade::Partial(&["edit.patch_text"]), ..SNIPPETS };
+const DOCUMENT: Coverage = Coverage {
+    msg_out: Grade::None,
+    code_edit: Grade::Partial(&["edit.patch_text"]),
+    ..SNIPPETS
+};
 
 /// As [`SNIPPETS`], where a record behind a message states whether a person sent it.
-const TWINS: Coverage = Coverage { msg_in: Grade::Partial(&["prompt.last_record"]), ..SNIPPETS };
+const TWINS: Coverage = Coverage {
+    msg_in: Grade::Partial(&["prompt.last_record"]),
+    ..SNIPPETS
+};
 
 /// The claim where the harness lists the changes that it made.
 const CHANGES: Coverage = Coverage {
     meta: Grade::Partial(&["session.segments"]),
     msg_in: Grade::Partial(&["prompt.detached_review", "prompt.last_record"]),
     tool_call: Grade::Partial(&["call.nested_parent"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.patch_text", "edit.add_over_file", "edit.bare_cr"]),
+    code_edit: Grade::Partial(&[
+        "edit.shell",
+        "edit.patch_text",
+        "edit.add_over_file",
+        "edit.bare_cr",
+    ]),
     ..SNIPPETS
 };
 
@@ -54,7 +66,12 @@ const STREAM: Coverage = Coverage {
 const EVENTS: Coverage = Coverage {
     tool_call: Grade::Partial(&["call.not_printed"]),
     tool_result: Grade::Partial(&["call.not_printed"]),
-    code_edit: Grade::Partial(&["edit.shell", "edit.add_over_file", "edit.changed_twice", "edit.bare_cr"]),
+    code_edit: Grade::Partial(&[
+        "edit.shell",
+        "edit.add_over_file",
+        "edit.changed_twice",
+        "edit.bare_cr",
+    ]),
     ..SNIPPETS
 };
 
@@ -72,20 +89,44 @@ pub(super) const COVERAGE: Coverage = Coverage {
 /// Every revision, oldest first.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
-        Revision { schema: TS_JSON, versions: None, tested: &["0.1.2505172129"], coverage: DOCUMENT },
-        Revision { schema: BARE_JSONL, versions: None, tested: &["0.8.0", "0.20.0", "0.29.0"], coverage: SNIPPETS },
-        Revision { schema: EXEC_EVENTS, versions: None, tested: &["0.20.0", "0.34.0", "0.42.0"], coverage: EVENTS },
-        Revision { schema: EXEC_JSON, versions: None, tested: &["0.77.0", "0.169.0"], coverage: STREAM },
+        Revision {
+            schema: TS_JSON,
+            versions: None,
+            tested: &["0.1.2505172129"],
+            coverage: DOCUMENT,
+        },
+        Revision {
+            schema: BARE_JSONL,
+            versions: None,
+            tested: &["0.8.0", "0.20.0", "0.29.0"],
+            coverage: SNIPPETS,
+        },
+        Revision {
+            schema: EXEC_EVENTS,
+            versions: None,
+            tested: &["0.20.0", "0.34.0", "0.42.0"],
+            coverage: EVENTS,
+        },
+        Revision {
+            schema: EXEC_JSON,
+            versions: None,
+            tested: &["0.77.0", "0.169.0"],
+            coverage: STREAM,
+        },
         Revision {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.128.0"),
-            tested: &["0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0", "0.128.0"],
+            tested: &[
+                "0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0", "0.128.0",
+            ],
             coverage: TWINS,
         },
         Revision {
             schema: "envelope-changes",
             versions: Some(">=0.129.0, <=0.171.0"),
-            tested: &["0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0", "0.171.0"],
+            tested: &[
+                "0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0", "0.171.0",
+            ],
             coverage: CHANGES,
         },
     ],

@@ -61,18 +61,29 @@ pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     if namespace == "web" {
         return ToolKind::WebSearch;
     }
-    TOOLS.resolve(tool).unwrap_or_else(|| if tool.contains("__") { ToolKind::Mcp } else { ToolKind::Other })
+    TOOLS.resolve(tool).unwrap_or_else(|| {
+        if tool.contains("__") {
+            ToolKind::Mcp
+        } else {
+            ToolKind::Other
+        }
+    })
 }
 
 /// The MCP server that a name states: in the namespace (0.128 and later), else before the tool in the name. None if the name can be read in
 /// several ways.
 pub(super) fn server<'n>(tool: &'n str, namespace: &'n str) -> Option<&'n str> {
     if !namespace.is_empty() {
-        return namespace.strip_prefix("mcp__").map(|server| server.strip_suffix("__").unwrap_or(server));
+        return namespace
+            .strip_prefix("mcp__")
+            .map(|server| server.strip_suffix("__").unwrap_or(server));
     }
     if TOOLS.exact(tool).is_some() {
         return None;
     }
-    let (server, tool) = tool.strip_prefix("mcp__").unwrap_or(tool).split_once("__")?;
+    let (server, tool) = tool
+        .strip_prefix("mcp__")
+        .unwrap_or(tool)
+        .split_once("__")?;
     (!server.is_empty() && !tool.is_empty() && !tool.contains("__")).then_some(server)
 }

@@ -20,18 +20,38 @@ pub use sessions::{RegisteredSessions, is_not_a_session, is_printed, sessions};
 const FOREIGN_TOOLS: &[&str] = &["mockmcp_", "scripted_", "client_tool", "labtool"];
 
 /// Runs the kit on the registered adapters whose id `is_selected` accepts, and returns one report.
-pub fn run(registry: &Registry, recordings: &Recordings, options: &Options<'_>, is_selected: impl Fn(&str) -> bool) -> Report {
+pub fn run(
+    registry: &Registry,
+    recordings: &Recordings,
+    options: &Options<'_>,
+    is_selected: impl Fn(&str) -> bool,
+) -> Report {
     let mut report = Report::default();
-    for registration in registry.adapters().filter(|registration| is_selected(registration.id())) {
+    for registration in registry
+        .adapters()
+        .filter(|registration| is_selected(registration.id()))
+    {
         report.add(run_one(registry, registration, recordings, options));
     }
     report
 }
 
 /// Runs the kit on one registered adapter.
-pub fn run_one(registry: &Registry, registration: &'static Registration, recordings: &Recordings, options: &Options<'_>) -> Report {
+pub fn run_one(
+    registry: &Registry,
+    registration: &'static Registration,
+    recordings: &Recordings,
+    options: &Options<'_>,
+) -> Report {
     with_capabilities(registry, registration, |capabilities| {
-        engram_conformance::run(&ByReference(registration), recordings, &Options { capabilities, ..*options })
+        engram_conformance::run(
+            &ByReference(registration),
+            recordings,
+            &Options {
+                capabilities,
+                ..*options
+            },
+        )
     })
 }
 
@@ -40,21 +60,46 @@ pub fn scenario_list(registry: &Registry, recordings: &Recordings) -> String {
     let mut shown: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for registration in registry.adapters() {
         shown.extend(with_capabilities(registry, registration, |capabilities| {
-            engram_conformance::scenarios(&ByReference(registration), recordings, &Options { capabilities, ..Options::default() })
+            engram_conformance::scenarios(
+                &ByReference(registration),
+                recordings,
+                &Options {
+                    capabilities,
+                    ..Options::default()
+                },
+            )
         }));
     }
-    let line = |(name, shows): (&String, &BTreeSet<&str>)| format!("{name}\t{}\n", Vec::from_iter(shows.iter().copied()).join(" "));
+    let line = |(name, shows): (&String, &BTreeSet<&str>)| {
+        format!(
+            "{name}\t{}\n",
+            Vec::from_iter(shows.iter().copied()).join(" ")
+        )
+    };
     shown.iter().map(line).collect()
 }
 
 /// Calls `with` with everything that a registered adapter provides.
-pub fn with_capabilities<T>(registry: &Registry, registration: &'static Registration, with: impl FnOnce(Capabilities<'_>) -> T) -> T {
+pub fn with_capabilities<T>(
+    registry: &Registry,
+    registration: &'static Registration,
+    with: impl FnOnce(Capabilities<'_>) -> T,
+) -> T {
     let known = registration.tools();
     let tools = |name: &str| {
-        known.resolve(name).or_else(|| FOREIGN_TOOLS.iter().any(|foreign| name.starts_with(foreign)).then_some(ToolKind::Other))
+        known.resolve(name).or_else(|| {
+            FOREIGN_TOOLS
+                .iter()
+                .any(|foreign| name.starts_with(foreign))
+                .then_some(ToolKind::Other)
+        })
     };
     let certification = registration.certification();
-    let unit_tested: Vec<&str> = certification.unit_tests().iter().map(|(rule, _)| *rule).collect();
+    let unit_tested: Vec<&str> = certification
+        .unit_tests()
+        .iter()
+        .map(|(rule, _)| *rule)
+        .collect();
     with(Capabilities {
         stream: registration.stream(),
         tools: Some(&tools),

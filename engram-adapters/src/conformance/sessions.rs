@@ -47,58 +47,101 @@ fn name_of(path: &Path) -> &str {
 pub fn is_not_a_session(registry: &Registry, path: &Path) -> bool {
     let spelled = path.to_string_lossy().replace('\\', "/");
     NOT_SESSIONS.iter().any(|end| spelled.ends_with(end))
-        || path.ancestors().skip(1).any(|directory| SIDE_DIRECTORIES.contains(&name_of(directory)))
-        || path.parent().is_some_and(|directory| name_of(directory) == "stdout" && !is_stream(path))
-        || path.parent().is_some_and(|directory| name_of(directory) == WORKFLOWS)
+        || path
+            .ancestors()
+            .skip(1)
+            .any(|directory| SIDE_DIRECTORIES.contains(&name_of(directory)))
+        || path
+            .parent()
+            .is_some_and(|directory| name_of(directory) == "stdout" && !is_stream(path))
+        || path
+            .parent()
+            .is_some_and(|directory| name_of(directory) == WORKFLOWS)
         || is_beside_database(name_of(path))
         || std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
         || path
             .ancestors()
-            .filter(|directory| directory.parent().is_some_and(|parent| name_of(parent) == "session"))
+            .filter(|directory| {
+                directory
+                    .parent()
+                    .is_some_and(|parent| name_of(parent) == "session")
+            })
             .any(|directory| store_at_root(registry, directory).is_some())
 }
 
 /// True for a file that SQLite keeps beside a database. It is part of the database.
 fn is_beside_database(name: &str) -> bool {
-    let database = SQLITE_SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix));
+    let database = SQLITE_SUFFIXES
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix));
     database.is_some_and(|database| DATABASES.iter().any(|end| database.ends_with(end)))
 }
 
 /// True for a file that is a store.
 fn is_store(path: &Path) -> bool {
-    DATABASES.iter().chain(&[".txt"]).any(|end| name_of(path).ends_with(end))
+    DATABASES
+        .iter()
+        .chain(&[".txt"])
+        .any(|end| name_of(path).ends_with(end))
 }
 
 /// True if the first line of a printed file is a JSON value. With other options a command prints one document over many lines.
 fn is_stream(path: &Path) -> bool {
     let text = std::fs::read(path).unwrap_or_default();
-    text.split(|byte| *byte == b'\n').next().is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
+    text.split(|byte| *byte == b'\n')
+        .next()
+        .is_some_and(|line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok())
 }
 
 /// True for a file that is a session because the harness prints sessions. `file` is relative to the recording's directory.
 pub fn is_printed(registry: &Registry, harness: &str, file: &str) -> bool {
-    let mut adapters = registry.adapters().filter(|registration| registration.descriptor().harness_family == harness);
-    file.starts_with("stdout/") && adapters.any(|registration| registration.certification().prints_sessions())
+    let mut adapters = registry
+        .adapters()
+        .filter(|registration| registration.descriptor().harness_family == harness);
+    file.starts_with("stdout/")
+        && adapters.any(|registration| registration.certification().prints_sessions())
 }
 
 /// True if the version of a recording (`<harness>/<version>/<scenario>`) prints lines without a mark of the harness.
 fn has_unmarked_captures(registry: &Registry, harness: &str, recording: &Path) -> bool {
     let version = recording.parent().map(name_of).unwrap_or_default();
-    let mut adapters = registry.adapters().filter(|registration| registration.descriptor().harness_family == harness);
-    adapters.any(|registration| registration.certification().unmarked_captures().contains(&version))
+    let mut adapters = registry
+        .adapters()
+        .filter(|registration| registration.descriptor().harness_family == harness);
+    adapters.any(|registration| {
+        registration
+            .certification()
+            .unmarked_captures()
+            .contains(&version)
+    })
 }
 
 /// Every session of a recording with the adapter that detects it, and the errors for the other files.
-pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(Session, &'static Registration)>, Vec<String>) {
+pub fn sessions(
+    registry: &Registry,
+    harness: &str,
+    recording: &Path,
+) -> (Vec<(Session, &'static Registration)>, Vec<String>) {
     let directory = recording.join("session");
-    let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&directory).into_iter().partition(|path| is_store(path));
-    paths.extend(files(&recording.join("stdout")).into_iter().filter(|_| is_printed(registry, harness, "stdout/")));
+    let (stores, mut paths): (Vec<PathBuf>, Vec<PathBuf>) = files(&directory)
+        .into_iter()
+        .partition(|path| is_store(path));
+    paths.extend(
+        files(&recording.join("stdout"))
+            .into_iter()
+            .filter(|_| is_printed(registry, harness, "stdout/")),
+    );
     paths.retain(|path| !is_not_a_session(registry, path));
-    let mut roots: Vec<PathBuf> =
-        std::fs::read_dir(&directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut roots: Vec<PathBuf> = std::fs::read_dir(&directory)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     roots.retain(|path| path.is_dir() && store_at_root(registry, path).is_some());
     roots.sort();
-    let stores = stores.into_iter().filter(|store| !roots.iter().any(|root| store.starts_with(root)));
+    let stores = stores
+        .into_iter()
+        .filter(|store| !roots.iter().any(|root| store.starts_with(root)));
     let shared = shared_directory(&paths).unwrap_or(directory);
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for path in roots.iter().cloned().chain(stores) {
@@ -108,11 +151,14 @@ pub fn sessions(registry: &Registry, harness: &str, recording: &Path) -> (Vec<(S
         }
     }
     for path in paths {
-        let is_unmarked = path.starts_with(recording.join("stdout")) && has_unmarked_captures(registry, harness, recording);
+        let is_unmarked = path.starts_with(recording.join("stdout"))
+            && has_unmarked_captures(registry, harness, recording);
         match read_file(registry, recording, &shared, &path) {
-            Ok((_, entry)) if is_unmarked => {
-                errors.push(format!("{}: a version without marks, but {} recognises it", path.display(), entry.id()))
-            }
+            Ok((_, entry)) if is_unmarked => errors.push(format!(
+                "{}: a version without marks, but {} recognises it",
+                path.display(),
+                entry.id()
+            )),
             Ok(session) => found.push(session),
             Err(_) if is_unmarked => {}
             Err(error) => errors.push(format!("{}: {error}", path.display())),
@@ -133,33 +179,70 @@ fn shared_directory(paths: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// Reads a file as one session.
-fn read_file(registry: &Registry, recording: &Path, shared: &Path, path: &Path) -> Result<(Session, &'static Registration), String> {
+fn read_file(
+    registry: &Registry,
+    recording: &Path,
+    shared: &Path,
+    path: &Path,
+) -> Result<(Session, &'static Registration), String> {
     let bytes = read_decompressed(path).map_err(|error| error.to_string())?;
     let mut input = Input::new(bytes.as_slice(), Limits::default());
     let head = input.head().map_err(|error| error.to_string())?;
     let (entry, _) = registry.detect(&head).map_err(|error| error.to_string())?;
     let context = entry.side_info(path, &head);
-    let name = path.strip_prefix(shared).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    let name = path
+        .strip_prefix(shared)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .replace('\\', "/");
     let place = path.strip_prefix(recording).unwrap_or(path);
     let form = if place.starts_with("stdout") {
         Form::Streamed
-    } else if place.parent().is_some_and(|directory| name_of(directory) == EXPORT_DIRECTORY) {
+    } else if place
+        .parent()
+        .is_some_and(|directory| name_of(directory) == EXPORT_DIRECTORY)
+    {
         Form::Exported
     } else {
         Form::Stored
     };
-    Ok((Session { name, path: path.to_owned(), bytes, context, form, is_exported_by_opener: false }, entry))
+    Ok((
+        Session {
+            name,
+            path: path.to_owned(),
+            bytes,
+            context,
+            form,
+            is_exported_by_opener: false,
+        },
+        entry,
+    ))
 }
 
 /// Exports the sessions of a store. A file that no opener knows has none.
-fn read_store(registry: &Registry, path: &Path) -> Result<Vec<(Session, &'static Registration)>, engram_core::error::AdapterError> {
-    let Some((entry, store)) = open_store(registry, path, Limits::default())? else { return Ok(Vec::new()) };
+fn read_store(
+    registry: &Registry,
+    path: &Path,
+) -> Result<Vec<(Session, &'static Registration)>, engram_core::error::AdapterError> {
+    let Some((entry, store)) = open_store(registry, path, Limits::default())? else {
+        return Ok(Vec::new());
+    };
     let mut found = Vec::new();
     for session in store.sessions() {
         let export = store.export(session)?;
         let name = format!("{}/{}", name_of(path), session.id);
         let (path, bytes, context) = (path.to_owned(), export.text.into_bytes(), export.context);
-        found.push((Session { name, path, bytes, context, form: Form::Stored, is_exported_by_opener: true }, entry));
+        found.push((
+            Session {
+                name,
+                path,
+                bytes,
+                context,
+                form: Form::Stored,
+                is_exported_by_opener: true,
+            },
+            entry,
+        ));
     }
     Ok(found)
 }
@@ -174,9 +257,13 @@ impl Open for RegisteredSessions<'_> {
         if let Some(error) = errors.into_iter().next() {
             return Err(error);
         }
-        let foreign = found.iter().find(|(_, entry)| entry.id() != descriptor.adapter_id);
+        let foreign = found
+            .iter()
+            .find(|(_, entry)| entry.id() != descriptor.adapter_id);
         match foreign {
-            Some((session, entry)) => Err(format!("{} is detected by {}", session.name, entry.id())),
+            Some((session, entry)) => {
+                Err(format!("{} is detected by {}", session.name, entry.id()))
+            }
             None => Ok(found.into_iter().map(|(session, _)| session).collect()),
         }
     }
@@ -192,13 +279,27 @@ mod tests {
     #[test]
     fn files_that_sqlite_keeps_beside_a_database_are_not_sessions() {
         for name in ["store.db-wal", "store.db-shm", "state.vscdb-journal"] {
-            assert!(is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
+            assert!(
+                is_not_a_session(&Registry::empty(), Path::new(name)),
+                "{name}"
+            );
         }
-        for name in ["tool-results/sound.wav", "workflows/wf_1.json", "workflows/scripts/flow.js", "workflows/wf_1/journal.jsonl"] {
-            assert!(is_not_a_session(&Registry::empty(), &Path::new("session/x").join(name)), "{name}");
+        for name in [
+            "tool-results/sound.wav",
+            "workflows/wf_1.json",
+            "workflows/scripts/flow.js",
+            "workflows/wf_1/journal.jsonl",
+        ] {
+            assert!(
+                is_not_a_session(&Registry::empty(), &Path::new("session/x").join(name)),
+                "{name}"
+            );
         }
         for name in ["notes-wal", "a.jsonl", "workflows/wf_1/agent-a.jsonl"] {
-            assert!(!is_not_a_session(&Registry::empty(), Path::new(name)), "{name}");
+            assert!(
+                !is_not_a_session(&Registry::empty(), Path::new(name)),
+                "{name}"
+            );
         }
     }
 }

@@ -9,17 +9,28 @@ use super::revisions;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification =
-    Certification::new().with_printed_sessions().with_gap_rows(GAP_ROWS).with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_printed_sessions()
+    .with_gap_rows(GAP_ROWS)
+    .with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
     ("message_pieces", "pieces_of_a_message_are_joined"),
-    ("record.repeated", "a_repeated_line_of_a_capture_changes_nothing_but_equal_pieces_are_two"),
+    (
+        "record.repeated",
+        "a_repeated_line_of_a_capture_changes_nothing_but_equal_pieces_are_two",
+    ),
     ("repeated_event", "events_of_a_run_count_once"),
     ("run_progress", "pieces_of_a_message_are_joined"),
-    ("selection_address", "selections_files_and_images_of_a_prompt_are_converted"),
-    ("selection_rendered", "selections_files_and_images_of_a_prompt_are_converted"),
+    (
+        "selection_address",
+        "selections_files_and_images_of_a_prompt_are_converted",
+    ),
+    (
+        "selection_rendered",
+        "selections_files_and_images_of_a_prompt_are_converted",
+    ),
 ];
 
 /// Texts that replace content which the harness did not keep.
@@ -28,66 +39,121 @@ const PLACEHOLDERS: &[&str] = &["[Image]", "[File: ", "[Oversize transcript blob
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     GapRow::new("evidence.made_up", Kind::Meta, |case| is_of(case, MADE_UP)),
-    GapRow::new("evidence.played", Kind::MsgOut, |case| is_of(case, &[revisions::CHAT])),
-    GapRow::new("session.not_recorded", Kind::Meta, |case| {
-        !has_event(case, Kind::Meta, |meta| meta.is_meta("session") && meta.has("model"))
+    GapRow::new("evidence.played", Kind::MsgOut, |case| {
+        is_of(case, &[revisions::CHAT])
     }),
-    GapRow::new("usage.not_recorded", Kind::Meta, |case| !has_event(case, Kind::Meta, |meta| meta.is_meta("usage"))),
+    GapRow::new("session.not_recorded", Kind::Meta, |case| {
+        !has_event(case, Kind::Meta, |meta| {
+            meta.is_meta("session") && meta.has("model")
+        })
+    }),
+    GapRow::new("usage.not_recorded", Kind::Meta, |case| {
+        !has_event(case, Kind::Meta, |meta| meta.is_meta("usage"))
+    }),
     GapRow::new("message.placeholder", Kind::MsgOut, |case| {
-        PLACEHOLDERS.iter().any(|mark| has_event(case, Kind::MsgOut, |out| has_text(out, mark)))
+        PLACEHOLDERS
+            .iter()
+            .any(|mark| has_event(case, Kind::MsgOut, |out| has_text(out, mark)))
     }),
     GapRow::new("message.not_logged", Kind::MsgOut, |case| {
-        is_of(case, &[revisions::SDK_HOOKS]) && has_event(case, Kind::MsgIn, |_| true) && !has_event(case, Kind::MsgOut, |_| true)
+        is_of(case, &[revisions::SDK_HOOKS])
+            && has_event(case, Kind::MsgIn, |_| true)
+            && !has_event(case, Kind::MsgOut, |_| true)
     }),
     GapRow::new("prompt.no_files", Kind::MsgIn, |case| {
-        is_of(case, RUNS) && has_images(case) && !has_event(case, Kind::MsgIn, |prompt| prompt.has("attachments"))
+        is_of(case, RUNS)
+            && has_images(case)
+            && !has_event(case, Kind::MsgIn, |prompt| prompt.has("attachments"))
     }),
-    GapRow::new("reasoning.unmarked", Kind::MsgOut, |case| has_event(case, Kind::MsgOut, |out| has_text(out, "\n\n[REDACTED]"))),
-    GapRow::new("call.no_id", Kind::ToolCall, |case| has_event(case, Kind::ToolCall, |call| !call.has("call_id"))),
+    GapRow::new("reasoning.unmarked", Kind::MsgOut, |case| {
+        has_event(case, Kind::MsgOut, |out| has_text(out, "\n\n[REDACTED]"))
+    }),
+    GapRow::new("call.no_id", Kind::ToolCall, |case| {
+        has_event(case, Kind::ToolCall, |call| !call.has("call_id"))
+    }),
     GapRow::new("call.as_executed", Kind::ToolCall, |case| {
-        let is_edit = |call: &Event| has_arg(call, "file_path") || call.text("tool") == Some("edit");
+        let is_edit =
+            |call: &Event| has_arg(call, "file_path") || call.text("tool") == Some("edit");
         is_of(case, EXECUTED) && has_event(case, Kind::ToolCall, is_edit)
     }),
-    GapRow::new("call.args_as_text", Kind::ToolCall, |case| has_event(case, Kind::ToolCall, |call| call.text("args").is_some())),
+    GapRow::new("call.args_as_text", Kind::ToolCall, |case| {
+        has_event(case, Kind::ToolCall, |call| call.text("args").is_some())
+    }),
     GapRow::new("result.name_only", Kind::ToolResult, |case| {
-        has_event(case, Kind::ToolResult, |result| ["status", "stdout", "stderr"].iter().all(|key| !result.has(key)))
+        has_event(case, Kind::ToolResult, |result| {
+            ["status", "stdout", "stderr"]
+                .iter()
+                .all(|key| !result.has(key))
+        })
     }),
     GapRow::new("result.as_told", Kind::ToolResult, |case| {
-        has_event(case, Kind::ToolResult, |result| !result.has("status") && result.has("stdout"))
+        has_event(case, Kind::ToolResult, |result| {
+            !result.has("status") && result.has("stdout")
+        })
     }),
     GapRow::new("result.stub", Kind::ToolResult, |case| {
-        STUBS.iter().any(|stub| has_event(case, Kind::ToolResult, |result| result.text("stdout").is_some_and(|out| out.contains(stub))))
+        STUBS.iter().any(|stub| {
+            has_event(case, Kind::ToolResult, |result| {
+                result.text("stdout").is_some_and(|out| out.contains(stub))
+            })
+        })
     }),
     GapRow::new("result.no_denial", Kind::ToolResult, |case| {
-        let is_denied = |result: &Event| result.text("stderr").is_some_and(|text| text.contains("the blocked tool"));
-        is_of(case, RUNS) && has_event(case, Kind::ToolResult, |result| is_denied(result) && result.text("status") == Some("error"))
+        let is_denied = |result: &Event| {
+            result
+                .text("stderr")
+                .is_some_and(|text| text.contains("the blocked tool"))
+        };
+        is_of(case, RUNS)
+            && has_event(case, Kind::ToolResult, |result| {
+                is_denied(result) && result.text("status") == Some("error")
+            })
     }),
     GapRow::new("result.mcp_error", Kind::ToolResult, |case| {
-        let says_so = |text: &str| text == "it failed" || text.contains(r#""text":"it failed"}],"isError":false"#);
-        let failed = |result: &Event| result.text("stdout").is_some_and(says_so) && result.text("status") == Some("ok");
+        let says_so = |text: &str| {
+            text == "it failed" || text.contains(r#""text":"it failed"}],"isError":false"#)
+        };
+        let failed = |result: &Event| {
+            result.text("stdout").is_some_and(says_so) && result.text("status") == Some("ok")
+        };
         is_of(case, EXECUTED) && has_event(case, Kind::ToolResult, failed)
     }),
-    GapRow::new("edit.request_only", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, |edit| edit.has("confirmed")))
-        .without_lines(|edit| edit.has("confirmed"))
-        .without_hash(|edit| edit.has("confirmed")),
+    GapRow::new("edit.request_only", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, |edit| edit.has("confirmed"))
+    })
+    .without_lines(|edit| edit.has("confirmed"))
+    .without_hash(|edit| edit.has("confirmed")),
     GapRow::new("edit.decoded_file", Kind::CodeEdit, |case| {
-        is_of(case, DECODED) && has_event(case, Kind::CodeEdit, |edit| is_of_old_file(edit) && lacks_file_before_hash(edit))
+        is_of(case, DECODED)
+            && has_event(case, Kind::CodeEdit, |edit| {
+                is_of_old_file(edit) && lacks_file_before_hash(edit)
+            })
     })
     .without_hash(|edit| is_of_old_file(edit) && lacks_file_before_hash(edit)),
     GapRow::new("edit.diff_only", Kind::CodeEdit, |case| {
-        is_of(case, RUNS) && has_event(case, Kind::CodeEdit, |edit| !edit.has("file_after_hash") && !is_snippet(edit))
+        is_of(case, RUNS)
+            && has_event(case, Kind::CodeEdit, |edit| {
+                !edit.has("file_after_hash") && !is_snippet(edit)
+            })
     })
     .without_lines(|edit| !edit.has("before_hash"))
     .without_hash(|edit| !edit.has("file_after_hash")),
     GapRow::new("edit.no_range", Kind::CodeEdit, |case| {
-        has_event(case, Kind::CodeEdit, |edit| is_snippet(edit) && !edit.has("call_id") && !edit.has("confirmed"))
+        has_event(case, Kind::CodeEdit, |edit| {
+            is_snippet(edit) && !edit.has("call_id") && !edit.has("confirmed")
+        })
     })
     .without_lines(|edit| !edit.has("confirmed")),
 ];
 
 /// Schemas of which no real session was recorded.
-const MADE_UP: &[&str] =
-    &[revisions::TRANSCRIPT_JSON, revisions::STREAM, revisions::EDITOR_INLINE, revisions::EDITOR_ROWS, revisions::HOOKS];
+const MADE_UP: &[&str] = &[
+    revisions::TRANSCRIPT_JSON,
+    revisions::STREAM,
+    revisions::EDITOR_INLINE,
+    revisions::EDITOR_ROWS,
+    revisions::HOOKS,
+];
 
 /// Schemas of the SDK's messages.
 const RUNS: &[&str] = &[revisions::RUNS, revisions::MESSAGES];
@@ -103,20 +169,32 @@ const STUBS: &[&str] = &["totalLinesInFile", "content_length"];
 
 /// True if a session has one of these schemas.
 fn is_of(case: &Case<'_>, schemas: &[&str]) -> bool {
-    let schema = |event: &Event| event.0.pointer("/harness/schema").and_then(|schema| schema.as_str()).map(str::to_owned);
+    let schema = |event: &Event| {
+        event
+            .0
+            .pointer("/harness/schema")
+            .and_then(|schema| schema.as_str())
+            .map(str::to_owned)
+    };
     has_event(case, Kind::Meta, |event| {
-        event.is_meta("tape.start") && schema(event).is_some_and(|schema| schemas.contains(&schema.as_str()))
+        event.is_meta("tape.start")
+            && schema(event).is_some_and(|schema| schemas.contains(&schema.as_str()))
     })
 }
 
 /// True if a prompt had images.
 fn has_images(case: &Case<'_>) -> bool {
     let requests = case.recording.truth["requests"].as_array();
-    requests.into_iter().flatten().any(|request| request["images"].as_u64().unwrap_or_default() > 0)
+    requests
+        .into_iter()
+        .flatten()
+        .any(|request| request["images"].as_u64().unwrap_or_default() > 0)
 }
 
 fn has_arg(call: &Event, name: &str) -> bool {
-    call.0.pointer("/args").is_some_and(|args| args.get(name).is_some())
+    call.0
+        .pointer("/args")
+        .is_some_and(|args| args.get(name).is_some())
 }
 
 /// True for an edit of a file that was there before.
@@ -125,5 +203,7 @@ fn is_of_old_file(edit: &Event) -> bool {
 }
 
 fn has_text(event: &Event, text: &str) -> bool {
-    event.text("text").is_some_and(|actual| actual.contains(text))
+    event
+        .text("text")
+        .is_some_and(|actual| actual.contains(text))
 }

@@ -54,7 +54,11 @@ const GAPS: &[Gap] = &[
         reason: "Hooks get answers and reasoning only where the backend asks for it.",
         fixture: "sdk-1.0.32/hooks_edit",
     },
-    Gap { code: "prompt.no_files", reason: "Images of a prompt are not recorded, only its text.", fixture: "sdk-1.0.9/image" },
+    Gap {
+        code: "prompt.no_files",
+        reason: "Images of a prompt are not recorded, only its text.",
+        fixture: "sdk-1.0.9/image",
+    },
     Gap {
         code: "reasoning.unmarked",
         reason: "Transcripts put reasoning and answer into one text, without a mark between them.",
@@ -70,7 +74,11 @@ const GAPS: &[Gap] = &[
         reason: "Calls as the runtime executes them, with its own names and arguments. In messages of the SDK an edit has its path only. In hooks it is a `Write` of the whole file, an edit that fails before it writes is the `Read` of its file, and a shell command has an id of its own.",
         fixture: "sdk-1.0.32/hooks_edit",
     },
-    Gap { code: "call.no_id", reason: "Transcripts give calls no id.", fixture: "sdk-1.0.32/transcript" },
+    Gap {
+        code: "call.no_id",
+        reason: "Transcripts give calls no id.",
+        fixture: "sdk-1.0.32/transcript",
+    },
     Gap {
         code: "result.name_only",
         reason: "Older transcripts record that a tool returned, but not its result.",
@@ -87,7 +95,11 @@ const GAPS: &[Gap] = &[
         reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read.",
         fixture: "2026.06/editor",
     },
-    Gap { code: "result.no_denial", reason: "A call that was denied has the status of one that failed.", fixture: "sdk-1.0.32/denied" },
+    Gap {
+        code: "result.no_denial",
+        reason: "A call that was denied has the status of one that failed.",
+        fixture: "sdk-1.0.32/denied",
+    },
     Gap {
         code: "result.mcp_error",
         reason: "SDK 1.0.18 logs a call of an MCP server that failed like one that succeeded: only the text of the result may say so. Hooks state `isError` `false`.",
@@ -98,7 +110,11 @@ const GAPS: &[Gap] = &[
         reason: "Content with line numbers, truncated content, and content without its range do not show which lines it is. Hooks get no content of a read.",
         fixture: "2026.09/stream_read",
     },
-    Gap { code: "read.shell", reason: "Files that a shell command printed are not recorded as reads.", fixture: "sdk-1.0.32/shell" },
+    Gap {
+        code: "read.shell",
+        reason: "Files that a shell command printed are not recorded as reads.",
+        fixture: "sdk-1.0.32/shell",
+    },
     Gap {
         code: "read.no_total",
         reason: "Cursor counts the empty text after a final line end as a line, so the number of lines is certain only if the end was read.",
@@ -109,7 +125,11 @@ const GAPS: &[Gap] = &[
         reason: "Transcripts record the edit that was requested, not whether it was made: snippets with `confirmed: false`.",
         fixture: "sdk-1.0.32/transcript",
     },
-    Gap { code: "edit.shell", reason: "Files that a shell command changed are not recorded.", fixture: "2026.09/stream_shell" },
+    Gap {
+        code: "edit.shell",
+        reason: "Files that a shell command changed are not recorded.",
+        fixture: "2026.09/stream_shell",
+    },
     Gap {
         code: "edit.decoded_file",
         reason: "The harness removes the byte order mark of a file that it reads and decodes Latin-1, which the log does not show. So a whole file has a hash only if the harness itself created it.",

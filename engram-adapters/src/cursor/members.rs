@@ -26,7 +26,13 @@ pub(super) fn check(record: &str, value: Value<'_>, out: &mut Out<'_, '_>) {
 
 /// As [`check`], for a part of a record, or a record whose type has several forms: `chosen` is the case of its selector that begins with
 /// `@`.
-pub(super) fn check_chosen(record: &str, value: Value<'_>, at: Pointer<'_>, chosen: &str, out: &mut Out<'_, '_>) {
+pub(super) fn check_chosen(
+    record: &str,
+    value: Value<'_>,
+    at: Pointer<'_>,
+    chosen: &str,
+    out: &mut Out<'_, '_>,
+) {
     out.check_members(record, value, at, Some(chosen));
 }
 

@@ -91,7 +91,10 @@ impl StreamAdapter for Cursor {
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
         let (form, marks) = detect::form(head)?;
-        Some(Evidence { marks, framing: form.framing() })
+        Some(Evidence {
+            marks,
+            framing: form.framing(),
+        })
     }
 
     fn marks(&self) -> Vec<&'static str> {
@@ -104,9 +107,13 @@ impl StreamAdapter for Cursor {
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         match detect::form(init.head).map(|(form, _)| form) {
-            Some(Form::TranscriptDocument) => Box::new(Steps(TranscriptDocument::new(init.context))),
+            Some(Form::TranscriptDocument) => {
+                Box::new(Steps(TranscriptDocument::new(init.context)))
+            }
             Some(Form::Stream) => Box::new(Steps(Stream::default())),
-            Some(Form::EditorRows | Form::EditorInline) => Box::new(Steps(EditorConversation::default())),
+            Some(Form::EditorRows | Form::EditorInline) => {
+                Box::new(Steps(EditorConversation::default()))
+            }
             Some(Form::ChatStore) => Box::new(Steps(ChatStore::default())),
             Some(Form::RunStore) => Box::new(Steps(RunStore::default())),
             Some(Form::MessageStream) => Box::new(Steps(MessageStream::default())),

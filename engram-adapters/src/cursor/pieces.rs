@@ -26,7 +26,12 @@ pub(super) enum PieceOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Note {
     /// A piece. `joined` is the key of its run up to here.
-    Piece { session: u64, of: PieceOf, joined: u64, is_empty: bool },
+    Piece {
+        session: u64,
+        of: PieceOf,
+        joined: u64,
+        is_empty: bool,
+    },
     /// A whole message.
     Whole { session: u64, key: u64 },
     /// Any other record, which ends a run.
@@ -60,11 +65,19 @@ fn decide(notes: &[Note]) -> Vec<Decision> {
     let mut decisions = Vec::new();
     let mut runs: KeyMap<Run> = KeyMap::default();
     let mut last_joined: KeyMap<u64> = KeyMap::default();
-    let end = |run: Option<Run>, session: u64, decisions: &mut [Decision], last_joined: &mut KeyMap<u64>| {
-        let Some(Run { of, at, joined, .. }) = run.filter(|run| !run.is_empty) else { return };
+    let end = |run: Option<Run>,
+               session: u64,
+               decisions: &mut [Decision],
+               last_joined: &mut KeyMap<u64>| {
+        let Some(Run { of, at, joined, .. }) = run.filter(|run| !run.is_empty) else {
+            return;
+        };
         let (first, last) = (at.first().copied(), at.last().copied());
         for at in at {
-            decisions[at] = Decision::Joined { is_first: Some(at) == first, is_last: Some(at) == last };
+            decisions[at] = Decision::Joined {
+                is_first: Some(at) == first,
+                is_last: Some(at) == last,
+            };
         }
         if of == PieceOf::Message {
             last_joined.insert(session, joined);
@@ -72,21 +85,47 @@ fn decide(notes: &[Note]) -> Vec<Decision> {
     };
     for note in notes {
         match *note {
-            Note::Piece { session, of, joined, is_empty } => {
+            Note::Piece {
+                session,
+                of,
+                joined,
+                is_empty,
+            } => {
                 if runs.get(&session).is_some_and(|run| run.of != of) {
-                    end(runs.remove(&session), session, &mut decisions, &mut last_joined);
+                    end(
+                        runs.remove(&session),
+                        session,
+                        &mut decisions,
+                        &mut last_joined,
+                    );
                 }
-                let run = runs.entry(session).or_insert(Run { of, at: Vec::new(), joined, is_empty: true });
+                let run = runs.entry(session).or_insert(Run {
+                    of,
+                    at: Vec::new(),
+                    joined,
+                    is_empty: true,
+                });
                 run.at.push(decisions.len());
                 (run.joined, run.is_empty) = (joined, run.is_empty && is_empty);
                 decisions.push(Decision::Dropped);
             }
-            Note::Other { session } => end(runs.remove(&session), session, &mut decisions, &mut last_joined),
+            Note::Other { session } => end(
+                runs.remove(&session),
+                session,
+                &mut decisions,
+                &mut last_joined,
+            ),
             Note::Whole { session, key } => {
-                let run = runs.remove(&session).filter(|run| run.of != PieceOf::Message || run.joined != key);
+                let run = runs
+                    .remove(&session)
+                    .filter(|run| run.of != PieceOf::Message || run.joined != key);
                 end(run, session, &mut decisions, &mut last_joined);
                 let is_again = last_joined.remove(&session) == Some(key);
-                decisions.push(if is_again { Decision::Again } else { Decision::New });
+                decisions.push(if is_again {
+                    Decision::Again
+                } else {
+                    Decision::New
+                });
             }
         }
     }
@@ -145,27 +184,44 @@ impl Pieces {
             out.emit(MsgOut::default(), Pointer::Root)?;
             return Ok(Added::Piece);
         }
-        let Some(Decision::Joined { is_first, is_last }) = self.decisions.next() else { return Ok(Added::Piece) };
+        let Some(Decision::Joined { is_first, is_last }) = self.decisions.next() else {
+            return Ok(Added::Piece);
+        };
         let spoken = self.spoken.entry(session).or_default();
         if is_first {
             spoken.text.clear();
             spoken.first = number;
-            (spoken.t, spoken.id) = (header.t.map(str::to_owned), header.id.map(|id| id.decode_lossy().into_owned()));
+            (spoken.t, spoken.id) = (
+                header.t.map(str::to_owned),
+                header.id.map(|id| id.decode_lossy().into_owned()),
+            );
         }
         spoken.text.push_str(piece);
         if is_last {
             spoken.emit(of, out)?;
         }
-        Ok(if is_first { Added::Mapped } else { Added::Piece })
+        Ok(if is_first {
+            Added::Mapped
+        } else {
+            Added::Piece
+        })
     }
 
     fn note_piece(&mut self, session: u64, of: PieceOf, piece: &str) {
-        let (run, hash) = self.hashes.entry(session).or_insert((of, DefaultHasher::new()));
+        let (run, hash) = self
+            .hashes
+            .entry(session)
+            .or_insert((of, DefaultHasher::new()));
         if *run != of {
             (*run, *hash) = (of, DefaultHasher::new());
         }
         hash.write(piece.as_bytes());
-        self.notes.push(Note::Piece { session, of, joined: hash.finish(), is_empty: piece.is_empty() });
+        self.notes.push(Note::Piece {
+            session,
+            of,
+            joined: hash.finish(),
+            is_empty: piece.is_empty(),
+        });
     }
 
     /// A whole message. True if it was not joined from pieces.
@@ -173,12 +229,19 @@ impl Pieces {
         let text = unquote(text.raw());
         if out.is_check() {
             self.hashes.remove(&session);
-            self.notes.push(Note::Whole { session, key: hash_of(text) });
+            self.notes.push(Note::Whole {
+                session,
+                key: hash_of(text),
+            });
             return true;
         }
         let is_new = self.decisions.next() == Some(Decision::New);
         if is_new {
-            self.spoken.entry(session).or_default().all.write(text.as_bytes());
+            self.spoken
+                .entry(session)
+                .or_default()
+                .all
+                .write(text.as_bytes());
         }
         is_new
     }
@@ -197,21 +260,33 @@ impl Pieces {
 
     /// True if this is the last joined message again.
     pub(super) fn repeats_last(&self, session: u64, text: Text<'_>) -> bool {
-        self.spoken.get(&session).is_some_and(|spoken| spoken.last == Some(hash64(unquote(text.raw()))))
+        self.spoken
+            .get(&session)
+            .is_some_and(|spoken| spoken.last == Some(hash64(unquote(text.raw()))))
     }
 
     /// True if this is all messages so far, joined.
     pub(super) fn repeats_all(&self, session: u64, text: Text<'_>) -> bool {
-        self.spoken.get(&session).is_some_and(|spoken| spoken.all.finish() == hash_of(unquote(text.raw())))
+        self.spoken
+            .get(&session)
+            .is_some_and(|spoken| spoken.all.finish() == hash_of(unquote(text.raw())))
     }
 }
 
 impl Spoken {
     fn emit(&mut self, of: PieceOf, out: &mut Out<'_, '_>) -> Result<(), Fault> {
         let token = format!("\"{}\"", self.text);
-        let header = RecordHeader { t: self.t.as_deref(), id: self.id.as_deref().map(Text::Plain), replay: false };
+        let header = RecordHeader {
+            t: self.t.as_deref(),
+            id: self.id.as_deref().map(Text::Plain),
+            replay: false,
+        };
         let channel = (of == PieceOf::Reasoning).then_some(Channel::Reasoning);
-        let message = MsgOut { text: Some(Text::Token(&token)), channel, ..MsgOut::default() };
+        let message = MsgOut {
+            text: Some(Text::Token(&token)),
+            channel,
+            ..MsgOut::default()
+        };
         out.of_record(self.first, header, |out| out.emit(message, Pointer::Root))?;
         if of == PieceOf::Message {
             self.last = Some(hash64(&*self.text));
@@ -234,7 +309,12 @@ mod tests {
     const DROPPED: Decision = Decision::Dropped;
 
     fn piece(session: u64, of: PieceOf, joined: u64) -> Note {
-        Note::Piece { session, of, joined, is_empty: false }
+        Note::Piece {
+            session,
+            of,
+            joined,
+            is_empty: false,
+        }
     }
 
     fn joined(is_first: bool, is_last: bool) -> Decision {
@@ -246,11 +326,25 @@ mod tests {
         use PieceOf::Message;
         let (one, two) = (piece(0, Message, 1), piece(0, Message, 2));
         let whole = |key| Note::Whole { session: 0, key };
-        assert_eq!(decide(&[one, two]), [joined(true, false), joined(false, true)]);
-        assert_eq!(decide(&[one, two, whole(2)]), [DROPPED, DROPPED, Decision::New]);
-        assert_eq!(decide(&[one, whole(3)]), [joined(true, true), Decision::New]);
+        assert_eq!(
+            decide(&[one, two]),
+            [joined(true, false), joined(false, true)]
+        );
+        assert_eq!(
+            decide(&[one, two, whole(2)]),
+            [DROPPED, DROPPED, Decision::New]
+        );
+        assert_eq!(
+            decide(&[one, whole(3)]),
+            [joined(true, true), Decision::New]
+        );
         let other = Note::Other { session: 0 };
-        let expected = [joined(true, false), joined(false, true), Decision::Again, Decision::New];
+        let expected = [
+            joined(true, false),
+            joined(false, true),
+            Decision::Again,
+            Decision::New,
+        ];
         assert_eq!(decide(&[one, two, other, whole(2), whole(2)]), expected);
     }
 
@@ -258,10 +352,21 @@ mod tests {
     fn runs_are_of_one_kind_and_one_session() {
         use PieceOf::{Message, Reasoning};
         let alone = joined(true, true);
-        assert_eq!(decide(&[piece(0, Reasoning, 1), piece(0, Message, 2)]), [alone, alone]);
+        assert_eq!(
+            decide(&[piece(0, Reasoning, 1), piece(0, Message, 2)]),
+            [alone, alone]
+        );
         let other = Note::Other { session: 1 };
-        assert_eq!(decide(&[piece(0, Message, 1), other, piece(0, Message, 2)]), [joined(true, false), joined(false, true)]);
-        let nothing = Note::Piece { session: 0, of: Message, joined: 1, is_empty: true };
+        assert_eq!(
+            decide(&[piece(0, Message, 1), other, piece(0, Message, 2)]),
+            [joined(true, false), joined(false, true)]
+        );
+        let nothing = Note::Piece {
+            session: 0,
+            of: Message,
+            joined: 1,
+            is_empty: true,
+        };
         assert_eq!(decide(&[nothing, nothing]), [DROPPED, DROPPED]);
     }
 }

@@ -35,17 +35,67 @@ const SDK: &[&str] = &["sdk-1.0.9", "sdk-1.0.18", "sdk-1.0.32"];
 /// Every schema, oldest first.
 pub(super) static MATRIX: VersionMatrix = VersionMatrix {
     revisions: &[
-        Revision { schema: TRANSCRIPT_JSON, versions: None, tested: &["sdk-1.0.32"], coverage: TRANSCRIPT_JSON_COVERAGE },
-        Revision { schema: TRANSCRIPT, versions: None, tested: SDK, coverage: TRANSCRIPT_COVERAGE },
-        Revision { schema: STREAM, versions: None, tested: &["2026.02", "2026.09"], coverage: STREAM_COVERAGE },
-        Revision { schema: EDITOR_INLINE, versions: None, tested: &["2024.11"], coverage: EDITOR_INLINE_COVERAGE },
-        Revision { schema: EDITOR_ROWS, versions: None, tested: &["2026.06"], coverage: EDITOR_ROWS_COVERAGE },
-        Revision { schema: CHAT, versions: None, tested: &["2026.09", "sdk-1.0.9", "sdk-1.0.18", "sdk-1.0.32"], coverage: CHAT_COVERAGE },
-        Revision { schema: MESSAGES, versions: None, tested: SDK, coverage: MESSAGES_COVERAGE },
-        Revision { schema: RUNS, versions: None, tested: SDK, coverage: RUNS_COVERAGE },
+        Revision {
+            schema: TRANSCRIPT_JSON,
+            versions: None,
+            tested: &["sdk-1.0.32"],
+            coverage: TRANSCRIPT_JSON_COVERAGE,
+        },
+        Revision {
+            schema: TRANSCRIPT,
+            versions: None,
+            tested: SDK,
+            coverage: TRANSCRIPT_COVERAGE,
+        },
+        Revision {
+            schema: STREAM,
+            versions: None,
+            tested: &["2026.02", "2026.09"],
+            coverage: STREAM_COVERAGE,
+        },
+        Revision {
+            schema: EDITOR_INLINE,
+            versions: None,
+            tested: &["2024.11"],
+            coverage: EDITOR_INLINE_COVERAGE,
+        },
+        Revision {
+            schema: EDITOR_ROWS,
+            versions: None,
+            tested: &["2026.06"],
+            coverage: EDITOR_ROWS_COVERAGE,
+        },
+        Revision {
+            schema: CHAT,
+            versions: None,
+            tested: &["2026.09", "sdk-1.0.9", "sdk-1.0.18", "sdk-1.0.32"],
+            coverage: CHAT_COVERAGE,
+        },
+        Revision {
+            schema: MESSAGES,
+            versions: None,
+            tested: SDK,
+            coverage: MESSAGES_COVERAGE,
+        },
+        Revision {
+            schema: RUNS,
+            versions: None,
+            tested: SDK,
+            coverage: RUNS_COVERAGE,
+        },
         // The SDK names no version of its own to hooks.
-        Revision { schema: SDK_HOOKS, versions: Some("=1.0.0"), tested: &["1.0.0"], coverage: SDK_HOOKS_COVERAGE },
-        Revision { schema: HOOKS, versions: Some("=2026.10.01-e373342"), tested: &["2026.10.01-e373342"], coverage: HOOKS_COVERAGE },
+        Revision {
+            schema: SDK_HOOKS,
+            versions: Some("=1.0.0"),
+            tested: &["1.0.0"],
+            coverage: SDK_HOOKS_COVERAGE,
+        },
+        Revision {
+            schema: HOOKS,
+            versions: Some("=2026.10.01-e373342"),
+            tested: &["2026.10.01-e373342"],
+            coverage: HOOKS_COVERAGE,
+        },
     ],
     known_bad: &[],
 };
@@ -66,10 +116,19 @@ const NO_CLAIM: Coverage = Coverage {
 const MADE_UP: Grade = Grade::Partial(&["evidence.made_up"]);
 
 /// The weakest claim over all schemas.
-pub(super) const WEAKEST: Coverage = Coverage { meta: MADE_UP, msg_in: MADE_UP, msg_out: MADE_UP, ..NO_CLAIM };
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: MADE_UP,
+    msg_in: MADE_UP,
+    msg_out: MADE_UP,
+    ..NO_CLAIM
+};
 
 const TRANSCRIPT_JSON_COVERAGE: Coverage = Coverage {
-    meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
+    meta: Grade::Partial(&[
+        "evidence.made_up",
+        "session.not_recorded",
+        "usage.not_recorded",
+    ]),
     msg_in: Grade::Partial(&["evidence.made_up", "message.placeholder"]),
     msg_out: Grade::Partial(&["evidence.made_up", "message.placeholder"]),
     tool_call: Grade::Partial(&["evidence.made_up", "call.no_id", "call.args_as_text"]),
@@ -99,7 +158,11 @@ const STREAM_COVERAGE: Coverage = Coverage {
 };
 
 const EDITOR_INLINE_COVERAGE: Coverage = Coverage {
-    meta: Grade::Partial(&["evidence.made_up", "session.not_recorded", "usage.not_recorded"]),
+    meta: Grade::Partial(&[
+        "evidence.made_up",
+        "session.not_recorded",
+        "usage.not_recorded",
+    ]),
     msg_in: MADE_UP,
     msg_out: MADE_UP,
     ..NO_CLAIM
@@ -136,7 +199,10 @@ const RUNS_COVERAGE: Coverage = Coverage {
     ..NO_CLAIM
 };
 
-const MESSAGES_COVERAGE: Coverage = Coverage { meta: Grade::Partial(&["session.not_recorded", "usage.not_recorded"]), ..RUNS_COVERAGE };
+const MESSAGES_COVERAGE: Coverage = Coverage {
+    meta: Grade::Partial(&["session.not_recorded", "usage.not_recorded"]),
+    ..RUNS_COVERAGE
+};
 
 const SDK_HOOKS_COVERAGE: Coverage = Coverage {
     meta: Grade::Partial(&["usage.not_recorded"]),

@@ -37,7 +37,11 @@ impl Out<'_, '_> {
     ///
     /// # Errors
     /// In step 1, if the claims of the form have no event of this kind.
-    pub(super) fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+    pub(super) fn emit<'e>(
+        &mut self,
+        event: impl Into<Event<'e>>,
+        pointer: Pointer<'_>,
+    ) -> Result<Seq, Fault> {
         self.emit_child(None, event, pointer)
     }
 
@@ -45,9 +49,16 @@ impl Out<'_, '_> {
     ///
     /// # Errors
     /// As [`Out::emit`].
-    pub(super) fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Result<Seq, Fault> {
+    pub(super) fn emit_child<'e>(
+        &mut self,
+        parent: Option<Seq>,
+        event: impl Into<Event<'e>>,
+        pointer: Pointer<'_>,
+    ) -> Result<Seq, Fault> {
         match self {
-            Out::Check(check, _) => check.gives(event.into().kind(), pointer).map(|()| Seq::default()),
+            Out::Check(check, _) => check
+                .gives(event.into().kind(), pointer)
+                .map(|()| Seq::default()),
             Out::Emit(out) => Ok(out.emit_child(parent, event, pointer)),
         }
     }
@@ -56,7 +67,12 @@ impl Out<'_, '_> {
     ///
     /// # Errors
     /// In step 1 under strict policy.
-    pub(super) fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) -> Result<(), Fault> {
+    pub(super) fn unrecognized_block(
+        &mut self,
+        name: &str,
+        raw: &str,
+        pointer: Pointer<'_>,
+    ) -> Result<(), Fault> {
         match self {
             Out::Check(check, _) => check.unknown_block(name),
             Out::Emit(out) => {
@@ -67,7 +83,13 @@ impl Out<'_, '_> {
     }
 
     /// Compares a value with the member table. `chosen` is the case of its selector that begins with `@`.
-    pub(super) fn check_members(&mut self, record: &str, value: Value<'_>, at: Pointer<'_>, chosen: Option<&str>) {
+    pub(super) fn check_members(
+        &mut self,
+        record: &str,
+        value: Value<'_>,
+        at: Pointer<'_>,
+        chosen: Option<&str>,
+    ) {
         if let Out::Check(check, _) = self {
             check.members(record, value, at, &|_| chosen);
         }
@@ -76,7 +98,9 @@ impl Out<'_, '_> {
     /// Sets time and id of the current record.
     pub(super) fn set_header(&mut self, header: RecordHeader<'_>) {
         match self {
-            Out::Check(_, identified) if header.t.is_some() || header.id.is_some() => *identified = Identified::Yes,
+            Out::Check(_, identified) if header.t.is_some() || header.id.is_some() => {
+                *identified = Identified::Yes
+            }
             Out::Check(..) => {}
             Out::Emit(out) => out.set_header(header),
         }
@@ -112,17 +136,29 @@ impl Out<'_, '_> {
 
     /// The number of the latest call with this id; `None` in step 1.
     pub(super) fn seq_of_call(&self, call_id: Text<'_>) -> Option<Seq> {
-        if let Out::Emit(out) = self { out.seq_of_call(call_id) } else { None }
+        if let Out::Emit(out) = self {
+            out.seq_of_call(call_id)
+        } else {
+            None
+        }
     }
 
     /// The number of the latest call with this id that has no result; `None` in step 1, which so checks also what is emitted without one.
     pub(super) fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
-        if let Out::Emit(out) = self { out.seq_of_open_call(call_id) } else { None }
+        if let Out::Emit(out) = self {
+            out.seq_of_open_call(call_id)
+        } else {
+            None
+        }
     }
 
     /// True if JSON inside a string nests too deep to be the arguments of a call.
     pub(super) fn nests_too_deep(&self, json: &str) -> bool {
-        if let Out::Emit(out) = self { out.nests_too_deep(json) } else { false }
+        if let Out::Emit(out) = self {
+            out.nests_too_deep(json)
+        } else {
+            false
+        }
     }
 
     /// Emits events that belong to another record.
@@ -197,12 +233,23 @@ impl<R: Reader> Conversion for Steps<R> {
         self.0.cut_record(text)
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
-        let Some((name, list, beside)) = self.0.list() else { return Err(Fault::malformed("", "JSON Lines", "a document")) };
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
+        let Some((name, list, beside)) = self.0.list() else {
+            return Err(Fault::malformed("", "JSON Lines", "a document"));
+        };
         let items = required_array(document, name)?;
         check.document(document);
-        let items = items.elements().enumerate().map(|(n, item)| Item::of_list(item, list, n));
-        let outer = document.member(beside).map(|_| Item::header(document, name));
+        let items = items
+            .elements()
+            .enumerate()
+            .map(|(n, item)| Item::of_list(item, list, n));
+        let outer = document
+            .member(beside)
+            .map(|_| Item::header(document, name));
         Ok(items.chain(outer).collect())
     }
 
@@ -210,7 +257,9 @@ impl<R: Reader> Conversion for Steps<R> {
         let mut out = Out::Check(check, Identified::No);
         let outcome = self.0.record(record, &mut out)?;
         // Pieces of a text often have the same bytes and the same time.
-        if let (Out::Check(check, Identified::Yes), false) = (out, matches!(outcome, Outcome::Duplicate { .. })) {
+        if let (Out::Check(check, Identified::Yes), false) =
+            (out, matches!(outcome, Outcome::Duplicate { .. }))
+        {
             check.identify();
         }
         Ok(())
@@ -223,7 +272,10 @@ impl<R: Reader> Conversion for Steps<R> {
     /// Step 1 has found all faults.
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let outcome = self.0.record(record, &mut Out::Emit(out));
-        debug_assert!(outcome.is_ok(), "a fault that step 1 has not found: {outcome:?}");
+        debug_assert!(
+            outcome.is_ok(),
+            "a fault that step 1 has not found: {outcome:?}"
+        );
         outcome.unwrap_or(Outcome::Mapped)
     }
 

@@ -16,35 +16,75 @@ fn words_of_hooks_are_apart_from_those_of_a_person() {
         r#"{{"id":"a",{TIME},"type":"user","content":[{{"text":"{words}"}},{before_agent}],"displayContent":[{{"text":"{words}"}}]}}"#
     );
     // The reason of an `AfterAgent` hook: nothing was typed.
-    let goes_on = format!(r#"{{"id":"b",{TIME},"type":"user","content":[{{"text":"go on"}},{before_agent}]}}"#);
+    let goes_on = format!(
+        r#"{{"id":"b",{TIME},"type":"user","content":[{{"text":"go on"}},{before_agent}]}}"#
+    );
     let events = events(&[&typed, &goes_on, &user("c", "and now")]);
-    let by: Vec<(&str, &str)> =
-        events.iter().map(|event| (event["by"].as_str().unwrap_or_default(), event["text"].as_str().unwrap_or_default())).collect();
+    let by: Vec<(&str, &str)> = events
+        .iter()
+        .map(|event| {
+            (
+                event["by"].as_str().unwrap_or_default(),
+                event["text"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
     let before = ("", "<hook_context>before</hook_context>");
-    let expected =
-        [("", "<hook_context>starts</hook_context>"), ("person", "fix it"), before, ("harness", "go on"), before, ("person", "and now")];
+    let expected = [
+        ("", "<hook_context>starts</hook_context>"),
+        ("person", "fix it"),
+        before,
+        ("harness", "go on"),
+        before,
+        ("person", "and now"),
+    ];
     assert_eq!(by, expected);
     assert_eq!(events[0]["name"], "hook");
 }
 
 #[test]
 fn a_prompt_that_a_call_asks_for_is_the_models() {
-    let prompt = |task: &str| user(task, &format!(r"Your task is to look.\n<objective>\n{task}\n</objective>"));
+    let prompt = |task: &str| {
+        user(
+            task,
+            &format!(r"Your task is to look.\n<objective>\n{task}\n</objective>"),
+        )
+    };
     let call = r#"{"id":"c","name":"codebase_investigator","args":{"objective":"find it"},"result":[{"functionResponse":{"id":"c","name":"codebase_investigator","response":{"output":"found"}}}],"status":"success","timestamp":"2026-11-21T09:58:16.010Z"}"#;
-    let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#);
+    let turn = format!(
+        r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":null,"toolCalls":[{call}]}}"#
+    );
     let events = events(&[&prompt("find it"), &turn, &prompt("something else")]);
-    let by: Vec<_> = events.iter().filter(|event| event["k"] == "msg.in").map(|event| &event["by"]).collect();
+    let by: Vec<_> = events
+        .iter()
+        .filter(|event| event["k"] == "msg.in")
+        .map(|event| &event["by"])
+        .collect();
     assert_eq!(by, ["agent", "person"]);
 }
 
 #[test]
 fn a_document_says_behind_its_messages_that_it_is_a_sub_agents() {
-    let header = HEADER.strip_suffix(r#","kind":"main"}"#).expect("the kind is last");
+    let header = HEADER
+        .strip_suffix(r#","kind":"main"}"#)
+        .expect("the kind is last");
     let agent = |kind: &str| {
         let source = format!(r#"{header},"messages":[{}]{kind}}}"#, user("a", "find it"));
-        let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).expect("it converts");
-        let mut events = tape.lines().map(|line| serde_json::from_str::<Value>(line).expect("a tape is JSON"));
-        let prompt = events.find(|event| event["k"] == "msg.in").expect("a prompt");
+        let tape = convert_str(
+            &Gemini,
+            &source,
+            &Options {
+                policy: Policy::Strict,
+                ..Options::default()
+            },
+        )
+        .expect("it converts");
+        let mut events = tape
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("a tape is JSON"));
+        let prompt = events
+            .find(|event| event["k"] == "msg.in")
+            .expect("a prompt");
         (prompt["source"]["agent_id"].clone(), prompt["by"].clone())
     };
     assert_eq!(agent(""), (Value::Null, json!("person")));
@@ -53,21 +93,55 @@ fn a_document_says_behind_its_messages_that_it_is_a_sub_agents() {
 
 #[test]
 fn the_task_of_a_sub_agent_is_apart_from_instructions_and_template() {
-    let instructions = r"\n<loaded_context>\n--- Context from: /p/GEMINI.md ---\nuse tabs\n</loaded_context>";
-    let parts = format!(r#"{{"id":"a",{TIME},"type":"user","content":[{{"text":"{instructions}"}},{{"text":"edit a"}}]}}"#);
-    let template = user("a", r#"Your task is to look.\n<objective>\nfind \"it\"\n</objective>"#);
+    let instructions =
+        r"\n<loaded_context>\n--- Context from: /p/GEMINI.md ---\nuse tabs\n</loaded_context>";
+    let parts = format!(
+        r#"{{"id":"a",{TIME},"type":"user","content":[{{"text":"{instructions}"}},{{"text":"edit a"}}]}}"#
+    );
+    let template = user(
+        "a",
+        r#"Your task is to look.\n<objective>\nfind \"it\"\n</objective>"#,
+    );
     let tape = |line: &str, kind: &str| -> Vec<(Value, Value, Value)> {
         let source = format!("{}\n{line}\n", HEADER.replace(r#""kind":"main""#, kind));
-        let tape = convert_str(&Gemini, &source, &Options { policy: Policy::Strict, ..Options::default() }).unwrap();
-        let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let tape = convert_str(
+            &Gemini,
+            &source,
+            &Options {
+                policy: Policy::Strict,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+        let events = tape
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let texts = events.filter(|event| event["k"] == "msg.in" || event["label"] == "context");
-        texts.map(|event| (event["by"].clone(), event["name"].clone(), event["text"].clone())).collect()
+        texts
+            .map(|event| {
+                (
+                    event["by"].clone(),
+                    event["name"].clone(),
+                    event["text"].clone(),
+                )
+            })
+            .collect()
     };
     let (of_agent, of_main) = (r#""kind":"subagent""#, r#""kind":"main""#);
     let found = tape(&parts, of_agent);
-    assert_eq!((&found[0].1, &found[1].0, &found[1].2), (&"instructions".into(), &"agent".into(), &"edit a".into()));
+    assert_eq!(
+        (&found[0].1, &found[1].0, &found[1].2),
+        (&"instructions".into(), &"agent".into(), &"edit a".into())
+    );
     let found = tape(&template, of_agent);
-    assert_eq!((&found[0].0, &found[0].2, &found[1].1), (&"agent".into(), &"find \"it\"".into(), &"agent_template".into()));
+    assert_eq!(
+        (&found[0].0, &found[0].2, &found[1].1),
+        (
+            &"agent".into(),
+            &"find \"it\"".into(),
+            &"agent_template".into()
+        )
+    );
     for line in [&parts, &template] {
         assert!(tape(line, of_main).iter().all(|(by, ..)| by == "person"));
     }

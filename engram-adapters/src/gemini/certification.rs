@@ -1,7 +1,9 @@
 //! What the compatibility kit needs to know about Gemini CLI.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet};
+use engram_conformance::gaps::{
+    EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, has_replaced_bytes, is_snippet,
+};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -9,13 +11,22 @@ use serde_json::Value;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification =
-    Certification::new().with_gap_rows(GAP_ROWS).with_unknown_version(rename_kind).with_printed_sessions().with_unit_tests(UNIT_TESTS);
+pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_gap_rows(GAP_ROWS)
+    .with_unknown_version(rename_kind)
+    .with_printed_sessions()
+    .with_unit_tests(UNIT_TESTS);
 
 /// Omission rules that no recording uses, with the unit tests that prove them.
 const UNIT_TESTS: &[(&str, &str)] = &[
-    ("message.rewritten", "a_line_that_repeats_another_changes_nothing"),
-    ("record.repeated", "a_line_that_repeats_another_changes_nothing"),
+    (
+        "message.rewritten",
+        "a_line_that_repeats_another_changes_nothing",
+    ),
+    (
+        "record.repeated",
+        "a_line_that_repeats_another_changes_nothing",
+    ),
 ];
 
 /// How recordings show the gaps of this harness only.
@@ -23,22 +34,42 @@ const GAP_ROWS: &[GapRow] = &[
     READ_BOM,
     // An edit without lines has another gap.
     GapRow::new("edit.not_utf8", Kind::CodeEdit, |case| {
-        edits_by(case, EDITORS, |edit, real| has_no_hashes(edit) && !is_of_arguments(edit) && has_replaced_bytes(real))
+        edits_by(case, EDITORS, |edit, real| {
+            has_no_hashes(edit) && !is_of_arguments(edit) && has_replaced_bytes(real)
+        })
     })
     .without_hash(has_no_hashes),
-    GapRow::new("edit.snippet", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| is_of_arguments(edit)))
-        .without_lines(is_of_arguments)
-        .without_hash(is_of_arguments),
-    GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| has_event(case, Kind::CodeEdit, is_unconfirmed))
-        .without_lines(is_unconfirmed)
-        .without_hash(is_unconfirmed),
-    GapRow::new("result.no_duration", Kind::ToolResult, |case| has_saved(case, |event| is_ok_result(event) && !event.has("duration_ms"))),
-    GapRow::new("result.display_only", Kind::ToolResult, |case| {
-        has_printed(case, |event| is_ok_result(event) && event.text("stdout") == Some(""))
+    GapRow::new("edit.snippet", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, _| is_of_arguments(edit))
+    })
+    .without_lines(is_of_arguments)
+    .without_hash(is_of_arguments),
+    GapRow::new("edit.parallel_lost", Kind::CodeEdit, |case| {
+        has_event(case, Kind::CodeEdit, is_unconfirmed)
+    })
+    .without_lines(is_unconfirmed)
+    .without_hash(is_unconfirmed),
+    GapRow::new("result.no_duration", Kind::ToolResult, |case| {
+        has_saved(case, |event| {
+            is_ok_result(event) && !event.has("duration_ms")
+        })
     }),
-    GapRow::new("usage.run_total", Kind::Meta, |case| has_printed(case, |event| event.text("label") == Some("usage"))),
+    GapRow::new("result.display_only", Kind::ToolResult, |case| {
+        has_printed(case, |event| {
+            is_ok_result(event) && event.text("stdout") == Some("")
+        })
+    }),
+    GapRow::new("usage.run_total", Kind::Meta, |case| {
+        has_printed(case, |event| event.text("label") == Some("usage"))
+    }),
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
-        has_printed(case, |event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0))
+        has_printed(case, |event| {
+            event
+                .0
+                .pointer("/tokens/reasoning")
+                .and_then(Value::as_u64)
+                .is_some_and(|tokens| tokens > 0)
+        })
     }),
 ];
 
@@ -53,8 +84,13 @@ fn has_saved(case: &Case<'_>, is: impl Fn(&Event) -> bool) -> bool {
 }
 
 fn has_in(case: &Case<'_>, is_printed: bool, is: impl Fn(&Event) -> bool) -> bool {
-    let is_stream = |start: &Event| start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("stream-json");
-    let sessions = case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream) == is_printed);
+    let is_stream = |start: &Event| {
+        start.0.pointer("/harness/schema").and_then(Value::as_str) == Some("stream-json")
+    };
+    let sessions = case
+        .sessions
+        .iter()
+        .filter(|session| session.events.first().is_some_and(is_stream) == is_printed);
     sessions.flat_map(|session| &session.events).any(is)
 }
 
@@ -64,7 +100,9 @@ fn is_ok_result(event: &Event) -> bool {
 
 /// True for an edit of which only the arguments of its call are known.
 fn is_of_arguments(edit: &Event) -> bool {
-    let has_hash = ["before_hash", "after_hash", "file_after_hash"].iter().any(|hash| edit.has(hash));
+    let has_hash = ["before_hash", "after_hash", "file_after_hash"]
+        .iter()
+        .any(|hash| edit.has(hash));
     !edit.has("confirmed") && edit.range("after_range").is_none() && (is_snippet(edit) || !has_hash)
 }
 

@@ -9,11 +9,17 @@ use super::revisions::{MATRIX, WEAKEST};
 use crate::shared::tool_table::ToolTable;
 
 /// The member table.
-pub(super) static MEMBERS: MemberSource =
-    MemberSource::new(&[include_str!("members/records.members"), include_str!("members/tools.members")]);
+pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
+    include_str!("members/records.members"),
+    include_str!("members/tools.members"),
+]);
 
 const GAPS: &[Gap] = &[
-    Gap { code: "edit.shell", reason: "a shell command that changes files leaves no record of the change", fixture: "0.61.0/b_edit" },
+    Gap {
+        code: "edit.shell",
+        reason: "a shell command that changes files leaves no record of the change",
+        fixture: "0.61.0/b_edit",
+    },
     Gap {
         code: "edit.snippet",
         reason: "up to 0.24.5 the log has only the arguments of the call, so an edit has no lines and no file hashes. `replace` also finds \
@@ -47,8 +53,16 @@ const GAPS: &[Gap] = &[
         reason: "a partial read may count an empty line after the last one, so the number of lines is known only if the read reaches the end of the file",
         fixture: "0.61.0/b_edit",
     },
-    Gap { code: "read.shell", reason: "a file that a shell command prints is not a recorded read", fixture: "0.16.0/g_rich" },
-    Gap { code: "read.no_lines", reason: "an image or document is read as a whole, not by lines", fixture: "0.16.0/g_rich" },
+    Gap {
+        code: "read.shell",
+        reason: "a file that a shell command prints is not a recorded read",
+        fixture: "0.16.0/g_rich",
+    },
+    Gap {
+        code: "read.no_lines",
+        reason: "an image or document is read as a whole, not by lines",
+        fixture: "0.16.0/g_rich",
+    },
     Gap {
         code: "read.bom",
         reason: "the log leaves out the byte order mark at the beginning of a file that is read, so the hash of its first line lacks it; edits have it",
@@ -74,7 +88,11 @@ const GAPS: &[Gap] = &[
         reason: "`--output-format stream-json` prints the tokens of all requests of a run as one sum for each model",
         fixture: "0.60.0/n_long",
     },
-    Gap { code: "stream.no_reasoning", reason: "`--output-format stream-json` prints no reasoning", fixture: "0.60.0/n_long" },
+    Gap {
+        code: "stream.no_reasoning",
+        reason: "`--output-format stream-json` prints no reasoning",
+        fixture: "0.60.0/n_long",
+    },
 ];
 
 /// The descriptor.

@@ -9,18 +9,40 @@ use super::tests::{HEADER, TIME};
 #[test]
 fn only_a_hook_behind_the_call_hides_the_file_after_it() {
     let hashes = |name: &str, output: &str, before: &str, after: &str| {
-        let change = format!(r#"{{"filePath":"/a","originalContent":"{before}","newContent":"{after}","isNewFile":false}}"#);
+        let change = format!(
+            r#"{{"filePath":"/a","originalContent":"{before}","newContent":"{after}","isNewFile":false}}"#
+        );
         let args = r#"{"file_path":"/a","old_string":"x","new_string":"y","content":"y"}"#;
-        let result = format!(r#"[{{"functionResponse":{{"id":"c","name":"{name}","response":{{"output":"{output}"}}}}}}]"#);
-        let call = format!(r#"{{"id":"c","name":"{name}","args":{args},"result":{result},"status":"success","resultDisplay":{change}}}"#);
-        let turn = format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
-        let tape = convert_str(&Gemini, &format!("{HEADER}\n{turn}\n"), &Options::default()).expect("the line converts");
-        (tape.contains("file_before_hash"), tape.contains("file_after_hash"))
+        let result = format!(
+            r#"[{{"functionResponse":{{"id":"c","name":"{name}","response":{{"output":"{output}"}}}}}}]"#
+        );
+        let call = format!(
+            r#"{{"id":"c","name":"{name}","args":{args},"result":{result},"status":"success","resultDisplay":{change}}}"#
+        );
+        let turn =
+            format!(r#"{{"id":"m",{TIME},"type":"gemini","content":"","toolCalls":[{call}]}}"#);
+        let tape = convert_str(&Gemini, &format!("{HEADER}\n{turn}\n"), &Options::default())
+            .expect("the line converts");
+        (
+            tape.contains("file_before_hash"),
+            tape.contains("file_after_hash"),
+        )
     };
     let note = r"done\n\n[System] Tool input parameters were modified by a hook before execution.";
     assert_eq!(hashes("replace", note, "x\\n", "y\\n"), (true, true));
-    assert_eq!(hashes("replace", r"done\n\n<hook_context>formatted</hook_context>", "x\\n", "y\\n"), (true, false));
+    assert_eq!(
+        hashes(
+            "replace",
+            r"done\n\n<hook_context>formatted</hook_context>",
+            "x\\n",
+            "y\\n"
+        ),
+        (true, false)
+    );
     // `write_file` shows the file as it is, `replace` without the CR of its line ends.
     assert_eq!(hashes("write_file", "done", r"x\r\n", "y"), (true, true));
-    assert_eq!(hashes("replace", "done", r"x\r\n", r"y\r\n"), (false, false));
+    assert_eq!(
+        hashes("replace", "done", r"x\r\n", r"y\r\n"),
+        (false, false)
+    );
 }

@@ -55,7 +55,8 @@ use schema::{Form, MESSAGES};
 use source::detect;
 
 /// Where sessions are kept.
-const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
+const HOMES: &[HomeDirectory] =
+    &[HomeDirectory::new(Base::Home, ".gemini").unless_set("GEMINI_CLI_HOME", ".gemini")];
 
 /// The files of sessions and, named by their id, of sub-agents.
 const SESSION_FILES: &[SessionFile] = &[
@@ -103,7 +104,11 @@ impl StreamAdapter for Gemini {
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let form = detect::form(init.head);
-        Box::new(Session { form, notes: Notes::new(form), events: Events::new(form, init) })
+        Box::new(Session {
+            form,
+            notes: Notes::new(form),
+            events: Events::new(form, init),
+        })
     }
 }
 
@@ -121,8 +126,13 @@ impl Conversion for Session {
 
     /// A line that states only the time of the last change follows every message.
     fn omitted(&self, text: &str) -> Option<Outcome> {
-        let time = text.strip_prefix(r#"{"$set":{"lastUpdated":""#)?.strip_suffix(r#""}}"#)?;
-        let clock = Outcome::Bookkeeping { record: ChangeKind::LastUpdated.name(), rule: rule::SESSION_CLOCK };
+        let time = text
+            .strip_prefix(r#"{"$set":{"lastUpdated":""#)?
+            .strip_suffix(r#""}}"#)?;
+        let clock = Outcome::Bookkeeping {
+            record: ChangeKind::LastUpdated.name(),
+            rule: rule::SESSION_CLOCK,
+        };
         (self.form == Form::Lines && is_tape_time(time)).then_some(clock)
     }
 
@@ -131,13 +141,24 @@ impl Conversion for Session {
         self.form == Form::Stream
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
-        let list = |list: Value<'a>, path: &'static str| list.elements().enumerate().map(move |(n, item)| Item::of_list(item, path, n));
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
+        let list = |list: Value<'a>, path: &'static str| {
+            list.elements()
+                .enumerate()
+                .map(move |(n, item)| Item::of_list(item, path, n))
+        };
         Ok(match self.form {
             Form::Lines | Form::Document | Form::Stream => {
                 let messages = required_array(document, MESSAGES)?;
                 check.document(document);
-                [Item::header(document, MESSAGES)].into_iter().chain(list(messages, "/messages")).collect()
+                [Item::header(document, MESSAGES)]
+                    .into_iter()
+                    .chain(list(messages, "/messages"))
+                    .collect()
             }
             Form::TypedPrompts => list(document, "").collect(),
             // Since 0.36.0 the turns are inside an object.
@@ -156,7 +177,10 @@ impl Conversion for Session {
     }
 
     fn decide(&mut self) {
-        self.events.decide(std::mem::take(&mut self.notes.list), std::mem::take(&mut self.notes.objectives));
+        self.events.decide(
+            std::mem::take(&mut self.notes.list),
+            std::mem::take(&mut self.notes.objectives),
+        );
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {

@@ -9,8 +9,14 @@ use engram_core::steps::{Check, Record};
 use engram_core::text::{MAX_DECODED_BYTES, Text};
 
 use super::format::{ChangeKind, MessageKind, PromptKind, SavedKind, StreamKind};
-use super::readers::{Call, FunctionCall, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought, TypedPrompt};
-use super::schema::{Form, OBJECTIVE, TypedTexts, count_responses, displayed_responses, joined_thought, parts, raw, stream_kind};
+use super::readers::{
+    Call, FunctionCall, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought,
+    TypedPrompt,
+};
+use super::schema::{
+    Form, OBJECTIVE, TypedTexts, count_responses, displayed_responses, joined_thought, parts, raw,
+    stream_kind,
+};
 use crate::shared::seen::fact_of;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
@@ -20,7 +26,11 @@ pub enum Note {
     /// A record begins. The notes up to the next one belong to it.
     Record { number: u32, after: After },
     /// A message begins: a record, or a message of a history.
-    Message { id: u64, time: u64, history: History },
+    Message {
+        id: u64,
+        time: u64,
+        history: History,
+    },
     /// The model of a turn.
     Model { key: u64 },
     /// The parts of a turn.
@@ -39,7 +49,11 @@ pub enum Note {
     NamelessCall { key: u64 },
     /// What a call of the turn has returned. `call` counts back to the note of its call; 0 if it has no id. `key` is its key as a call without
     /// an id.
-    Result { call: u32, key: u64, has_ended: bool },
+    Result {
+        call: u32,
+        key: u64,
+        has_ended: bool,
+    },
     /// What a person wrote while the tool of this result ran.
     Interjection { key: u64 },
     /// What the model got from this result.
@@ -97,13 +111,20 @@ pub struct Notes {
 
 impl Notes {
     pub fn new(form: Form) -> Self {
-        Notes { form, list: Vec::new(), objectives: HashSet::new() }
+        Notes {
+            form,
+            list: Vec::new(),
+            objectives: HashSet::new(),
+        }
     }
 
     /// Checks a record, and adds its notes.
     pub fn add(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let before = self.list.len();
-        self.list.push(Note::Record { number: record.number as u32, after: After::Ends });
+        self.list.push(Note::Record {
+            number: record.number as u32,
+            after: After::Ends,
+        });
         let checked = self.record(record, before, check);
         if checked.is_err() {
             self.list.truncate(before);
@@ -111,7 +132,12 @@ impl Notes {
         checked
     }
 
-    fn record(&mut self, record: &Record<'_>, at: usize, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn record(
+        &mut self,
+        record: &Record<'_>,
+        at: usize,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         match self.form {
             Form::Stream => self.stream_line(record.value, check),
             Form::TypedPrompts => typed_prompt(&TypedPrompt::strict(record.value, "")?, check),
@@ -135,7 +161,15 @@ impl Notes {
         }
         if line.kind().is_some() && line.rewind_to().is_none() {
             self.list[at] = with_after(self.list[at], line);
-            return self.logged_message(line, if line.begins_history() { History::MayBegin } else { History::GoesOn }, check);
+            return self.logged_message(
+                line,
+                if line.begins_history() {
+                    History::MayBegin
+                } else {
+                    History::GoesOn
+                },
+                check,
+            );
         }
         let record = match (line.rewind_to(), line.session_id()) {
             (Some(_), _) => "",
@@ -145,13 +179,20 @@ impl Notes {
         if line.timestamp().is_some() || line.start_time().is_some() {
             check.identify();
         }
-        self.list.extend(line.rewind_to().map(|to| Note::Rewind { to: hash64(to.raw()) }));
+        self.list.extend(line.rewind_to().map(|to| Note::Rewind {
+            to: hash64(to.raw()),
+        }));
         check.members(record, line.object(), Pointer::Root, &|_| None);
         Ok(())
     }
 
     /// A message that is a record of its own.
-    fn logged_message(&mut self, line: &Line<'_>, history: History, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn logged_message(
+        &mut self,
+        line: &Line<'_>,
+        history: History,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         if line.timestamp().is_some() || non_empty_text(line.id()).is_some() {
             check.identify();
         }
@@ -159,10 +200,20 @@ impl Notes {
     }
 
     /// A `$set` line: what the harness changes in the header and the history.
-    fn changes(&mut self, line: &Line<'_>, changes: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        let Some((first, _)) = changes.members().next() else { return Err(Fault::malformed("/$set", "a member", changes.raw())) };
+    fn changes(
+        &mut self,
+        line: &Line<'_>,
+        changes: Value<'_>,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
+        let Some((first, _)) = changes.members().next() else {
+            return Err(Fault::malformed("/$set", "a member", changes.raw()));
+        };
         check.members(first, line.object(), Pointer::Root, &|_| None);
-        if let Some((name, _)) = changes.members().find(|(name, _)| ChangeKind::named(name).is_none()) {
+        if let Some((name, _)) = changes
+            .members()
+            .find(|(name, _)| ChangeKind::named(name).is_none())
+        {
             return Err(Fault::unrecognized(&format!("$set.{name}")));
         }
         let time = changes.member("lastUpdated");
@@ -178,26 +229,53 @@ impl Notes {
         if first == ChangeKind::LastUpdated.name() && !has_several {
             self.list.pop();
         }
-        for (n, message) in set.messages().into_iter().flat_map(Value::elements).enumerate() {
+        for (n, message) in set
+            .messages()
+            .into_iter()
+            .flat_map(Value::elements)
+            .enumerate()
+        {
             let place = Pointer::Item("/$set/messages", n);
             let mut line = Line::default();
-            line.strict_into(message, "").map_err(|fault| fault.within(place))?;
-            let history = if n == 0 { History::First } else { History::Next };
-            self.message(&line, history, place, check).map_err(|fault| fault.within(place))?;
+            line.strict_into(message, "")
+                .map_err(|fault| fault.within(place))?;
+            let history = if n == 0 {
+                History::First
+            } else {
+                History::Next
+            };
+            self.message(&line, history, place, check)
+                .map_err(|fault| fault.within(place))?;
         }
         Ok(())
     }
 
-    fn message(&mut self, line: &Line<'_>, history: History, at: Pointer<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn message(
+        &mut self,
+        line: &Line<'_>,
+        history: History,
+        at: Pointer<'_>,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         let kind = raw_str(line.kind());
-        self.list.push(Note::Message { id: id_key(line.id()), time: key(line.timestamp()), history });
+        self.list.push(Note::Message {
+            id: id_key(line.id()),
+            time: key(line.timestamp()),
+            history,
+        });
         let Some(known) = MessageKind::named(kind) else {
-            return Err(if kind.is_empty() { Fault::malformed("/type", "a message type", "none") } else { Fault::unrecognized(kind) });
+            return Err(if kind.is_empty() {
+                Fault::malformed("/type", "a message type", "none")
+            } else {
+                Fault::unrecognized(kind)
+            });
         };
         match known {
             MessageKind::Gemini => self.turn(line, check)?,
             MessageKind::User => self.user(line, "/content", check)?,
-            MessageKind::Info | MessageKind::Warning | MessageKind::Error => self.notice(kind, line)?,
+            MessageKind::Info | MessageKind::Warning | MessageKind::Error => {
+                self.notice(kind, line)?
+            }
         }
         check.members(kind, line.object(), at, &|_| None);
         Ok(())
@@ -206,11 +284,18 @@ impl Notes {
     /// A turn of a saved conversation, as the message that it would be in a log.
     fn saved_turn(&mut self, turn: &SavedTurn<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let (role, line) = (raw_str(turn.role()), Line::of_turn(turn));
-        self.list.push(Note::Message { id: 0, time: 0, history: History::GoesOn });
+        self.list.push(Note::Message {
+            id: 0,
+            time: 0,
+            history: History::GoesOn,
+        });
         match SavedKind::named(role).ok_or_else(|| Fault::unrecognized(role))? {
             SavedKind::User => self.user(&line, "/parts", check)?,
             SavedKind::Model => {
-                self.list.push(Note::Turn { content: 0, tokens: 0 });
+                self.list.push(Note::Turn {
+                    content: 0,
+                    tokens: 0,
+                });
                 self.model_content(&line, "/parts", check)?;
             }
         }
@@ -220,11 +305,21 @@ impl Notes {
 
     /// A turn of the model.
     fn turn(&mut self, line: &Line<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        if let Some(model) = line.model().filter(|model| model.non_empty_text().is_some()) {
-            self.list.push(Note::Model { key: hash64(model.raw()) });
+        if let Some(model) = line
+            .model()
+            .filter(|model| model.non_empty_text().is_some())
+        {
+            self.list.push(Note::Model {
+                key: hash64(model.raw()),
+            });
         }
-        let content = line.content().filter(|content| content.non_empty_text().is_some() || content.is_array());
-        self.list.push(Note::Turn { content: key(content), tokens: key(line.tokens()) });
+        let content = line
+            .content()
+            .filter(|content| content.non_empty_text().is_some() || content.is_array());
+        self.list.push(Note::Turn {
+            content: key(content),
+            tokens: key(line.tokens()),
+        });
         if let Some(thoughts) = line.thoughts().filter(|thoughts| !thoughts.is_empty_list()) {
             self.thoughts(thoughts, check)?;
         }
@@ -251,28 +346,51 @@ impl Notes {
     }
 
     /// The content of a turn: what it says and the calls in it.
-    fn model_content(&mut self, line: &Line<'_>, path: &str, check: &Check<'_>) -> Result<(), Fault> {
-        let Some(content) = line.content() else { return Ok(()) };
+    fn model_content(
+        &mut self,
+        line: &Line<'_>,
+        path: &str,
+        check: &Check<'_>,
+    ) -> Result<(), Fault> {
+        let Some(content) = line.content() else {
+            return Ok(());
+        };
         if let Some(text) = content.text() {
             if !text.is_empty() {
                 check.gives(Kind::MsgOut, Pointer::At(path))?;
-                self.list.push(Note::Content { key: text_key("model", text) });
+                self.list.push(Note::Content {
+                    key: text_key("model", text),
+                });
             }
             return Ok(());
         }
         if !content.is_array() {
-            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+            return Err(Fault::malformed(
+                path,
+                "text or a list of parts",
+                content.raw(),
+            ));
         }
         for (n, part) in parts(Some(content)).enumerate() {
             if let Some(call) = part.call() {
-                let (call, place) = (FunctionCall::lenient(call), Pointer::Field(path, n, "/functionCall"));
+                let (call, place) = (
+                    FunctionCall::lenient(call),
+                    Pointer::Field(path, n, "/functionCall"),
+                );
                 check.gives(Kind::ToolCall, place)?;
-                self.function_call(&call).map_err(|fault| fault.within(place))?;
+                self.function_call(&call)
+                    .map_err(|fault| fault.within(place))?;
             } else if let Some(text) = text(part.plain_text()) {
                 if !text.is_empty() {
                     check.gives(Kind::MsgOut, Pointer::Field(path, n, "/text"))?;
                     let is_thought = part.thought().is_some_and(Value::is_true);
-                    self.list.push(Note::Text { key: if is_thought { thought_key(text.raw()) } else { text_key("model", text) } });
+                    self.list.push(Note::Text {
+                        key: if is_thought {
+                            thought_key(text.raw())
+                        } else {
+                            text_key("model", text)
+                        },
+                    });
                 }
             } else {
                 check.unknown_block(part.unknown_name())?;
@@ -283,11 +401,19 @@ impl Notes {
 
     /// A call in the form of the model's interface, which has no result.
     fn function_call(&mut self, call: &FunctionCall<'_>) -> Result<(), Fault> {
-        let Some(name) = call.name() else { return Err(Fault::malformed("/name", "the name of a tool", "none")) };
+        let Some(name) = call.name() else {
+            return Err(Fault::malformed("/name", "the name of a tool", "none"));
+        };
         let args = key(call.args());
         self.list.push(match call.id() {
-            Some(id) => Note::Call { id: hash64(id.raw()), args, list: CallList::Content },
-            None => Note::NamelessCall { key: call_key(name, args) },
+            Some(id) => Note::Call {
+                id: hash64(id.raw()),
+                args,
+                list: CallList::Content,
+            },
+            None => Note::NamelessCall {
+                key: call_key(name, args),
+            },
         });
         Ok(())
     }
@@ -296,36 +422,64 @@ impl Notes {
     fn tool_calls(&mut self, list: Value<'_>, check: &Check<'_>) -> Result<(), Fault> {
         const PATH: &str = "/toolCalls";
         let first = self.list.len();
-        let strict = |(n, call)| Call::strict(call, "").map_err(|fault| fault.within(Pointer::Item(PATH, n)));
-        let calls = list.elements().enumerate().map(strict).collect::<Result<Vec<_>, _>>()?;
+        let strict = |(n, call)| {
+            Call::strict(call, "").map_err(|fault| fault.within(Pointer::Item(PATH, n)))
+        };
+        let calls = list
+            .elements()
+            .enumerate()
+            .map(strict)
+            .collect::<Result<Vec<_>, _>>()?;
         for call in &calls {
             let id = call.id().map_or(0, |id| hash64(id.raw()));
-            self.list.push(Note::Call { id, args: key(call.args()), list: CallList::Calls });
-            let objective = call.args().and_then(|args| args.first_member(OBJECTIVE)).filter(|objective| objective.text().is_some());
-            self.objectives.extend(objective.map(|objective| hash64(objective.raw())));
+            self.list.push(Note::Call {
+                id,
+                args: key(call.args()),
+                list: CallList::Calls,
+            });
+            let objective = call
+                .args()
+                .and_then(|args| args.first_member(OBJECTIVE))
+                .filter(|objective| objective.text().is_some());
+            self.objectives
+                .extend(objective.map(|objective| hash64(objective.raw())));
         }
         for (n, call) in calls.iter().enumerate() {
             check.gives(Kind::ToolCall, Pointer::Item(PATH, n))?;
-            self.result(call, first + n, check).map_err(|fault| fault.within(Pointer::Item(PATH, n)))?;
+            self.result(call, first + n, check)
+                .map_err(|fault| fault.within(Pointer::Item(PATH, n)))?;
         }
         Ok(())
     }
 
     /// The result of a call, whose note is at `at`.
     fn result(&mut self, call: &Call<'_>, at: usize, check: &Check<'_>) -> Result<(), Fault> {
-        let Some(name) = call.name() else { return Err(Fault::malformed("/name", "the name of a tool", "none")) };
-        let Note::Call { id, args, .. } = self.list[at] else { return Ok(()) };
+        let Some(name) = call.name() else {
+            return Err(Fault::malformed("/name", "the name of a tool", "none"));
+        };
+        let Note::Call { id, args, .. } = self.list[at] else {
+            return Ok(());
+        };
         let back = (self.list.len() - at) as u32;
-        self.list.push(Note::Result { call: back, key: call_key(name, args), has_ended: call.has_ended() });
+        self.list.push(Note::Result {
+            call: back,
+            key: call_key(name, args),
+            has_ended: call.has_ended(),
+        });
         if !call.has_ended() {
             return Ok(());
         }
         check.gives(Kind::ToolResult, Pointer::Root)?;
         for (_, text) in call.interjections() {
-            self.list.push(Note::Interjection { key: text_key("user", text) });
+            self.list.push(Note::Interjection {
+                key: text_key("user", text),
+            });
         }
         for response in parts(call.result()).filter_map(|part| part.response()) {
-            self.list.push(Note::OwnResponse { id, key: response_key(&FunctionResponse::lenient(response)) });
+            self.list.push(Note::OwnResponse {
+                id,
+                key: response_key(&FunctionResponse::lenient(response)),
+            });
         }
         if call.is_edit() && call.succeeded() {
             check_edit(call)?;
@@ -335,13 +489,19 @@ impl Notes {
 
     /// A message in the user's place.
     fn user(&mut self, line: &Line<'_>, path: &str, check: &Check<'_>) -> Result<(), Fault> {
-        let Some(content) = line.content() else { return Ok(()) };
+        let Some(content) = line.content() else {
+            return Ok(());
+        };
         if let Some(text) = content.text() {
             self.user_text(text);
             return Ok(());
         }
         if !content.is_array() {
-            return Err(Fault::malformed(path, "text or a list of parts", content.raw()));
+            return Err(Fault::malformed(
+                path,
+                "text or a list of parts",
+                content.raw(),
+            ));
         }
         let typed = TypedTexts::of(line);
         if typed.are_missing {
@@ -349,7 +509,10 @@ impl Notes {
         }
         for (_, response) in displayed_responses(line) {
             let id = response.id().map_or(0, |id| hash64(id.raw()));
-            self.list.push(Note::Displayed { id, key: response_key(&response) });
+            self.list.push(Note::Displayed {
+                id,
+                key: response_key(&response),
+            });
         }
         let has_responses = count_responses(Some(content)) > 0;
         for (n, part) in parts(Some(content)).enumerate() {
@@ -358,20 +521,39 @@ impl Notes {
         Ok(())
     }
 
-    fn user_part(&mut self, part: &Part<'_>, has_responses: bool, place: Pointer<'_>, check: &Check<'_>) -> Result<(), Fault> {
+    fn user_part(
+        &mut self,
+        part: &Part<'_>,
+        has_responses: bool,
+        place: Pointer<'_>,
+        check: &Check<'_>,
+    ) -> Result<(), Fault> {
         if let Some(response) = part.response() {
             check.gives(Kind::ToolResult, place)?;
             let response = FunctionResponse::lenient(response);
             if response.name().is_none() {
-                return Err(Fault::malformed("/functionResponse/name", "the name of a tool", "none").within(place));
+                return Err(Fault::malformed(
+                    "/functionResponse/name",
+                    "the name of a tool",
+                    "none",
+                )
+                .within(place));
             }
-            let id = part.response().and_then(|response| response.first_member("id")).map_or(0, |id| hash64(id.raw()));
-            self.list.push(Note::Response { id, key: response_key(&response) });
+            let id = part
+                .response()
+                .and_then(|response| response.first_member("id"))
+                .map_or(0, |id| hash64(id.raw()));
+            self.list.push(Note::Response {
+                id,
+                key: response_key(&response),
+            });
         } else if let Some(text) = text(part.plain_text()) {
             self.user_text(text);
         } else if let Some(file) = part.file() {
             if !has_responses {
-                self.list.push(Note::Text { key: hash64(("file", file.raw())) });
+                self.list.push(Note::Text {
+                    key: hash64(("file", file.raw())),
+                });
             }
         } else {
             check.unknown_block(part.unknown_name())?;
@@ -381,7 +563,9 @@ impl Notes {
 
     fn user_text(&mut self, text: Text<'_>) {
         if !text.is_empty() {
-            self.list.push(Note::UserText { key: text_key("user", text) });
+            self.list.push(Note::UserText {
+                key: text_key("user", text),
+            });
         }
     }
 
@@ -390,7 +574,9 @@ impl Notes {
         if let Some(content) = line.content().filter(|content| content.text().is_none()) {
             return Err(Fault::malformed("/content", "text", content.raw()));
         }
-        self.list.push(Note::Text { key: hash64((kind, raw(line.content()))) });
+        self.list.push(Note::Text {
+            key: hash64((kind, raw(line.content()))),
+        });
         Ok(())
     }
 
@@ -407,10 +593,16 @@ impl Notes {
         };
         match known {
             StreamKind::MessageAssistant => {
-                let content = line.content().ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
-                self.list.push(Note::Piece { bytes: content.raw_str().len() as u32 });
+                let content = line
+                    .content()
+                    .ok_or_else(|| Fault::malformed("/content", "text", "nothing"))?;
+                self.list.push(Note::Piece {
+                    bytes: content.raw_str().len() as u32,
+                });
             }
-            StreamKind::ToolUse if line.tool().is_none() => return Err(Fault::malformed("/tool_name", "the name of a tool", "none")),
+            StreamKind::ToolUse if line.tool().is_none() => {
+                return Err(Fault::malformed("/tool_name", "the name of a tool", "none"));
+            }
             StreamKind::MessageUser | StreamKind::ToolUse => {}
             StreamKind::ToolResult | StreamKind::Init | StreamKind::Result | StreamKind::Error => {}
         }
@@ -440,22 +632,46 @@ fn typed_prompt(prompt: &TypedPrompt<'_>, check: &mut Check<'_>) -> Result<(), F
 /// An edit that has the file before and after must name the file, and have its text.
 fn check_edit(call: &Call<'_>) -> Result<(), Fault> {
     use super::readers::{FileArgs, FileChange};
-    let Some(display) = call.display().filter(|display| display.is_object()) else { return Ok(()) };
+    let Some(display) = call.display().filter(|display| display.is_object()) else {
+        return Ok(());
+    };
     let change = FileChange::lenient(display);
-    let missing = |field: &str, expected| Err(Fault::malformed(format!("/resultDisplay{field}"), expected, "none"));
-    if change.file_path().or(FileArgs::lenient_opt(call.args()).file_path()).is_none() {
+    let missing = |field: &str, expected| {
+        Err(Fault::malformed(
+            format!("/resultDisplay{field}"),
+            expected,
+            "none",
+        ))
+    };
+    if change
+        .file_path()
+        .or(FileArgs::lenient_opt(call.args()).file_path())
+        .is_none()
+    {
         return missing("/filePath", "a path");
     }
-    if change.new_content().is_none() { missing("/newContent", "the text of a file") } else { Ok(()) }
+    if change.new_content().is_none() {
+        missing("/newContent", "the text of a file")
+    } else {
+        Ok(())
+    }
 }
 
 /// The note of a record that begins with a message.
 fn with_after(note: Note, line: &Line<'_>) -> Note {
-    let Note::Record { number, .. } = note else { return note };
+    let Note::Record { number, .. } = note else {
+        return note;
+    };
     let content = line.content().filter(|content| content.is_array());
     let after = match raw_str(line.kind()) {
         "gemini" => After::Turn,
-        "user" if content.is_some_and(|content| count_responses(Some(content)) == content.elements().count()) => After::GoesOn,
+        "user"
+            if content.is_some_and(|content| {
+                count_responses(Some(content)) == content.elements().count()
+            }) =>
+        {
+            After::GoesOn
+        }
         _ => After::Ends,
     };
     Note::Record { number, after }
@@ -468,7 +684,8 @@ fn key(field: Field<'_>) -> u64 {
 
 /// The key of an id that is not empty.
 fn id_key(id: Field<'_>) -> u64 {
-    id.filter(|id| id.non_empty_text().is_some()).map_or(0, |id| hash64(id.raw()))
+    id.filter(|id| id.non_empty_text().is_some())
+        .map_or(0, |id| hash64(id.raw()))
 }
 
 /// The key of one speaker's text. The harness always escapes a text in the same way, so the raw JSON is compared.

@@ -35,8 +35,23 @@ const DISPLAY_ONLY: &str = "result.display_only";
 /// The claim for results.
 const RESULTS: Grade = Grade::Partial(&[NO_DURATION]);
 
-const fn conversation(msg_in: Grade, tool_call: Grade, tool_result: Grade, code_read: Grade, code_edit: Grade) -> Coverage {
-    Coverage { meta: Grade::Full, msg_in, msg_out: Grade::Full, tool_call, tool_result, code_read, code_edit, span_link: Grade::None }
+const fn conversation(
+    msg_in: Grade,
+    tool_call: Grade,
+    tool_result: Grade,
+    code_read: Grade,
+    code_edit: Grade,
+) -> Coverage {
+    Coverage {
+        meta: Grade::Full,
+        msg_in,
+        msg_out: Grade::Full,
+        tool_call,
+        tool_result,
+        code_read,
+        code_edit,
+        span_link: Grade::None,
+    }
 }
 
 /// The claim for `logs.json`.
@@ -52,7 +67,10 @@ const PROMPTS: Coverage = Coverage {
 };
 
 /// The weakest claim of all revisions.
-pub(super) const WEAKEST: Coverage = Coverage { meta: Grade::Partial(&["usage.run_total"]), ..PROMPTS };
+pub(super) const WEAKEST: Coverage = Coverage {
+    meta: Grade::Partial(&["usage.run_total"]),
+    ..PROMPTS
+};
 
 /// The matrix.
 pub(super) const MATRIX: VersionMatrix = VersionMatrix {
@@ -73,7 +91,13 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: DOCUMENT,
             versions: None,
             tested: &["0.4.1", "0.8.2", "0.16.0", "0.26.0", "0.31.0"],
-            coverage: conversation(Grade::Full, Grade::None, Grade::None, Grade::None, Grade::None),
+            coverage: conversation(
+                Grade::Full,
+                Grade::None,
+                Grade::None,
+                Grade::None,
+                Grade::None,
+            ),
         },
         Revision {
             schema: DOCUMENT_CALLS,
@@ -90,7 +114,9 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: DOCUMENT_EDITS,
             versions: None,
-            tested: &["0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.38.2"],
+            tested: &[
+                "0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.38.2",
+            ],
             coverage: conversation(
                 Grade::Full,
                 Grade::Full,
@@ -106,13 +132,21 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 meta: Grade::Partial(&["usage.run_total"]),
                 msg_out: Grade::Partial(&["stream.no_reasoning"]),
-                ..conversation(Grade::Full, Grade::Full, Grade::Partial(&[DISPLAY_ONLY]), Grade::None, Grade::None)
+                ..conversation(
+                    Grade::Full,
+                    Grade::Full,
+                    Grade::Partial(&[DISPLAY_ONLY]),
+                    Grade::None,
+                    Grade::None,
+                )
             },
         },
         Revision {
             schema: LINES,
             versions: None,
-            tested: &["0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.60.0", "0.61.0"],
+            tested: &[
+                "0.39.0", "0.43.0", "0.44.0", "0.47.0", "0.55.1", "0.60.0", "0.61.0",
+            ],
             coverage: conversation(
                 Grade::Full,
                 Grade::Partial(&[REWRITTEN]),

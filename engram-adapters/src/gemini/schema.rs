@@ -5,14 +5,17 @@ use std::collections::HashSet;
 use engram_core::text::{Text, push_text};
 
 use super::format::StreamKind;
-use super::readers::{Call, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought};
+use super::readers::{
+    Call, FunctionResponse, Line, Part, Response, SavedTurn, StreamLine, Thought,
+};
 use crate::shared::value::{Field, Value, one_or_many, raw_str, text};
 
 /// The prefix of the context that the harness puts before the first prompt, as raw JSON. A person may write about the tag itself.
 pub(super) const SESSION_CONTEXT: &str = "<session_context>\\nThis is the Gemini CLI.";
 
 /// The same context in conversations that were saved before it had a tag.
-pub(super) const UNTAGGED_CONTEXT: &str = "This is the Gemini CLI. We are setting up the context for our chat.";
+pub(super) const UNTAGGED_CONTEXT: &str =
+    "This is the Gemini CLI. We are setting up the context for our chat.";
 
 /// The prefix of the instruction files that the harness puts before the task of a sub-agent, as raw JSON.
 pub(super) const LOADED_CONTEXT: &str = "\\n<loaded_context>\\n";
@@ -29,28 +32,54 @@ const BEHIND_HOOK: &str = "\n\n";
 
 /// The section of a hook that a text begins with (`SessionStart`, `BeforeAgent`), and the words behind it. None if it has no such section.
 pub(super) fn hook_before(text: &str) -> Option<(&str, &str)> {
-    let end = text.strip_prefix(HOOK_BEGIN).and_then(|inside| inside.find(['<', '>']))? + HOOK_BEGIN.len();
-    let end = end + text[end..].starts_with(HOOK_END).then_some(HOOK_END.len())?;
+    let end = text
+        .strip_prefix(HOOK_BEGIN)
+        .and_then(|inside| inside.find(['<', '>']))?
+        + HOOK_BEGIN.len();
+    let end = end
+        + text[end..]
+            .starts_with(HOOK_END)
+            .then_some(HOOK_END.len())?;
     let (section, rest) = text.split_at(end);
-    let words = if rest.is_empty() { rest } else { rest.strip_prefix(BEHIND_HOOK)? };
+    let words = if rest.is_empty() {
+        rest
+    } else {
+        rest.strip_prefix(BEHIND_HOOK)?
+    };
     Some((section, words))
 }
 
 /// True if a text is the section of a hook, and nothing else.
 fn is_hook_section(text: Text<'_>) -> bool {
-    text.starts_with(HOOK_BEGIN) && text.decode().is_ok_and(|text| hook_before(&text).is_some_and(|(_, words)| words.is_empty()))
+    text.starts_with(HOOK_BEGIN)
+        && text
+            .decode()
+            .is_ok_and(|text| hook_before(&text).is_some_and(|(_, words)| words.is_empty()))
 }
 
 /// A result without the note that a hook has changed the arguments (`BeforeTool`).
 fn without_note(output: &str) -> &str {
-    output.strip_suffix("\n\n[System] Tool input parameters were modified by a hook before execution.").unwrap_or(output)
+    output
+        .strip_suffix(
+            "\n\n[System] Tool input parameters were modified by a hook before execution.",
+        )
+        .unwrap_or(output)
 }
 
 /// A result without the section of a hook behind it (`AfterTool`), and without the note that a hook has changed the arguments.
 pub(super) fn without_hook(output: &str) -> &str {
     let output = without_note(output);
-    let Some((before, inside)) = output.strip_suffix(HOOK_END).and_then(|rest| rest.rsplit_once(HOOK_BEGIN)) else { return output };
-    if inside.contains(['<', '>']) { output } else { before.strip_suffix(BEHIND_HOOK).unwrap_or(output) }
+    let Some((before, inside)) = output
+        .strip_suffix(HOOK_END)
+        .and_then(|rest| rest.rsplit_once(HOOK_BEGIN))
+    else {
+        return output;
+    };
+    if inside.contains(['<', '>']) {
+        output
+    } else {
+        before.strip_suffix(BEHIND_HOOK).unwrap_or(output)
+    }
 }
 
 /// The argument with the task of a sub-agent, and the name of the section with it in the sub-agent's prompt.
@@ -58,14 +87,20 @@ pub(super) const OBJECTIVE: &str = "objective";
 
 /// The task in the prompt that the harness makes for a sub-agent (0.12.0 to 0.38.2), as the argument of the call has it.
 pub(super) fn objective(prompt: &str) -> Option<String> {
-    let inside = prompt.strip_suffix("\n</objective>")?.split_once("\n<objective>\n")?.1;
+    let inside = prompt
+        .strip_suffix("\n</objective>")?
+        .split_once("\n<objective>\n")?
+        .1;
     let mut token = String::new();
     push_text(&mut token, Text::Plain(inside));
     Some(token)
 }
 
 /// What the harness writes in the model's place after a context or a summary, so that the history alternates.
-pub(super) const FILLERS: [&str; 2] = ["Got it. Thanks for the additional context!", "Got it. Thanks for the context!"];
+pub(super) const FILLERS: [&str; 2] = [
+    "Got it. Thanks for the additional context!",
+    "Got it. Thanks for the context!",
+];
 
 /// The prefix of an output that the harness has replaced, long after the call, by its beginning and end (2026).
 pub(super) const MASKED_OUTPUT: &str = "<tool_output_masked>";
@@ -119,10 +154,14 @@ impl<'a> Line<'a> {
     /// True for the first message line of a history that is written again. It has the context that the harness puts before the first
     /// prompt, or the model's parts as they were sent.
     pub fn begins_history(&self) -> bool {
-        let Some(content) = self.content().filter(|content| content.is_array()) else { return false };
+        let Some(content) = self.content().filter(|content| content.is_array()) else {
+            return false;
+        };
         match raw_str(self.kind()) {
             "gemini" => true,
-            "user" => content.elements().next().is_some_and(|part| raw_str(part.first_member("text")).starts_with(SESSION_CONTEXT)),
+            "user" => content.elements().next().is_some_and(|part| {
+                raw_str(part.first_member("text")).starts_with(SESSION_CONTEXT)
+            }),
             _ => false,
         }
     }
@@ -131,12 +170,19 @@ impl<'a> Line<'a> {
 impl<'a> Part<'a> {
     /// The text of a text part.
     pub fn plain_text(&self) -> Field<'a> {
-        if self.object().text().is_some() { Some(self.object()) } else { self.text() }
+        if self.object().text().is_some() {
+            Some(self.object())
+        } else {
+            self.text()
+        }
     }
 
     /// The name of a part of an unknown type: that of its first member.
     pub fn unknown_name(&self) -> &'a str {
-        self.object().members().next().map_or("part", |(name, _)| name)
+        self.object()
+            .members()
+            .next()
+            .map_or("part", |(name, _)| name)
     }
 
     /// A file, as base64 or by URL.
@@ -176,19 +222,26 @@ impl<'a> Call<'a> {
     /// The index of the response among the parts of the result; 0 if there is none.
     pub fn response_at(&self) -> usize {
         let is_response = |part: Value<'_>| part.first_member("functionResponse").is_some();
-        one_or_many(self.result()).position(is_response).unwrap_or_default()
+        one_or_many(self.result())
+            .position(is_response)
+            .unwrap_or_default()
     }
 
     /// What a person wrote while the tool ran: the texts before the response. Each with its index among the parts of the result. Texts of the
     /// result itself follow the response.
     pub fn interjections(&self) -> impl Iterator<Item = (usize, Text<'a>)> {
-        parts(self.result()).take(self.response_at()).enumerate().filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
+        parts(self.result())
+            .take(self.response_at())
+            .enumerate()
+            .filter_map(|(n, part)| Some((n, text(part.plain_text())?)))
     }
 }
 
 /// The number of results among these parts.
 pub(super) fn count_responses(list: Field<'_>) -> usize {
-    one_or_many(list).filter(|part| part.first_member("functionResponse").is_some()).count()
+    one_or_many(list)
+        .filter(|part| part.first_member("functionResponse").is_some())
+        .count()
 }
 
 /// What the user typed, if the message has it expanded (`displayContent`). Empty if not.
@@ -204,28 +257,52 @@ pub(super) struct TypedTexts<'a> {
 
 impl<'a> TypedTexts<'a> {
     pub fn of(message: &Line<'a>) -> Self {
-        let texts: Vec<Text<'a>> = parts(message.display_content()).filter_map(|part| text(part.plain_text())).collect();
+        let texts: Vec<Text<'a>> = parts(message.display_content())
+            .filter_map(|part| text(part.plain_text()))
+            .collect();
         let tokens: HashSet<&str> = texts.iter().map(Text::raw).collect();
-        let is_typed = |part: Part<'_>| text(part.plain_text()).is_some_and(|text| tokens.contains(text.raw()));
+        let is_typed = |part: Part<'_>| {
+            text(part.plain_text()).is_some_and(|text| tokens.contains(text.raw()))
+        };
         let are_missing = !texts.is_empty() && !parts(message.content()).any(is_typed);
         // Where a hook adds to what a person typed, the message has what was typed, too. One without it goes on because a hook said so.
-        let is_section = |part: Value<'_>| part.first_member("text").and_then(Value::text).is_some_and(is_hook_section);
-        let is_of_hook =
-            texts.is_empty() && message.content().is_some_and(|content| content.is_array() && content.elements().skip(1).any(is_section));
-        TypedTexts { texts, are_missing, tokens, is_of_hook }
+        let is_section = |part: Value<'_>| {
+            part.first_member("text")
+                .and_then(Value::text)
+                .is_some_and(is_hook_section)
+        };
+        let is_of_hook = texts.is_empty()
+            && message.content().is_some_and(|content| {
+                content.is_array() && content.elements().skip(1).any(is_section)
+            });
+        TypedTexts {
+            texts,
+            are_missing,
+            tokens,
+            is_of_hook,
+        }
     }
 
     /// False for a text that the harness expanded or wrote.
     pub fn is_typed(&self, text: Text<'_>) -> bool {
-        if self.texts.is_empty() { !self.is_of_hook } else { self.tokens.contains(text.raw()) }
+        if self.texts.is_empty() {
+            !self.is_of_hook
+        } else {
+            self.tokens.contains(text.raw())
+        }
     }
 }
 
 /// The results in `displayContent`. The harness adds them when it tells the model to continue. They are complete, even if the calls' own
 /// results are masked since. Each with its index.
-pub(super) fn displayed_responses<'a>(message: &Line<'a>) -> impl Iterator<Item = (usize, FunctionResponse<'a>)> {
+pub(super) fn displayed_responses<'a>(
+    message: &Line<'a>,
+) -> impl Iterator<Item = (usize, FunctionResponse<'a>)> {
     let shown = message.display_content().filter(|shown| shown.is_array());
-    let shown = shown.into_iter().flat_map(|shown| parts(Some(shown))).enumerate();
+    let shown = shown
+        .into_iter()
+        .flat_map(|shown| parts(Some(shown)))
+        .enumerate();
     shown.filter_map(|(n, part)| Some((n, FunctionResponse::lenient(part.response()?))))
 }
 
@@ -245,13 +322,31 @@ mod tests {
 
     #[test]
     fn the_section_of_a_hook_is_apart_from_what_it_was_added_to() {
-        assert_eq!(hook_before("<hook_context>a &lt;b</hook_context>\n\nfix it"), Some(("<hook_context>a &lt;b</hook_context>", "fix it")));
-        assert_eq!(hook_before("<hook_context>a</hook_context>"), Some(("<hook_context>a</hook_context>", "")));
-        for other in ["fix it", "<hook_context>a<b></hook_context>\n\nc", "<hook_context>a</hook_context> is a tag", "<hook_context>"] {
+        assert_eq!(
+            hook_before("<hook_context>a &lt;b</hook_context>\n\nfix it"),
+            Some(("<hook_context>a &lt;b</hook_context>", "fix it"))
+        );
+        assert_eq!(
+            hook_before("<hook_context>a</hook_context>"),
+            Some(("<hook_context>a</hook_context>", ""))
+        );
+        for other in [
+            "fix it",
+            "<hook_context>a<b></hook_context>\n\nc",
+            "<hook_context>a</hook_context> is a tag",
+            "<hook_context>",
+        ] {
             assert_eq!(hook_before(other), None, "{other}");
         }
-        assert_eq!(without_hook("b = 1\n\n\n<hook_context>a</hook_context>"), "b = 1\n");
-        for other in ["b = 1\n", "<hook_context>a</hook_context>", "b\n\n<hook_context><a></hook_context>"] {
+        assert_eq!(
+            without_hook("b = 1\n\n\n<hook_context>a</hook_context>"),
+            "b = 1\n"
+        );
+        for other in [
+            "b = 1\n",
+            "<hook_context>a</hook_context>",
+            "b\n\n<hook_context><a></hook_context>",
+        ] {
             assert_eq!(without_hook(other), other);
         }
     }

@@ -13,7 +13,10 @@ pub const COPY_BYTES: u64 = 32 << 30;
 
 /// The error of an input that is over a limit. It becomes `limit_exceeded`.
 pub fn over(limit: &str, most: u64) -> io::Error {
-    io::Error::new(ErrorKind::FileTooLarge, format!("more than the limit `{limit}` of {most}"))
+    io::Error::new(
+        ErrorKind::FileTooLarge,
+        format!("more than the limit `{limit}` of {most}"),
+    )
 }
 
 /// Refuses a file that is too large, before it is read.
@@ -21,7 +24,11 @@ pub fn over(limit: &str, most: u64) -> io::Error {
 /// # Errors
 /// As [`over`].
 pub fn refuse_large(length: u64) -> io::Result<()> {
-    if length > SOURCE_BYTES { Err(over("source_bytes", SOURCE_BYTES)) } else { Ok(()) }
+    if length > SOURCE_BYTES {
+        Err(over("source_bytes", SOURCE_BYTES))
+    } else {
+        Ok(())
+    }
 }
 
 /// Counts what is read from a compressed file.
@@ -62,7 +69,8 @@ impl Expansion {
         if self.given > SOURCE_BYTES {
             return Err(over("source_bytes", SOURCE_BYTES));
         }
-        if self.given > EXPANSION_FREE && self.given > source.bytes.saturating_mul(EXPANSION_RATIO) {
+        if self.given > EXPANSION_FREE && self.given > source.bytes.saturating_mul(EXPANSION_RATIO)
+        {
             return Err(over("expansion_ratio", EXPANSION_RATIO));
         }
         Ok(())

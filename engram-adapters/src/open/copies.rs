@@ -35,8 +35,13 @@ pub fn discard_abandoned_copies() {
 }
 
 fn discard_abandoned_in(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
-        let is_copy = entry.file_name().to_string_lossy().starts_with(PREFIX) && entry.file_type().is_ok_and(|kind| kind.is_dir());
+    for entry in fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+    {
+        let is_copy = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_copy && is_abandoned(&entry.path()) {
             // Directories of other people cannot be removed.
             let _ = fs::remove_dir_all(entry.path());
@@ -48,10 +53,16 @@ fn discard_abandoned_in(directory: &Path) {
 fn is_abandoned(directory: &Path) -> bool {
     let lock = directory.join(LOCK);
     if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        let age = directory.metadata().and_then(|found| found.modified()).map(|time| SystemTime::now().duration_since(time));
+        let age = directory
+            .metadata()
+            .and_then(|found| found.modified())
+            .map(|time| SystemTime::now().duration_since(time));
         return age.is_ok_and(|age| age.is_ok_and(|age| age > UNLOCKED_FOR));
     }
-    File::options().write(true).open(lock).is_ok_and(|lock| lock.try_lock().is_ok())
+    File::options()
+        .write(true)
+        .open(lock)
+        .is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 /// The temporary directory of one copy, which is gone when this is dropped.
@@ -118,7 +129,11 @@ impl Directories {
         let lock = new_file(&directory.path().join(LOCK))?;
         lock.lock()?;
         paths.insert(directory.path().to_owned());
-        Ok(CopyDirectory { _lock: lock, directory, among: self })
+        Ok(CopyDirectory {
+            _lock: lock,
+            directory,
+            among: self,
+        })
     }
 
     /// The list, if no thread keeps it.
@@ -128,14 +143,18 @@ impl Directories {
             match self.0.try_lock() {
                 Ok(paths) => return Some(paths),
                 Err(TryLockError::Poisoned(paths)) => return Some(paths.into_inner()),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(5))
+                }
                 Err(TryLockError::WouldBlock) => return None,
             }
         }
     }
 
     fn discard(&self) {
-        let paths = self.paths_soon().map(|mut paths| std::mem::take(&mut *paths));
+        let paths = self
+            .paths_soon()
+            .map(|mut paths| std::mem::take(&mut *paths));
         for path in paths.into_iter().flatten() {
             // It may just have been dropped.
             let _ = fs::remove_dir_all(path);
@@ -156,13 +175,17 @@ mod tests {
             fs::write(directory.join("store.db"), "a copy").unwrap();
             directory
         };
-        let [used, abandoned, new, other] = ["engram-copy-1", "engram-copy-2", "engram-copy-3", "other"].map(make);
+        let [used, abandoned, new, other] =
+            ["engram-copy-1", "engram-copy-2", "engram-copy-3", "other"].map(make);
         let lock = File::create(used.join(LOCK)).unwrap();
         lock.lock().unwrap();
         File::create(abandoned.join(LOCK)).unwrap();
         File::create(other.join(LOCK)).unwrap();
         discard_abandoned_in(temporary.path());
-        assert_eq!([&used, &abandoned, &new, &other].map(|directory| directory.exists()), [true, false, true, true]);
+        assert_eq!(
+            [&used, &abandoned, &new, &other].map(|directory| directory.exists()),
+            [true, false, true, true]
+        );
         drop(lock);
         discard_abandoned_in(temporary.path());
         assert!(!used.exists());
@@ -175,7 +198,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(dropped.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(
+                dropped.path().metadata().unwrap().permissions().mode() & 0o777,
+                0o700
+            );
         }
         let paths = [&dropped, &discarded].map(|directory| directory.path().to_owned());
         fs::write(discarded.path().join("store.db"), "a copy").unwrap();

@@ -39,16 +39,28 @@ impl<'p> DatabaseFile<'p> {
     /// `unknown_harness` for an encrypted database, `malformed_record` for a damaged one, `truncated_input` for one that is cut
     /// off, `io` if it cannot be read. Without the feature `sqlite`: `io` for every database.
     pub fn open(path: &'p Path, limits: Limits) -> Opened<DatabaseFile<'p>> {
-        let first = beginning(path).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
-        if is_database(&first) { Self::open_database(path, limits).map(Some) } else { Ok(None) }
+        let first = beginning(path)
+            .map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+        if is_database(&first) {
+            Self::open_database(path, limits).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     #[cfg(feature = "sqlite")]
     fn open_database(path: &'p Path, limits: Limits) -> Result<DatabaseFile<'p>, AdapterError> {
         let store = sqlite::Store::open(path, limits)?;
-        let tables = store.tables().or_else(|error| store.verify_unchanged().and(Err(error)));
+        let tables = store
+            .tables()
+            .or_else(|error| store.verify_unchanged().and(Err(error)));
         let tables = tables.map_err(|error| error.path(path.to_string_lossy()))?;
-        Ok(DatabaseFile { path, limits, store, tables })
+        Ok(DatabaseFile {
+            path,
+            limits,
+            store,
+            tables,
+        })
     }
 
     #[cfg(not(feature = "sqlite"))]
@@ -62,9 +74,16 @@ impl<'p> DatabaseFile<'p> {
     /// # Errors
     /// As `read`; `io` for a change.
     #[cfg(feature = "sqlite")]
-    pub fn read_with<T>(self, read: impl FnOnce(Self) -> Result<T, AdapterError>) -> Result<T, AdapterError> {
+    pub fn read_with<T>(
+        self,
+        read: impl FnOnce(Self) -> Result<T, AdapterError>,
+    ) -> Result<T, AdapterError> {
         let in_place = self.store.in_place().cloned();
-        read(self).or_else(|error| in_place.map_or(Ok(()), |in_place| in_place.verify_unchanged()).and(Err(error)))
+        read(self).or_else(|error| {
+            in_place
+                .map_or(Ok(()), |in_place| in_place.verify_unchanged())
+                .and(Err(error))
+        })
     }
 
     /// Without the feature `sqlite` there is nothing to read.
@@ -72,7 +91,10 @@ impl<'p> DatabaseFile<'p> {
     /// # Errors
     /// As `read`.
     #[cfg(not(feature = "sqlite"))]
-    pub fn read_with<T>(self, read: impl FnOnce(Self) -> Result<T, AdapterError>) -> Result<T, AdapterError> {
+    pub fn read_with<T>(
+        self,
+        read: impl FnOnce(Self) -> Result<T, AdapterError>,
+    ) -> Result<T, AdapterError> {
         read(self)
     }
 

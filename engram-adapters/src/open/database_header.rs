@@ -45,5 +45,8 @@ pub fn beginning(path: &Path) -> io::Result<Vec<u8>> {
 
 /// True if the file begins as a database. True also if it cannot be read: opening it then says why.
 pub fn may_be_database(path: &Path) -> bool {
-    beginning(path).map_or_else(|error| error.kind() != ErrorKind::NotFound, |first| is_database(&first))
+    beginning(path).map_or_else(
+        |error| error.kind() != ErrorKind::NotFound,
+        |first| is_database(&first),
+    )
 }

@@ -15,19 +15,29 @@ pub struct GzipStream<R: Read> {
 impl<R: Read> GzipStream<R> {
     /// A stream that has not been read yet.
     pub(super) fn new(reader: R) -> Self {
-        GzipStream { decoder: MultiGzDecoder::new(BufReader::new(Counted::new(reader))), expansion: Expansion::default() }
+        GzipStream {
+            decoder: MultiGzDecoder::new(BufReader::new(Counted::new(reader))),
+            expansion: Expansion::default(),
+        }
     }
 }
 
 impl<R: Read> Read for GzipStream<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.decoder.read(buffer).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                io::Error::new(ErrorKind::InvalidData, format!("a corrupt gzip stream ({error})"))
-            }
-            ErrorKind::UnexpectedEof => io::Error::new(ErrorKind::UnexpectedEof, format!("a gzip stream that is cut off ({error})")),
-            _ => error,
-        })?;
+        let read = self
+            .decoder
+            .read(buffer)
+            .map_err(|error| match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::InvalidData => io::Error::new(
+                    ErrorKind::InvalidData,
+                    format!("a corrupt gzip stream ({error})"),
+                ),
+                ErrorKind::UnexpectedEof => io::Error::new(
+                    ErrorKind::UnexpectedEof,
+                    format!("a gzip stream that is cut off ({error})"),
+                ),
+                _ => error,
+            })?;
         self.expansion.add(read, self.decoder.get_ref().get_ref())?;
         Ok(read)
     }

@@ -45,11 +45,23 @@ pub(super) fn look(path: &Path) -> Result<Journal, AdapterError> {
         return Ok(Journal::Idle);
     }
     if ends_with_magic(&mut file)? {
-        let error = AdapterError::new(ErrorCode::IncompleteStore).expected("a rollback journal of one database");
-        return Err(error.found("a journal that names a super-journal, in a transaction over several databases"));
+        let error = AdapterError::new(ErrorCode::IncompleteStore)
+            .expected("a rollback journal of one database");
+        return Err(error.found(
+            "a journal that names a super-journal, in a transaction over several databases",
+        ));
     }
-    let number = |at: usize| u64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]));
-    Ok(Journal::Hot { database: number(16).saturating_mul(number(24)) })
+    let number = |at: usize| {
+        u64::from(u32::from_be_bytes([
+            header[at],
+            header[at + 1],
+            header[at + 2],
+            header[at + 3],
+        ]))
+    };
+    Ok(Journal::Hot {
+        database: number(16).saturating_mul(number(24)),
+    })
 }
 
 fn ends_with_magic(file: &mut File) -> io::Result<bool> {
@@ -71,12 +83,23 @@ mod tests {
 
     #[test]
     fn a_journal_is_hot_or_idle_and_one_that_names_another_is_refused() {
-        let mut hot = [&MAGIC[..], &1_u32.to_be_bytes(), &7_u32.to_be_bytes(), &3_u32.to_be_bytes()].concat();
+        let mut hot = [
+            &MAGIC[..],
+            &1_u32.to_be_bytes(),
+            &7_u32.to_be_bytes(),
+            &3_u32.to_be_bytes(),
+        ]
+        .concat();
         hot.extend([512_u32.to_be_bytes(), 4096_u32.to_be_bytes()].concat());
         assert_eq!(look_at(&hot), Ok(Journal::Hot { database: 3 * 4096 }));
         hot.resize(512, 0);
         assert_eq!(look_at(&hot), Ok(Journal::Hot { database: 3 * 4096 }));
-        for idle in [&b""[..], &[0; 512], b"some other text that is long enough", &hot[..20]] {
+        for idle in [
+            &b""[..],
+            &[0; 512],
+            b"some other text that is long enough",
+            &hot[..20],
+        ] {
             assert_eq!(look_at(idle), Ok(Journal::Idle));
         }
         hot.extend(b"/tmp/other-journal");

@@ -16,7 +16,10 @@ pub struct Size {
 impl Size {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Size {
-        Size { bytes: 0, limit: limits.record_bytes }
+        Size {
+            bytes: 0,
+            limit: limits.record_bytes,
+        }
     }
 
     /// Adds bytes that are about to be kept.
@@ -43,7 +46,10 @@ pub struct Lines {
 impl Lines {
     /// No lines, and at most as many bytes of them as one record may have.
     pub fn new(limits: Limits) -> Self {
-        Lines { text: String::new(), size: Size::new(limits) }
+        Lines {
+            text: String::new(),
+            size: Size::new(limits),
+        }
     }
 
     /// Writes an object of these members, whose values are JSON already.
@@ -51,7 +57,12 @@ impl Lines {
     /// # Errors
     /// As [`Size::add`].
     pub fn line(&mut self, members: &[(&str, &str)]) -> Result<(), AdapterError> {
-        self.size.add(members.iter().map(|(key, value)| key.len() + value.len() + 4).sum())?;
+        self.size.add(
+            members
+                .iter()
+                .map(|(key, value)| key.len() + value.len() + 4)
+                .sum(),
+        )?;
         self.text.push('{');
         for (n, (key, value)) in members.iter().enumerate() {
             self.text.push_str(if n == 0 { "\"" } else { ",\"" });

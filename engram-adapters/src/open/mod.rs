@@ -47,8 +47,13 @@ use zstd_stream::ZstdStream;
 ///
 /// # Errors
 /// `io`, with the path.
-pub fn artifact(path: &Path, limits: Limits) -> Result<Input<Reader<Content<Snapshot>>>, AdapterError> {
-    let content = file(path).and_then(rewinding).map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
+pub fn artifact(
+    path: &Path,
+    limits: Limits,
+) -> Result<Input<Reader<Content<Snapshot>>>, AdapterError> {
+    let content = file(path)
+        .and_then(rewinding)
+        .map_err(|error| AdapterError::from(error).path(path.to_string_lossy()))?;
     Ok(Input::of_source(content, limits))
 }
 
@@ -74,7 +79,11 @@ fn snapshot(file: File) -> io::Result<Snapshot> {
     let length = Some(metadata.len()).filter(|length| metadata.is_file() && *length > 0);
     bounds::refuse_large(length.unwrap_or_default())?;
     let source = match length {
-        Some(length) => Bytes::File { file, length, position: 0 },
+        Some(length) => Bytes::File {
+            file,
+            length,
+            position: 0,
+        },
         None => Bytes::Stream(Spool::new(file)),
     };
     Ok(Snapshot { source, metadata })
@@ -112,7 +121,11 @@ impl Read for Snapshot {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let (file, length, position) = match &mut self.source {
             Bytes::Stream(stream) => return stream.read(buffer),
-            Bytes::File { file, length, position } => (file, length, position),
+            Bytes::File {
+                file,
+                length,
+                position,
+            } => (file, length, position),
         };
         let missing = *length - *position;
         let read = file.take(missing).read(buffer)?;
@@ -129,7 +142,11 @@ impl Seek for Snapshot {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.source {
             Bytes::Stream(stream) => stream.seek(to),
-            Bytes::File { file, length, position } => {
+            Bytes::File {
+                file,
+                length,
+                position,
+            } => {
                 *position = file.seek(to)?.min(*length);
                 Ok(*position)
             }
@@ -139,8 +156,12 @@ impl Seek for Snapshot {
 
 impl Source for Snapshot {
     fn may_have_changed(&mut self) -> bool {
-        let Bytes::File { file, .. } = &self.source else { return false };
-        let is_same = |now: Metadata| now.len() == self.metadata.len() && now.modified().ok() == self.metadata.modified().ok();
+        let Bytes::File { file, .. } = &self.source else {
+            return false;
+        };
+        let is_same = |now: Metadata| {
+            now.len() == self.metadata.len() && now.modified().ok() == self.metadata.modified().ok()
+        };
         !file.metadata().is_ok_and(is_same)
     }
 }
@@ -177,7 +198,10 @@ pub fn content<R: Read>(reader: R) -> io::Result<Content<Spool<R>>> {
 /// When the reader fails, or the decoder cannot be set up.
 pub fn rewinding<R: Source>(mut reader: R) -> io::Result<Content<R>> {
     let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
-    reader.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
+    reader
+        .by_ref()
+        .take(ZSTD_MAGIC.len() as u64)
+        .read_to_end(&mut first)?;
     let (is_zstd, is_gzip) = (first == ZSTD_MAGIC, first.starts_with(&GZIP_MAGIC));
     reader.seek(SeekFrom::Start(0))?;
     match (is_zstd, is_gzip) {
@@ -194,7 +218,10 @@ fn from_zstd<R: Source>(whole: R) -> io::Result<Content<R>> {
 
 #[cfg(not(feature = "zstd"))]
 fn from_zstd<R: Source>(_whole: R) -> io::Result<Content<R>> {
-    Err(missing_feature("a file that is compressed with zstd", "zstd"))
+    Err(missing_feature(
+        "a file that is compressed with zstd",
+        "zstd",
+    ))
 }
 
 #[cfg(feature = "gzip")]
@@ -204,13 +231,19 @@ fn from_gzip<R: Source>(whole: R) -> io::Result<Content<R>> {
 
 #[cfg(not(feature = "gzip"))]
 fn from_gzip<R: Source>(_whole: R) -> io::Result<Content<R>> {
-    Err(missing_feature("a file that is compressed with gzip", "gzip"))
+    Err(missing_feature(
+        "a file that is compressed with gzip",
+        "gzip",
+    ))
 }
 
 /// Input that this build cannot read.
 #[cfg(any(not(feature = "gzip"), not(feature = "zstd"), not(feature = "sqlite")))]
 fn missing_feature(what: &str, feature: &str) -> io::Error {
-    io::Error::new(ErrorKind::Unsupported, format!("{what}; build engram-adapters with the feature `{feature}` to read it"))
+    io::Error::new(
+        ErrorKind::Unsupported,
+        format!("{what}; build engram-adapters with the feature `{feature}` to read it"),
+    )
 }
 
 impl<R: Source> Read for Content<R> {
@@ -302,12 +335,20 @@ mod tests {
 
     #[test]
     fn a_cut_frame_says_that_it_is_cut_and_a_damaged_one_that_it_is_corrupt() {
-        let text: Vec<u8> = (0..100_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect();
+        let text: Vec<u8> = (0..100_000u32)
+            .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
+            .collect();
         let frame = zstd::encode_all(&text[..], 0).unwrap();
-        assert_eq!(read_all(&frame[..frame.len() / 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            read_all(&frame[..frame.len() / 2]).unwrap_err().kind(),
+            ErrorKind::UnexpectedEof
+        );
         let mut damaged = frame;
         damaged[8] ^= 0xff;
-        assert_eq!(read_all(&damaged).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(
+            read_all(&damaged).unwrap_err().kind(),
+            ErrorKind::InvalidData
+        );
     }
 
     #[cfg(feature = "gzip")]
@@ -318,18 +359,28 @@ mod tests {
 
         let compressed = |text: &[u8]| {
             let mut bytes = Vec::new();
-            GzEncoder::new(text, Compression::fast()).read_to_end(&mut bytes).unwrap();
+            GzEncoder::new(text, Compression::fast())
+                .read_to_end(&mut bytes)
+                .unwrap();
             bytes
         };
         let members = [compressed(b"one\n"), compressed(b"two\n")].concat();
         assert_eq!(read_all(&members).unwrap(), b"one\ntwo\n");
-        let text: Vec<u8> = (0..10_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes()).collect();
+        let text: Vec<u8> = (0..10_000u32)
+            .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
+            .collect();
         let whole = compressed(&text);
-        assert_eq!(read_all(&whole[..whole.len() / 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            read_all(&whole[..whole.len() / 2]).unwrap_err().kind(),
+            ErrorKind::UnexpectedEof
+        );
         let mut damaged = whole;
         let middle = damaged.len() / 2;
         damaged[middle..middle + 8].fill(0xff);
-        assert_eq!(read_all(&damaged).unwrap_err().kind(), ErrorKind::InvalidData);
+        assert_eq!(
+            read_all(&damaged).unwrap_err().kind(),
+            ErrorKind::InvalidData
+        );
     }
 
     #[test]
@@ -345,24 +396,46 @@ mod tests {
         let mut shrunk = file(&path).unwrap();
         assert!(!shrunk.may_have_changed());
         std::fs::write(&path, "fir").unwrap();
-        assert_eq!(io::read_to_string(&mut shrunk).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            io::read_to_string(&mut shrunk).unwrap_err().kind(),
+            ErrorKind::UnexpectedEof
+        );
     }
 
     #[test]
     fn a_log_that_shrinks_gives_what_was_read_or_an_error() {
         let shrunk = |policy| {
             let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-            let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main/session/.codex/sessions/2026/11/21/");
-            let log = std::fs::read_dir(log).unwrap().next().unwrap().unwrap().path();
+            let log = concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../fixtures/codex/0.169.0/main/session/.codex/sessions/2026/11/21/"
+            );
+            let log = std::fs::read_dir(log)
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap()
+                .path();
             std::fs::copy(log, &path).unwrap();
-            let options = Options { policy, ..Options::default() };
+            let options = Options {
+                policy,
+                ..Options::default()
+            };
             let input = artifact(&path, options.limits).unwrap();
             let half = path.metadata().unwrap().len() / 2;
-            File::options().write(true).open(&path).unwrap().set_len(half).unwrap();
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(half)
+                .unwrap();
             crate::ingest(input, &options, &mut JsonLines::new(io::sink()))
         };
         let summary = shrunk(Policy::Permissive).unwrap();
         assert!(!summary.complete && summary.ledger.mapped > 0);
-        assert_eq!(shrunk(Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
+        assert_eq!(
+            shrunk(Policy::Strict).unwrap_err().code,
+            ErrorCode::TruncatedInput
+        );
     }
 }

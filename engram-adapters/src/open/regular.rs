@@ -17,7 +17,11 @@ pub fn regular(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAITING);
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(not_regular())
+    }
 }
 
 /// The flag with which an open does not wait. Reading a regular file is the same with it.
@@ -42,14 +46,34 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::write(at("file"), "text").unwrap();
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
-        assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
-        assert_eq!(io::read_to_string(regular(&at("file")).unwrap()).unwrap(), "text");
-        assert_eq!(io::read_to_string(regular(&at("link")).unwrap()).unwrap(), "text");
+        assert!(
+            Command::new("mkfifo")
+                .arg(at("pipe"))
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(
+            io::read_to_string(regular(&at("file")).unwrap()).unwrap(),
+            "text"
+        );
+        assert_eq!(
+            io::read_to_string(regular(&at("link")).unwrap()).unwrap(),
+            "text"
+        );
         let began = Instant::now();
         for other in [at("pipe"), root.path().to_owned(), "/dev/zero".into()] {
-            assert_eq!(regular(&other).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{}", other.display());
+            assert_eq!(
+                regular(&other).unwrap_err().kind(),
+                io::ErrorKind::InvalidInput,
+                "{}",
+                other.display()
+            );
         }
-        assert_eq!(regular(&at("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            regular(&at("nothing")).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

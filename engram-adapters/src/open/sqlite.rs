@@ -49,8 +49,11 @@ impl InPlace {
         if State::of(&self.path) == self.state {
             return Ok(());
         }
-        let error = AdapterError::new(ErrorCode::Io).expected("a store that does not change while it is read");
-        Err(error.found("another process has changed it").path(self.path.to_string_lossy()))
+        let error = AdapterError::new(ErrorCode::Io)
+            .expected("a store that does not change while it is read");
+        Err(error
+            .found("another process has changed it")
+            .path(self.path.to_string_lossy()))
     }
 }
 
@@ -65,22 +68,35 @@ impl Store {
     /// `io` if it cannot be read or changes all the time. All have the path.
     pub fn open(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         // No policy converts the beginning of a database.
-        Store::opened(path, limits).map_err(|error| error.path(path.to_string_lossy()).under(Policy::Permissive))
+        Store::opened(path, limits)
+            .map_err(|error| error.path(path.to_string_lossy()).under(Policy::Permissive))
     }
 
     fn opened(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         refuse_links(path)?;
         let state = State::of(path);
-        let in_place = InPlace { path: path.to_owned(), state };
+        let in_place = InPlace {
+            path: path.to_owned(),
+            state,
+        };
         // A header and a length of two states contradict each other.
-        check_header(path, in_place.state.has_companion()).or_else(|error| in_place.verify_unchanged().and(Err(error)))?;
+        check_header(path, in_place.state.has_companion())
+            .or_else(|error| in_place.verify_unchanged().and(Err(error)))?;
         if !in_place.state.is_quiet() {
             return Store::of_copy(path, limits);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let connection =
+            Connection::open_with_flags(immutable_uri(path)?, flags).map_err(refused)?;
         let bytes = in_place.state.database_bytes();
-        let mut store = Store { connection, limits, in_place: Some(in_place), _copy: None };
+        let mut store = Store {
+            connection,
+            limits,
+            in_place: Some(in_place),
+            _copy: None,
+        };
         store.restrict(bytes).map_err(refused)?;
         Ok(store)
     }
@@ -88,9 +104,15 @@ impl Store {
     fn of_copy(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         let copy = copy(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
+        let connection =
+            Connection::open_with_flags(copy.path().join(COPY_NAME), flags).map_err(refused)?;
         let bytes = copy.path().join(COPY_NAME).metadata()?.len();
-        let mut store = Store { connection, limits, in_place: None, _copy: Some(copy) };
+        let mut store = Store {
+            connection,
+            limits,
+            in_place: None,
+            _copy: Some(copy),
+        };
         store.restrict(bytes).map_err(refused)?;
         Ok(store)
     }
@@ -99,9 +121,12 @@ impl Store {
     /// reading all of it would.
     fn restrict(&mut self, bytes: u64) -> rusqlite::Result<()> {
         let longest = i32::try_from(self.limits.record_bytes).unwrap_or(i32::MAX);
-        self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        self.connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         self.connection.execute_batch("PRAGMA query_only = ON;")?;
         let budget = INSTRUCTIONS.saturating_add(bytes.saturating_mul(INSTRUCTIONS_PER_BYTE));
         let mut steps = budget / INSTRUCTIONS_PER_STEP as u64;
@@ -131,8 +156,14 @@ impl Store {
         };
         match Store::of_copy(path, self.limits) {
             // What was read before the copy was made must be true of it.
-            Ok(copy) if create_indexes(&copy.connection, &missing).is_ok() && self.verify_unchanged().is_ok() => {
-                Store { in_place: self.in_place, ..copy }
+            Ok(copy)
+                if create_indexes(&copy.connection, &missing).is_ok()
+                    && self.verify_unchanged().is_ok() =>
+            {
+                Store {
+                    in_place: self.in_place,
+                    ..copy
+                }
             }
             _ => self,
         }
@@ -154,7 +185,9 @@ impl Store {
     /// # Errors
     /// `io`.
     pub fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.in_place.as_ref().map_or(Ok(()), InPlace::verify_unchanged)
+        self.in_place
+            .as_ref()
+            .map_or(Ok(()), InPlace::verify_unchanged)
     }
 
     /// The plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the
@@ -168,7 +201,15 @@ impl Store {
              AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(entry.name) WHERE hidden <> 0) ORDER BY name",
         )?;
         // The names of a query's columns are read without a check later on, so all must be text.
-        names.into_iter().map(|name| Ok(Table { columns: self.columns(&name)?, name })).collect()
+        names
+            .into_iter()
+            .map(|name| {
+                Ok(Table {
+                    columns: self.columns(&name)?,
+                    name,
+                })
+            })
+            .collect()
     }
 
     /// The names of the columns of a table, in the order of the schema.
@@ -176,8 +217,13 @@ impl Store {
     /// # Errors
     /// As [`refused`].
     pub fn columns(&self, table: &str) -> Result<Vec<String>, AdapterError> {
-        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(refused)?;
-        let rows = statement.query_map([table], |row| row.get(0)).map_err(refused)?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT name FROM pragma_table_info(?1)")
+            .map_err(refused)?;
+        let rows = statement
+            .query_map([table], |row| row.get(0))
+            .map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
     }
 
@@ -193,7 +239,10 @@ impl Store {
 /// # Errors
 /// As [`refused`].
 pub fn count(store: &Store, sql: &str) -> Result<u64, AdapterError> {
-    let number: i64 = store.connection().query_row(sql, [], |row| row.get(0)).map_err(refused)?;
+    let number: i64 = store
+        .connection()
+        .query_row(sql, [], |row| row.get(0))
+        .map_err(refused)?;
     Ok(u64::try_from(number).unwrap_or_default())
 }
 
@@ -216,7 +265,10 @@ pub fn refused(error: rusqlite::Error) -> AdapterError {
         // SQLite has no objection: a column has another type than a reader asked for.
         None => ErrorCode::MalformedRecord,
     };
-    AdapterError::new(code).expected("a readable SQLite database").found(&error.to_string()).under(Policy::Permissive)
+    AdapterError::new(code)
+        .expected("a readable SQLite database")
+        .found(&error.to_string())
+        .under(Policy::Permissive)
 }
 
 /// Refuses a link in the place of a log: it could lead to that of another database.
@@ -224,7 +276,8 @@ fn refuse_links(path: &Path) -> Result<(), AdapterError> {
     let is_link = |log: &PathBuf| log.symlink_metadata().is_ok_and(|found| found.is_symlink());
     match [log(path), journal(path)].iter().find(|log| is_link(log)) {
         Some(log) => {
-            let error = AdapterError::new(ErrorCode::Io).expected("a regular file as the log of a database");
+            let error = AdapterError::new(ErrorCode::Io)
+                .expected("a regular file as the log of a database");
             Err(error.found(&format!("a link, {}", log.to_string_lossy())))
         }
         None => Ok(()),
@@ -238,15 +291,24 @@ fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let length = file.metadata()?.len();
     file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
     if !is_database(&header) {
-        let found = if header.is_empty() { "an empty file" } else { "other bytes, or an encrypted database" };
-        return Err(AdapterError::new(ErrorCode::UnknownHarness).expected("an SQLite database").found(found));
+        let found = if header.is_empty() {
+            "an empty file"
+        } else {
+            "other bytes, or an encrypted database"
+        };
+        return Err(AdapterError::new(ErrorCode::UnknownHarness)
+            .expected("an SQLite database")
+            .found(found));
     }
     let Some(stated) = stated_length(&header) else {
-        return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("a whole database header"));
+        return Err(
+            AdapterError::new(ErrorCode::TruncatedInput).expected("a whole database header")
+        );
     };
     // The pages that a short file lacks may be in its log.
     if length < stated && !has_companion {
-        let error = AdapterError::new(ErrorCode::TruncatedInput).expected(format!("a database of {stated} bytes"));
+        let error = AdapterError::new(ErrorCode::TruncatedInput)
+            .expected(format!("a database of {stated} bytes"));
         return Err(error.found(&format!("{length} bytes")));
     }
     Ok(())
@@ -258,10 +320,19 @@ fn immutable_uri(path: &Path) -> Result<String, AdapterError> {
     let Some(text) = path.to_str() else {
         return Err(AdapterError::new(ErrorCode::Io).expected("a path that is UTF-8"));
     };
-    let mut uri = String::from(if text.starts_with('/') { "file:" } else { "file:///" });
-    for byte in text.replace('\\', if cfg!(windows) { "/" } else { "\\" }).bytes() {
+    let mut uri = String::from(if text.starts_with('/') {
+        "file:"
+    } else {
+        "file:///"
+    });
+    for byte in text
+        .replace('\\', if cfg!(windows) { "/" } else { "\\" })
+        .bytes()
+    {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b':' => uri.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b':' => {
+                uri.push(char::from(byte))
+            }
             other => uri.push_str(&format!("%{other:02x}")),
         }
     }
@@ -284,25 +355,37 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a store%20?.db");
         let writer = Connection::open(&path).unwrap();
-        writer.execute_batch("CREATE TABLE note (text); INSERT INTO note VALUES ('first');").unwrap();
+        writer
+            .execute_batch("CREATE TABLE note (text); INSERT INTO note VALUES ('first');")
+            .unwrap();
         (directory, path, writer)
     }
 
     fn notes(path: &Path) -> Result<Vec<String>, ErrorCode> {
         let store = Store::open(path, Limits::default()).map_err(|error| error.code)?;
-        store.strings("SELECT text FROM note").map_err(|error| error.code)
+        store
+            .strings("SELECT text FROM note")
+            .map_err(|error| error.code)
     }
 
     fn names(directory: &TempDir) -> Vec<(OsString, Vec<u8>)> {
-        let mut names: Vec<_> =
-            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap()).map(|e| (e.file_name(), fs::read(e.path()).unwrap())).collect();
+        let mut names: Vec<_> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|e| (e.file_name(), fs::read(e.path()).unwrap()))
+            .collect();
         names.sort();
         names
     }
 
     /// Makes the database look as if nobody had written it for a long time.
     fn age(path: &Path) {
-        File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(SystemTime::now() - Duration::from_secs(3600))
+            .unwrap();
     }
 
     #[test]
@@ -327,7 +410,9 @@ mod tests {
         age(&path);
         let store = Store::open(&path, Limits::default()).unwrap();
         assert!(store.verify_unchanged().is_ok());
-        writer.execute_batch("INSERT INTO note VALUES ('second');").unwrap();
+        writer
+            .execute_batch("INSERT INTO note VALUES ('second');")
+            .unwrap();
         assert_eq!(store.verify_unchanged().unwrap_err().code, ErrorCode::Io);
     }
 
@@ -336,7 +421,9 @@ mod tests {
     fn copies_of_a_store_in_use_are_of_one_state() {
         for mode in ["DELETE", "WAL"] {
             let (_directory, path, writer) = database();
-            let tables = (0..20).map(|n| format!("CREATE TABLE t{n} (commit_number, padding);")).collect::<String>();
+            let tables = (0..20)
+                .map(|n| format!("CREATE TABLE t{n} (commit_number, padding);"))
+                .collect::<String>();
             writer.pragma_update(None, "journal_mode", mode).unwrap();
             writer.busy_timeout(Duration::from_secs(10)).unwrap();
             writer.execute_batch(&tables).unwrap();
@@ -346,18 +433,33 @@ mod tests {
                 let mut number = 0;
                 while !flag.load(std::sync::atomic::Ordering::Relaxed) {
                     number += 1;
-                    let rows = (0..20).map(|n| format!("DELETE FROM t{n}; INSERT INTO t{n} VALUES ({number}, zeroblob(3000));"));
-                    writer.execute_batch(&format!("BEGIN;{}COMMIT;", rows.collect::<String>())).unwrap();
+                    let rows = (0..20).map(|n| {
+                        format!(
+                            "DELETE FROM t{n}; INSERT INTO t{n} VALUES ({number}, zeroblob(3000));"
+                        )
+                    });
+                    writer
+                        .execute_batch(&format!("BEGIN;{}COMMIT;", rows.collect::<String>()))
+                        .unwrap();
                     std::thread::sleep(Duration::from_millis(2));
                 }
             });
-            let query = (0..20).map(|n| format!("SELECT commit_number FROM t{n}")).collect::<Vec<_>>().join(" UNION ");
+            let query = (0..20)
+                .map(|n| format!("SELECT commit_number FROM t{n}"))
+                .collect::<Vec<_>>()
+                .join(" UNION ");
             let mut read = 0;
             for _ in 0..15 {
                 // A store that changes all the time may be refused, but never read wrongly.
-                let Ok(store) = Store::open(&path, Limits::default()) else { continue };
+                let Ok(store) = Store::open(&path, Limits::default()) else {
+                    continue;
+                };
                 let mut statement = store.connection().prepare(&query).unwrap();
-                let numbers: Vec<i64> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+                let numbers: Vec<i64> = statement
+                    .query_map([], |row| row.get(0))
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect();
                 assert!(numbers.len() <= 1, "{mode}: {numbers:?}");
                 read += 1;
             }
@@ -375,7 +477,11 @@ mod tests {
         assert_eq!(notes(&path).unwrap(), ["first", "second"]);
         assert_eq!(names(&directory), before);
         fs::remove_file(log(&path)).unwrap();
-        assert_eq!(notes(&path).unwrap(), ["first"], "what only the log had is gone with it");
+        assert_eq!(
+            notes(&path).unwrap(),
+            ["first"],
+            "what only the log had is gone with it"
+        );
     }
 
     #[cfg(unix)]
@@ -395,7 +501,9 @@ mod tests {
     #[test]
     fn a_locked_store_is_read_and_an_open_transaction_is_not() {
         let (_directory, path, writer) = database();
-        writer.execute_batch("BEGIN EXCLUSIVE; INSERT INTO note VALUES ('never');").unwrap();
+        writer
+            .execute_batch("BEGIN EXCLUSIVE; INSERT INTO note VALUES ('never');")
+            .unwrap();
         assert_eq!(notes(&path).unwrap(), ["first"]);
     }
 
@@ -412,14 +520,23 @@ mod tests {
         assert_eq!(refusal(b""), ErrorCode::UnknownHarness);
         assert_eq!(refusal(&[0x5a; 4096]), ErrorCode::UnknownHarness);
         assert_eq!(refusal(&whole[..50]), ErrorCode::TruncatedInput);
-        assert_eq!(refusal(&whole[..whole.len() - 100]), ErrorCode::TruncatedInput);
+        assert_eq!(
+            refusal(&whole[..whole.len() - 100]),
+            ErrorCode::TruncatedInput
+        );
         fs::write(&path, &whole[..whole.len() - 100]).unwrap();
-        let message = Store::open(&path, Limits::default()).err().unwrap().to_string();
+        let message = Store::open(&path, Limits::default())
+            .err()
+            .unwrap()
+            .to_string();
         assert!(!message.contains("--policy"), "{message}");
         let mut damaged = whole.clone();
         damaged[100..].fill(0xff);
         assert_eq!(refusal(&damaged), ErrorCode::MalformedRecord);
-        assert_eq!(notes(&directory.path().join("missing.db")).unwrap_err(), ErrorCode::Io);
+        assert_eq!(
+            notes(&directory.path().join("missing.db")).unwrap_err(),
+            ErrorCode::Io
+        );
     }
 
     #[test]
@@ -431,7 +548,13 @@ mod tests {
         drop(writer);
         let store = Store::open(&path, Limits::default()).unwrap();
         let tables = store.tables().unwrap();
-        assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["note", "other"]);
+        assert_eq!(
+            tables
+                .iter()
+                .map(|table| table.name.as_str())
+                .collect::<Vec<_>>(),
+            ["note", "other"]
+        );
         assert_eq!(tables[1].columns, ["a", "b"]);
     }
 
@@ -441,7 +564,10 @@ mod tests {
         writer.execute_batch("CREATE TABLE other (aname);").unwrap();
         drop(writer);
         let mut bytes = fs::read(&path).unwrap();
-        let at = bytes.windows(7).position(|window| window == b"(aname)").unwrap();
+        let at = bytes
+            .windows(7)
+            .position(|window| window == b"(aname)")
+            .unwrap();
         bytes[at + 1] = 0xff;
         fs::write(&path, bytes).unwrap();
         let store = Store::open(&path, Limits::default()).unwrap();
@@ -454,6 +580,9 @@ mod tests {
         drop(writer);
         let store = Store::open(&path, Limits::default()).unwrap();
         let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT text FROM note, n WHERE x < 0";
-        assert_eq!(store.strings(endless).unwrap_err().code, ErrorCode::LimitExceeded);
+        assert_eq!(
+            store.strings(endless).unwrap_err().code,
+            ErrorCode::LimitExceeded
+        );
     }
 }

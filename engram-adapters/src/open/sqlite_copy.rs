@@ -56,7 +56,9 @@ impl State {
         State {
             database: stamp(path, DATABASE_HEADER),
             // The log may grow, so only its beginning counts.
-            log: stamp(&log(path), LOG_HEADER).filter(|(length, ..)| *length > 0).map(|(.., head)| head),
+            log: stamp(&log(path), LOG_HEADER)
+                .filter(|(length, ..)| *length > 0)
+                .map(|(.., head)| head),
             journal: stamp(&journal(path), 0).filter(|(length, ..)| *length > 0),
         }
     }
@@ -69,14 +71,18 @@ impl State {
     /// True if nobody seems to write the database now.
     pub fn is_quiet(&self) -> bool {
         let changed = self.database.as_ref().and_then(|(_, changed, _)| *changed);
-        !self.has_companion() && changed.is_some_and(|changed| changed.elapsed().is_ok_and(|age| age > QUIET))
+        !self.has_companion()
+            && changed.is_some_and(|changed| changed.elapsed().is_ok_and(|age| age > QUIET))
     }
 
     /// The bytes of the database: as many as its header states. A file may have more, such as a hole of any size. SQLite before 3.7 left the
     /// number of pages as it was, which the two counters of the header show (fileformat.html, section 1.3.8).
     pub fn database_bytes(&self) -> u64 {
-        let Some((length, _, header)) = &self.database else { return 0 };
-        let stated = stated_length(header).filter(|stated| *stated > 0 && header.get(24..28) == header.get(92..96));
+        let Some((length, _, header)) = &self.database else {
+            return 0;
+        };
+        let stated = stated_length(header)
+            .filter(|stated| *stated > 0 && header.get(24..28) == header.get(92..96));
         stated.map_or(*length, |stated| stated.min(*length))
     }
 }
@@ -97,7 +103,8 @@ pub(super) fn copy(path: &Path) -> Result<CopyDirectory, AdapterError> {
         drop(copied);
         thread::sleep(pause);
     }
-    let error = AdapterError::new(ErrorCode::Io).expected("a store that another process does not change all the time");
+    let error = AdapterError::new(ErrorCode::Io)
+        .expected("a store that another process does not change all the time");
     Err(error.found("it changed during each attempt to copy it"))
 }
 
@@ -125,11 +132,17 @@ fn copy_files(path: &Path, mut database: u64) -> Result<CopyDirectory, AdapterEr
 
 /// Copies the content alone, at most `length` bytes: a copy of a read-only file must be writable, for SQLite to roll it back or to index
 /// its log. Only its owner can read the copy.
-fn copy_bytes(from: &Path, to: &Path, length: Option<u64>, room: &mut u64) -> Result<(), AdapterError> {
+fn copy_bytes(
+    from: &Path,
+    to: &Path,
+    length: Option<u64>,
+    room: &mut u64,
+) -> Result<(), AdapterError> {
     let source = regular(from)?;
     let length = source.metadata()?.len().min(length.unwrap_or(u64::MAX));
     if length > *room {
-        let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {room} bytes to copy of a store in use"));
+        let error = AdapterError::new(ErrorCode::LimitExceeded)
+            .expected(format!("at most {room} bytes to copy of a store in use"));
         return Err(error.found(&format!("{length} bytes in {}", from.to_string_lossy())));
     }
     *room -= length;
@@ -194,13 +207,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");
         let writer = Connection::open(&path).unwrap();
-        writer.execute_batch("CREATE TABLE note (text); INSERT INTO note VALUES ('first');").unwrap();
+        writer
+            .execute_batch("CREATE TABLE note (text); INSERT INTO note VALUES ('first');")
+            .unwrap();
         (directory, path)
     }
 
     fn notes(copy: &CopyDirectory) -> i64 {
         let copy = Connection::open(copy.path().join(COPY_NAME)).unwrap();
-        copy.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap()
+        copy.query_row("SELECT count(*) FROM note", [], |row| row.get(0))
+            .unwrap()
     }
 
     /// A journal that rolls back the first page and names a super-journal, as `sqlite3PagerSetSuper` writes it.
@@ -208,8 +224,11 @@ mod tests {
         let magic = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
         let size = usize::from(u16::from_be_bytes([database[16], database[17]]));
         let (nonce, page) = (12345_u32, &database[..size]);
-        let sum =
-            (1..).map(|n| size.checked_sub(200 * n).filter(|at| *at > 0)).map_while(|at| at).map(|at| u32::from(page[at])).sum::<u32>();
+        let sum = (1..)
+            .map(|n| size.checked_sub(200 * n).filter(|at| *at > 0))
+            .map_while(|at| at)
+            .map(|at| u32::from(page[at]))
+            .sum::<u32>();
         let numbers = [1, nonce, (database.len() / size) as u32, 512, size as u32];
         let mut journal = [&magic[..], &numbers.map(u32::to_be_bytes).concat()].concat();
         journal.resize(512, 0);
@@ -229,9 +248,19 @@ mod tests {
     fn a_super_journal_is_never_opened() {
         let (directory, path) = database();
         let pipe = directory.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let bytes = fs::read(&path).unwrap();
-        fs::write(journal(&path), journal_with_super(&bytes, pipe.to_str().unwrap())).unwrap();
+        fs::write(
+            journal(&path),
+            journal_with_super(&bytes, pipe.to_str().unwrap()),
+        )
+        .unwrap();
         let began = Instant::now();
         assert_eq!(copy(&path).err().unwrap().code, ErrorCode::IncompleteStore);
         assert!(began.elapsed() < Duration::from_secs(5));
@@ -240,7 +269,10 @@ mod tests {
         let own = whole.len() - 16 - pipe.to_str().unwrap().len() - 4;
         fs::write(journal(&path), &whole[..own]).unwrap();
         assert_eq!(notes(&copy(&path).unwrap()), 1);
-        assert!(journal(&path).exists() && fs::read(&path).unwrap() == bytes, "the store stays as it is");
+        assert!(
+            journal(&path).exists() && fs::read(&path).unwrap() == bytes,
+            "the store stays as it is"
+        );
     }
 
     #[test]
@@ -250,7 +282,12 @@ mod tests {
         let copied = copy(&path).unwrap();
         assert!(!journal(&copied.path().join(COPY_NAME)).exists());
         assert_eq!(notes(&copied), 1);
-        File::options().write(true).open(journal(&path)).unwrap().set_len(2 << 30).unwrap();
+        File::options()
+            .write(true)
+            .open(journal(&path))
+            .unwrap()
+            .set_len(2 << 30)
+            .unwrap();
         assert_eq!(copy(&path).err().unwrap().code, ErrorCode::LimitExceeded);
     }
 
@@ -258,13 +295,26 @@ mod tests {
     fn a_hole_behind_the_database_is_not_copied() {
         let (_directory, path) = database();
         let stated = fs::metadata(&path).unwrap().len();
-        File::options().write(true).open(&path).unwrap().set_len(100 << 30).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(100 << 30)
+            .unwrap();
         let copied = copy(&path).unwrap();
-        assert_eq!(fs::metadata(copied.path().join(COPY_NAME)).unwrap().len(), stated);
+        assert_eq!(
+            fs::metadata(copied.path().join(COPY_NAME)).unwrap().len(),
+            stated
+        );
         assert_eq!(notes(&copied), 1);
         let mut header = fs::read(copied.path().join(COPY_NAME)).unwrap();
         header[28..32].fill(0xff);
-        File::options().write(true).open(&path).unwrap().write_all(&header).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .write_all(&header)
+            .unwrap();
         assert_eq!(copy(&path).err().unwrap().code, ErrorCode::LimitExceeded);
     }
 
@@ -293,14 +343,20 @@ mod tests {
             let writer = Connection::open(&path).unwrap();
             writer.pragma_update(None, "journal_mode", mode).unwrap();
             writer.busy_timeout(Duration::ZERO).unwrap();
-            writer.execute_batch("CREATE TABLE pad (a); INSERT INTO pad VALUES (randomblob(20000000));").unwrap();
+            writer
+                .execute_batch(
+                    "CREATE TABLE pad (a); INSERT INTO pad VALUES (randomblob(20000000));",
+                )
+                .unwrap();
             let (done, failures) = (AtomicBool::new(false), AtomicU64::new(0));
             let (is_done, failed) = (&done, &failures);
             let commits = thread::scope(|scope| {
                 let writing = scope.spawn(move || {
                     let mut commits = 0;
                     while !is_done.load(Ordering::Relaxed) {
-                        let failure = writer.execute_batch("INSERT INTO note VALUES ('next')").is_err();
+                        let failure = writer
+                            .execute_batch("INSERT INTO note VALUES ('next')")
+                            .is_err();
                         failed.fetch_add(u64::from(failure), Ordering::Relaxed);
                         commits += 1;
                         thread::sleep(Duration::from_millis(2));

@@ -44,8 +44,11 @@ pub struct LostRecords {
 impl LostRecords {
     /// The error under strict policy.
     pub fn error(&self) -> AdapterError {
-        let error = AdapterError::new(ErrorCode::IncompleteStore).expected("a session for each record");
-        error.found(&self.to_string()).path(self.path.to_string_lossy())
+        let error =
+            AdapterError::new(ErrorCode::IncompleteStore).expected("a session for each record");
+        error
+            .found(&self.to_string())
+            .path(self.path.to_string_lossy())
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Table {
 impl Table {
     /// True if it has that column. SQL does not tell upper from lower case.
     pub fn has(&self, column: &str) -> bool {
-        self.columns.iter().any(|known| known.eq_ignore_ascii_case(column))
+        self.columns
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(column))
     }
 }

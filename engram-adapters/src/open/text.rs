@@ -21,7 +21,9 @@ pub fn opened(
 ) -> Result<Content<Box<dyn Source + Send>>, AdapterError> {
     let (first, fault) = beginning_of(&mut content);
     content.seek(SeekFrom::Start(0))?;
-    let Some(form) = forms.find(|form| (form.begins)(&first)) else { return Ok(content) };
+    let Some(form) = forms.find(|form| (form.begins)(&first)) else {
+        return Ok(content);
+    };
     if let Some(fault) = fault {
         return Err(fault.into());
     }
@@ -35,12 +37,15 @@ pub fn opened(
 /// As [`opened`].
 pub fn text(reader: impl Read, limits: Limits) -> Result<String, AdapterError> {
     let mut bytes = Vec::new();
-    reader.take(limits.record_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    reader
+        .take(limits.record_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limits.record_bytes {
         let expected = format!("a transcript of at most {} bytes", limits.record_bytes);
         return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
     }
-    String::from_utf8(bytes).map_err(|_| AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8"))
+    String::from_utf8(bytes)
+        .map_err(|_| AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8"))
 }
 
 /// The first bytes of a content, and why there are no more, if reading failed.

@@ -23,18 +23,30 @@ impl<R: Read> ZstdStream<R> {
     pub(super) fn new(reader: R) -> io::Result<Self> {
         let mut decoder = Decoder::new(Counted::new(reader))?;
         decoder.window_log_max(WINDOW_LOG_MAX)?;
-        Ok(ZstdStream { decoder, expansion: Expansion::default() })
+        Ok(ZstdStream {
+            decoder,
+            expansion: Expansion::default(),
+        })
     }
 }
 
 impl<R: Read> Read for ZstdStream<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.decoder.read(buffer).map_err(|error| match error.kind() {
-            // The decoder gives its own findings no kind.
-            ErrorKind::Other => io::Error::new(ErrorKind::InvalidData, format!("a corrupt zstd stream ({error})")),
-            ErrorKind::UnexpectedEof => io::Error::new(ErrorKind::UnexpectedEof, format!("a zstd stream that is cut off ({error})")),
-            _ => error,
-        })?;
+        let read = self
+            .decoder
+            .read(buffer)
+            .map_err(|error| match error.kind() {
+                // The decoder gives its own findings no kind.
+                ErrorKind::Other => io::Error::new(
+                    ErrorKind::InvalidData,
+                    format!("a corrupt zstd stream ({error})"),
+                ),
+                ErrorKind::UnexpectedEof => io::Error::new(
+                    ErrorKind::UnexpectedEof,
+                    format!("a zstd stream that is cut off ({error})"),
+                ),
+                _ => error,
+            })?;
         self.expansion.add(read, self.decoder.get_ref().get_ref())?;
         Ok(read)
     }

@@ -1,7 +1,10 @@
 //! What the compatibility kit needs to know about OpenCode.
 
 use engram_conformance::Case;
-use engram_conformance::gaps::{EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, is_snippet, lacks_file_before_hash};
+use engram_conformance::gaps::{
+    EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, is_snippet,
+    lacks_file_before_hash,
+};
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
@@ -9,68 +12,119 @@ use serde_json::Value;
 use crate::certification::Certification;
 
 /// See [`Certification`].
-pub(super) const CERTIFICATION: Certification = Certification::new().with_gap_rows(GAP_ROWS).with_printed_sessions();
+pub(super) const CERTIFICATION: Certification = Certification::new()
+    .with_gap_rows(GAP_ROWS)
+    .with_printed_sessions();
 
 /// How recordings show the gaps of this harness only.
 const GAP_ROWS: &[GapRow] = &[
     READ_BOM,
     GapRow::new("edit.bom", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
-            let begins = edit.range("before_range").is_some_and(|(first, last)| first == 1 && last > 0);
-            begins && edit.has("before_hash") && real.before.as_deref().is_some_and(|text| text.starts_with('\u{feff}'))
+            let begins = edit
+                .range("before_range")
+                .is_some_and(|(first, last)| first == 1 && last > 0);
+            begins
+                && edit.has("before_hash")
+                && real
+                    .before
+                    .as_deref()
+                    .is_some_and(|text| text.starts_with('\u{feff}'))
         })
     }),
     GapRow::new("edit.formatter", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
-            is_snippet(edit) && !edit.has("file_after_hash") && real.after.is_some() && is_write(case, edit)
+            is_snippet(edit)
+                && !edit.has("file_after_hash")
+                && real.after.is_some()
+                && is_write(case, edit)
         })
     })
     .without_lines(|_| true),
     GapRow::new("edit.no_file_hash", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
-            edit.range("after_range").is_some() && lacks_file_before_hash(edit) && !edit.has("file_after_hash") && real.after.is_some()
+            edit.range("after_range").is_some()
+                && lacks_file_before_hash(edit)
+                && !edit.has("file_after_hash")
+                && real.after.is_some()
         })
     })
     .without_hash(|edit| !edit.has("file_after_hash") || lacks_file_before_hash(edit)),
     GapRow::new("edit.altered_diff", Kind::CodeEdit, |case| {
         edits_by(case, EDITORS, |edit, real| {
-            has_no_hashes(edit) && !edit.has("after_hash") && edit.range("after_range").is_some() && real.after.is_some()
+            has_no_hashes(edit)
+                && !edit.has("after_hash")
+                && edit.range("after_range").is_some()
+                && real.after.is_some()
         })
     })
     .without_hash(has_no_hashes),
     GapRow::new("edit.after_error", Kind::CodeEdit, has_edit_of_failed_call),
-    GapRow::new("edit.patch_text", Kind::CodeEdit, |case| edits_by(case, EDITORS, |edit, _| names_file_alone(edit)))
-        .without_lines(names_file_alone)
-        .without_hash(names_file_alone),
+    GapRow::new("edit.patch_text", Kind::CodeEdit, |case| {
+        edits_by(case, EDITORS, |edit, _| names_file_alone(edit))
+    })
+    .without_lines(names_file_alone)
+    .without_hash(names_file_alone),
     GapRow::new("prompt.command", Kind::MsgIn, has_template).with_mistaken_author(is_template),
-    GapRow::new("prompt.attached_text", Kind::MsgIn, |case| has_event(case, Kind::MsgIn, has_attached_text))
-        .with_mistaken_author(|_, prompt| has_attached_text(prompt)),
+    GapRow::new("prompt.attached_text", Kind::MsgIn, |case| {
+        has_event(case, Kind::MsgIn, has_attached_text)
+    })
+    .with_mistaken_author(|_, prompt| has_attached_text(prompt)),
     GapRow::new("prompt.reverted", Kind::MsgIn, lacks_prompt),
     GapRow::new("usage.last_request", Kind::Meta, |case| {
         let is_old = |start: &Event| schema(start) == Some("message-parts");
-        case.sessions.iter().filter(|session| session.events.first().is_some_and(is_old)).any(|session| {
-            let count = |is: fn(&Event) -> bool| session.events.iter().filter(|event| is(event)).count();
-            count(|event| event.is(Kind::ToolCall)) > count(is_usage)
-        })
+        case.sessions
+            .iter()
+            .filter(|session| session.events.first().is_some_and(is_old))
+            .any(|session| {
+                let count = |is: fn(&Event) -> bool| {
+                    session.events.iter().filter(|event| is(event)).count()
+                };
+                count(|event| event.is(Kind::ToolCall)) > count(is_usage)
+            })
     }),
     GapRow::new("usage.cached_input", Kind::Meta, |case| {
         has_event(case, Kind::Meta, |event| {
-            is_usage(event) && event.0.pointer("/tokens/cache_read").is_some() && event.0.pointer("/tokens/input").is_none()
+            is_usage(event)
+                && event.0.pointer("/tokens/cache_read").is_some()
+                && event.0.pointer("/tokens/input").is_none()
         })
     }),
     GapRow::new("stream.no_reasoning", Kind::MsgOut, |case| {
-        let is_stream = |start: &Event| schema(start).is_some_and(|schema| schema.ends_with("-stream"));
-        let reasoned = |event: &Event| event.0.pointer("/tokens/reasoning").and_then(Value::as_u64).is_some_and(|tokens| tokens > 0);
-        case.sessions.iter().filter(|session| session.events.first().is_some_and(is_stream)).any(|session| {
-            session.events.iter().any(reasoned) && !session.events.iter().any(|event| event.text("channel") == Some("reasoning"))
-        })
+        let is_stream =
+            |start: &Event| schema(start).is_some_and(|schema| schema.ends_with("-stream"));
+        let reasoned = |event: &Event| {
+            event
+                .0
+                .pointer("/tokens/reasoning")
+                .and_then(Value::as_u64)
+                .is_some_and(|tokens| tokens > 0)
+        };
+        case.sessions
+            .iter()
+            .filter(|session| session.events.first().is_some_and(is_stream))
+            .any(|session| {
+                session.events.iter().any(reasoned)
+                    && !session
+                        .events
+                        .iter()
+                        .any(|event| event.text("channel") == Some("reasoning"))
+            })
     }),
 ];
 
 /// True for an update of which only the file is known.
 fn names_file_alone(edit: &Event) -> bool {
     let is_known = |member: &&str| edit.has(member);
-    edit.text("op") == Some("update") && !["after_range", "before_hash", "after_hash", "file_after_hash"].iter().any(is_known)
+    edit.text("op") == Some("update")
+        && ![
+            "after_range",
+            "before_hash",
+            "after_hash",
+            "file_after_hash",
+        ]
+        .iter()
+        .any(is_known)
 }
 
 fn schema(start: &Event) -> Option<&str> {
@@ -84,14 +138,22 @@ fn is_usage(event: &Event) -> bool {
 /// The text of a prompt. The command line adds quotes, and old versions a line end.
 fn plain(prompt: &str) -> String {
     let prompt = prompt.trim();
-    prompt.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(prompt).replace("\\\"", "\"")
+    prompt
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(prompt)
+        .replace("\\\"", "\"")
 }
 
 /// The prompts of all sessions that a person wrote.
 fn prompts(case: &Case<'_>) -> Vec<String> {
     let events = case.sessions.iter().flat_map(|session| &session.events);
-    let of_person = events.filter(|event| event.is(Kind::MsgIn) && event.text("by") == Some("person"));
-    of_person.filter_map(|event| event.text("text")).map(plain).collect()
+    let of_person =
+        events.filter(|event| event.is(Kind::MsgIn) && event.text("by") == Some("person"));
+    of_person
+        .filter_map(|event| event.text("text"))
+        .map(plain)
+        .collect()
 }
 
 /// How the template begins of the command that recordings with `serve` have: their command lines do not show it.
@@ -99,21 +161,37 @@ const SERVED_TEMPLATE: &str = "Run the demo with ";
 
 /// True for the text that a template gave: it has the words of a command that was run, and nobody sent it as it is.
 fn is_template(case: &Case<'_>, prompt: &Event) -> bool {
-    let Some(text) = prompt.text("text").map(plain) else { return false };
+    let Some(text) = prompt.text("text").map(plain) else {
+        return false;
+    };
     let lines = case.recording.command_lines();
-    let mut words = lines.iter().filter(|line| line.iter().any(|word| word == "--command")).filter_map(|line| line.last());
+    let mut words = lines
+        .iter()
+        .filter(|line| line.iter().any(|word| word == "--command"))
+        .filter_map(|line| line.last());
     text.starts_with(SERVED_TEMPLATE) || words.any(|words| text.contains(words.as_str()))
 }
 
 /// True for a prompt with the text of a file behind it.
 fn has_attached_text(prompt: &Event) -> bool {
-    prompt.text("text").is_some_and(|text| text.contains("\n\n<file name=\"") && text.ends_with("</file>"))
+    prompt
+        .text("text")
+        .is_some_and(|text| text.contains("\n\n<file name=\"") && text.ends_with("</file>"))
 }
 
 /// A prompt that nobody typed, in a recording whose other prompts are known.
 fn has_template(case: &Case<'_>) -> bool {
-    let typed: Vec<String> = case.truth.prompts.iter().map(|prompt| plain(prompt)).collect();
-    let is_typed = |prompt: &String| typed.iter().any(|typed| prompt.contains(typed.as_str()) || typed.contains(prompt.as_str()));
+    let typed: Vec<String> = case
+        .truth
+        .prompts
+        .iter()
+        .map(|prompt| plain(prompt))
+        .collect();
+    let is_typed = |prompt: &String| {
+        typed
+            .iter()
+            .any(|typed| prompt.contains(typed.as_str()) || typed.contains(prompt.as_str()))
+    };
     !typed.is_empty() && prompts(case).iter().any(|prompt| !is_typed(prompt))
 }
 
@@ -121,7 +199,12 @@ fn has_template(case: &Case<'_>) -> bool {
 fn lacks_prompt(case: &Case<'_>) -> bool {
     let found = prompts(case);
     !found.is_empty()
-        && case.truth.prompts.iter().map(|prompt| plain(prompt)).any(|typed| !found.iter().any(|prompt| prompt.contains(&typed)))
+        && case
+            .truth
+            .prompts
+            .iter()
+            .map(|prompt| plain(prompt))
+            .any(|typed| !found.iter().any(|prompt| prompt.contains(&typed)))
 }
 
 /// True if the edit's call contains the complete new file.
@@ -133,12 +216,18 @@ fn is_write(case: &Case<'_>, edit: &Event) -> bool {
 /// Only edit tools can have changed the file, and the call failed and has no edit.
 fn has_edit_of_failed_call(case: &Case<'_>) -> bool {
     case.truth.edits.iter().any(|real| {
-        let of_edit = |event: &Event| event.text("call_id").is_some_and(|id| real.call_ids.iter().any(|call| call == id));
+        let of_edit = |event: &Event| {
+            event
+                .text("call_id")
+                .is_some_and(|id| real.call_ids.iter().any(|call| call == id))
+        };
         let is_editor = |id: &String| {
             let kind = case.tool_call(id).and_then(|call| call.text("kind"));
             kind.is_none_or(|kind| EDITORS.contains(&kind))
         };
         let has_failed = |result: &Event| of_edit(result) && result.text("status") == Some("error");
-        real.call_ids.iter().all(is_editor) && has_event(case, Kind::ToolResult, has_failed) && !has_event(case, Kind::CodeEdit, of_edit)
+        real.call_ids.iter().all(is_editor)
+            && has_event(case, Kind::ToolResult, has_failed)
+            && !has_event(case, Kind::CodeEdit, of_edit)
     })
 }

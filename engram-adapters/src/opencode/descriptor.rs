@@ -50,7 +50,11 @@ const GAPS: &[Gap] = &[
                  its file alone",
         fixture: "0.1.174/main",
     },
-    Gap { code: "link.no_range", reason: "a move of a whole file is logged as two names, without lines", fixture: "1.18.34/patchmodel" },
+    Gap {
+        code: "link.no_range",
+        reason: "a move of a whole file is logged as two names, without lines",
+        fixture: "1.18.34/patchmodel",
+    },
     Gap {
         code: "read.not_utf8",
         reason: "a file that is not UTF-8 is logged with U+FFFD, so the read has lines but no hash",
@@ -104,7 +108,11 @@ const GAPS: &[Gap] = &[
                  the number of input tokens is not known. A stream without a total does not show whether the output contains the reasoning",
         fixture: "1.0.0/qa",
     },
-    Gap { code: "stream.no_reasoning", reason: "`run --format json` prints no reasoning", fixture: "1.18.34/main" },
+    Gap {
+        code: "stream.no_reasoning",
+        reason: "`run --format json` prints no reasoning",
+        fixture: "1.18.34/main",
+    },
 ];
 
 /// Every member of every record.

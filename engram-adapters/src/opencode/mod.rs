@@ -73,7 +73,11 @@ impl StreamAdapter for OpenCode {
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
         let is_stream = matches!(init.identity.schema, Some(STREAM | STEP_STREAM));
-        Box::new(Session { is_stream, notes: Notes::default(), events: Events::new(init) })
+        Box::new(Session {
+            is_stream,
+            notes: Notes::default(),
+            events: Events::new(init),
+        })
     }
 }
 
@@ -91,10 +95,15 @@ impl Conversion for Session {
 
     /// The harness prints notices to the same output as a stream, for example of a database migration (1.2.1).
     fn is_notice(&self, text: &str) -> bool {
-        text.trim_ascii().starts_with(|first: char| first.is_alphabetic())
+        text.trim_ascii()
+            .starts_with(|first: char| first.is_alphabetic())
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         self.notes.items(document, check)
     }
 
@@ -107,10 +116,12 @@ impl Conversion for Session {
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-        self.events.record(record, self.notes.place(record.number), out)
+        self.events
+            .record(record, self.notes.place(record.number), out)
     }
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
-        self.events.envelope(record, self.notes.place(record.number), out);
+        self.events
+            .envelope(record, self.notes.place(record.number), out);
     }
 }

@@ -6,7 +6,10 @@ use engram_core::keys::hash64;
 use engram_core::steps::{Check, Item, Record};
 
 use super::format::{ContentKind, InfoKind, LineKind, MessageKind, PartKind, StepKind};
-use super::readers::{Envelope, Error, Info, Invocation, Line, Message, Part, StepError, StepInfo, StepMessage, StepPart, Summary, Tokens};
+use super::readers::{
+    Envelope, Error, Info, Invocation, Line, Message, Part, StepError, StepInfo, StepMessage,
+    StepPart, Summary, Tokens,
+};
 use super::record_facts::{RecordId, set_facts};
 use super::results::call::Call;
 use super::results::step_call::StepOutput;
@@ -101,7 +104,11 @@ impl Notes {
     }
 
     /// The records of an export, in their order.
-    pub fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    pub fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         let missing = || Fault::malformed("/info", "a session with messages", "nothing");
         let info = document.member("info").ok_or_else(missing)?;
         let messages = required_array(document, "messages")?;
@@ -116,20 +123,45 @@ impl Notes {
                         check.members("message", message, at, &|_| None);
                     }
                     check_tool_metadata(n, info, parts, check);
-                    let has_step_finish = parts.elements().any(|part| raw_str(part.first_member("type")) == "step-finish");
-                    items.push(self.item(Place::Message { has_step_finish }, info, Pointer::Field("/messages", n, "/info")));
+                    let has_step_finish = parts
+                        .elements()
+                        .any(|part| raw_str(part.first_member("type")) == "step-finish");
+                    items.push(self.item(
+                        Place::Message { has_step_finish },
+                        info,
+                        Pointer::Field("/messages", n, "/info"),
+                    ));
                     for (nth, part) in parts.elements().enumerate() {
-                        let place = Place::Part { message: number, nth: nth as u32 };
-                        items.push(self.item(place, part, Pointer::Nested("/messages", n, "/parts", nth)));
+                        let place = Place::Part {
+                            message: number,
+                            nth: nth as u32,
+                        };
+                        items.push(self.item(
+                            place,
+                            part,
+                            Pointer::Nested("/messages", n, "/parts", nth),
+                        ));
                     }
                 }
                 (None, _) if message.first_member("type").is_some() => {
-                    items.push(Item { without: Some("content"), ..self.item(Place::Step, message, at) });
+                    items.push(Item {
+                        without: Some("content"),
+                        ..self.item(Place::Step, message, at)
+                    });
                     let is_answer = raw_str(message.member("type")) == "assistant";
-                    let content = message.member("content").filter(|content| is_answer && content.is_array());
+                    let content = message
+                        .member("content")
+                        .filter(|content| is_answer && content.is_array());
                     for (nth, part) in content.into_iter().flat_map(Value::elements).enumerate() {
-                        let place = Place::StepPart { message: number, nth: nth as u32 };
-                        items.push(self.item(place, part, Pointer::Nested("/messages", n, "/content", nth)));
+                        let place = Place::StepPart {
+                            message: number,
+                            nth: nth as u32,
+                        };
+                        items.push(self.item(
+                            place,
+                            part,
+                            Pointer::Nested("/messages", n, "/content", nth),
+                        ));
                     }
                 }
                 _ => items.push(self.item(Place::Broken, message, at)),
@@ -146,7 +178,11 @@ impl Notes {
 
     fn item<'a>(&mut self, place: Place, value: Value<'a>, base: Pointer<'static>) -> Item<'a> {
         self.places.push(place);
-        Item { value, base, without: None }
+        Item {
+            value,
+            base,
+            without: None,
+        }
     }
 
     /// Checks a record, and adds its note.
@@ -158,7 +194,11 @@ impl Notes {
                 let note = message(value, has_step_finish, check)?;
                 let key = key_of(value.member("id"));
                 self.message = (number, Speaker::of(raw_str(value.member("role"))), key);
-                Note { role: Role::Message, message: number, ..note }
+                Note {
+                    role: Role::Message,
+                    message: number,
+                    ..note
+                }
             }
             Place::Part { message, nth } => {
                 let mut view = Part::default();
@@ -170,17 +210,29 @@ impl Notes {
                     Some(_) => RecordId::Part(view.id()),
                     None => RecordId::PartOf(key, nth as usize),
                 };
-                Note { role: Role::Part, message, ..noted(record, id, value) }
+                Note {
+                    role: Role::Part,
+                    message,
+                    ..noted(record, id, value)
+                }
             }
             Place::Step => {
                 let note = step(value, check)?;
                 self.message = (number, Speaker::Assistant, key_of(value.member("id")));
-                Note { role: Role::Message, message: number, ..note }
+                Note {
+                    role: Role::Message,
+                    message: number,
+                    ..note
+                }
             }
             Place::StepPart { message, nth } => {
                 let record = step_part(value, check)?;
                 let (_, _, key) = self.message_of(message);
-                Note { role: Role::Part, message, ..noted(record, RecordId::PartOf(key, nth as usize), value) }
+                Note {
+                    role: Role::Part,
+                    message,
+                    ..noted(record, RecordId::PartOf(key, nth as usize), value)
+                }
             }
             Place::Other(at) => {
                 let name = self.others.get(at as usize).map_or("", String::as_str);
@@ -195,7 +247,11 @@ impl Notes {
 
     /// The message with this number. Nothing is known of one that was not accepted.
     fn message_of(&self, number: u32) -> (u32, Speaker, u64) {
-        if self.message.0 == number { self.message } else { (number, Speaker::Unknown, 0) }
+        if self.message.0 == number {
+            self.message
+        } else {
+            (number, Speaker::Unknown, 0)
+        }
     }
 }
 
@@ -207,23 +263,49 @@ fn key_of(id: Field<'_>) -> u64 {
 /// A note with the facts of a record.
 fn noted(record: &'static str, id: RecordId<'_>, value: Value<'_>) -> Note {
     let mut facts = Vec::new();
-    let Some(key) = id.key() else { return Note { record, ..Note::default() } };
+    let Some(key) = id.key() else {
+        return Note {
+            record,
+            ..Note::default()
+        };
+    };
     let time = hash64(set_facts(&mut facts, id, value));
     let count = facts.len().min(3);
     let mut first = [0; 3];
     first[..count].copy_from_slice(&facts[..count]);
-    Note { record, id: key.max(1), time, facts: first, count: count as u8, ..Note::default() }
+    Note {
+        record,
+        id: key.max(1),
+        time,
+        facts: first,
+        count: count as u8,
+        ..Note::default()
+    }
 }
 
 /// Compares what each call of message `n` adds to its result (0.1.174). The message has it by call id, its parts name the tools.
 fn check_tool_metadata(n: usize, info: Value<'_>, parts: Value<'_>, check: &mut Check<'_>) {
-    let Some(by_call) = info.member("metadata").and_then(|metadata| metadata.member("tool")) else { return };
+    let Some(by_call) = info
+        .member("metadata")
+        .and_then(|metadata| metadata.member("tool"))
+    else {
+        return;
+    };
     let path = format!("/messages/{n}/info/metadata/tool");
-    for invocation in parts.elements().filter_map(|part| Part::lenient(part).invocation()).map(Invocation::lenient) {
+    for invocation in parts
+        .elements()
+        .filter_map(|part| Part::lenient(part).invocation())
+        .map(Invocation::lenient)
+    {
         let (id, tool) = (raw_str(invocation.call_id()), raw_str(invocation.name()));
         if let Some(metadata) = by_call.member(id) {
             let segment = id.replace('~', "~0").replace('/', "~1");
-            check.members("tool.metadata", metadata, Pointer::Member(&path, &segment), &|_| Some(tool));
+            check.members(
+                "tool.metadata",
+                metadata,
+                Pointer::Member(&path, &segment),
+                &|_| Some(tool),
+            );
         }
     }
 }
@@ -238,7 +320,10 @@ fn info(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     };
     let record = record.name();
     check.members(record, value, Pointer::Root, &|_| None);
-    Ok(Note { record, ..Note::default() })
+    Ok(Note {
+        record,
+        ..Note::default()
+    })
 }
 
 fn message(info: Value<'_>, has_step_finish: bool, check: &mut Check<'_>) -> Result<Note, Fault> {
@@ -263,20 +348,31 @@ fn message(info: Value<'_>, has_step_finish: bool, check: &mut Check<'_>) -> Res
     }
     // What tools add to their results is compared by `check_tool_metadata`, which knows the tools.
     check.members(record, info, Pointer::Root, &|_| Some(""));
-    Ok(Note { has_end, ..noted(record, RecordId::Message(envelope.id()), info) })
+    Ok(Note {
+        has_end,
+        ..noted(record, RecordId::Message(envelope.id()), info)
+    })
 }
 
 /// Checks what the handler of a part needs. Returns its type.
 fn part(part: &Part<'_>, speaker: Speaker, check: &mut Check<'_>) -> Result<&'static str, Fault> {
     let kind = raw_str(part.kind());
-    let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
+    let nothing =
+        |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
     let Some(record) = PartKind::named(kind) else {
-        return Err(if kind.is_empty() { nothing("/type", "a part type") } else { Fault::unrecognized(kind) });
+        return Err(if kind.is_empty() {
+            nothing("/type", "a part type")
+        } else {
+            Fault::unrecognized(kind)
+        });
     };
     match record {
         PartKind::Tool | PartKind::ToolInvocation => match part.invocation() {
             None => drop(Call::of_state(part)?),
-            Some(invocation) => drop(Call::of_invocation(&Invocation::strict(invocation, "/toolInvocation")?, None)?),
+            Some(invocation) => drop(Call::of_invocation(
+                &Invocation::strict(invocation, "/toolInvocation")?,
+                None,
+            )?),
         },
         PartKind::Text => {
             let text = text(part.text()).ok_or_else(|| nothing("/text", "text"))?;
@@ -286,12 +382,22 @@ fn part(part: &Part<'_>, speaker: Speaker, check: &mut Check<'_>) -> Result<&'st
         }
         PartKind::File => speaks(speaker, check)?,
         PartKind::StepFinish => {
-            let tokens = part.tokens().ok_or_else(|| nothing("/tokens", "token counts"))?;
+            let tokens = part
+                .tokens()
+                .ok_or_else(|| nothing("/tokens", "token counts"))?;
             Tokens::strict(tokens, "/tokens")?;
         }
-        PartKind::Patch => drop(part.files().ok_or_else(|| nothing("/files", "a list of files"))?),
-        PartKind::Retry => drop(Error::strict(part.error().ok_or_else(|| nothing("/error", "an error"))?, "/error")?),
-        PartKind::Subtask if non_empty_text(part.prompt()).is_some() => check.gives(Kind::MsgIn, Pointer::At("/prompt"))?,
+        PartKind::Patch => drop(
+            part.files()
+                .ok_or_else(|| nothing("/files", "a list of files"))?,
+        ),
+        PartKind::Retry => drop(Error::strict(
+            part.error().ok_or_else(|| nothing("/error", "an error"))?,
+            "/error",
+        )?),
+        PartKind::Subtask if non_empty_text(part.prompt()).is_some() => {
+            check.gives(Kind::MsgIn, Pointer::At("/prompt"))?
+        }
         PartKind::Subtask | PartKind::Reasoning | PartKind::Snapshot | PartKind::Compaction => {}
         PartKind::Agent | PartKind::SourceUrl | PartKind::Omitted(_) => {}
     }
@@ -303,7 +409,11 @@ fn speaks(speaker: Speaker, check: &Check<'_>) -> Result<(), Fault> {
     match speaker {
         Speaker::User => check.gives(Kind::MsgIn, Pointer::Root),
         Speaker::Assistant => Ok(()),
-        Speaker::Unknown => Err(Fault::malformed("/messageID", "a message with a role", "none")),
+        Speaker::Unknown => Err(Fault::malformed(
+            "/messageID",
+            "a message with a role",
+            "none",
+        )),
     }
 }
 
@@ -311,15 +421,21 @@ fn step(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let mut message = StepMessage::default();
     message.strict_into(value, "")?;
     let kind = raw_str(message.kind());
-    let record = StepKind::named(kind).ok_or_else(|| Fault::unrecognized(&format!("step/{kind}")))?;
-    let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
+    let record =
+        StepKind::named(kind).ok_or_else(|| Fault::unrecognized(&format!("step/{kind}")))?;
+    let nothing =
+        |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
     match record {
         StepKind::User => check.gives(Kind::MsgIn, Pointer::Root)?,
         StepKind::Synthetic | StepKind::Skill | StepKind::System => {
             message.text().ok_or_else(|| nothing("/text", "text"))?;
             check.gives(Kind::MsgIn, Pointer::Root)?;
         }
-        StepKind::Shell => drop(message.command().ok_or_else(|| nothing("/command", "a command"))?),
+        StepKind::Shell => drop(
+            message
+                .command()
+                .ok_or_else(|| nothing("/command", "a command"))?,
+        ),
         StepKind::Assistant | StepKind::Compaction => {
             if let Some(tokens) = message.tokens() {
                 Tokens::strict(tokens, "/tokens")?;
@@ -328,10 +444,16 @@ fn step(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
                 StepError::strict(error, "/error")?;
             }
         }
-        StepKind::Idle | StepKind::AgentSwitched | StepKind::ModelSwitched | StepKind::LocationSwitched => {}
+        StepKind::Idle
+        | StepKind::AgentSwitched
+        | StepKind::ModelSwitched
+        | StepKind::LocationSwitched => {}
     }
     check.members(record.name(), value, Pointer::Root, &|_| None);
-    Ok(Note { has_end: record == StepKind::Assistant, ..noted(record.name(), RecordId::Message(message.id()), value) })
+    Ok(Note {
+        has_end: record == StepKind::Assistant,
+        ..noted(record.name(), RecordId::Message(message.id()), value)
+    })
 }
 
 fn step_part(value: Value<'_>, check: &mut Check<'_>) -> Result<&'static str, Fault> {
@@ -340,7 +462,11 @@ fn step_part(value: Value<'_>, check: &mut Check<'_>) -> Result<&'static str, Fa
     let kind = raw_str(part.kind());
     let Some(record) = ContentKind::named(kind) else {
         let missing = || Fault::malformed("/type", "a part type", "nothing");
-        return Err(if kind.is_empty() { missing() } else { Fault::unrecognized(&format!("content/{kind}")) });
+        return Err(if kind.is_empty() {
+            missing()
+        } else {
+            Fault::unrecognized(&format!("content/{kind}"))
+        });
     };
     if record == ContentKind::Tool {
         Call::of_step(&part, &StepOutput::default())?;
@@ -353,17 +479,26 @@ fn step_part(value: Value<'_>, check: &mut Check<'_>) -> Result<&'static str, Fa
 fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     let line = Line::strict(value, "")?;
     let kind = raw_str(line.kind());
-    let nothing = |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
+    let nothing =
+        |field: &'static str, expected: &'static str| Fault::malformed(field, expected, "nothing");
     let Some(record) = LineKind::named(kind) else {
-        return Err(if kind.is_empty() { nothing("/type", "a line type") } else { Fault::unrecognized(kind) });
+        return Err(if kind.is_empty() {
+            nothing("/type", "a line type")
+        } else {
+            Fault::unrecognized(kind)
+        });
     };
     if record == LineKind::Error {
-        Error::strict(line.error().ok_or_else(|| nothing("/error", "an error"))?, "/error")?;
+        Error::strict(
+            line.error().ok_or_else(|| nothing("/error", "an error"))?,
+            "/error",
+        )?;
     } else {
         let value = line.part().ok_or_else(|| nothing("/part", "a part"))?;
         let mut view = Part::default();
         view.strict_into(value, "/part")?;
-        part(&view, Speaker::Assistant, check).map_err(|fault| fault.within(Pointer::At("/part")))?;
+        part(&view, Speaker::Assistant, check)
+            .map_err(|fault| fault.within(Pointer::At("/part")))?;
     }
     check.members(record.name(), value, Pointer::Root, &|_| None);
     // A part of 2.x has the id of its call as `id`.
@@ -373,6 +508,15 @@ fn line(value: Value<'_>, check: &mut Check<'_>) -> Result<Note, Fault> {
     };
     let note = noted(record.name(), id, line.part().unwrap_or(value));
     // Ids of two sessions have nothing to do with each other.
-    let of_session = |id: u64| if id == 0 { 0 } else { hash64((id, line.session_id().map(Value::raw))).max(1) };
-    Ok(Note { id: of_session(note.id), ..note })
+    let of_session = |id: u64| {
+        if id == 0 {
+            0
+        } else {
+            hash64((id, line.session_id().map(Value::raw))).max(1)
+        }
+    };
+    Ok(Note {
+        id: of_session(note.id),
+        ..note
+    })
 }

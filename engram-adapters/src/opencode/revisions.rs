@@ -33,7 +33,8 @@ pub(super) const STEP_STREAM: &str = "step-stream";
 /// versions nothing is assumed.
 pub(super) fn dialect(identity: &Identity) -> Dialect {
     let (revision, support) = MATRIX.resolve(identity.version.as_deref());
-    let known = revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
+    let known =
+        revision.filter(|_| matches!(support, Support::Tested | Support::Between | Support::Ahead));
     let counts_only_lines = known.is_some_and(|revision| revision.schema == COUNTED_LINES);
     Dialect {
         counts_only_lines,
@@ -42,8 +43,23 @@ pub(super) fn dialect(identity: &Identity) -> Dialect {
     }
 }
 
-const fn coverage(msg_in: Grade, msg_out: Grade, code_read: Grade, code_edit: Grade, span_link: Grade) -> Coverage {
-    Coverage { meta: Grade::Full, msg_in, msg_out, tool_call: Grade::Full, tool_result: Grade::Full, code_read, code_edit, span_link }
+const fn coverage(
+    msg_in: Grade,
+    msg_out: Grade,
+    code_read: Grade,
+    code_edit: Grade,
+    span_link: Grade,
+) -> Coverage {
+    Coverage {
+        meta: Grade::Full,
+        msg_in,
+        msg_out,
+        tool_call: Grade::Full,
+        tool_result: Grade::Full,
+        code_read,
+        code_edit,
+        span_link,
+    }
 }
 
 /// The claims with these for `meta`.
@@ -67,23 +83,51 @@ const CALLS: Grade = Grade::Partial(&["call.rewritten"]);
 const FIRST_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_total", "read.shell"]);
 
 /// Reads.
-const READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell"]);
+const READS: Grade = Grade::Partial(&[
+    "read.not_utf8",
+    "read.no_lines",
+    "read.no_total",
+    "read.shell",
+]);
 
 /// Reads of versions that leave out the byte order mark of a file.
-const UNMARKED_READS: Grade = Grade::Partial(&["read.not_utf8", "read.no_lines", "read.no_total", "read.shell", "read.bom"]);
+const UNMARKED_READS: Grade = Grade::Partial(&[
+    "read.not_utf8",
+    "read.no_lines",
+    "read.no_total",
+    "read.shell",
+    "read.bom",
+]);
 
 /// Edits of these versions.
-const UNMARKED_EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.bom"]);
+const UNMARKED_EDITS: Grade = Grade::Partial(&[
+    "edit.shell",
+    "edit.formatter",
+    "edit.no_file_hash",
+    "edit.altered_diff",
+    "edit.bom",
+]);
 
 /// Moves by `apply_patch`.
 const MOVES: Grade = Grade::Partial(&["link.no_range"]);
 
 /// Edits of 0.1.174: a diff alone, and none where the call failed after it wrote.
-const FIRST_EDITS: Grade =
-    Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff", "edit.after_error", "edit.patch_text"]);
+const FIRST_EDITS: Grade = Grade::Partial(&[
+    "edit.shell",
+    "edit.formatter",
+    "edit.no_file_hash",
+    "edit.altered_diff",
+    "edit.after_error",
+    "edit.patch_text",
+]);
 
 /// Edits with a diff alone, or (1.0.0 to 1.3.2) with the file before and after.
-const EDITS: Grade = Grade::Partial(&["edit.shell", "edit.formatter", "edit.no_file_hash", "edit.altered_diff"]);
+const EDITS: Grade = Grade::Partial(&[
+    "edit.shell",
+    "edit.formatter",
+    "edit.no_file_hash",
+    "edit.altered_diff",
+]);
 
 /// Reads of 2.x.
 const STEP_READS: Grade = Grade::Partial(&["read.no_lines", "read.no_total", "read.shell"]);
@@ -106,7 +150,13 @@ const WEAKEST_EDITS: Grade = Grade::Partial(&[
 pub(super) const WEAKEST: Coverage = Coverage {
     meta: Grade::Partial(&["usage.cached_input", "usage.last_request"]),
     tool_call: CALLS,
-    ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), UNMARKED_READS, WEAKEST_EDITS, Grade::None)
+    ..coverage(
+        Grade::None,
+        Grade::Partial(&["stream.no_reasoning"]),
+        UNMARKED_READS,
+        WEAKEST_EDITS,
+        Grade::None,
+    )
 };
 
 /// The matrix.
@@ -118,32 +168,56 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             tested: &["0.1.174"],
             coverage: with_meta(
                 Grade::Partial(&["usage.last_request"]),
-                coverage(Grade::Full, Grade::Full, FIRST_READS, FIRST_EDITS, Grade::None),
+                coverage(
+                    Grade::Full,
+                    Grade::Full,
+                    FIRST_READS,
+                    FIRST_EDITS,
+                    Grade::None,
+                ),
             ),
         },
         Revision {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
             tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
-            coverage: with_meta(CACHED_INPUT, coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None)),
+            coverage: with_meta(
+                CACHED_INPUT,
+                coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
+            ),
         },
         Revision {
             schema: COUNTED_LINES,
             versions: Some(">=1.3.0, <=1.18.34"),
             tested: &["1.3.0", "1.3.2", "1.14.34", "1.15.3", "1.18.33", "1.18.34"],
-            coverage: Coverage { tool_call: CALLS, ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, UNMARKED_EDITS, MOVES) },
+            coverage: Coverage {
+                tool_call: CALLS,
+                ..coverage(PROMPTS, Grade::Full, UNMARKED_READS, UNMARKED_EDITS, MOVES)
+            },
         },
         Revision {
             schema: STEPS,
             versions: None,
             tested: &["2.0.0-pre.20260717", "2.0.14"],
-            coverage: coverage(STEP_PROMPTS, Grade::Full, STEP_READS, STEP_EDITS, Grade::None),
+            coverage: coverage(
+                STEP_PROMPTS,
+                Grade::Full,
+                STEP_READS,
+                STEP_EDITS,
+                Grade::None,
+            ),
         },
         Revision {
             schema: STEP_STREAM,
             versions: None,
             tested: &["2.0.0-pre.20260717", "2.0.14"],
-            coverage: coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), STEP_READS, STEP_EDITS, Grade::None),
+            coverage: coverage(
+                Grade::None,
+                Grade::Partial(&["stream.no_reasoning"]),
+                STEP_READS,
+                STEP_EDITS,
+                Grade::None,
+            ),
         },
         Revision {
             schema: STREAM,
@@ -152,7 +226,13 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: Coverage {
                 meta: CACHED_INPUT,
                 tool_call: CALLS,
-                ..coverage(Grade::None, Grade::Partial(&["stream.no_reasoning"]), UNMARKED_READS, UNMARKED_EDITS, MOVES)
+                ..coverage(
+                    Grade::None,
+                    Grade::Partial(&["stream.no_reasoning"]),
+                    UNMARKED_READS,
+                    UNMARKED_EDITS,
+                    MOVES,
+                )
             },
         },
     ],
@@ -238,13 +318,15 @@ const NEWEST_OF_1X: &str = "20260622202450";
 /// True for a migration of a tested version, by its name or its time.
 #[cfg(feature = "sqlite")]
 pub(super) fn is_known_migration(name: &str) -> bool {
-    name.get(..14).is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
+    name.get(..14)
+        .is_some_and(|time| MIGRATIONS.binary_search(&time).is_ok())
 }
 
 /// True for a migration that is newer than those of 1.x.
 #[cfg(feature = "sqlite")]
 pub(super) fn is_newer_migration(name: &str) -> bool {
-    name.get(..14).is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()) && time > NEWEST_OF_1X)
+    name.get(..14)
+        .is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()) && time > NEWEST_OF_1X)
 }
 
 #[cfg(test)]
@@ -253,9 +335,22 @@ mod tests {
 
     #[test]
     fn a_version_that_is_ahead_is_read_like_the_newest_and_an_unknown_one_is_not() {
-        let counts_only_lines =
-            |version: &str| dialect(&Identity { version: Some(version.to_owned()), ..Identity::default() }).counts_only_lines;
-        assert!(["1.3.0", "1.4.0", "1.18.34", "1.18.35", "99.0.0"].into_iter().all(counts_only_lines));
-        assert!(!["0.1.0", "1.0.98", "1.2.28", "local"].into_iter().any(counts_only_lines));
+        let counts_only_lines = |version: &str| {
+            dialect(&Identity {
+                version: Some(version.to_owned()),
+                ..Identity::default()
+            })
+            .counts_only_lines
+        };
+        assert!(
+            ["1.3.0", "1.4.0", "1.18.34", "1.18.35", "99.0.0"]
+                .into_iter()
+                .all(counts_only_lines)
+        );
+        assert!(
+            !["0.1.0", "1.0.98", "1.2.28", "local"]
+                .into_iter()
+                .any(counts_only_lines)
+        );
     }
 }

@@ -21,48 +21,103 @@ mod repeats;
 mod steps;
 
 fn convert(text: &str, context: SideInfo, policy: Policy) -> Result<Vec<Value>, AdapterError> {
-    let options = Options { policy, context, ..Options::default() };
+    let options = Options {
+        policy,
+        context,
+        ..Options::default()
+    };
     let mut tape = Vec::new();
-    crate::ingest(Input::new(text.as_bytes(), options.limits), &options, &mut engram_core::tape::JsonLines::new(&mut tape))?;
-    Ok(String::from_utf8(tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    crate::ingest(
+        Input::new(text.as_bytes(), options.limits),
+        &options,
+        &mut engram_core::tape::JsonLines::new(&mut tape),
+    )?;
+    Ok(String::from_utf8(tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 fn open(path: &Path) -> Box<dyn Store> {
-    open_store(&Registry::builtin(), path, Limits::default()).unwrap().unwrap().1
+    open_store(&Registry::builtin(), path, Limits::default())
+        .unwrap()
+        .unwrap()
+        .1
 }
 
 /// The tape of a stored session.
 fn tape_of(store: &dyn Store, id: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
-    let session = store.sessions().iter().find(|session| session.id == id).unwrap();
+    let session = store
+        .sessions()
+        .iter()
+        .find(|session| session.id == id)
+        .unwrap();
     let export = store.export(session)?;
     convert(&export.text, export.context, policy)
 }
 
 #[test]
 fn a_home_after_four_migrations_lists_each_session_once() {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode/1.18.34/upgrade/session/opencode");
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/opencode/1.18.34/upgrade/session/opencode");
     let store = open(&home);
     assert_eq!(store.sessions().len(), 5);
-    assert!(store.sessions().iter().all(|session| session.path.ends_with("opencode.db")), "the database is the newest store");
-    let skipped: Vec<&str> = store.skipped().iter().map(|left| left.session.id.as_str()).collect();
-    assert_eq!(skipped.len(), 4, "three copies in `storage`, one of them in `project` too");
+    assert!(
+        store
+            .sessions()
+            .iter()
+            .all(|session| session.path.ends_with("opencode.db")),
+        "the database is the newest store"
+    );
+    let skipped: Vec<&str> = store
+        .skipped()
+        .iter()
+        .map(|left| left.session.id.as_str())
+        .collect();
+    assert_eq!(
+        skipped.len(),
+        4,
+        "three copies in `storage`, one of them in `project` too"
+    );
     let ids: std::collections::BTreeSet<&str> = skipped.into_iter().collect();
-    assert!(ids.iter().all(|id| store.sessions().iter().any(|session| session.id == *id)));
+    assert!(
+        ids.iter()
+            .all(|id| store.sessions().iter().any(|session| session.id == *id))
+    );
 }
 
 #[test]
 fn a_child_session_names_the_call_that_started_it() {
     for version in ["1.0.98", "1.14.34", "1.18.34"] {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode").join(version).join("sub/session/opencode");
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../fixtures/opencode")
+            .join(version)
+            .join("sub/session/opencode");
         let store = open(&fixture);
-        let tapes: Vec<Vec<Value>> =
-            store.sessions().iter().map(|session| tape_of(store.as_ref(), &session.id, Policy::Strict).unwrap()).collect();
-        let calls: Vec<&Value> = tapes.iter().flatten().filter(|event| event["tool"] == "task" && event["k"] == "tool.call").collect();
-        let children: Vec<&Value> =
-            tapes.iter().map(|tape| &tape[1]).filter(|session| session.get("parent_session_id").is_some()).collect();
+        let tapes: Vec<Vec<Value>> = store
+            .sessions()
+            .iter()
+            .map(|session| tape_of(store.as_ref(), &session.id, Policy::Strict).unwrap())
+            .collect();
+        let calls: Vec<&Value> = tapes
+            .iter()
+            .flatten()
+            .filter(|event| event["tool"] == "task" && event["k"] == "tool.call")
+            .collect();
+        let children: Vec<&Value> = tapes
+            .iter()
+            .map(|tape| &tape[1])
+            .filter(|session| session.get("parent_session_id").is_some())
+            .collect();
         assert!(!children.is_empty());
         for child in children {
-            assert!(calls.iter().any(|call| call["call_id"] == child["parent_call_id"]), "{version}: {child}");
+            assert!(
+                calls
+                    .iter()
+                    .any(|call| call["call_id"] == child["parent_call_id"]),
+                "{version}: {child}"
+            );
         }
     }
 }
@@ -84,15 +139,37 @@ fn a_prompt_of_a_continued_child_session_names_its_call() {
         )
     };
     let sql = [
-        "INSERT INTO session VALUES ('ses_2', 'ses_1', '/p', 'Child', '1.18.34', 1000, 2000);".to_owned(),
-        task("prt_t1", "call_1", "go on") + &task("prt_t2", "call_2", "go on") + &task("prt_t3", "call_3", "more"),
-        prompt(1010, "go on") + &prompt(1020, "go on") + &prompt(1030, "not from a call") + &prompt(1040, "more"),
+        "INSERT INTO session VALUES ('ses_2', 'ses_1', '/p', 'Child', '1.18.34', 1000, 2000);"
+            .to_owned(),
+        task("prt_t1", "call_1", "go on")
+            + &task("prt_t2", "call_2", "go on")
+            + &task("prt_t3", "call_3", "more"),
+        prompt(1010, "go on")
+            + &prompt(1020, "go on")
+            + &prompt(1030, "not from a call")
+            + &prompt(1040, "more"),
     ];
     let (_directory, path) = database(&sql.concat());
     let tape = tape_of(open(&path).as_ref(), "ses_2", Policy::Strict).unwrap();
-    let facts = |event: &Value| event["parent_call_id"].as_str().or(event["text"].as_str()).map(str::to_owned);
+    let facts = |event: &Value| {
+        event["parent_call_id"]
+            .as_str()
+            .or(event["text"].as_str())
+            .map(str::to_owned)
+    };
     let stated: Vec<String> = tape.iter().filter_map(facts).collect();
-    assert_eq!(stated, ["call_1", "go on", "call_2", "go on", "not from a call", "call_3", "more"]);
+    assert_eq!(
+        stated,
+        [
+            "call_1",
+            "go on",
+            "call_2",
+            "go on",
+            "not from a call",
+            "call_3",
+            "more"
+        ]
+    );
 }
 
 /// A database with one session of two messages, changed by `sql`.
@@ -121,21 +198,50 @@ fn faults(sql: &str) -> (u64, Option<ErrorCode>) {
     let (_directory, path) = database(sql);
     let store = open(&path);
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
-    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] != "meta").filter_map(|event| event["text"].as_str()).collect();
-    assert_eq!(texts, ["the prompt", "the answer"], "the rest is converted: {sql}");
+    let texts: Vec<&str> = tape
+        .iter()
+        .filter(|event| event["k"] != "meta")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
+    assert_eq!(
+        texts,
+        ["the prompt", "the answer"],
+        "the rest is converted: {sql}"
+    );
     let ledger = &tape.last().unwrap()["ledger"];
-    let strict = tape_of(store.as_ref(), "ses_1", Policy::Strict).err().map(|error| error.code);
-    (ledger["malformed"].as_u64().unwrap() + ledger["unrecognized"].as_u64().unwrap(), strict)
+    let strict = tape_of(store.as_ref(), "ses_1", Policy::Strict)
+        .err()
+        .map(|error| error.code);
+    (
+        ledger["malformed"].as_u64().unwrap() + ledger["unrecognized"].as_u64().unwrap(),
+        strict,
+    )
 }
 
 #[test]
 fn a_damaged_row_is_unrecognized_and_an_error_in_strict_policy() {
     assert_eq!(faults(""), (0, None));
-    for data in ["NULL", "''", "'{\"type\":\"text\",\"te'", "'[1]'", "7", "x'7bff7d'", "'{\"type\":\"text\",\"text\":7}'"] {
+    for data in [
+        "NULL",
+        "''",
+        "'{\"type\":\"text\",\"te'",
+        "'[1]'",
+        "7",
+        "x'7bff7d'",
+        "'{\"type\":\"text\",\"text\":7}'",
+    ] {
         let sql = format!("INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', {data})");
-        assert_eq!(faults(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+        assert_eq!(
+            faults(&sql),
+            (1, Some(ErrorCode::MalformedRecord)),
+            "{data}"
+        );
         let sql = format!("INSERT INTO message VALUES ('msg_3', 'ses_1', 1003, {data})");
-        assert_eq!(faults(&sql), (1, Some(ErrorCode::MalformedRecord)), "{data}");
+        assert_eq!(
+            faults(&sql),
+            (1, Some(ErrorCode::MalformedRecord)),
+            "{data}"
+        );
     }
     let unknown = "INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{\"type\":\"hologram\"}')";
     assert_eq!(faults(unknown), (1, Some(ErrorCode::UnrecognizedRecord)));
@@ -144,7 +250,11 @@ fn a_damaged_row_is_unrecognized_and_an_error_in_strict_policy() {
 #[test]
 fn a_part_without_its_message_is_malformed() {
     let sql = "INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}')";
-    assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the message, and the text without a role");
+    assert_eq!(
+        faults(sql),
+        (2, Some(ErrorCode::MalformedRecord)),
+        "the message, and the text without a role"
+    );
 }
 
 #[test]
@@ -152,7 +262,11 @@ fn messages_and_parts_of_a_deleted_session_are_reported() {
     let (_directory, path) = database("INSERT INTO part VALUES ('prt_3', 'msg_9', 'ses_9', '{}')");
     let store = open(&path);
     assert_eq!(store.sessions().len(), 1);
-    let lost: Vec<(&str, u64)> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
+    let lost: Vec<(&str, u64)> = store
+        .lost()
+        .iter()
+        .map(|lost| (lost.table.as_str(), lost.records))
+        .collect();
     assert_eq!(lost, [("part", 1)]);
 }
 
@@ -162,20 +276,37 @@ fn rows_without_ids_are_converted_or_reported() {
     assert_eq!(faults(sql), (0, None), "a part needs no id");
     let sql = "INSERT INTO message VALUES (NULL, 'ses_1', 1003, '{\"role\":\"user\"}');
                INSERT INTO part VALUES ('prt_3', NULL, 'ses_1', '{\"type\":\"text\",\"text\":\"whose?\"}');";
-    assert_eq!(faults(sql), (2, Some(ErrorCode::MalformedRecord)), "the missing message, and its text");
-    let (_directory, path) =
-        database("INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');");
+    assert_eq!(
+        faults(sql),
+        (2, Some(ErrorCode::MalformedRecord)),
+        "the missing message, and its text"
+    );
+    let (_directory, path) = database(
+        "INSERT INTO session (title) VALUES ('no id'); INSERT INTO part VALUES ('prt_3', 'msg_9', NULL, '{}');",
+    );
     let store = open(&path);
-    let lost: Vec<(&str, u64)> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
-    assert_eq!((store.sessions().len(), lost), (1, vec![("part", 1), ("session", 1)]));
+    let lost: Vec<(&str, u64)> = store
+        .lost()
+        .iter()
+        .map(|lost| (lost.table.as_str(), lost.records))
+        .collect();
+    assert_eq!(
+        (store.sessions().len(), lost),
+        (1, vec![("part", 1), ("session", 1)])
+    );
 }
 
 #[test]
 fn of_two_sessions_with_one_id_the_last_changed_is_converted() {
-    let (_directory, path) = database("INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)");
+    let (_directory, path) = database(
+        "INSERT INTO session VALUES ('ses_1', NULL, '/p', 'Later', '1.18.34', 1000, 3000)",
+    );
     let store = open(&path);
     assert_eq!((store.sessions().len(), store.skipped().len()), (1, 1));
-    assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()[1]["title"], "Later");
+    assert_eq!(
+        tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap()[1]["title"],
+        "Later"
+    );
 }
 
 #[test]
@@ -183,30 +314,53 @@ fn a_session_id_that_is_no_text_affects_no_other_session() {
     let sql = "INSERT INTO session VALUES (CAST(x'fffe' AS text), NULL, '/p', 'Title', '1.18.34', 1000, 2000)";
     let (_directory, path) = database(sql);
     let store = open(&path);
-    let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
-    let lost: Vec<(&str, u64)> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
+    let ids: Vec<&str> = store
+        .sessions()
+        .iter()
+        .map(|session| session.id.as_str())
+        .collect();
+    let lost: Vec<(&str, u64)> = store
+        .lost()
+        .iter()
+        .map(|lost| (lost.table.as_str(), lost.records))
+        .collect();
     assert_eq!((ids, lost), (vec!["ses_1"], vec![("session", 1)]));
     assert!(tape_of(store.as_ref(), "ses_1", Policy::Strict).is_ok());
 }
 
 #[test]
 fn an_id_is_never_used_as_a_path() {
-    let (_directory, path) = database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
+    let (_directory, path) =
+        database("UPDATE session SET id = '../../x'; UPDATE message SET session_id = '../../x';");
     assert_eq!(open(&path).sessions()[0].id, "../../x");
     let directory = tempfile::tempdir().unwrap();
     let storage = directory.path().join("storage");
     for (name, content) in [
-        ("session/p/ses_1.json", r#"{"id":"../../x","version":"1.0.98","parentID":"../../x","time":{"created":1,"updated":2}}"#),
-        ("message/ses_1/msg_1.json", r#"{"id":"../../y","sessionID":"ses_1","role":"user","time":{"created":1}}"#),
-        ("part/msg_1/prt_1.json", r#"{"id":"prt_1","type":"text","text":"the prompt"}"#),
+        (
+            "session/p/ses_1.json",
+            r#"{"id":"../../x","version":"1.0.98","parentID":"../../x","time":{"created":1,"updated":2}}"#,
+        ),
+        (
+            "message/ses_1/msg_1.json",
+            r#"{"id":"../../y","sessionID":"ses_1","role":"user","time":{"created":1}}"#,
+        ),
+        (
+            "part/msg_1/prt_1.json",
+            r#"{"id":"prt_1","type":"text","text":"the prompt"}"#,
+        ),
     ] {
         let path = storage.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
     let store = open(directory.path());
-    assert_eq!(store.sessions()[0].id, "ses_1", "a session's id is its file name");
-    let export: Value = serde_json::from_str(&store.export(&store.sessions()[0]).unwrap().text).unwrap();
+    assert_eq!(
+        store.sessions()[0].id,
+        "ses_1",
+        "a session's id is its file name"
+    );
+    let export: Value =
+        serde_json::from_str(&store.export(&store.sessions()[0]).unwrap().text).unwrap();
     assert_eq!(export["messages"][0]["parts"][0]["text"], "the prompt");
 }
 
@@ -229,12 +383,28 @@ fn a_damaged_file_does_not_affect_other_files() {
         fs::write(path, content).unwrap();
     }
     let store = open(directory.path());
-    assert_eq!(tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    assert_eq!(
+        tape_of(store.as_ref(), "ses_1", Policy::Strict)
+            .unwrap_err()
+            .code,
+        ErrorCode::MalformedRecord
+    );
     let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
-    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
+    let texts: Vec<&str> = tape
+        .iter()
+        .filter(|event| event["k"] == "msg.in")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
     assert_eq!(texts, ["the rest"]);
-    assert!(tape.iter().any(|event| event["k"] == "tool.call"), "a call needs no role");
-    assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 4, "three parts and a message");
+    assert!(
+        tape.iter().any(|event| event["k"] == "tool.call"),
+        "a call needs no role"
+    );
+    assert_eq!(
+        tape.last().unwrap()["ledger"]["malformed"],
+        4,
+        "three parts and a message"
+    );
 }
 
 #[test]
@@ -248,8 +418,15 @@ fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
         let store = open(&path);
         let refused = tape_of(store.as_ref(), "ses_1", Policy::Strict).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnknownHarnessVersion, "{sql}");
-        assert_eq!(refused.expected.as_deref(), Some("a store with the schema of a recorded version"), "the version itself is recorded");
-        assert_eq!((refused.older_recorded, refused.newer_recorded), (None, None));
+        assert_eq!(
+            refused.expected.as_deref(),
+            Some("a store with the schema of a recorded version"),
+            "the version itself is recorded"
+        );
+        assert_eq!(
+            (refused.older_recorded, refused.newer_recorded),
+            (None, None)
+        );
         let tape = tape_of(store.as_ref(), "ses_1", Policy::Permissive).unwrap();
         assert_eq!(tape[0]["degraded"][0], "unknown_harness_version", "{sql}");
     }
@@ -262,36 +439,72 @@ fn a_database_schema_that_is_not_recorded_makes_the_version_unknown() {
 fn another_database_is_ignored_and_one_without_a_column_is_not_whole() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("opencode.db");
-    Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
-    assert!(open_store(&Registry::builtin(), &path, Limits::default()).unwrap().is_none());
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE note (text)")
+        .unwrap();
+    assert!(
+        open_store(&Registry::builtin(), &path, Limits::default())
+            .unwrap()
+            .is_none()
+    );
     let (_directory, path) = database("ALTER TABLE part DROP COLUMN data");
-    assert_eq!(open_store(&Registry::builtin(), &path, Limits::default()).err().unwrap().code, ErrorCode::IncompleteStore);
+    assert_eq!(
+        open_store(&Registry::builtin(), &path, Limits::default())
+            .err()
+            .unwrap()
+            .code,
+        ErrorCode::IncompleteStore
+    );
 }
 
 #[test]
 fn a_database_that_cannot_be_read_does_not_hide_the_sessions_of_another() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/opencode/1.18.34/upgrade/session/opencode/opencode.db");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/opencode/1.18.34/upgrade/session/opencode/opencode.db");
     let whole = fs::read(fixture).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::write(at("opencode.db"), &whole).unwrap();
     fs::write(at("opencode-cut.db"), &whole[..whole.len() / 2]).unwrap();
     fs::write(at("opencode-empty.db"), "").unwrap();
-    Connection::open(at("opencode-foreign.db")).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
-    Connection::open(at("opencode-new.db")).unwrap().execute_batch("CREATE TABLE migration (id text)").unwrap();
+    Connection::open(at("opencode-foreign.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE note (text)")
+        .unwrap();
+    Connection::open(at("opencode-new.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE migration (id text)")
+        .unwrap();
     let store = open(directory.path());
     assert_eq!(store.sessions().len(), 5);
-    let unreadable: Vec<_> = store.unreadable().iter().map(|error| (error.code, error.path.clone().unwrap())).collect();
+    let unreadable: Vec<_> = store
+        .unreadable()
+        .iter()
+        .map(|error| (error.code, error.path.clone().unwrap()))
+        .collect();
     let path = |name: &str| at(name).to_string_lossy().into_owned();
     let cut = (ErrorCode::TruncatedInput, path("opencode-cut.db"));
-    assert_eq!(unreadable, [cut, (ErrorCode::IncompleteStore, path("opencode-foreign.db"))]);
+    assert_eq!(
+        unreadable,
+        [
+            cut,
+            (ErrorCode::IncompleteStore, path("opencode-foreign.db"))
+        ]
+    );
     for policy in [Policy::Strict, Policy::Permissive] {
         let options = SessionOptions::default().with_policy(policy);
         let mut finder = SessionFinder::new(&options);
-        [directory.path(), directory.path()].into_iter().for_each(|path| finder.add(path));
+        [directory.path(), directory.path()]
+            .into_iter()
+            .for_each(|path| finder.add(path));
         let found = finder.finish().locations;
         assert_eq!(found.iter().filter(|location| location.is_ok()).count(), 5);
-        assert_eq!(found.iter().filter(|location| location.is_err()).count(), 2, "each once");
+        assert_eq!(
+            found.iter().filter(|location| location.is_err()).count(),
+            2,
+            "each once"
+        );
     }
 }
 
@@ -315,38 +528,76 @@ fn export(parts: &str) -> String {
 
 #[test]
 fn a_later_revert_may_go_back_further_than_one_before_it() {
-    let message = |n| format!(r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"prompt {n}"}}]}}"#);
-    let reverts = r#"[{"messageIDs":["msg_3"],"files":true},{"messageIDs":["msg_2","msg_4"],"files":true}]"#;
-    let info = format!(r#"{{"id":"ses_1","version":"1.18.34","time":{{"created":1000,"updated":2000}},"reverts":{reverts}}}"#);
+    let message = |n| {
+        format!(
+            r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"prompt {n}"}}]}}"#
+        )
+    };
+    let reverts =
+        r#"[{"messageIDs":["msg_3"],"files":true},{"messageIDs":["msg_2","msg_4"],"files":true}]"#;
+    let info = format!(
+        r#"{{"id":"ses_1","version":"1.18.34","time":{{"created":1000,"updated":2000}},"reverts":{reverts}}}"#
+    );
     let messages: Vec<String> = (1..6).map(message).collect();
     let text = format!(r#"{{"info":{info},"messages":[{}]}}"#, messages.join(","));
     let tape = convert(&text, SideInfo::default(), Policy::Permissive).unwrap();
     let place = |text: &str| tape.iter().position(|event| event["text"] == text).unwrap();
-    let rewinds: Vec<_> = tape.iter().enumerate().filter(|(_, event)| event["label"] == "rewind").collect();
-    let found: Vec<_> = rewinds.iter().map(|(at, event)| (*at, event["to"].clone())).collect();
+    let rewinds: Vec<_> = tape
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event["label"] == "rewind")
+        .collect();
+    let found: Vec<_> = rewinds
+        .iter()
+        .map(|(at, event)| (*at, event["to"].clone()))
+        .collect();
     let to = |text: &str| tape[place(text)]["seq"].clone();
-    assert_eq!(found, [(place("prompt 4") - 1, to("prompt 2")), (place("prompt 5") - 1, to("prompt 1"))]);
+    assert_eq!(
+        found,
+        [
+            (place("prompt 4") - 1, to("prompt 2")),
+            (place("prompt 5") - 1, to("prompt 1"))
+        ]
+    );
 }
 
 #[test]
 fn a_cut_export_is_truncated_input() {
     let complete = export(r#"{"type":"text","text":"words"}"#);
     for end in [complete.len() - 1, complete.len() - 20, complete.len() - 40] {
-        assert_eq!(convert(&complete[..end], SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::TruncatedInput);
+        assert_eq!(
+            convert(&complete[..end], SideInfo::default(), Policy::Strict)
+                .unwrap_err()
+                .code,
+            ErrorCode::TruncatedInput
+        );
     }
 }
 
 #[test]
 fn each_complete_message_of_a_cut_export_is_converted_once() {
-    let message = |n| format!(r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"words {n}"}}]}}"#);
+    let message = |n| {
+        format!(
+            r#"{{"info":{{"id":"msg_{n}","role":"user"}},"parts":[{{"type":"text","text":"words {n}"}}]}}"#
+        )
+    };
     let mut text = String::from(r#"{"info":{"id":"ses_1","version":"1.18.34"},"messages":["#);
     for n in 0..4 {
         text.push_str(&message(n));
         let begun = text.clone() + ", " + &message(n + 1);
         for end in text.len()..begun.len() {
             let tape = convert(&begun[..end], SideInfo::default(), Policy::Permissive).unwrap();
-            let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
-            assert_eq!(texts, ["words 0", "words 1", "words 2", "words 3"][..=n], "{}", &begun[..end]);
+            let texts: Vec<&str> = tape
+                .iter()
+                .filter(|event| event["k"] == "msg.in")
+                .filter_map(|event| event["text"].as_str())
+                .collect();
+            assert_eq!(
+                texts,
+                ["words 0", "words 1", "words 2", "words 3"][..=n],
+                "{}",
+                &begun[..end]
+            );
         }
         text.push_str(", ");
     }
@@ -356,10 +607,19 @@ fn each_complete_message_of_a_cut_export_is_converted_once() {
 fn a_malformed_part_does_not_affect_other_parts() {
     let parts = r#"{"type":"text","text":"first"},{"type":7},{"type":"tool","tool":"bash","state":"done"},{"type":"text","text":"last"}"#;
     let tape = convert(&export(parts), SideInfo::default(), Policy::Permissive).unwrap();
-    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.out").filter_map(|event| event["text"].as_str()).collect();
+    let texts: Vec<&str> = tape
+        .iter()
+        .filter(|event| event["k"] == "msg.out")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
     assert_eq!(texts, ["first", "last"]);
     assert_eq!(tape.last().unwrap()["ledger"]["malformed"], 2);
-    assert_eq!(convert(&export(parts), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    assert_eq!(
+        convert(&export(parts), SideInfo::default(), Policy::Strict)
+            .unwrap_err()
+            .code,
+        ErrorCode::MalformedRecord
+    );
 }
 
 #[test]
@@ -368,56 +628,91 @@ fn a_fault_has_a_pointer_from_the_root_of_the_export() {
     let title = text.replacen(r#""version""#, r#""title":7,"version""#, 1);
     for (source, pointer) in [(&text, "/messages/0/parts/1/text"), (&title, "/info/title")] {
         let refused = convert(source, SideInfo::default(), Policy::Strict).unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(pointer)));
+        assert_eq!(
+            (refused.code, refused.pointer.as_deref()),
+            (ErrorCode::MalformedRecord, Some(pointer))
+        );
     }
 }
 
 #[test]
 fn a_value_that_decides_something_and_is_not_known_is_refused() {
     let file = r#"{"filePath":"/p/a","relativePath":"a","type":"add","additions":1,"deletions":0}"#;
-    let state =
-        format!(r#"{{"status":"completed","input":{{}},"output":"","metadata":{{"files":[{file}]}},"time":{{"start":1002,"end":1003}}}}"#);
+    let state = format!(
+        r#"{{"status":"completed","input":{{}},"output":"","metadata":{{"files":[{file}]}},"time":{{"start":1002,"end":1003}}}}"#
+    );
     let part = format!(r#"{{"type":"tool","tool":"apply_patch","callID":"c","state":{state}}}"#);
     let source = export(&part);
     convert(&source, SideInfo::default(), Policy::Strict).expect("all is known");
-    let refused = convert(&source.replacen("\"add\"", "\"other\"", 1), SideInfo::default(), Policy::Strict).unwrap_err();
+    let refused = convert(
+        &source.replacen("\"add\"", "\"other\"", 1),
+        SideInfo::default(),
+        Policy::Strict,
+    )
+    .unwrap_err();
     let pointer = "/messages/0/parts/0/state/metadata/files/0/type";
-    assert_eq!((refused.code, refused.pointer.as_deref()), (ErrorCode::UnknownMember, Some(pointer)));
+    assert_eq!(
+        (refused.code, refused.pointer.as_deref()),
+        (ErrorCode::UnknownMember, Some(pointer))
+    );
 }
 
 #[test]
 fn a_line_with_the_number_zero_is_no_line_of_a_file() {
-    let state =
-        r#"{"status":"completed","input":{"filePath":"/p/a"},"output":"<file>\n00000| a\n</file>","time":{"start":1002,"end":1003}}"#;
-    let part =
-        format!(r#"{{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"read","callID":"c","state":{state}}}"#);
-    let line = format!("{{\"type\":\"tool_use\",\"timestamp\":1003,\"sessionID\":\"ses_1\",\"part\":{part}}}\n");
+    let state = r#"{"status":"completed","input":{"filePath":"/p/a"},"output":"<file>\n00000| a\n</file>","time":{"start":1002,"end":1003}}"#;
+    let part = format!(
+        r#"{{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"tool","tool":"read","callID":"c","state":{state}}}"#
+    );
+    let line = format!(
+        "{{\"type\":\"tool_use\",\"timestamp\":1003,\"sessionID\":\"ses_1\",\"part\":{part}}}\n"
+    );
     for (source, pointer) in [(line, "/part"), (export(&part), "/messages/0/parts/0")] {
         let tape = convert(&source, SideInfo::default(), Policy::Permissive).unwrap();
         let read = tape.iter().find(|event| event["k"] == "code.read").unwrap();
-        assert_eq!((&read["hash"], &read["origin"]["pointer"]), (&Value::Null, &pointer.into()), "{source}");
+        assert_eq!(
+            (&read["hash"], &read["origin"]["pointer"]),
+            (&Value::Null, &pointer.into()),
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn output_without_a_total_is_left_out_where_versions_count_reasoning_differently() {
     let usage = |version: &str| {
-        let tokens = r#""tokens":{"input":508,"output":34,"reasoning":16,"cache":{"read":512,"write":0}}"#;
-        let part = format!(r#"{{"id":"prt_1","type":"step-finish","reason":"stop","cost":0,{tokens}}}"#);
-        let tape = convert(&export(&part).replace("1.18.34", version), SideInfo::default(), Policy::Permissive).unwrap();
-        tape.into_iter().find(|event| event["label"] == "usage").unwrap()["tokens"].clone()
+        let tokens =
+            r#""tokens":{"input":508,"output":34,"reasoning":16,"cache":{"read":512,"write":0}}"#;
+        let part =
+            format!(r#"{{"id":"prt_1","type":"step-finish","reason":"stop","cost":0,{tokens}}}"#);
+        let tape = convert(
+            &export(&part).replace("1.18.34", version),
+            SideInfo::default(),
+            Policy::Permissive,
+        )
+        .unwrap();
+        tape.into_iter()
+            .find(|event| event["label"] == "usage")
+            .unwrap()["tokens"]
+            .clone()
     };
-    assert_eq!((&usage("1.18.34")["output"], &usage("1.18.34")["reasoning"]), (&Value::Null, &16.into()));
+    assert_eq!(
+        (&usage("1.18.34")["output"], &usage("1.18.34")["reasoning"]),
+        (&Value::Null, &16.into())
+    );
     assert_eq!(usage("1.0.98")["output"], 34);
 }
 
 #[test]
 fn a_response_that_states_no_counts_has_none() {
     let tokens = r#""tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
-    let part = format!(r#"{{"id":"prt_1","type":"step-finish","reason":"unknown","cost":0,{tokens}}}"#);
+    let part =
+        format!(r#"{{"id":"prt_1","type":"step-finish","reason":"unknown","cost":0,{tokens}}}"#);
     let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
     let usage = tape.iter().find(|event| event["label"] == "usage").unwrap();
-    assert_eq!((&usage["tokens"], &usage["cost_usd"], &usage["stop_reason"]), (&Value::Null, &Value::Null, &"unknown".into()));
+    assert_eq!(
+        (&usage["tokens"], &usage["cost_usd"], &usage["stop_reason"]),
+        (&Value::Null, &Value::Null, &"unknown".into())
+    );
 }
 
 #[test]
@@ -426,13 +721,21 @@ fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_al
     let state = format!(
         r#"{{"status":"completed","input":{{"filePath":"/p/x","oldString":"b","newString":"c"}},"output":"ok","title":"x","metadata":{{"diff":"@@ -2,1 +2,1 @@\n-b\r\n+c\r\n","filediff":{{"file":"/p/x","before":"{before}","after":"{after}","additions":1,"deletions":1}}}},"time":{{"start":1,"end":2}}}}"#
     );
-    let part = format!(r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#);
+    let part = format!(
+        r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#
+    );
     let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
-    let edits: Vec<&Value> = tape.iter().filter(|event| event["k"] == "code.edit").collect();
+    let edits: Vec<&Value> = tape
+        .iter()
+        .filter(|event| event["k"] == "code.edit")
+        .collect();
     let hash = |text: &str| Value::from(engram_core::hash::Hash::of_text(text).to_string());
     assert_eq!(edits.len(), 1);
     assert_eq!(edits[0]["file_before_hash"], hash("a\r\r\nb\r\r\n"));
-    assert_eq!((&edits[0]["before_range"], &edits[0]["before_hash"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&edits[0]["before_range"], &edits[0]["before_hash"]),
+        (&Value::Null, &Value::Null)
+    );
 }
 
 /// The harness makes the diff of a text in which it has written `\n` for `\r\n`, so a `\r\r\n` of the file is a `\r\n` of the diff.
@@ -440,34 +743,62 @@ fn a_file_with_two_carriage_returns_before_a_line_end_has_hashes_of_the_whole_al
 fn a_diff_has_hashes_only_of_lines_that_it_proves() {
     let edit = |end: &str| {
         let hunk = format!(r"@@ -1,2 +1,2 @@\n aaa{end}\n-bbb{end}\n+ccc{end}\n");
-        let (input, title) = (r#"{"filePath":"/p/x","oldString":"aaa\nbbb\n","newString":"aaa\nccc\n"}"#, r#""output":"ok","title":"x""#);
+        let (input, title) = (
+            r#"{"filePath":"/p/x","oldString":"aaa\nbbb\n","newString":"aaa\nccc\n"}"#,
+            r#""output":"ok","title":"x""#,
+        );
         let filediff = format!(r#"{{"file":"/p/x","patch":"{hunk}","additions":1,"deletions":1}}"#);
         let metadata = format!(r#"{{"diff":"{hunk}","filediff":{filediff}}}"#);
-        let state = format!(r#"{{"status":"completed","input":{input},{title},"metadata":{metadata},"time":{{"start":1,"end":2}}}}"#);
-        let part = format!(r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#);
+        let state = format!(
+            r#"{{"status":"completed","input":{input},{title},"metadata":{metadata},"time":{{"start":1,"end":2}}}}"#
+        );
+        let part = format!(
+            r#"{{"id":"prt_1","type":"tool","callID":"call_1","tool":"edit","state":{state}}}"#
+        );
         let tape = convert(&export(&part), SideInfo::default(), Policy::Permissive).unwrap();
-        tape.into_iter().find(|event| event["k"] == "code.edit").unwrap()
+        tape.into_iter()
+            .find(|event| event["k"] == "code.edit")
+            .unwrap()
     };
     let hash = |text: &str| Value::from(engram_core::hash::Hash::of_text(text).to_string());
     // Of a file with `\n` or `\r\n`.
     let plain = edit("");
-    assert_eq!((&plain["before_hash"], &plain["after_hash"]), (&hash("bbb"), &hash("ccc")));
+    assert_eq!(
+        (&plain["before_hash"], &plain["after_hash"]),
+        (&hash("bbb"), &hash("ccc"))
+    );
     // Of a file with `\r\r\n`, whose second line is `bbb\r`.
     let doubled = edit(r"\r");
-    assert_eq!((&doubled["before_range"], &doubled["after_range"]), (&plain["before_range"], &plain["after_range"]));
-    assert_eq!((&doubled["before_hash"], &doubled["after_hash"]), (&Value::Null, &Value::Null), "not the hash of `bbb`");
+    assert_eq!(
+        (&doubled["before_range"], &doubled["after_range"]),
+        (&plain["before_range"], &plain["after_range"])
+    );
+    assert_eq!(
+        (&doubled["before_hash"], &doubled["after_hash"]),
+        (&Value::Null, &Value::Null),
+        "not the hash of `bbb`"
+    );
 }
 
 #[test]
 fn a_pending_or_running_call_has_no_result() {
-    let call = |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
+    let call =
+        |state: &str| format!(r#"{{"type":"tool","tool":"bash","callID":"c","state":{state}}}"#);
     let pending = call(r#"{"status":"pending","input":{},"raw":"{\"comm"}"#);
     let tape = convert(&export(&pending), SideInfo::default(), Policy::Strict).unwrap();
-    assert_eq!(tape.iter().find(|event| event["k"] == "tool.call").unwrap()["args"], "{\"comm");
-    let running = call(r#"{"status":"running","input":{"command":"sleep 60"},"metadata":{"output":"so far\n"},"time":{"start":1002}}"#);
+    assert_eq!(
+        tape.iter().find(|event| event["k"] == "tool.call").unwrap()["args"],
+        "{\"comm"
+    );
+    let running = call(
+        r#"{"status":"running","input":{"command":"sleep 60"},"metadata":{"output":"so far\n"},"time":{"start":1002}}"#,
+    );
     let tape = convert(&export(&running), SideInfo::default(), Policy::Strict).unwrap();
     assert!(tape.iter().all(|event| event["k"] != "tool.result"));
-    assert!(tape.iter().any(|event| event["name"] == "tool.output_so_far" && event["text"] == "so far\n"));
+    assert!(
+        tape.iter()
+            .any(|event| event["name"] == "tool.output_so_far" && event["text"] == "so far\n")
+    );
 }
 
 #[test]
@@ -475,9 +806,17 @@ fn deep_nesting_is_skipped_or_exceeds_a_limit() {
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let skipped = format!(r#"{{"type":"text","text":"words","other":{deep}}}"#);
     let skipped = convert(&export(&skipped), SideInfo::default(), Policy::Permissive).unwrap();
-    assert_eq!(skipped.last().unwrap()["ledger"]["unknown_members"][0]["pointer"], "/other");
+    assert_eq!(
+        skipped.last().unwrap()["ledger"]["unknown_members"][0]["pointer"],
+        "/other"
+    );
     let kept = format!(
         r#"{{"type":"tool","tool":"mine_tool","callID":"c","state":{{"status":"running","input":{{"x":{deep}}},"time":{{"start":1002}}}}}}"#
     );
-    assert_eq!(convert(&export(&kept), SideInfo::default(), Policy::Strict).unwrap_err().code, ErrorCode::LimitExceeded);
+    assert_eq!(
+        convert(&export(&kept), SideInfo::default(), Policy::Strict)
+            .unwrap_err()
+            .code,
+        ErrorCode::LimitExceeded
+    );
 }

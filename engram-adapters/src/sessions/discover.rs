@@ -16,7 +16,17 @@ use crate::registration::Registration;
 use crate::registry::Registry;
 
 /// Name endings of the files that are candidates when a directory is searched.
-const ENDINGS: &[&str] = &[".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".jsonl.gz", ".ndjson.gz", ".json.gz"];
+const ENDINGS: &[&str] = &[
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".jsonl.zst",
+    ".ndjson.zst",
+    ".json.zst",
+    ".jsonl.gz",
+    ".ndjson.gz",
+    ".json.gz",
+];
 
 /// Name endings of databases.
 const DATABASE_ENDINGS: &[&str] = &[".db", ".vscdb"];
@@ -58,8 +68,15 @@ pub(super) struct Discovered {
 ///
 /// A search does not leave the directory: whoever wrote it must not choose what else is read. The root directory of a store is one
 /// candidate, and what belongs to the store is not a candidate of its own.
-pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
-    let one = |candidate| Discovered { candidates: vec![candidate], links_out: Vec::new() };
+pub(super) fn discover(
+    registry: &Registry,
+    path: &Path,
+    is_unchanged: &IsUnchanged<'_>,
+) -> Discovered {
+    let one = |candidate| Discovered {
+        candidates: vec![candidate],
+        links_out: Vec::new(),
+    };
     match path.metadata() {
         Err(error) => one(Err(AdapterError::from(error).path(path.to_string_lossy()))),
         Ok(metadata) if metadata.is_dir() => search(registry, path, is_unchanged),
@@ -70,12 +87,23 @@ pub(super) fn discover(registry: &Registry, path: &Path, is_unchanged: &IsUnchan
 /// A named file may be anything. Only a regular file may be read twice: reading from a pipe consumes it.
 fn named_file(path: &Path, metadata: &Metadata, is_unchanged: &IsUnchanged<'_>) -> Candidate {
     let unchanged = metadata.is_file() && is_unchanged(path);
-    Candidate { path: path.to_owned(), named: true, bytes: metadata.len(), may_be_store: metadata.is_file(), unchanged }
+    Candidate {
+        path: path.to_owned(),
+        named: true,
+        bytes: metadata.len(),
+        may_be_store: metadata.is_file(),
+        unchanged,
+    }
 }
 
 fn search(registry: &Registry, directory: &Path, is_unchanged: &IsUnchanged<'_>) -> Discovered {
-    let mut entries = WalkDir::new(directory).follow_links(false).sort_by_file_name().into_iter();
-    let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let mut entries = WalkDir::new(directory)
+        .follow_links(false)
+        .sort_by_file_name()
+        .into_iter();
+    let root = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
     let (mut found, mut links_out, mut roots) = (Vec::new(), Vec::new(), HashMap::new());
     while let Some(entry) = entries.next() {
         let entry = match entry {
@@ -103,11 +131,20 @@ fn search(registry: &Registry, directory: &Path, is_unchanged: &IsUnchanged<'_>)
         } else if let Some(registration) = store_at_root(registry, entry.path()) {
             let path = entry.path().to_owned();
             let unchanged = is_unchanged(&path);
-            found.push(Ok(Candidate { path, named: entry.depth() == 0, bytes: 0, may_be_store: true, unchanged }));
+            found.push(Ok(Candidate {
+                path,
+                named: entry.depth() == 0,
+                bytes: 0,
+                may_be_store: true,
+                unchanged,
+            }));
             roots.insert(entry.into_path(), registration);
         }
     }
-    Discovered { candidates: found, links_out }
+    Discovered {
+        candidates: found,
+        links_out,
+    }
 }
 
 /// What a link leads to.
@@ -122,7 +159,10 @@ enum Linked {
 
 /// Fails for a link that cannot be looked at, such as a loop.
 fn linked(root: &Path, link: &DirEntry) -> Result<Linked, AdapterError> {
-    let found = link.path().canonicalize().and_then(|target| Ok((target.metadata()?, target)));
+    let found = link
+        .path()
+        .canonicalize()
+        .and_then(|target| Ok((target.metadata()?, target)));
     let (metadata, target) = match found {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Linked::Nothing),
@@ -137,11 +177,20 @@ fn linked(root: &Path, link: &DirEntry) -> Result<Linked, AdapterError> {
 
 /// True for what is read as a part of the store whose root contains it.
 fn is_inside_store(entry: &DirEntry, roots: &HashMap<PathBuf, &'static Registration>) -> bool {
-    let registration = entry.path().parent().and_then(|directory| roots.get(directory));
-    registration.is_some_and(|registration| (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy()))
+    let registration = entry
+        .path()
+        .parent()
+        .and_then(|directory| roots.get(directory));
+    registration.is_some_and(|registration| {
+        (registration.store_opener().is_inside)(&entry.file_name().to_string_lossy())
+    })
 }
 
-fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_>) -> Option<Result<Candidate, AdapterError>> {
+fn candidate(
+    registry: &Registry,
+    entry: DirEntry,
+    is_unchanged: &IsUnchanged<'_>,
+) -> Option<Result<Candidate, AdapterError>> {
     if !has_ending(&entry) {
         return None;
     }
@@ -149,20 +198,42 @@ fn candidate(registry: &Registry, entry: DirEntry, is_unchanged: &IsUnchanged<'_
         // Opening a named pipe would wait for its other end, and a device may never end.
         Ok(metadata) => Some(metadata).filter(Metadata::is_file)?,
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
-        Err(error) => return Some(Err(AdapterError::from(error).path(entry.path().to_string_lossy()))),
+        Err(error) => {
+            return Some(Err(
+                AdapterError::from(error).path(entry.path().to_string_lossy())
+            ));
+        }
     };
     if is_unchanged(entry.path()) {
-        return Some(Ok(Candidate { bytes: 0, named: false, may_be_store: false, unchanged: true, path: entry.into_path() }));
+        return Some(Ok(Candidate {
+            bytes: 0,
+            named: false,
+            may_be_store: false,
+            unchanged: true,
+            path: entry.into_path(),
+        }));
     }
     let ends = |endings| ends_with(&entry, endings);
-    let may_be_store =
-        (ends(DATABASE_ENDINGS) && may_be_database(entry.path())) || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
-    let may_be = may_be_store || ends(ENDINGS) || (ends(PACKED_TEXT_ENDINGS) && begins_as_text(registry, entry.path()));
-    may_be.then(|| Ok(Candidate { bytes: metadata.len(), named: false, may_be_store, unchanged: false, path: entry.into_path() }))
+    let may_be_store = (ends(DATABASE_ENDINGS) && may_be_database(entry.path()))
+        || (ends(TEXT_ENDINGS) && is_store(registry, entry.path()));
+    let may_be = may_be_store
+        || ends(ENDINGS)
+        || (ends(PACKED_TEXT_ENDINGS) && begins_as_text(registry, entry.path()));
+    may_be.then(|| {
+        Ok(Candidate {
+            bytes: metadata.len(),
+            named: false,
+            may_be_store,
+            unchanged: false,
+            path: entry.into_path(),
+        })
+    })
 }
 
 fn has_ending(entry: &DirEntry) -> bool {
-    [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS, PACKED_TEXT_ENDINGS].into_iter().any(|endings| ends_with(entry, endings))
+    [ENDINGS, DATABASE_ENDINGS, TEXT_ENDINGS, PACKED_TEXT_ENDINGS]
+        .into_iter()
+        .any(|endings| ends_with(entry, endings))
 }
 
 fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
@@ -172,20 +243,27 @@ fn ends_with(entry: &DirEntry, endings: &[&str]) -> bool {
 
 /// True if the content of a compressed file begins as a text that some adapter knows.
 fn begins_as_text(registry: &Registry, path: &Path) -> bool {
-    let Ok(mut content) = open::found(path).and_then(open::content) else { return false };
+    let Ok(mut content) = open::found(path).and_then(open::content) else {
+        return false;
+    };
     let (first, _) = beginning_of(&mut content);
-    let mut forms = registry.adapters().filter_map(|registration| registration.store_opener().text_form);
+    let mut forms = registry
+        .adapters()
+        .filter_map(|registration| registration.store_opener().text_form);
     forms.any(|form| (form.begins)(&first))
 }
 
 /// True also if the content is that of a store and opening it fails: then the error is reported later.
 fn is_store(registry: &Registry, path: &Path) -> bool {
-    open::found(path).is_ok() && !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
+    open::found(path).is_ok()
+        && !open_store(registry, path, Limits::default()).is_ok_and(|opened| opened.is_none())
 }
 
 fn refused(error: walkdir::Error) -> Option<AdapterError> {
     let path = error.path().map(|path| path.to_string_lossy().into_owned());
-    let cause = error.into_io_error().filter(|cause| cause.kind() != ErrorKind::NotFound)?;
+    let cause = error
+        .into_io_error()
+        .filter(|cause| cause.kind() != ErrorKind::NotFound)?;
     let mut refusal = AdapterError::from(cause);
     refusal.path = path;
     Some(refusal)
@@ -198,7 +276,12 @@ mod tests {
     use super::*;
 
     fn found(directory: &Path) -> Vec<String> {
-        let name = |path: PathBuf| path.strip_prefix(directory).unwrap().to_string_lossy().replace('\\', "/");
+        let name = |path: PathBuf| {
+            path.strip_prefix(directory)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/")
+        };
         discover(&Registry::builtin(), directory, &|_| false)
             .candidates
             .into_iter()
@@ -211,10 +294,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir_all(root.join("b/.hidden")).unwrap();
-        for name in ["b/.hidden/2.jsonl", "b/1.json", "a.jsonl.zst", "notes.txt", "c.JSONL", "d.ndjson"] {
+        for name in [
+            "b/.hidden/2.jsonl",
+            "b/1.json",
+            "a.jsonl.zst",
+            "notes.txt",
+            "c.JSONL",
+            "d.ndjson",
+        ] {
             fs::write(root.join(name), "").unwrap();
         }
-        assert_eq!(found(root), ["a.jsonl.zst", "b/.hidden/2.jsonl", "b/1.json", "d.ndjson"]);
+        assert_eq!(
+            found(root),
+            ["a.jsonl.zst", "b/.hidden/2.jsonl", "b/1.json", "d.ndjson"]
+        );
     }
 
     #[cfg(unix)]
@@ -245,7 +338,13 @@ mod tests {
         assert_eq!(links_out, [root.join("file.jsonl"), root.join("folder")]);
         let link = directory.path().join("link");
         symlink(outside.path(), &link).unwrap();
-        assert_eq!(discover(&Registry::builtin(), &link, &|_| false).candidates.len(), 1, "a link that the caller names is followed");
+        assert_eq!(
+            discover(&Registry::builtin(), &link, &|_| false)
+                .candidates
+                .len(),
+            1,
+            "a link that the caller names is followed"
+        );
     }
 
     #[cfg(unix)]
@@ -255,7 +354,10 @@ mod tests {
         let root = directory.path();
         std::os::unix::fs::symlink("/dev/zero", root.join("zero.jsonl")).unwrap();
         for name in ["pipe.db", "pipe.txt", "pipe.jsonl"] {
-            let made = std::process::Command::new("mkfifo").arg(root.join(name)).status().unwrap();
+            let made = std::process::Command::new("mkfifo")
+                .arg(root.join(name))
+                .status()
+                .unwrap();
             assert!(made.success());
         }
         assert_eq!(found(root), Vec::<String>::new());
@@ -266,10 +368,28 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("log.txt");
         fs::write(&file, "x").unwrap();
-        let candidate = Candidate { path: file.clone(), named: true, bytes: 1, may_be_store: true, unchanged: false };
-        assert_eq!(discover(&Registry::builtin(), &file, &|_| false).candidates, [Ok(candidate)]);
-        let missing = discover(&Registry::builtin(), &directory.path().join("missing"), &|_| false).candidates;
-        assert!(missing[0].as_ref().is_err_and(|error| error.code.as_str() == "io" && error.path.is_some()));
+        let candidate = Candidate {
+            path: file.clone(),
+            named: true,
+            bytes: 1,
+            may_be_store: true,
+            unchanged: false,
+        };
+        assert_eq!(
+            discover(&Registry::builtin(), &file, &|_| false).candidates,
+            [Ok(candidate)]
+        );
+        let missing = discover(
+            &Registry::builtin(),
+            &directory.path().join("missing"),
+            &|_| false,
+        )
+        .candidates;
+        assert!(
+            missing[0]
+                .as_ref()
+                .is_err_and(|error| error.code.as_str() == "io" && error.path.is_some())
+        );
     }
 
     /// A session of OpenCode's global layout, and a database of another product beside it.
@@ -288,8 +408,19 @@ mod tests {
         write("share/other.db", b"SQLite format 3\0");
         write("share/empty.db", b"");
         write("share/notes.txt", b"user:\nhello\n");
-        write("share/talk.txt", b"user:\n<user_query>\nhello\n</user_query>\n");
-        assert_eq!(found(root), ["share/opencode", "share/opencode/auth.json", "share/other.db", "share/talk.txt"]);
+        write(
+            "share/talk.txt",
+            b"user:\n<user_query>\nhello\n</user_query>\n",
+        );
+        assert_eq!(
+            found(root),
+            [
+                "share/opencode",
+                "share/opencode/auth.json",
+                "share/other.db",
+                "share/talk.txt"
+            ]
+        );
         assert_eq!(found(&root.join("share/opencode")), ["", "auth.json"]);
     }
 }

@@ -41,7 +41,10 @@ impl SessionSource {
         let (sender, lines) = sync_channel(AHEAD);
         let path = self.path().to_string_lossy().into_owned();
         thread::spawn(move || {
-            let tape = Lines { sender: sender.clone(), line: Vec::new() };
+            let tape = Lines {
+                sender: sender.clone(),
+                line: Vec::new(),
+            };
             if let Err(error) = self.convert(&mut JsonLines::new(tape)) {
                 // Nobody may be there any more to hear it.
                 let _ = sender.send(Err(error));
@@ -55,9 +58,17 @@ impl Iterator for Events {
     type Item = Result<OwnedEvent, AdapterError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let invalid = |what: String| AdapterError::new(ErrorCode::AdapterDefect).found(&what).path(&self.path);
+        let invalid = |what: String| {
+            AdapterError::new(ErrorCode::AdapterDefect)
+                .found(&what)
+                .path(&self.path)
+        };
         let line = self.lines.recv().ok()?;
-        Some(line.and_then(|line| OwnedEvent::parse(line).map_err(|error| invalid(error.to_string()))))
+        Some(
+            line.and_then(|line| {
+                OwnedEvent::parse(line).map_err(|error| invalid(error.to_string()))
+            }),
+        )
     }
 }
 
@@ -72,8 +83,11 @@ impl Write for Lines {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
-                let line = String::from_utf8(std::mem::take(&mut self.line)).map_err(io::Error::other)?;
-                self.sender.send(Ok(line)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+                let line =
+                    String::from_utf8(std::mem::take(&mut self.line)).map_err(io::Error::other)?;
+                self.sender
+                    .send(Ok(line))
+                    .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
             }
         }
         Ok(bytes.len())
@@ -92,11 +106,22 @@ mod tests {
 
     #[test]
     fn the_events_are_those_of_the_tape_and_may_be_left_early() {
-        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/codex/0.169.0/main");
-        let open = || sessions(directory, &SessionOptions::default()).next().unwrap().unwrap();
+        let directory = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../fixtures/codex/0.169.0/main"
+        );
+        let open = || {
+            sessions(directory, &SessionOptions::default())
+                .next()
+                .unwrap()
+                .unwrap()
+        };
         let mut tape = Vec::new();
         open().convert(&mut JsonLines::new(&mut tape)).unwrap();
-        let lines: Vec<String> = open().events().map(|event| event.unwrap().json().to_owned()).collect();
+        let lines: Vec<String> = open()
+            .events()
+            .map(|event| event.unwrap().json().to_owned())
+            .collect();
         assert!(lines.len() > 20 && lines.join("\n") + "\n" == String::from_utf8(tape).unwrap());
         assert_eq!(open().events().take(2).count(), 2);
     }

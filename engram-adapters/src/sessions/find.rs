@@ -83,12 +83,18 @@ impl<'o> SessionFinder<'o> {
     /// Does not open files and stores for which `is_unchanged` is true. It is asked for every file that may be a session.
     #[must_use]
     pub fn skip_unchanged(self, is_unchanged: impl Fn(&Path) -> bool + 'o) -> Self {
-        SessionFinder { is_unchanged: Box::new(is_unchanged), ..self }
+        SessionFinder {
+            is_unchanged: Box::new(is_unchanged),
+            ..self
+        }
     }
 
     /// Adds the sessions at `path`: a session file, a store, or a directory to search.
     pub fn add(&mut self, path: &Path) {
-        let Discovered { candidates, links_out } = discover(&self.options.registry, path, &self.is_unchanged);
+        let Discovered {
+            candidates,
+            links_out,
+        } = discover(&self.options.registry, path, &self.is_unchanged);
         self.links_out.extend(links_out);
         for candidate in candidates {
             match candidate {
@@ -110,11 +116,25 @@ impl<'o> SessionFinder<'o> {
 
     /// Opens a file or store that was not opened because it has not changed: another form of one of its sessions has.
     pub fn open_again(&mut self, path: &Path) {
-        let Some(index) = self.unchanged.iter().position(|unchanged| unchanged == path) else { return };
+        let Some(index) = self
+            .unchanged
+            .iter()
+            .position(|unchanged| unchanged == path)
+        else {
+            return;
+        };
         self.unchanged.remove(index);
         let discovered = discover(&self.options.registry, path, &|_| false);
-        for candidate in discovered.candidates.into_iter().flatten().filter(|candidate| candidate.path == path) {
-            self.add_candidate(Candidate { named: false, ..candidate });
+        for candidate in discovered
+            .candidates
+            .into_iter()
+            .flatten()
+            .filter(|candidate| candidate.path == path)
+        {
+            self.add_candidate(Candidate {
+                named: false,
+                ..candidate
+            });
         }
     }
 
@@ -139,13 +159,19 @@ impl<'o> SessionFinder<'o> {
     fn add_candidate(&mut self, candidate: Candidate) {
         let real = fs::canonicalize(&candidate.path).ok();
         if candidate.unchanged {
-            if self.real_unchanged.insert(real.unwrap_or_else(|| candidate.path.clone())) {
+            if self
+                .real_unchanged
+                .insert(real.unwrap_or_else(|| candidate.path.clone()))
+            {
                 self.unchanged.push(candidate.path);
             }
             return;
         }
-        let opened =
-            if candidate.may_be_store { store_sessions(&self.options.registry, &candidate, self.options.limits) } else { Ok(None) };
+        let opened = if candidate.may_be_store {
+            store_sessions(&self.options.registry, &candidate, self.options.limits)
+        } else {
+            Ok(None)
+        };
         match opened {
             Ok(Some(store)) => {
                 for session in store.sessions {
@@ -154,24 +180,39 @@ impl<'o> SessionFinder<'o> {
                 // A store that is found twice skips, loses and cannot read the same.
                 if real.is_none_or(|real| self.stores.insert(real)) {
                     self.skipped.extend(store.skipped);
-                    self.located.extend(store.unreadable.into_iter().map(|error| (Err(error), None)));
+                    self.located
+                        .extend(store.unreadable.into_iter().map(|error| (Err(error), None)));
                     match self.options.policy {
-                        Policy::Strict => self.located.extend(store.lost.iter().map(|lost| (Err(lost.error()), None))),
+                        Policy::Strict => self
+                            .located
+                            .extend(store.lost.iter().map(|lost| (Err(lost.error()), None))),
                         Policy::Permissive => self.lost.extend(store.lost),
                     }
                 }
             }
-            Ok(None) => self.add_location(real.map(|real| (real, None)), SessionLocation::file(candidate)),
+            Ok(None) => self.add_location(
+                real.map(|real| (real, None)),
+                SessionLocation::file(candidate),
+            ),
             Err(error) => self.located.push((Err(error), None)),
         }
     }
 
     fn add_location(&mut self, place: Option<Place>, location: SessionLocation) {
-        match place.as_ref().and_then(|place| self.indexes.get(place)).and_then(|index| self.located.get_mut(*index)) {
+        match place
+            .as_ref()
+            .and_then(|place| self.indexes.get(place))
+            .and_then(|index| self.located.get_mut(*index))
+        {
             Some((Ok(known), _)) => known.name_again(&location),
             _ => {
-                self.indexes.extend(place.map(|place| (place, self.located.len())));
-                let form = if self.options.every_form { None } else { identity(&location, self.options) };
+                self.indexes
+                    .extend(place.map(|place| (place, self.located.len())));
+                let form = if self.options.every_form {
+                    None
+                } else {
+                    identity(&location, self.options)
+                };
                 self.located.push((Ok(location), form));
             }
         }
@@ -179,5 +220,7 @@ impl<'o> SessionFinder<'o> {
 }
 
 fn place(session: &StoredSession) -> Option<Place> {
-    fs::canonicalize(&session.path).ok().map(|real| (real, Some(session.id.clone())))
+    fs::canonicalize(&session.path)
+        .ok()
+        .map(|real| (real, Some(session.id.clone())))
 }

@@ -44,11 +44,18 @@ impl FormFacts {
     ///
     /// # Errors
     /// Those of opening and converting it; `unknown_harness` if it states no id.
-    pub(super) fn of(location: &SessionLocation, options: &SessionOptions) -> Result<FormFacts, AdapterError> {
-        let options = SessionOptions { on_read: None, ..options.clone() };
+    pub(super) fn of(
+        location: &SessionLocation,
+        options: &SessionOptions,
+    ) -> Result<FormFacts, AdapterError> {
+        let options = SessionOptions {
+            on_read: None,
+            ..options.clone()
+        };
         let mut sink = FormSink::default();
         location.open(&options)?.convert(&mut sink)?;
-        sink.facts().ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))
+        sink.facts()
+            .ok_or_else(|| AdapterError::new(ErrorCode::UnknownHarness))
     }
 
     /// Harness, session and sub-agent. Only facts of the same identity can repeat each other.
@@ -64,9 +71,14 @@ impl FormFacts {
     /// True if it is the same session, with each prompt of the other form at least as often, and no fewer calls and results. Sub-agents of
     /// the other form must be in this one, or `is_elsewhere`.
     pub fn contain(&self, other: &FormFacts, is_elsewhere: impl Fn(&str) -> bool) -> bool {
-        let has_agents = other.agents.iter().all(|agent| self.agents.contains(agent) || is_elsewhere(agent));
+        let has_agents = other
+            .agents
+            .iter()
+            .all(|agent| self.agents.contains(agent) || is_elsewhere(agent));
         let is_same = self.identity() == other.identity() && has_agents;
-        let has = |(prompt, times): (&u64, &u64)| self.prompts.get(prompt).is_some_and(|known| known >= times);
+        let has = |(prompt, times): (&u64, &u64)| {
+            self.prompts.get(prompt).is_some_and(|known| known >= times)
+        };
         is_same && self.sums.cover(other.sums) && other.prompts.iter().all(has)
     }
 }
@@ -85,7 +97,10 @@ impl FormSink {
 
     /// True for an event of a sub-agent in the form of its session.
     fn is_of_other_agent(&self, record: &EventRef<'_>) -> bool {
-        record.source.agent_id.is_some_and(|agent| Some(&*agent.decode_lossy()) != self.known.agent_id.as_deref())
+        record
+            .source
+            .agent_id
+            .is_some_and(|agent| Some(&*agent.decode_lossy()) != self.known.agent_id.as_deref())
     }
 }
 
@@ -99,13 +114,23 @@ impl EventSink for FormSink {
                 self.known.agent_id = record.source.agent_id.map(owned);
             }
             _ if record.replay => {}
-            Event::MsgIn(_) | Event::ToolCall(_) | Event::ToolResult(_) if self.is_of_other_agent(record) => {
+            Event::MsgIn(_) | Event::ToolCall(_) | Event::ToolResult(_)
+                if self.is_of_other_agent(record) =>
+            {
                 self.known.agents.extend(record.source.agent_id.map(owned));
             }
             Event::MsgIn(message) if message.by == Author::Person => {
-                let text = message.text.as_ref().map(|text| text.decode_lossy()).unwrap_or_default();
+                let text = message
+                    .text
+                    .as_ref()
+                    .map(|text| text.decode_lossy())
+                    .unwrap_or_default();
                 // Forms differ in the white space around and between the lines of a prompt.
-                *self.known.prompts.entry(hash64(text.split_whitespace().collect::<Vec<_>>())).or_default() += 1;
+                *self
+                    .known
+                    .prompts
+                    .entry(hash64(text.split_whitespace().collect::<Vec<_>>()))
+                    .or_default() += 1;
             }
             Event::ToolCall(_) => self.known.sums.calls += 1,
             Event::ToolResult(_) => self.known.sums.results += 1,
@@ -125,7 +150,10 @@ mod tests {
             session_id: session.to_owned(),
             agent_id: None,
             prompts: prompts.iter().copied().collect(),
-            sums: Sums { calls, results: calls },
+            sums: Sums {
+                calls,
+                results: calls,
+            },
             agents: BTreeSet::new(),
         }
     }
@@ -134,7 +162,9 @@ mod tests {
     fn a_form_repeats_another_one_if_it_has_nothing_more() {
         let used = facts("a", &[(1, 2), (2, 1)], 3);
         let contains = |other: &FormFacts| used.contain(other, |_| false);
-        assert!(contains(&facts("a", &[(1, 2)], 3)) && contains(&facts("a", &[], 0)) && contains(&used));
+        assert!(
+            contains(&facts("a", &[(1, 2)], 3)) && contains(&facts("a", &[], 0)) && contains(&used)
+        );
         assert!(!contains(&facts("b", &[(1, 1)], 1)), "another session");
         assert!(!contains(&facts("a", &[(3, 1)], 1)), "another prompt");
         assert!(!contains(&facts("a", &[(1, 3)], 1)), "the prompt once more");

@@ -44,12 +44,22 @@ impl FormIdentity {
     /// The identity of a location, if it has a form that its harness lists.
     fn of(location: &SessionLocation, options: &SessionOptions) -> Option<FormIdentity> {
         let place = location.form_place();
-        let adapters = options.registry.adapters().filter(|adapter| options.adapter.is_none_or(|only| only.id() == adapter.id()));
-        adapters.filter(|adapter| location.may_be_of(adapter)).find_map(|adapter| {
-            let mut forms = adapter.forms().iter().enumerate();
-            let (rank, session_id) = forms.find_map(|(rank, form)| Some((rank, (form.session_id)(place)?)))?;
-            Some(FormIdentity { harness: adapter.descriptor().harness_family, session_id, rank })
-        })
+        let adapters = options
+            .registry
+            .adapters()
+            .filter(|adapter| options.adapter.is_none_or(|only| only.id() == adapter.id()));
+        adapters
+            .filter(|adapter| location.may_be_of(adapter))
+            .find_map(|adapter| {
+                let mut forms = adapter.forms().iter().enumerate();
+                let (rank, session_id) =
+                    forms.find_map(|(rank, form)| Some((rank, (form.session_id)(place)?)))?;
+                Some(FormIdentity {
+                    harness: adapter.descriptor().harness_family,
+                    session_id,
+                    rank,
+                })
+            })
     }
 }
 
@@ -57,26 +67,52 @@ impl FormIdentity {
 pub(super) type Located = (Result<SessionLocation, AdapterError>, Option<FormIdentity>);
 
 /// The form of a location that was found.
-pub(super) fn identity(location: &SessionLocation, options: &SessionOptions) -> Option<FormIdentity> {
+pub(super) fn identity(
+    location: &SessionLocation,
+    options: &SessionOptions,
+) -> Option<FormIdentity> {
     FormIdentity::of(location, options)
 }
 
 /// The sessions to convert, and the other forms of them. What the caller named is never skipped.
-pub(super) fn separate(found: Vec<Located>, options: &SessionOptions) -> (Vec<Result<SessionLocation, AdapterError>>, Vec<OtherForm>) {
+pub(super) fn separate(
+    found: Vec<Located>,
+    options: &SessionOptions,
+) -> (Vec<Result<SessionLocation, AdapterError>>, Vec<OtherForm>) {
     let mut groups: BTreeMap<(&str, &str), Vec<Member<'_>>> = BTreeMap::new();
     for (index, (location, identity)) in found.iter().enumerate() {
         if let (Ok(location), Some(identity)) = (location, identity) {
-            let members = groups.entry((identity.harness, &identity.session_id)).or_default();
-            members.push(Member { index, rank: identity.rank, location, harness: identity.harness });
+            let members = groups
+                .entry((identity.harness, &identity.session_id))
+                .or_default();
+            members.push(Member {
+                index,
+                rank: identity.rank,
+                location,
+                harness: identity.harness,
+            });
         }
     }
-    let groups: Vec<Vec<Member<'_>>> =
-        groups.into_values().filter(|members| members.iter().any(|member| member.rank != members[0].rank)).collect();
-    let mut others: Vec<(usize, OtherForm)> = in_threads(groups, |members| compared(members, options));
+    let groups: Vec<Vec<Member<'_>>> = groups
+        .into_values()
+        .filter(|members| members.iter().any(|member| member.rank != members[0].rank))
+        .collect();
+    let mut others: Vec<(usize, OtherForm)> =
+        in_threads(groups, |members| compared(members, options));
     others.sort_by_key(|(index, _)| *index);
-    let skipped: Vec<usize> = others.iter().filter(|(_, other)| other.is_skipped).map(|(index, _)| *index).collect();
-    let kept = found.into_iter().enumerate().filter(|(index, _)| skipped.binary_search(index).is_err());
-    (kept.map(|(_, (location, _))| location).collect(), others.into_iter().map(|(_, other)| other).collect())
+    let skipped: Vec<usize> = others
+        .iter()
+        .filter(|(_, other)| other.is_skipped)
+        .map(|(index, _)| *index)
+        .collect();
+    let kept = found
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| skipped.binary_search(index).is_err());
+    (
+        kept.map(|(_, (location, _))| location).collect(),
+        others.into_iter().map(|(_, other)| other).collect(),
+    )
 }
 
 /// One of several forms of a session.
@@ -93,13 +129,28 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
     let (mut used, mut others): (Vec<(&Member<'_>, FormFacts)>, Vec<_>) = (Vec::new(), Vec::new());
     for member in &members {
         // A form that cannot be converted takes the place of no other one. Its error is reported when it is converted.
-        let Ok(facts) = FormFacts::of(member.location, options) else { continue };
-        let better: Vec<&(&Member<'_>, FormFacts)> = used.iter().filter(|(better, _)| better.rank < member.rank).collect();
-        let repeated = better.iter().find(|(_, used)| used.contain(&facts, |_| false));
-        if let Some((better, _)) = repeated.or(better.first()).filter(|_| !member.location.is_named()) {
+        let Ok(facts) = FormFacts::of(member.location, options) else {
+            continue;
+        };
+        let better: Vec<&(&Member<'_>, FormFacts)> = used
+            .iter()
+            .filter(|(better, _)| better.rank < member.rank)
+            .collect();
+        let repeated = better
+            .iter()
+            .find(|(_, used)| used.contain(&facts, |_| false));
+        if let Some((better, _)) = repeated
+            .or(better.first())
+            .filter(|_| !member.location.is_named())
+        {
             let is_skipped = repeated.is_some();
             let reason = reason(member, better, is_skipped, options);
-            let other = OtherForm { location: member.location.clone(), used: better.location.clone(), is_skipped, reason };
+            let other = OtherForm {
+                location: member.location.clone(),
+                used: better.location.clone(),
+                is_skipped,
+                reason,
+            };
             others.push((member.index, other));
             if is_skipped {
                 continue;
@@ -110,30 +161,67 @@ fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usiz
     others
 }
 
-fn reason(member: &Member<'_>, used: &Member<'_>, is_skipped: bool, options: &SessionOptions) -> String {
-    let adapter = options.registry.adapters().find(|adapter| adapter.descriptor().harness_family == member.harness);
+fn reason(
+    member: &Member<'_>,
+    used: &Member<'_>,
+    is_skipped: bool,
+    options: &SessionOptions,
+) -> String {
+    let adapter = options
+        .registry
+        .adapters()
+        .find(|adapter| adapter.descriptor().harness_family == member.harness);
     let form = |rank: usize| adapter.and_then(|adapter| adapter.forms().get(rank));
-    let (name, only_here) = form(member.rank).map(|form| (form.name, form.only_here)).unwrap_or_default();
-    let (used_name, place) = (form(used.rank).map(|form| form.name).unwrap_or_default(), used.location.path().to_string_lossy());
+    let (name, only_here) = form(member.rank)
+        .map(|form| (form.name, form.only_here))
+        .unwrap_or_default();
+    let (used_name, place) = (
+        form(used.rank).map(|form| form.name).unwrap_or_default(),
+        used.location.path().to_string_lossy(),
+    );
     match (is_skipped, only_here) {
-        (true, "") => format!("{name} of a session that is converted from its {used_name}, {place}"),
-        (true, only) => format!("{name} of a session that is converted from its {used_name}, {place}, which does not state {only}"),
+        (true, "") => {
+            format!("{name} of a session that is converted from its {used_name}, {place}")
+        }
+        (true, only) => format!(
+            "{name} of a session that is converted from its {used_name}, {place}, which does not state {only}"
+        ),
         (false, _) => {
-            format!("{name} of a session that is converted from its {used_name} too, {place}, which lacks prompts, calls or results of it")
+            format!(
+                "{name} of a session that is converted from its {used_name} too, {place}, which lacks prompts, calls or results of it"
+            )
         }
     }
 }
 
 /// Does the work on several threads, since each session is converted to be compared.
 fn in_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Vec<R> + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len()).min(MAX_THREADS);
-    let (items, next): (Vec<Mutex<Option<T>>>, _) = (items.into_iter().map(|item| Mutex::new(Some(item))).collect(), AtomicUsize::new(0));
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(items.len())
+        .min(MAX_THREADS);
+    let (items, next): (Vec<Mutex<Option<T>>>, _) = (
+        items
+            .into_iter()
+            .map(|item| Mutex::new(Some(item)))
+            .collect(),
+        AtomicUsize::new(0),
+    );
     let results = Mutex::new(Vec::new());
-    let take = || items.get(next.fetch_add(1, Ordering::Relaxed))?.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = || {
+        items
+            .get(next.fetch_add(1, Ordering::Relaxed))?
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    };
     let run = || {
         while let Some(item) = take() {
             let done = work(item);
-            results.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
+            results
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(done);
         }
     };
     thread::scope(|scope| {

@@ -33,15 +33,25 @@ impl SessionLocation {
     /// The session file at `path`, which counts as named. It is not opened as a store.
     pub fn of_file(path: &Path) -> Self {
         let bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        SessionLocation::file(Candidate { path: path.to_owned(), named: true, bytes, may_be_store: false, unchanged: false })
+        SessionLocation::file(Candidate {
+            path: path.to_owned(),
+            named: true,
+            bytes,
+            may_be_store: false,
+            unchanged: false,
+        })
     }
 
     pub(super) fn file(candidate: Candidate) -> Self {
-        SessionLocation { place: Place::File(candidate) }
+        SessionLocation {
+            place: Place::File(candidate),
+        }
     }
 
     pub(super) fn stored(session: StoreSession) -> Self {
-        SessionLocation { place: Place::Store(session) }
+        SessionLocation {
+            place: Place::Store(session),
+        }
     }
 
     /// The path as messages show it. For a session in a store it ends with `#` and the session's id, unless the file has that name.
@@ -73,10 +83,15 @@ impl SessionLocation {
     pub fn fallback_id(&self, registration: &Registration) -> String {
         match &self.place {
             Place::File(candidate) => {
-                let path = candidate.path.canonicalize().unwrap_or_else(|_| candidate.path.clone());
-                let name = |name: Option<&OsStr>| name.map(|name| name.to_string_lossy().into_owned());
+                let path = candidate
+                    .path
+                    .canonicalize()
+                    .unwrap_or_else(|_| candidate.path.clone());
+                let name =
+                    |name: Option<&OsStr>| name.map(|name| name.to_string_lossy().into_owned());
                 let stem = name(candidate.path.file_stem()).unwrap_or_else(|| "session".to_owned());
-                let project = name(path.parent().and_then(Path::file_name)).filter(|_| registration.is_project_file(&stem));
+                let project = name(path.parent().and_then(Path::file_name))
+                    .filter(|_| registration.is_project_file(&stem));
                 project.map_or_else(|| stem.clone(), |project| format!("{project}-{stem}"))
             }
             Place::Store(session) => session.session.id.clone(),
@@ -162,42 +177,78 @@ impl SessionLocation {
     ///
     /// # Errors
     /// As [`SessionLocation::open`].
-    pub fn open_with_copy(&self, copy: impl Write + Send + 'static, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+    pub fn open_with_copy(
+        &self,
+        copy: impl Write + Send + 'static,
+        options: &SessionOptions,
+    ) -> Result<SessionSource, AdapterError> {
         self.opened(Some(Box::new(copy)), options)
     }
 
-    fn opened(&self, copy: Option<BoxedCopy>, options: &SessionOptions) -> Result<SessionSource, AdapterError> {
+    fn opened(
+        &self,
+        copy: Option<BoxedCopy>,
+        options: &SessionOptions,
+    ) -> Result<SessionSource, AdapterError> {
         let policy = match &self.place {
             Place::File(_) => options.policy,
             // No policy converts a session that its store cannot export.
             Place::Store(_) => Policy::Permissive,
         };
-        let named_path = |error: AdapterError| error.path(self.path().to_string_lossy()).under(policy);
+        let named_path =
+            |error: AdapterError| error.path(self.path().to_string_lossy()).under(policy);
         let (reader, known) = self.reader(options).map_err(named_path)?;
         let side_info_path = match &self.place {
             Place::File(candidate) => Some(candidate.path.as_path()),
             Place::Store(_) => None,
         };
-        let origin = Origin { path: self.path(), side_info_path, store: self.store(), known, is_named: self.is_named(), copy };
+        let origin = Origin {
+            path: self.path(),
+            side_info_path,
+            store: self.store(),
+            known,
+            is_named: self.is_named(),
+            copy,
+        };
         SessionSource::open(reader, origin, options)
     }
 
     /// The bytes as stored, and for a session in a store its adapter and what the rest of the store states about it.
-    fn reader(&self, options: &SessionOptions) -> Result<(BoxedReader, Option<KnownAdapter>), AdapterError> {
+    fn reader(
+        &self,
+        options: &SessionOptions,
+    ) -> Result<(BoxedReader, Option<KnownAdapter>), AdapterError> {
         match &self.place {
             Place::File(candidate) => {
-                let file = if candidate.named { open::file(&candidate.path) } else { open::found(&candidate.path) }?;
-                Ok((Box::new(Counted { reader: file, on_read: options.on_read.clone(), first: FirstReading::default() }), None))
+                let file = if candidate.named {
+                    open::file(&candidate.path)
+                } else {
+                    open::found(&candidate.path)
+                }?;
+                Ok((
+                    Box::new(Counted {
+                        reader: file,
+                        on_read: options.on_read.clone(),
+                        first: FirstReading::default(),
+                    }),
+                    None,
+                ))
             }
             Place::Store(session) => {
-                if options.adapter.is_some_and(|adapter| adapter.id() != session.registration.id()) {
+                if options
+                    .adapter
+                    .is_some_and(|adapter| adapter.id() != session.registration.id())
+                {
                     return Err(AdapterError::new(ErrorCode::UnknownHarness).found(session.kind));
                 }
                 let export = session.export(&options.registry, options.limits)?;
                 if let Some(on_read) = &options.on_read {
                     on_read(session.bytes);
                 }
-                Ok((Box::new(Cursor::new(export.text.into_bytes())), Some((session.registration, export.context))))
+                Ok((
+                    Box::new(Cursor::new(export.text.into_bytes())),
+                    Some((session.registration, export.context)),
+                ))
             }
         }
     }
@@ -205,7 +256,9 @@ impl SessionLocation {
 
 impl fmt::Debug for SessionLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SessionLocation").field(&self.path()).finish()
+        f.debug_tuple("SessionLocation")
+            .field(&self.path())
+            .finish()
     }
 }
 
@@ -259,9 +312,18 @@ mod tests {
         finder.add(directory.path());
         let found = finder.finish().locations.remove(0).unwrap();
         fs::remove_file(&path).unwrap();
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
         let error = found.open(&options).expect_err("a pipe is refused");
-        assert_eq!((error.code.as_str(), error.path.as_deref()), ("io", path.to_str()));
+        assert_eq!(
+            (error.code.as_str(), error.path.as_deref()),
+            ("io", path.to_str())
+        );
         assert!(error.to_string().contains("no regular file"), "{error}");
     }
 }

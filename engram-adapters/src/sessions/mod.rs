@@ -58,14 +58,21 @@ pub fn sessions<P: AsRef<Path>>(
 ) -> impl Iterator<Item = Result<SessionSource, AdapterError>> + Send + use<'_, P> {
     let mut finder = SessionFinder::new(options);
     finder.add(path.as_ref());
-    finder.finish().locations.into_iter().filter_map(|location| match location {
-        Ok(location) => opened(&location, options),
-        Err(error) => Some(Err(error)),
-    })
+    finder
+        .finish()
+        .locations
+        .into_iter()
+        .filter_map(|location| match location {
+            Ok(location) => opened(&location, options),
+            Err(error) => Some(Err(error)),
+        })
 }
 
 /// The open session; `None` for a file in a searched directory that is not a session.
-fn opened(location: &SessionLocation, options: &SessionOptions) -> Option<Result<SessionSource, AdapterError>> {
+fn opened(
+    location: &SessionLocation,
+    options: &SessionOptions,
+) -> Option<Result<SessionSource, AdapterError>> {
     match location.open(options) {
         Err(error) if error.code == ErrorCode::UnknownHarness && !location.is_named() => None,
         opened => Some(opened),

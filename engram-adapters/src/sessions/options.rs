@@ -44,7 +44,10 @@ impl SessionOptions {
     /// are skipped unless the adapter recognises them.
     #[must_use]
     pub fn with_adapter(self, adapter: &'static Registration) -> SessionOptions {
-        SessionOptions { adapter: Some(adapter), ..self }
+        SessionOptions {
+            adapter: Some(adapter),
+            ..self
+        }
     }
 
     /// Sets what happens to unknown versions and records.
@@ -62,20 +65,29 @@ impl SessionOptions {
     /// Finds each session in every form that is there, not only in the one that states most.
     #[must_use]
     pub fn with_every_form(self) -> SessionOptions {
-        SessionOptions { every_form: true, ..self }
+        SessionOptions {
+            every_form: true,
+            ..self
+        }
     }
 
     /// Gives reads and edits the texts that were hashed.
     #[must_use]
     pub fn with_span_text(self) -> SessionOptions {
-        SessionOptions { span_text: true, ..self }
+        SessionOptions {
+            span_text: true,
+            ..self
+        }
     }
 
     /// Calls `on_read` with the number of bytes read since the last call, for a progress bar. It may be called from several
     /// threads.
     #[must_use]
     pub fn with_progress(self, on_read: impl Fn(u64) + Send + Sync + 'static) -> SessionOptions {
-        SessionOptions { on_read: Some(Arc::new(on_read)), ..self }
+        SessionOptions {
+            on_read: Some(Arc::new(on_read)),
+            ..self
+        }
     }
 
     /// The adapters.

@@ -62,7 +62,14 @@ pub(super) struct Origin<'o> {
 
 impl<'o> Origin<'o> {
     fn of_reader(path: &'o Path, copy: Option<BoxedCopy>) -> Self {
-        Origin { path, side_info_path: None, store: None, known: None, is_named: true, copy }
+        Origin {
+            path,
+            side_info_path: None,
+            store: None,
+            known: None,
+            is_named: true,
+            copy,
+        }
     }
 }
 
@@ -78,8 +85,16 @@ impl SessionSource {
     /// let error = SessionSource::from_reader(&b"hello\n"[..], "-".as_ref(), &SessionOptions::default()).unwrap_err();
     /// assert_eq!(error.code.as_str(), "unknown_harness");
     /// ```
-    pub fn from_reader(reader: impl Read + Send + 'static, name: &Path, options: &SessionOptions) -> Result<Self, AdapterError> {
-        SessionSource::open(Box::new(Spool::new(reader)), Origin::of_reader(name, None), options)
+    pub fn from_reader(
+        reader: impl Read + Send + 'static,
+        name: &Path,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
+        SessionSource::open(
+            Box::new(Spool::new(reader)),
+            Origin::of_reader(name, None),
+            options,
+        )
     }
 
     /// As [`SessionSource::from_reader`], and writes the text to `copy` while it is read. See
@@ -93,28 +108,50 @@ impl SessionSource {
         name: &Path,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
-        SessionSource::open(Box::new(Spool::new(reader)), Origin::of_reader(name, Some(Box::new(copy))), options)
+        SessionSource::open(
+            Box::new(Spool::new(reader)),
+            Origin::of_reader(name, Some(Box::new(copy))),
+            options,
+        )
     }
 
-    pub(super) fn open(reader: BoxedReader, origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
+    pub(super) fn open(
+        reader: BoxedReader,
+        origin: Origin<'_>,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
         let path = origin.path;
-        Self::opened(reader, origin, options).map_err(|error| error.path(path.to_string_lossy()).under(options.policy))
+        Self::opened(reader, origin, options)
+            .map_err(|error| error.path(path.to_string_lossy()).under(options.policy))
     }
 
-    fn opened(reader: BoxedReader, mut origin: Origin<'_>, options: &SessionOptions) -> Result<Self, AdapterError> {
+    fn opened(
+        reader: BoxedReader,
+        mut origin: Origin<'_>,
+        options: &SessionOptions,
+    ) -> Result<Self, AdapterError> {
         let mut content = open::rewinding(reader)?;
         if origin.known.is_none() {
-            let forms = options.registry.adapters().filter_map(|registration| registration.store_opener().text_form);
+            let forms = options
+                .registry
+                .adapters()
+                .filter_map(|registration| registration.store_opener().text_form);
             content = open::text::opened(content, forms, options.limits)?;
         }
-        let text = Copied { reader: content, copy: origin.copy.take(), first: FirstReading::default() };
+        let text = Copied {
+            reader: content,
+            copy: origin.copy.take(),
+            first: FirstReading::default(),
+        };
         let mut input = Input::of_source(text, options.limits);
         let known = origin.known.as_ref().map(|(registration, _)| *registration);
         let head = input.head()?;
         let chosen = match known {
             Some(registration) => Ok((registration, registration.probe(&head))),
             None => choose(&head, options, origin.is_named).map_err(|error| match error.code {
-                ErrorCode::UnknownHarness if !head.is_blank() => with_harness_of_place(error, origin.path, options),
+                ErrorCode::UnknownHarness if !head.is_blank() => {
+                    with_harness_of_place(error, origin.path, options)
+                }
                 _ => error,
             }),
         };
@@ -122,7 +159,9 @@ impl SessionSource {
             Ok(chosen) => chosen,
             Err(error) => return SessionSource::unrecognised(input, error, origin, options),
         };
-        let Some(adapter) = registration.stream() else { return SessionSource::text_only(registration, input, origin, options) };
+        let Some(adapter) = registration.stream() else {
+            return SessionSource::text_only(registration, input, origin, options);
+        };
         let context = match (origin.known, origin.side_info_path) {
             (Some((_, context)), _) => context,
             (None, Some(path)) => registration.side_info(path, &head),
@@ -136,7 +175,12 @@ impl SessionSource {
             evidence,
             identity,
             content: Prepared::Records(adapter, Box::new(input)),
-            options: Options { policy: options.policy, limits: options.limits, span_text: options.span_text, context },
+            options: Options {
+                policy: options.policy,
+                limits: options.limits,
+                span_text: options.span_text,
+                context,
+            },
         })
     }
 
@@ -148,8 +192,13 @@ impl SessionSource {
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
         // A head that is cut off proves nothing, but the reason is not that it is another kind of file.
-        if let Some(reason) = input.truncation_reason().filter(|_| error.code == ErrorCode::UnknownHarness) {
-            return Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the whole artifact").found(reason));
+        if let Some(reason) = input
+            .truncation_reason()
+            .filter(|_| error.code == ErrorCode::UnknownHarness)
+        {
+            return Err(AdapterError::new(ErrorCode::TruncatedInput)
+                .expected("the whole artifact")
+                .found(reason));
         }
         if options.adapter.is_some() {
             return Err(error);
@@ -164,7 +213,9 @@ impl SessionSource {
         origin: Origin<'_>,
         options: &SessionOptions,
     ) -> Result<Self, AdapterError> {
-        let AdapterForm::Text(adapter) = registration.form() else { return Err(AdapterError::new(ErrorCode::AdapterDefect)) };
+        let AdapterForm::Text(adapter) = registration.form() else {
+            return Err(AdapterError::new(ErrorCode::AdapterDefect));
+        };
         let converted = text_only::convert_named(registration, adapter, &mut input)?;
         Ok(SessionSource::converted(converted, origin, options))
     }
@@ -185,7 +236,11 @@ impl SessionSource {
             evidence: None,
             identity,
             content: Prepared::Tape(Box::new(converted)),
-            options: Options { policy: options.policy, limits: options.limits, ..Options::default() },
+            options: Options {
+                policy: options.policy,
+                limits: options.limits,
+                ..Options::default()
+            },
         }
     }
 
@@ -221,7 +276,9 @@ impl SessionSource {
 
     /// How the content is divided into records: as lines, if the content does not prove anything else.
     pub fn framing(&self) -> Framing {
-        self.evidence.as_ref().map_or(Framing::Lines, |evidence| evidence.framing)
+        self.evidence
+            .as_ref()
+            .map_or(Framing::Lines, |evidence| evidence.framing)
     }
 
     /// The session's id, if the head states it.
@@ -236,16 +293,31 @@ impl SessionSource {
 
     /// The side files that were read so far, and the directories of those that the conversion may read, as absolute paths.
     pub(super) fn beside(&self) -> Vec<PathBuf> {
-        let Some(side_files) = &self.options.context.side_files else { return Vec::new() };
+        let Some(side_files) = &self.options.context.side_files else {
+            return Vec::new();
+        };
         let read = side_files.files_read().into_iter().map(|file| file.name);
         let directory = self.path.parent().unwrap_or(Path::new(""));
-        read.chain(side_files.directories()).map(|name| plain(&directory.join(name))).collect()
+        read.chain(side_files.directories())
+            .map(|name| plain(&directory.join(name)))
+            .collect()
     }
 
     /// The revision of its schema, and how well its version is known.
     pub fn revision(&self) -> (Option<&'static Revision>, Support) {
-        let (revision, support) = self.registration.descriptor().matrix.identify(&self.identity);
-        (revision, if self.options.context.unknown_schema { Support::Unknown } else { support })
+        let (revision, support) = self
+            .registration
+            .descriptor()
+            .matrix
+            .identify(&self.identity);
+        (
+            revision,
+            if self.options.context.unknown_schema {
+                Support::Unknown
+            } else {
+                support
+            },
+        )
     }
 
     /// Converts the session. [`JsonLines`](engram_core::tape::JsonLines) is the sink that writes a tape; it may contain part of one if
@@ -256,8 +328,12 @@ impl SessionSource {
     pub fn convert(self, sink: &mut dyn EventSink) -> Result<Summary, AdapterError> {
         let framing = self.framing();
         let converted = match self.content {
-            Prepared::Records(adapter, input) => convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing))),
-            Prepared::Tape(converted) => replay(converted.tape.as_bytes(), sink).map(|()| converted.summary).map_err(AdapterError::from),
+            Prepared::Records(adapter, input) => {
+                convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing)))
+            }
+            Prepared::Tape(converted) => replay(converted.tape.as_bytes(), sink)
+                .map(|()| converted.summary)
+                .map_err(AdapterError::from),
         };
         converted.map_err(|error| error.path(self.path.to_string_lossy()))
     }
@@ -319,18 +395,38 @@ impl fmt::Debug for SessionSource {
 
 /// The error for a file that no adapter recognises, with the harness that keeps its sessions in such files.
 #[cold]
-fn with_harness_of_place(mut error: AdapterError, path: &Path, options: &SessionOptions) -> AdapterError {
-    let mut adapters = options.registry.adapters().filter(|adapter| options.adapter.is_none_or(|wanted| wanted.id() == adapter.id()));
-    let adapter = adapters.find(|adapter| adapter.session_files().iter().any(|file| file.matches(path)));
+fn with_harness_of_place(
+    mut error: AdapterError,
+    path: &Path,
+    options: &SessionOptions,
+) -> AdapterError {
+    let mut adapters = options.registry.adapters().filter(|adapter| {
+        options
+            .adapter
+            .is_none_or(|wanted| wanted.id() == adapter.id())
+    });
+    let adapter = adapters.find(|adapter| {
+        adapter
+            .session_files()
+            .iter()
+            .any(|file| file.matches(path))
+    });
     error.harness = adapter.map(|adapter| adapter.descriptor().harness_family);
     error
 }
 
 /// The adapter that recognises the content. If the options name an adapter: that one, if it recognises the content or the caller
 /// named the file.
-fn choose(head: &Head<'_>, options: &SessionOptions, is_named: bool) -> Result<(&'static Registration, Option<Evidence>), AdapterError> {
+fn choose(
+    head: &Head<'_>,
+    options: &SessionOptions,
+    is_named: bool,
+) -> Result<(&'static Registration, Option<Evidence>), AdapterError> {
     let Some(registration) = options.adapter else {
-        return options.registry.detect(head).map(|(registration, evidence)| (registration, Some(evidence)));
+        return options
+            .registry
+            .detect(head)
+            .map(|(registration, evidence)| (registration, Some(evidence)));
     };
     match registration.probe(head) {
         None if !is_named => Err(AdapterError::new(ErrorCode::UnknownHarness)),

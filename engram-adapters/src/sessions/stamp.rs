@@ -57,50 +57,98 @@ impl Stamp {
             name.push(log);
             add(name.into());
         }
-        registry.adapters().flat_map(|adapter| (adapter.store_opener().read_with)(path)).for_each(&mut add);
+        registry
+            .adapters()
+            .flat_map(|adapter| (adapter.store_opener().read_with)(path))
+            .for_each(&mut add);
         let directory = path.parent().unwrap_or(Path::new(""));
-        beside.iter().map(|name| directory.join(name)).for_each(&mut add);
+        beside
+            .iter()
+            .map(|name| directory.join(name))
+            .for_each(&mut add);
         // A session's own directory. Its files count by their names and number: a new one changes the time of its directory.
         let own = path.with_extension("");
         if own != path {
-            let directories = WalkDir::new(own).follow_root_links(false).max_depth(3).into_iter().take(MAX_ENTRIES).filter_map(Result::ok);
-            directories.filter(|entry| entry.file_type().is_dir()).for_each(|entry| add(entry.into_path()));
+            let directories = WalkDir::new(own)
+                .follow_root_links(false)
+                .max_depth(3)
+                .into_iter()
+                .take(MAX_ENTRIES)
+                .filter_map(Result::ok);
+            directories
+                .filter(|entry| entry.file_type().is_dir())
+                .for_each(|entry| add(entry.into_path()));
         }
-        Ok(Stamp { size: metadata.len(), modified: modified(&metadata), changed: changed(&metadata), with: digest(&others) })
+        Ok(Stamp {
+            size: metadata.len(),
+            modified: modified(&metadata),
+            changed: changed(&metadata),
+            with: digest(&others),
+        })
     }
 
     /// The state of a store that is a directory: of all files that belong to it.
     fn of_directory(registry: &Registry, root: &Path) -> Stamp {
-        let is_inside = |name: &str| store_at_root(registry, root).is_some_and(|adapter| (adapter.store_opener().is_inside)(name));
-        let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
+        let is_inside = |name: &str| {
+            store_at_root(registry, root)
+                .is_some_and(|adapter| (adapter.store_opener().is_inside)(name))
+        };
+        let entries = fs::read_dir(root)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
         let of_store = entries.filter(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            DATABASE_LOGS.iter().find_map(|log| name.strip_suffix(log)).map_or_else(|| is_inside(&name), is_inside)
+            DATABASE_LOGS
+                .iter()
+                .find_map(|log| name.strip_suffix(log))
+                .map_or_else(|| is_inside(&name), is_inside)
         });
         let (mut others, mut size, mut last) = (BTreeMap::new(), 0, String::new());
-        for entry in of_store.flat_map(|entry| WalkDir::new(entry.path()).follow_root_links(false)).filter_map(Result::ok) {
-            if let Ok(found) = entry.metadata().map_err(drop).and_then(|found| if found.is_file() { Ok(found) } else { Err(()) }) {
+        for entry in of_store
+            .flat_map(|entry| WalkDir::new(entry.path()).follow_root_links(false))
+            .filter_map(Result::ok)
+        {
+            if let Ok(found) = entry
+                .metadata()
+                .map_err(drop)
+                .and_then(|found| if found.is_file() { Ok(found) } else { Err(()) })
+            {
                 size += found.len();
                 last = last.max(modified(&found));
                 others.insert(entry.into_path(), state(&found));
             }
         }
-        Stamp { size, modified: last, changed: None, with: digest(&others) }
+        Stamp {
+            size,
+            modified: last,
+            changed: None,
+            with: digest(&others),
+        }
     }
 }
 
 fn state(metadata: &Metadata) -> String {
     // The size of a directory adds nothing to its time.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
-    format!("{size} {} {}", modified(metadata), changed(metadata).unwrap_or_default())
+    format!(
+        "{size} {} {}",
+        modified(metadata),
+        changed(metadata).unwrap_or_default()
+    )
 }
 
 /// The number of a file, and the time of its last change of any kind.
 #[cfg(unix)]
 fn changed(metadata: &Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
-    Some(format!("{} {}.{:09}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+    Some(format!(
+        "{} {}.{:09}",
+        metadata.ino(),
+        metadata.ctime(),
+        metadata.ctime_nsec()
+    ))
 }
 
 /// Elsewhere there is none.
@@ -111,7 +159,10 @@ fn changed(_: &Metadata) -> Option<String> {
 
 /// Always nine digits of a second, so that times compare as texts.
 pub(super) fn modified(metadata: &Metadata) -> String {
-    let time = metadata.modified().ok().and_then(|time| jiff::Timestamp::try_from(time).ok());
+    let time = metadata
+        .modified()
+        .ok()
+        .and_then(|time| jiff::Timestamp::try_from(time).ok());
     time.map(|time| format!("{time:.9}")).unwrap_or_default()
 }
 
@@ -147,7 +198,12 @@ mod tests {
         fs::write(directory.path().join("b.jsonl"), "another session").unwrap();
         assert_eq!(stamp(&path), first);
         let mut last = first;
-        let files = ["a.jsonl-wal", "beside.txt", "a/tool-results/1.txt", "a/subagents/agent-1.jsonl"];
+        let files = [
+            "a.jsonl-wal",
+            "beside.txt",
+            "a/tool-results/1.txt",
+            "a/subagents/agent-1.jsonl",
+        ];
         for name in files {
             fs::create_dir_all(directory.path().join(name).parent().unwrap()).unwrap();
             fs::write(directory.path().join(name), "x").unwrap();
@@ -167,12 +223,22 @@ mod tests {
         let [path, other] = ["a.jsonl", "b.jsonl"].map(|name| directory.path().join(name));
         fs::write(&path, "one").unwrap();
         let time = path.metadata().unwrap().modified().unwrap();
-        let same_time = |path: &Path| fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        let same_time = |path: &Path| {
+            fs::File::options()
+                .write(true)
+                .open(path)
+                .unwrap()
+                .set_modified(time)
+                .unwrap()
+        };
         let first = stamp(&path);
         fs::write(&path, "two").unwrap();
         same_time(&path);
         let second = stamp(&path);
-        assert_eq!((&second.size, &second.modified), (&first.size, &first.modified));
+        assert_eq!(
+            (&second.size, &second.modified),
+            (&first.size, &first.modified)
+        );
         assert_ne!(second, first, "written again");
         fs::write(&other, "six").unwrap();
         same_time(&other);

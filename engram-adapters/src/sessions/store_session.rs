@@ -48,17 +48,33 @@ pub(super) struct StoreSessions {
 ///
 /// # Errors
 /// As [`open_store`]; `unknown_harness` for a store without sessions that the caller named.
-pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits: Limits) -> Result<Option<StoreSessions>, AdapterError> {
-    let Some((registration, opened)) = open(registry, &candidate.path, limits)? else { return Ok(None) };
+pub(super) fn store_sessions(
+    registry: &Registry,
+    candidate: &Candidate,
+    limits: Limits,
+) -> Result<Option<StoreSessions>, AdapterError> {
+    let Some((registration, opened)) = open(registry, &candidate.path, limits)? else {
+        return Ok(None);
+    };
     let (kind, found) = (opened.kind(), opened.sessions().to_vec());
-    let (skipped, lost, unreadable) = (opened.skipped().to_vec(), opened.lost().to_vec(), opened.unreadable().to_vec());
+    let (skipped, lost, unreadable) = (
+        opened.skipped().to_vec(),
+        opened.lost().to_vec(),
+        opened.unreadable().to_vec(),
+    );
     if found.is_empty() && lost.is_empty() && unreadable.is_empty() && candidate.named {
-        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(candidate.path.to_string_lossy());
+        let error = AdapterError::new(ErrorCode::UnknownHarness)
+            .expected("a session")
+            .path(candidate.path.to_string_lossy());
         return Err(error.found(&format!("a store without any: {kind}")));
     }
     let share = candidate.bytes / found.len().max(1) as u64;
     // Some harnesses keep each chat in its own database: those of a home directory cannot all stay open.
-    let store: Option<Arc<dyn Store>> = if found.len() > 1 { Some(Arc::from(opened)) } else { None };
+    let store: Option<Arc<dyn Store>> = if found.len() > 1 {
+        Some(Arc::from(opened))
+    } else {
+        None
+    };
     let stored = |session: StoredSession| StoreSession {
         name: display_path(&session),
         kind,
@@ -69,19 +85,30 @@ pub(super) fn store_sessions(registry: &Registry, candidate: &Candidate, limits:
         store: store.clone(),
         path: candidate.path.clone(),
     };
-    Ok(Some(StoreSessions { sessions: found.into_iter().map(stored).collect(), skipped, lost, unreadable }))
+    Ok(Some(StoreSessions {
+        sessions: found.into_iter().map(stored).collect(),
+        skipped,
+        lost,
+        unreadable,
+    }))
 }
 
 fn open(registry: &Registry, path: &Path, limits: Limits) -> Opened<RegisteredStore> {
     open_store(registry, path, limits).map_err(|mut error| {
-        error.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
+        error
+            .path
+            .get_or_insert_with(|| path.to_string_lossy().into_owned());
         error
     })
 }
 
 /// How messages name a session of a store: its file, followed by `#` and its id if the file does not have the id's name.
 pub fn display_path(session: &StoredSession) -> PathBuf {
-    if session.path.file_stem().is_some_and(|stem| stem == session.id.as_str()) {
+    if session
+        .path
+        .file_stem()
+        .is_some_and(|stem| stem == session.id.as_str())
+    {
         return session.path.clone();
     }
     let mut name = session.path.clone().into_os_string();
@@ -105,11 +132,17 @@ impl StoreSession {
             Some(store) => self.export_from(&**store)?,
             None => match open(registry, &self.path, limits)? {
                 Some((_, store)) => self.export_from(&*store)?,
-                None => return Err(AdapterError::new(ErrorCode::Io).expected("the store that was there")),
+                None => {
+                    return Err(
+                        AdapterError::new(ErrorCode::Io).expected("the store that was there")
+                    );
+                }
             },
         };
         if export.text.trim_ascii().is_empty() {
-            return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("a session").found("a store that gives nothing"));
+            return Err(AdapterError::new(ErrorCode::MalformedRecord)
+                .expected("a session")
+                .found("a store that gives nothing"));
         }
         Ok(export)
     }
@@ -133,8 +166,17 @@ mod tests {
     /// The databases of all fixtures.
     fn databases() -> Vec<PathBuf> {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
-        let files = walkdir::WalkDir::new(fixtures).sort_by_file_name().into_iter().flatten().map(walkdir::DirEntry::into_path);
-        files.filter(|path| path.extension().is_some_and(|end| end == "db" || end == "vscdb")).collect()
+        let files = walkdir::WalkDir::new(fixtures)
+            .sort_by_file_name()
+            .into_iter()
+            .flatten()
+            .map(walkdir::DirEntry::into_path);
+        files
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|end| end == "db" || end == "vscdb")
+            })
+            .collect()
     }
 
     fn session_of(store: Box<dyn Store>, path: &Path) -> StoreSession {
@@ -162,19 +204,45 @@ mod tests {
             let path = directory.path().join(database.file_name().unwrap());
             fs::copy(&database, &path).unwrap();
             // A database that somebody has just written is read from a copy.
-            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
-            let Some((_, store)) = open_store(&registry, &path, Limits::default()).ok().flatten() else { continue };
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_modified(SystemTime::now() - Duration::from_secs(3600))
+                .unwrap();
+            let Some((_, store)) = open_store(&registry, &path, Limits::default())
+                .ok()
+                .flatten()
+            else {
+                continue;
+            };
             if store.sessions().is_empty() || !tried.insert(store.kind()) {
                 continue;
             }
             let session = session_of(store, &path);
-            assert!(session.export(&registry, Limits::default()).is_ok(), "{}", path.display());
-            rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 77;").unwrap();
+            assert!(
+                session.export(&registry, Limits::default()).is_ok(),
+                "{}",
+                path.display()
+            );
+            rusqlite::Connection::open(&path)
+                .unwrap()
+                .execute_batch("PRAGMA user_version = 77;")
+                .unwrap();
             let error = session.export(&registry, Limits::default()).unwrap_err();
             assert_eq!(error.code, ErrorCode::Io, "{}", session.kind);
         }
-        let kinds = ["Claude Code", "Cursor chat", "Cursor editor", "Cursor run", "OpenCode"];
-        let missing: Vec<_> = kinds.iter().filter(|kind| !tried.iter().any(|tried| tried.starts_with(**kind))).collect();
+        let kinds = [
+            "Claude Code",
+            "Cursor chat",
+            "Cursor editor",
+            "Cursor run",
+            "OpenCode",
+        ];
+        let missing: Vec<_> = kinds
+            .iter()
+            .filter(|kind| !tried.iter().any(|tried| tried.starts_with(**kind)))
+            .collect();
         assert!(missing.is_empty(), "{missing:?} of {tried:?}");
     }
 
@@ -182,10 +250,17 @@ mod tests {
     #[test]
     fn a_database_without_keys_gives_the_same_exports() {
         let exports = |path: &Path| {
-            let (_, store) = open_store(&Registry::builtin(), path, Limits::default()).ok().flatten()?;
+            let (_, store) = open_store(&Registry::builtin(), path, Limits::default())
+                .ok()
+                .flatten()?;
             let of_session = |session| {
                 let export = store.export(session).unwrap();
-                (session.id.clone(), export.text, export.context.parent_call_id, export.context.later_calls)
+                (
+                    session.id.clone(),
+                    export.text,
+                    export.context.parent_call_id,
+                    export.context.later_calls,
+                )
             };
             Some(store.sessions().iter().map(of_session).collect::<Vec<_>>())
         };
@@ -194,22 +269,42 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join(database.file_name().unwrap());
             fs::copy(&database, &path).unwrap();
-            let Some(with_keys) = exports(&path) else { continue };
+            let Some(with_keys) = exports(&path) else {
+                continue;
+            };
             let writer = rusqlite::Connection::open(&path).unwrap();
-            let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-            let tables: Vec<String> = writer.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+            let sql =
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+            let tables: Vec<String> = writer
+                .prepare(sql)
+                .unwrap()
+                .query_map([], |row| row.get(0))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
             let mut without_keys = String::from("PRAGMA foreign_keys = OFF;");
             for table in tables {
-                let copy = format!("CREATE TABLE copied AS SELECT * FROM \"{table}\" ORDER BY rowid; DROP TABLE \"{table}\";");
+                let copy = format!(
+                    "CREATE TABLE copied AS SELECT * FROM \"{table}\" ORDER BY rowid; DROP TABLE \"{table}\";"
+                );
                 without_keys.push_str(&format!("{copy} ALTER TABLE copied RENAME TO \"{table}\";"));
             }
             writer.execute_batch(&without_keys).unwrap();
             drop(writer);
             for is_quiet in [false, true] {
                 if is_quiet {
-                    File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+                    File::options()
+                        .write(true)
+                        .open(&path)
+                        .unwrap()
+                        .set_modified(SystemTime::now() - Duration::from_secs(3600))
+                        .unwrap();
                 }
-                assert!(exports(&path).as_ref() == Some(&with_keys), "{}", database.display());
+                assert!(
+                    exports(&path).as_ref() == Some(&with_keys),
+                    "{}",
+                    database.display()
+                );
             }
             compared += with_keys.len();
         }

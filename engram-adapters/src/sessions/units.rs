@@ -64,17 +64,28 @@ impl Unit {
     ///
     /// # Errors
     /// `io` if one of its files is not there any more, and what opening its store fails with.
-    pub fn locations(&self, options: &SessionOptions) -> Result<Vec<SessionLocation>, AdapterError> {
+    pub fn locations(
+        &self,
+        options: &SessionOptions,
+    ) -> Result<Vec<SessionLocation>, AdapterError> {
         let mut finder = SessionFinder::new(options);
         self.paths.iter().for_each(|path| finder.add(path.as_ref()));
-        let is_wanted = |found: &Result<SessionLocation, AdapterError>| found.as_ref().map_or(true, |location| self.has(location));
-        finder.finish().locations.into_iter().filter(is_wanted).collect()
+        let is_wanted = |found: &Result<SessionLocation, AdapterError>| {
+            found.as_ref().map_or(true, |location| self.has(location))
+        };
+        finder
+            .finish()
+            .locations
+            .into_iter()
+            .filter(is_wanted)
+            .collect()
     }
 
     /// True if this session, found at one of the paths of the unit, belongs to the unit.
     pub fn has(&self, location: &SessionLocation) -> bool {
         let container = shown(location.container());
-        self.paths.contains(&container) && (!self.in_store || self.session.as_deref() == location.id_in_store())
+        self.paths.contains(&container)
+            && (!self.in_store || self.session.as_deref() == location.id_in_store())
     }
 }
 
@@ -90,7 +101,10 @@ impl Unit {
 /// let (units, errors) = units([directory], &SessionOptions::default());
 /// assert_eq!((units[0].harness.as_str(), units[0].paths.len(), errors.len()), ("codex", 1, 0));
 /// ```
-pub fn units(paths: impl IntoIterator<Item = impl AsRef<Path>>, options: &SessionOptions) -> (Vec<Unit>, Vec<AdapterError>) {
+pub fn units(
+    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+    options: &SessionOptions,
+) -> (Vec<Unit>, Vec<AdapterError>) {
     let mut finder = SessionFinder::new(options);
     paths.into_iter().for_each(|path| finder.add(path.as_ref()));
     let mut groups = Groups::default();
@@ -100,7 +114,10 @@ pub fn units(paths: impl IntoIterator<Item = impl AsRef<Path>>, options: &Sessio
         match location.and_then(|location| Part::of(&location, options)) {
             Ok(part) => groups.add(part),
             // In a directory, files that are not sessions are expected.
-            Err(error) if error.code == ErrorCode::UnknownHarness && error.harness.is_none() && !is_named => {}
+            Err(error)
+                if error.code == ErrorCode::UnknownHarness
+                    && error.harness.is_none()
+                    && !is_named => {}
             Err(error) => errors.push(error),
         }
     }
@@ -122,11 +139,26 @@ impl Part {
         let path = absolute(location.container());
         if let Some((adapter, id)) = location.stored_by().zip(location.id_in_store()) {
             let beside = beside_store(adapter, &path);
-            return Ok(Part { adapter, session: Some(id.to_owned()), path, beside, in_store: true });
+            return Ok(Part {
+                adapter,
+                session: Some(id.to_owned()),
+                path,
+                beside,
+                in_store: true,
+            });
         }
         let source = location.open(options)?;
-        let session = source.parent_session_id().or(source.session_id()).map(str::to_owned);
-        Ok(Part { adapter: source.registration(), session, path, beside: source.beside(), in_store: false })
+        let session = source
+            .parent_session_id()
+            .or(source.session_id())
+            .map(str::to_owned);
+        Ok(Part {
+            adapter: source.registration(),
+            session,
+            path,
+            beside: source.beside(),
+            in_store: false,
+        })
     }
 }
 
@@ -137,7 +169,9 @@ fn beside_store(adapter: &Registration, store: &Path) -> Vec<PathBuf> {
         name.push(log);
         PathBuf::from(name)
     });
-    logs.chain((adapter.store_opener().read_with)(store)).filter(|path| path.exists()).collect()
+    logs.chain((adapter.store_opener().read_with)(store))
+        .filter(|path| path.exists())
+        .collect()
 }
 
 /// Parts by the session that they belong to.
@@ -163,11 +197,27 @@ struct Group {
 impl Groups {
     fn add(&mut self, part: Part) {
         let next = self.groups.len();
-        let key = part.session.clone().filter(|_| !part.in_store).map(|session| (part.adapter.id(), session));
+        let key = part
+            .session
+            .clone()
+            .filter(|_| !part.in_store)
+            .map(|session| (part.adapter.id(), session));
         let at = key.map_or(next, |key| *self.of_session.entry(key).or_insert(next));
         if at == next {
-            let Part { adapter, session, in_store, .. } = part;
-            self.groups.push(Group { adapter, session, in_store, paths: Vec::new(), beside: BTreeSet::new(), joined_to: next });
+            let Part {
+                adapter,
+                session,
+                in_store,
+                ..
+            } = part;
+            self.groups.push(Group {
+                adapter,
+                session,
+                in_store,
+                paths: Vec::new(),
+                beside: BTreeSet::new(),
+                joined_to: next,
+            });
         }
         if !part.in_store {
             self.of_path.insert(part.path.clone(), at);
@@ -179,7 +229,11 @@ impl Groups {
     /// A log that is read with the log of another session belongs to that session.
     fn join(&mut self) {
         for at in 0..self.groups.len() {
-            let read_with: Vec<usize> = self.groups[at].beside.iter().filter_map(|path| self.of_path.get(path).copied()).collect();
+            let read_with: Vec<usize> = self.groups[at]
+                .beside
+                .iter()
+                .filter_map(|path| self.of_path.get(path).copied())
+                .collect();
             for other in read_with {
                 let (from, to) = (self.unit_of(at), self.unit_of(other));
                 self.groups[from].joined_to = to;
@@ -199,18 +253,32 @@ impl Groups {
         for at in 0..self.groups.len() {
             let unit = self.unit_of(at);
             if unit != at {
-                let (paths, beside) = (std::mem::take(&mut self.groups[at].paths), std::mem::take(&mut self.groups[at].beside));
+                let (paths, beside) = (
+                    std::mem::take(&mut self.groups[at].paths),
+                    std::mem::take(&mut self.groups[at].beside),
+                );
                 self.groups[unit].paths.extend(paths);
                 self.groups[unit].beside.extend(beside);
             }
         }
         let mut sessions_of_store: HashMap<PathBuf, u64> = HashMap::new();
-        let stores = self.groups.iter().filter(|group| group.in_store).flat_map(|group| group.paths.first());
+        let stores = self
+            .groups
+            .iter()
+            .filter(|group| group.in_store)
+            .flat_map(|group| group.paths.first());
         stores.for_each(|store| *sessions_of_store.entry(store.clone()).or_default() += 1);
-        let units = self.groups.into_iter().filter(|group| !group.paths.is_empty());
+        let units = self
+            .groups
+            .into_iter()
+            .filter(|group| !group.paths.is_empty());
         units
             .map(|group| {
-                let shared_by = group.paths.first().filter(|_| group.in_store).and_then(|store| sessions_of_store.get(store));
+                let shared_by = group
+                    .paths
+                    .first()
+                    .filter(|_| group.in_store)
+                    .and_then(|store| sessions_of_store.get(store));
                 group.into_unit(shared_by.copied().unwrap_or(1))
             })
             .collect()
@@ -219,11 +287,17 @@ impl Groups {
 
 impl Group {
     fn into_unit(mut self, sessions_of_store: u64) -> Unit {
-        self.beside.retain(|path| !self.paths.contains(path) && path.exists());
+        self.beside
+            .retain(|path| !self.paths.contains(path) && path.exists());
         let (state, bytes) = self.state();
         let harness = self.adapter.descriptor().harness_family;
         let is_by_path = self.in_store || self.session.is_none();
-        let path = self.paths.first().filter(|_| is_by_path).map(|path| shown(path)).unwrap_or_default();
+        let path = self
+            .paths
+            .first()
+            .filter(|_| is_by_path)
+            .map(|path| shown(path))
+            .unwrap_or_default();
         let id = digits([harness, self.session.as_deref().unwrap_or_default(), &path]);
         Unit {
             unit: id,
@@ -241,14 +315,30 @@ impl Group {
     fn state(&self) -> (String, u64) {
         let entries = self.paths.iter().chain(&self.beside).flat_map(|path| {
             let walk = WalkDir::new(path).follow_root_links(true).into_iter();
-            walk.filter_entry(|entry| entry.depth() != 1 || !self.in_store || self.is_in_store(entry))
+            walk.filter_entry(|entry| {
+                entry.depth() != 1 || !self.in_store || self.is_in_store(entry)
+            })
         });
-        let with_metadata = |path: PathBuf| path.metadata().ok().filter(Metadata::is_file).map(|found| (path, found));
-        let files = entries.filter_map(Result::ok).map(DirEntry::into_path).take(MAX_FILES).filter_map(with_metadata);
+        let with_metadata = |path: PathBuf| {
+            path.metadata()
+                .ok()
+                .filter(Metadata::is_file)
+                .map(|found| (path, found))
+        };
+        let files = entries
+            .filter_map(Result::ok)
+            .map(DirEntry::into_path)
+            .take(MAX_FILES)
+            .filter_map(with_metadata);
         let files: BTreeMap<PathBuf, Metadata> = files.collect();
-        let states: Vec<String> =
-            files.iter().map(|(path, found)| format!("{} {} {}", shown(path), found.len(), modified(found))).collect();
-        (digits(states.iter().map(String::as_str)), files.values().map(Metadata::len).sum())
+        let states: Vec<String> = files
+            .iter()
+            .map(|(path, found)| format!("{} {} {}", shown(path), found.len(), modified(found)))
+            .collect();
+        (
+            digits(states.iter().map(String::as_str)),
+            files.values().map(Metadata::len).sum(),
+        )
     }
 
     /// True for what belongs to the store whose root contains it.
@@ -267,7 +357,11 @@ fn digits<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
         hasher.update(&[0]);
     }
     let hash = hasher.finish().0.to_string();
-    hash.chars().skip_while(|letter| *letter != ':').skip(1).take(DIGITS).collect()
+    hash.chars()
+        .skip_while(|letter| *letter != ':')
+        .skip(1)
+        .take(DIGITS)
+        .collect()
 }
 
 /// A path as a unit has it.

@@ -25,8 +25,17 @@ struct OfSession<S> {
 impl<S> BySession<S> {
     /// The state of the session that the artifact begins with, and a function that makes those of other sessions.
     pub fn new(first: S, begin: impl Fn() -> S + 'static) -> Self {
-        let states = vec![OfSession { id: None, since: 0, state: first }];
-        BySession { begin: Box::new(begin), states, current: 0, switches: 0 }
+        let states = vec![OfSession {
+            id: None,
+            since: 0,
+            state: first,
+        }];
+        BySession {
+            begin: Box::new(begin),
+            states,
+            current: 0,
+            switches: 0,
+        }
     }
 
     /// True if the artifact has records of several sessions.
@@ -41,12 +50,19 @@ impl<S> BySession<S> {
             return;
         }
         self.switches += 1;
-        let known = self.states.iter().position(|of| of.id.as_deref() == Some(id));
+        let known = self
+            .states
+            .iter()
+            .position(|of| of.id.as_deref() == Some(id));
         // The first session states its id only now.
         let at = known.or_else(|| self.states.iter().position(|of| of.id.is_none()));
         self.current = at.unwrap_or_else(|| {
             self.forget_oldest();
-            self.states.push(OfSession { id: None, since: 0, state: (self.begin)() });
+            self.states.push(OfSession {
+                id: None,
+                since: 0,
+                state: (self.begin)(),
+            });
             self.states.len() - 1
         });
         let current = &mut self.states[self.current];
@@ -55,7 +71,11 @@ impl<S> BySession<S> {
     }
 
     fn forget_oldest(&mut self) {
-        let oldest = self.states.iter().enumerate().min_by_key(|(_, of)| of.since);
+        let oldest = self
+            .states
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, of)| of.since);
         if let Some((at, _)) = oldest.filter(|_| self.states.len() >= MAX_SESSIONS) {
             self.states.remove(at);
         }

@@ -29,11 +29,22 @@ pub fn whole_document<'h>(head: &Head<'h>) -> Option<&'h str> {
 /// # Errors
 /// [`Fault::Malformed`] if it is absent or not an array, or if several members have the name: readers disagree which of them counts.
 pub fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, Fault> {
-    let mut named = document.members().filter(|(other, _)| *other == name).map(|(_, value)| value);
+    let mut named = document
+        .members()
+        .filter(|(other, _)| *other == name)
+        .map(|(_, value)| value);
     match (named.next(), named.next()) {
         (Some(array), None) if array.is_array() => Ok(array),
-        (Some(other), None) => Err(Fault::malformed(format!("/{name}"), "one list", other.raw())),
-        (_, second) => Err(Fault::malformed(format!("/{name}"), "one list", second.map_or("none", |_| "several values"))),
+        (Some(other), None) => Err(Fault::malformed(
+            format!("/{name}"),
+            "one list",
+            other.raw(),
+        )),
+        (_, second) => Err(Fault::malformed(
+            format!("/{name}"),
+            "one list",
+            second.map_or("none", |_| "several values"),
+        )),
     }
 }
 
@@ -41,7 +52,9 @@ pub fn required_array<'a>(document: Value<'a>, name: &str) -> Result<Value<'a>, 
 #[cold]
 pub fn without_member(document: Value<'_>, name: &str) -> String {
     let members = document.members().filter(|(other, _)| *other != name);
-    let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect();
+    let members: Vec<String> = members
+        .map(|(name, value)| format!("\"{name}\":{}", value.raw()))
+        .collect();
     format!("{{{}}}", members.join(","))
 }
 
@@ -55,9 +68,21 @@ mod tests {
         let mut index = StructuralIndex::default();
         let document = parse(r#"{"a":1,"list":[2],"b":{"list":3}}"#, &mut index).unwrap();
         assert_eq!(required_array(document, "list").unwrap().raw(), "[2]");
-        assert_eq!(without_member(document, "list"), r#"{"a":1,"b":{"list":3}}"#);
-        for source in [r#"{"list":[1],"list":[2]}"#, r#"{"list":7}"#, r#"{"list":7,"list":[1]}"#, "{}", "[[1]]"] {
-            assert!(required_array(parse(source, &mut index).unwrap(), "list").is_err(), "{source}");
+        assert_eq!(
+            without_member(document, "list"),
+            r#"{"a":1,"b":{"list":3}}"#
+        );
+        for source in [
+            r#"{"list":[1],"list":[2]}"#,
+            r#"{"list":7}"#,
+            r#"{"list":7,"list":[1]}"#,
+            "{}",
+            "[[1]]",
+        ] {
+            assert!(
+                required_array(parse(source, &mut index).unwrap(), "list").is_err(),
+                "{source}"
+            );
         }
     }
 }

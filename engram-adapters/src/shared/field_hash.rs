@@ -35,13 +35,24 @@ struct Slot {
 }
 
 /// An unused slot. No name has this end: UTF-8 has no such bytes.
-const EMPTY: Slot = Slot { end: u128::MAX, number: 0, json_type: JsonType::Any };
+const EMPTY: Slot = Slot {
+    end: u128::MAX,
+    number: 0,
+    json_type: JsonType::Any,
+};
 
 /// The number of slots for this many names: at least twice as many, and more for many names, so that a seed without collisions exists.
 pub const fn slots_for(names: usize) -> usize {
-    assert!(names > 0 && names <= u8::MAX as usize, "a view has no fields, or too many");
+    assert!(
+        names > 0 && names <= u8::MAX as usize,
+        "a view has no fields, or too many"
+    );
     let (few, many) = (2 * names, names * names / 8);
-    if few > many { few.next_power_of_two() } else { many.next_power_of_two() }
+    if few > many {
+        few.next_power_of_two()
+    } else {
+        many.next_power_of_two()
+    }
 }
 
 impl<const N: usize> Slots<N> {
@@ -54,7 +65,10 @@ impl<const N: usize> Slots<N> {
                 return Slots { slots, seed };
             }
             tries += 1;
-            assert!(tries < TRIES, "two names of a view have the same length and end");
+            assert!(
+                tries < TRIES,
+                "two names of a view have the same length and end"
+            );
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d);
         }
     }
@@ -62,8 +76,16 @@ impl<const N: usize> Slots<N> {
 
 impl Names {
     /// The names in these slots.
-    pub const fn of<const N: usize>(names: &'static [&'static str], slots: &'static Slots<N>) -> Names {
-        Names { names, slots: &slots.slots, bits: N.ilog2(), seed: slots.seed }
+    pub const fn of<const N: usize>(
+        names: &'static [&'static str],
+        slots: &'static Slots<N>,
+    ) -> Names {
+        Names {
+            names,
+            slots: &slots.slots,
+            bits: N.ilog2(),
+            seed: slots.seed,
+        }
     }
 
     /// The name with this number.
@@ -77,11 +99,17 @@ impl Names {
         let Range { start, end } = range;
         let up_to_end = bytes.get(..end)?;
         let len = end - start;
-        let window = up_to_end.last_chunk().map_or_else(|| first_window(bytes, end), |window| u128::from_le_bytes(*window));
+        let window = up_to_end.last_chunk().map_or_else(
+            || first_window(bytes, end),
+            |window| u128::from_le_bytes(*window),
+        );
         let name_end = window & MASKS[len.min(END_BYTES)];
-        let slot = self.slots.get(slot_of(name_end, len, self.seed, self.bits))?;
+        let slot = self
+            .slots
+            .get(slot_of(name_end, len, self.seed, self.bits))?;
         let number = usize::from(slot.number);
-        let is_found = slot.end == name_end && (len < END_BYTES || self.is_name(number, up_to_end, start));
+        let is_found =
+            slot.end == name_end && (len < END_BYTES || self.is_name(number, up_to_end, start));
         is_found.then_some((number, slot.json_type))
     }
 
@@ -119,7 +147,11 @@ const fn is_same(name: &[u8], other: &[u8]) -> bool {
 }
 
 /// The names in their slots; none if two names share a slot.
-const fn assign_slots<const N: usize>(names: &[&str], types: &[JsonType], seed: u64) -> Option<[Slot; N]> {
+const fn assign_slots<const N: usize>(
+    names: &[&str],
+    types: &[JsonType],
+    seed: u64,
+) -> Option<[Slot; N]> {
     let mut slots = [EMPTY; N];
     let mut number = 0;
     while number < names.len() {
@@ -129,7 +161,11 @@ const fn assign_slots<const N: usize>(names: &[&str], types: &[JsonType], seed: 
         if slot.end != EMPTY.end {
             return None;
         }
-        *slot = Slot { end, number: number as u8, json_type: types[number] };
+        *slot = Slot {
+            end,
+            number: number as u8,
+            json_type: types[number],
+        };
         number += 1;
     }
     Some(slots)
@@ -138,7 +174,9 @@ const fn assign_slots<const N: usize>(names: &[&str], types: &[JsonType], seed: 
 /// The slot of a name: the upper `bits` bits of a product.
 #[inline(always)]
 const fn slot_of(end: u128, len: usize, seed: u64, bits: u32) -> usize {
-    let mixed = (end as u64).wrapping_add((end >> 64) as u64).wrapping_add(len as u64);
+    let mixed = (end as u64)
+        .wrapping_add((end >> 64) as u64)
+        .wrapping_add(len as u64);
     (mixed.wrapping_mul(seed) >> (u64::BITS - bits)) as usize
 }
 
@@ -172,15 +210,31 @@ mod tests {
 
     #[test]
     fn only_the_names_of_the_table_are_found() {
-        const NAMES: [&str; 8] =
-            ["a", "type", "uuid", "outputPath", "outputSize", "sessionId", "twelve bytes", "a name of more than sixteen bytes"];
-        static SLOTS: Slots<{ slots_for(NAMES.len()) }> = Slots::of(&NAMES, &[JsonType::Any; NAMES.len()]);
+        const NAMES: [&str; 8] = [
+            "a",
+            "type",
+            "uuid",
+            "outputPath",
+            "outputSize",
+            "sessionId",
+            "twelve bytes",
+            "a name of more than sixteen bytes",
+        ];
+        static SLOTS: Slots<{ slots_for(NAMES.len()) }> =
+            Slots::of(&NAMES, &[JsonType::Any; NAMES.len()]);
         static TABLE: Names = Names::of(&NAMES, &SLOTS);
         // At the end of the text, and with text after or before the name.
         let find = |name: &str| {
-            let texts = [name.to_owned(), format!("{name}, and more"), format!("before{name}")];
-            let found =
-                [0, 0, 6].iter().zip(&texts).map(|(at, text)| TABLE.find(text.as_bytes(), *at..at + name.len()).map(|(number, _)| number));
+            let texts = [
+                name.to_owned(),
+                format!("{name}, and more"),
+                format!("before{name}"),
+            ];
+            let found = [0, 0, 6].iter().zip(&texts).map(|(at, text)| {
+                TABLE
+                    .find(text.as_bytes(), *at..at + name.len())
+                    .map(|(number, _)| number)
+            });
             let found: Vec<_> = found.collect();
             assert!(found.iter().all(|number| *number == found[0]), "{name}");
             found[0]

@@ -41,7 +41,9 @@ pub fn strip_gutter(shown: &str) -> Option<NumberedLines> {
         };
         match first {
             None => first = Some((number, separator)),
-            Some((_, first_separator)) if number != next || separator != first_separator => return None,
+            Some((_, first_separator)) if number != next || separator != first_separator => {
+                return None;
+            }
             Some(_) => text.push('\n'),
         }
         text.push_str(line);
@@ -53,12 +55,20 @@ pub fn strip_gutter(shown: &str) -> Option<NumberedLines> {
         next = next.wrapping_sub(1);
     }
     let (first, _) = first.filter(|(first, _)| *first > 0)?;
-    Some(NumberedLines { range: Range { first, last: next.wrapping_sub(1) }, text, longest_line_bytes })
+    Some(NumberedLines {
+        range: Range {
+            first,
+            last: next.wrapping_sub(1),
+        },
+        text,
+        longest_line_bytes,
+    })
 }
 
 /// The first line of a text, and the text after its line end.
 fn first_line(text: &str) -> (&str, Option<&str>) {
-    memchr::memchr(b'\n', text.as_bytes()).map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
+    memchr::memchr(b'\n', text.as_bytes())
+        .map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
 }
 
 /// The number of a line, the separator (a tab or an arrow), and the line itself. Spaces may precede the number.
@@ -66,7 +76,12 @@ fn numbered(line: &str) -> Option<(u64, char, &str)> {
     let mut at = line.bytes().take_while(|byte| *byte == b' ').count();
     let mut number: Option<u64> = None;
     for digit in line.bytes().skip(at).take_while(u8::is_ascii_digit) {
-        number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit - b'0'))?);
+        number = Some(
+            number
+                .unwrap_or(0)
+                .checked_mul(10)?
+                .checked_add(u64::from(digit - b'0'))?,
+        );
         at += 1;
     }
     let rest = &line[at..];
@@ -87,19 +102,29 @@ mod tests {
 
     #[test]
     fn tabs_and_arrows_are_separators() {
-        for shown in ["     3\ta\tb\n     4\t\n     5\tc", "     3→a\tb\n     4→\n     5→c", "3\ta\tb\n4\t\n5\tc"] {
+        for shown in [
+            "     3\ta\tb\n     4\t\n     5\tc",
+            "     3→a\tb\n     4→\n     5→c",
+            "3\ta\tb\n4\t\n5\tc",
+        ] {
             assert_eq!(lines(shown), Some((3, 5, "a\tb\n\nc".into())), "{shown}");
         }
     }
 
     #[test]
     fn longest_line_is_measured() {
-        assert_eq!(strip_gutter("1\ta\n2\tbbb\n3\tcc").map(|lines| lines.longest_line_bytes), Some(3));
+        assert_eq!(
+            strip_gutter("1\ta\n2\tbbb\n3\tcc").map(|lines| lines.longest_line_bytes),
+            Some(3)
+        );
     }
 
     #[test]
     fn text_after_an_empty_line_is_dropped() {
-        assert_eq!(lines("1\ta\n2\t\n\n<system-reminder>\n3\tnot a line\n</system-reminder>"), Some((1, 1, "a".into())));
+        assert_eq!(
+            lines("1\ta\n2\t\n\n<system-reminder>\n3\tnot a line\n</system-reminder>"),
+            Some((1, 1, "a".into()))
+        );
     }
 
     #[test]

@@ -18,19 +18,36 @@ pub fn data_url(url: Value<'_>) -> Option<Attachment<'_>> {
 /// As [`data_url`], for a raw JSON value.
 pub fn data_url_token(token: &str) -> Option<Attachment<'_>> {
     let name = Text::of_str(token)?;
-    let data = token.strip_prefix("\"data:").and_then(|rest| rest.strip_suffix('"')).and_then(|rest| rest.split_once(";base64,"));
+    let data = token
+        .strip_prefix("\"data:")
+        .and_then(|rest| rest.strip_suffix('"'))
+        .and_then(|rest| rest.split_once(";base64,"));
     let Some((media_type, data)) = data else {
-        return Some(Attachment { media_type: None, hash: None, bytes: None, name: Some(name) });
+        return Some(Attachment {
+            media_type: None,
+            hash: None,
+            bytes: None,
+            name: Some(name),
+        });
     };
     let as_text = || hash_of(name.decode().ok()?.split_once(";base64,")?.1);
     let (hash, bytes) = decoded_hash(data).or_else(as_text).unzip();
-    Some(Attachment { media_type: Some(Text::Plain(media_type)), hash, bytes, name: None })
+    Some(Attachment {
+        media_type: Some(Text::Plain(media_type)),
+        hash,
+        bytes,
+        name: None,
+    })
 }
 
 /// The hash and size (in bytes) of base64 data: of the decoded bytes, or of the text if it does not decode.
 pub fn base64_hash(data: Text<'_>) -> Option<(Hash, u64)> {
     let raw = data.raw();
-    let digits = if data.token().is_some() { raw.get(1..raw.len().saturating_sub(1))? } else { raw };
+    let digits = if data.token().is_some() {
+        raw.get(1..raw.len().saturating_sub(1))?
+    } else {
+        raw
+    };
     decoded_hash(digits).or_else(|| text_hash(data))
 }
 
@@ -49,7 +66,9 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Standard base64, with or without padding. Ignores unused bits of the last digit, as most decoders do.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireNone).with_decode_allow_trailing_bits(true),
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true),
 );
 
 /// The hash and size of the decoded bytes. None if the text is not base64.
@@ -85,7 +104,11 @@ mod tests {
             ("Zg==Zg==", b"Zg==Zg=="),
         ];
         for (text, bytes) in cases {
-            assert_eq!(base64_hash(Text::Plain(text)), Some((Hash::of_bytes(bytes), bytes.len() as u64)), "{text}");
+            assert_eq!(
+                base64_hash(Text::Plain(text)),
+                Some((Hash::of_bytes(bytes), bytes.len() as u64)),
+                "{text}"
+            );
         }
     }
 
@@ -93,10 +116,19 @@ mod tests {
     fn what_is_not_base64_is_hashed_without_its_escapes() {
         let expected = Some((Hash::of_bytes(b"a \"b\"\n"), 6));
         let token = r#""a \"b\"\n""#;
-        assert_eq!([base64_hash(Text::Token(token)), text_hash(Text::Token(token))], [expected; 2]);
+        assert_eq!(
+            [
+                base64_hash(Text::Token(token)),
+                text_hash(Text::Token(token))
+            ],
+            [expected; 2]
+        );
         let url = data_url_token(r#""data:text/plain;base64,a \"b\"\n""#).unwrap();
         assert_eq!(url.hash.zip(url.bytes), expected);
-        assert_eq!(base64_hash(Text::Token(r#""Zm9v""#)), Some((Hash::of_bytes(b"foo"), 3)));
+        assert_eq!(
+            base64_hash(Text::Token(r#""Zm9v""#)),
+            Some((Hash::of_bytes(b"foo"), 3))
+        );
     }
 
     proptest! {

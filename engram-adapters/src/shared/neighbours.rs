@@ -40,7 +40,10 @@ pub struct Beginnings {
 impl Beginnings {
     /// The files by a key of the beginning of each: the last line may be cut off.
     pub const fn new(key: fn(&[u8]) -> Option<u64>) -> Self {
-        Beginnings { key, names: Remembered::new() }
+        Beginnings {
+            key,
+            names: Remembered::new(),
+        }
     }
 }
 
@@ -62,23 +65,43 @@ impl Neighbours {
     /// The files below `directory`, which contains the artifact. `None` if it cannot be opened or does not contain it.
     pub fn open(directory: &Path, artifact: &Path) -> Option<Neighbours> {
         // The empty path is the current directory.
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let directory = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        };
         let artifact = artifact.parent()?;
-        let artifact = artifact.strip_prefix(directory).ok().or_else(|| (directory == Path::new(".")).then_some(artifact))?;
+        let artifact = artifact
+            .strip_prefix(directory)
+            .ok()
+            .or_else(|| (directory == Path::new(".")).then_some(artifact))?;
         let artifact = artifact.to_owned();
         let path = absolute(directory);
         let directory = Dir::open_ambient_dir(directory, ambient_authority()).ok()?;
-        Some(Neighbours { directory, path, artifact, read: Mutex::default() })
+        Some(Neighbours {
+            directory,
+            path,
+            artifact,
+            read: Mutex::default(),
+        })
     }
 
     /// True for a regular file with this path from the directory.
     pub fn is_file(&self, path: &Path) -> bool {
-        is_plain(path) && self.directory.metadata(path).is_ok_and(|found| found.is_file())
+        is_plain(path)
+            && self
+                .directory
+                .metadata(path)
+                .is_ok_and(|found| found.is_file())
     }
 
     /// True for a directory with this path from the directory.
     pub fn is_directory(&self, path: &Path) -> bool {
-        is_plain(path) && self.directory.metadata(path).is_ok_and(|found| found.is_dir())
+        is_plain(path)
+            && self
+                .directory
+                .metadata(path)
+                .is_ok_and(|found| found.is_dir())
     }
 
     /// The names of the files in a directory, sorted, up to a limit. Names that are not UTF-8 are left out.
@@ -88,10 +111,24 @@ impl Neighbours {
 
     /// The names of the files in a directory that end like this, sorted. Many artifacts of one directory can ask for it.
     pub fn names_ending(&self, path: &Path, ending: &str) -> Vec<String> {
-        let own = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let state = self.directory.metadata(own).ok().and_then(|found| FileState::of_directory(self.path.join(path), &found));
-        let names = NAMES.get(state, Vec::len, || Some(self.names(path))).unwrap_or_default();
-        names.iter().filter(|name| name.ends_with(ending)).cloned().collect()
+        let own = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        let state = self
+            .directory
+            .metadata(own)
+            .ok()
+            .and_then(|found| FileState::of_directory(self.path.join(path), &found));
+        let names = NAMES
+            .get(state, Vec::len, || Some(self.names(path)))
+            .unwrap_or_default();
+        names
+            .iter()
+            .filter(|name| name.ends_with(ending))
+            .cloned()
+            .collect()
     }
 
     /// As [`Neighbours::names`], of the records of a store: there may be many of them. A directory that is not there has none.
@@ -100,13 +137,24 @@ impl Neighbours {
     /// If the directory cannot be read.
     pub fn record_names(&self, path: &Path) -> io::Result<Vec<String>> {
         match self.names_up_to(path, MAX_RECORDS) {
-            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Err(error),
+            Err(error)
+                if !matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Err(error)
+            }
             names => Ok(names.unwrap_or_default()),
         }
     }
 
     fn names_up_to(&self, path: &Path, limit: usize) -> io::Result<Vec<String>> {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let path = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
         let mut names = Vec::new();
         for entry in self.directory.read_dir(path)?.take(limit) {
             names.extend(entry?.file_name().into_string().ok());
@@ -120,16 +168,25 @@ impl Neighbours {
     /// # Errors
     /// If there is no such regular file below the directory, or if it cannot be read.
     pub fn bytes(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let not_found = || io::Error::new(io::ErrorKind::NotFound, "no regular file below the directory of the store");
+        let not_found = || {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "no regular file below the directory of the store",
+            )
+        };
         let mut bytes = Vec::new();
-        self.reader(path, limit).ok_or_else(not_found)?.read_to_end(&mut bytes)?;
+        self.reader(path, limit)
+            .ok_or_else(not_found)?
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     /// The text of a file, if it is UTF-8 and not too large.
     pub fn text(&self, path: &Path) -> Option<String> {
         let mut bytes = Vec::new();
-        self.reader(path, MAX_TEXT_BYTES)?.read_to_end(&mut bytes).ok()?;
+        self.reader(path, MAX_TEXT_BYTES)?
+            .read_to_end(&mut bytes)
+            .ok()?;
         if bytes.len() as u64 >= MAX_TEXT_BYTES {
             return None;
         }
@@ -144,7 +201,12 @@ impl Neighbours {
 
     /// Hash and size of a file; `None` if it is too large. It is read once, however often it is asked for.
     pub fn digest(&self, path: &Path) -> Option<(Hash, u64)> {
-        let known = self.read.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied();
+        let known = self
+            .read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(path)
+            .copied();
         known.unwrap_or_else(|| {
             let digest = self.whole(path).and_then(hash_file);
             self.record(path, digest);
@@ -162,7 +224,10 @@ impl Neighbours {
     /// The fact with this key that a line of a file states. The file is read once for all artifacts beside it, and recorded as read.
     pub fn line_fact<T: Clone>(&self, path: &Path, facts: &LineFacts<T>, key: &str) -> Option<T> {
         let reader = self.whole(path)?;
-        let state = FileState::of(self.path.join(path), &reader.get_ref().get_ref().metadata().ok()?);
+        let state = FileState::of(
+            self.path.join(path),
+            &reader.get_ref().get_ref().metadata().ok()?,
+        );
         let facts = facts.of_file(state, |visit| each_line(reader, visit))?;
         self.record(path, Some(facts.digest));
         facts.get(key)
@@ -170,11 +235,17 @@ impl Neighbours {
 
     /// The names of the files in the directory that begin with this key and end like this, sorted.
     pub fn names_beginning(&self, beginnings: &Beginnings, key: u64, ending: &str) -> Vec<String> {
-        let state = self.directory.metadata(".").ok().and_then(|found| FileState::of_directory(self.path.clone(), &found));
+        let state = self
+            .directory
+            .metadata(".")
+            .ok()
+            .and_then(|found| FileState::of_directory(self.path.clone(), &found));
         let by_key = || {
             let mut by_key: HashMap<u64, Vec<String>> = HashMap::new();
             for name in self.names_ending(Path::new(""), ending) {
-                let beginning = self.bytes(Path::new(&name), MAX_BEGINNING_BYTES).unwrap_or_default();
+                let beginning = self
+                    .bytes(Path::new(&name), MAX_BEGINNING_BYTES)
+                    .unwrap_or_default();
                 if let Some(key) = (beginnings.key)(&beginning) {
                     by_key.entry(key).or_default().push(name);
                 }
@@ -182,7 +253,9 @@ impl Neighbours {
             Some(by_key)
         };
         let by_key = beginnings.names.get(state, HashMap::len, by_key);
-        by_key.and_then(|by_key| by_key.get(&key).cloned()).unwrap_or_default()
+        by_key
+            .and_then(|by_key| by_key.get(&key).cloned())
+            .unwrap_or_default()
     }
 
     /// What the lines of a file add up to. The file is read once for all artifacts beside it, and not recorded as read.
@@ -194,7 +267,10 @@ impl Neighbours {
         mut add: impl FnMut(&mut T, &[u8]),
     ) -> Option<Arc<T>> {
         let reader = self.whole(path)?;
-        let state = FileState::of(self.path.join(path), &reader.get_ref().get_ref().metadata().ok()?);
+        let state = FileState::of(
+            self.path.join(path),
+            &reader.get_ref().get_ref().metadata().ok()?,
+        );
         known.get(state, size, || {
             let mut value = T::default();
             each_line(reader, |line| add(&mut value, line)).map(|_| value)
@@ -205,7 +281,11 @@ impl Neighbours {
     pub fn files_read(&self) -> Vec<BesideFile> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let file = |(path, digest): (&PathBuf, &Option<(Hash, u64)>)| {
-            digest.map(|(hash, bytes)| BesideFile { name: self.name_from_artifact(path), hash: Some(hash), bytes })
+            digest.map(|(hash, bytes)| BesideFile {
+                name: self.name_from_artifact(path),
+                hash: Some(hash),
+                bytes,
+            })
         };
         let mut files: Vec<BesideFile> = read.iter().filter_map(file).collect();
         files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -213,7 +293,10 @@ impl Neighbours {
     }
 
     fn record(&self, path: &Path, digest: Option<(Hash, u64)>) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), digest);
+        self.read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(path.to_owned(), digest);
     }
 
     /// A reader of a regular file of at most `limit` bytes. More of it is not read.
@@ -228,21 +311,39 @@ impl Neighbours {
         #[cfg(unix)]
         cap_std::fs::OpenOptionsExt::custom_flags(&mut options, crate::open::NO_WAITING);
         let file = self.directory.open_with(path, &options).ok()?;
-        file.metadata().is_ok_and(|found| found.is_file()).then(|| BufReader::new(file.take(limit)))
+        file.metadata()
+            .is_ok_and(|found| found.is_file())
+            .then(|| BufReader::new(file.take(limit)))
     }
 
     /// A reader of a regular file that is not too large to be read to its end.
     fn whole(&self, path: &Path) -> Option<BufReader<Take<File>>> {
         let reader = self.reader(path, MAX_FILE_BYTES)?;
-        reader.get_ref().get_ref().metadata().is_ok_and(|found| found.len() <= MAX_FILE_BYTES).then_some(reader)
+        reader
+            .get_ref()
+            .get_ref()
+            .metadata()
+            .is_ok_and(|found| found.len() <= MAX_FILE_BYTES)
+            .then_some(reader)
     }
 
     /// A path from the directory as a path from the artifact's own directory.
     pub fn name_from_artifact(&self, path: &Path) -> String {
-        let shared = self.artifact.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+        let shared = self
+            .artifact
+            .components()
+            .zip(path.components())
+            .take_while(|(one, other)| one == other)
+            .count();
         let up = self.artifact.components().count() - shared;
-        let down = path.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
-        std::iter::repeat_n("..".to_owned(), up).chain(down).collect::<Vec<_>>().join("/")
+        let down = path
+            .components()
+            .skip(shared)
+            .map(|part| part.as_os_str().to_string_lossy().into_owned());
+        std::iter::repeat_n("..".to_owned(), up)
+            .chain(down)
+            .collect::<Vec<_>>()
+            .join("/")
     }
 }
 
@@ -255,20 +356,32 @@ impl SideFiles for Neighbours {
 /// True if `path`, with its links resolved, is below the directory. For what is opened by its path, such as a database.
 pub fn is_below(directory: &Path, path: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
-    real(directory).zip(real(path)).is_some_and(|(directory, path)| path.starts_with(directory))
+    real(directory)
+        .zip(real(path))
+        .is_some_and(|(directory, path)| path.starts_with(directory))
 }
 
 /// True for a relative path without `.` and `..`.
 fn is_plain(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
+    path.components()
+        .all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Passes each line to `visit`, and returns hash and size of the file. None if it cannot be read.
-fn each_line(mut reader: BufReader<impl Read>, mut visit: impl FnMut(&[u8])) -> Option<(Hash, u64)> {
+fn each_line(
+    mut reader: BufReader<impl Read>,
+    mut visit: impl FnMut(&[u8]),
+) -> Option<(Hash, u64)> {
     let (mut hasher, mut line) = (StreamHasher::default(), Vec::new());
     loop {
         line.clear();
-        if reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut line).ok()? == 0 {
+        if reader
+            .by_ref()
+            .take(MAX_LINE_BYTES as u64)
+            .read_until(b'\n', &mut line)
+            .ok()?
+            == 0
+        {
             return Some(hasher.finish());
         }
         hasher.update(&line);
@@ -301,9 +414,14 @@ mod tests {
         let project = root.path().join("project");
         fs::create_dir_all(project.join("session/subagents")).unwrap();
         fs::write(root.path().join("secret.txt"), "secret").unwrap();
-        fs::write(project.join("parent.jsonl"), "{\"a\":1}\n{\"b\":\"mark\"}\n{\"c\":\"mark\"}\n").unwrap();
+        fs::write(
+            project.join("parent.jsonl"),
+            "{\"a\":1}\n{\"b\":\"mark\"}\n{\"c\":\"mark\"}\n",
+        )
+        .unwrap();
         fs::write(project.join("session/out.txt"), "output").unwrap();
-        let neighbours = Neighbours::open(&project, &project.join("session/subagents/agent-1.jsonl")).unwrap();
+        let neighbours =
+            Neighbours::open(&project, &project.join("session/subagents/agent-1.jsonl")).unwrap();
         (root, neighbours)
     }
 
@@ -311,23 +429,51 @@ mod tests {
     fn a_file_that_is_too_large_has_no_hash_and_no_size() {
         let (root, neighbours) = directory();
         let path = Path::new("session/out.txt");
-        fs::File::options().write(true).open(root.path().join("project").join(path)).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(root.path().join("project").join(path))
+            .unwrap()
+            .set_len(MAX_FILE_BYTES + 1)
+            .unwrap();
         neighbours.each_line(path, |_| panic!("it is not read"));
-        assert_eq!((neighbours.digest(path), neighbours.files_read().len()), (None, 0));
+        assert_eq!(
+            (neighbours.digest(path), neighbours.files_read().len()),
+            (None, 0)
+        );
     }
 
     #[test]
     fn files_are_read_and_recorded_once_with_names_from_the_artifact() {
         let (root, neighbours) = directory();
-        static KEYS: LineFacts<usize> = LineFacts::new(&["mark"], |line, add| add(line[2..3].to_owned(), line.len()));
+        static KEYS: LineFacts<usize> = LineFacts::new(&["mark"], |line, add| {
+            add(line[2..3].to_owned(), line.len())
+        });
         let fact = |key: &str| neighbours.line_fact(Path::new("parent.jsonl"), &KEYS, key);
-        assert_eq!([fact("a"), fact("b"), fact("c")], [None, Some(12), Some(12)]);
+        assert_eq!(
+            [fact("a"), fact("b"), fact("c")],
+            [None, Some(12), Some(12)]
+        );
         let digest = Some((Hash::of_bytes(b"output"), 6));
-        assert_eq!([neighbours.digest(Path::new("session/out.txt")), neighbours.digest(Path::new("session/out.txt"))], [digest; 2]);
-        let names = || neighbours.files_read().into_iter().map(|file| file.name).collect::<Vec<_>>();
+        assert_eq!(
+            [
+                neighbours.digest(Path::new("session/out.txt")),
+                neighbours.digest(Path::new("session/out.txt"))
+            ],
+            [digest; 2]
+        );
+        let names = || {
+            neighbours
+                .files_read()
+                .into_iter()
+                .map(|file| file.name)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(), ["../../parent.jsonl", "../out.txt"]);
         let parent = fs::read(root.path().join("project/parent.jsonl")).unwrap();
-        assert_eq!(neighbours.digest(Path::new("parent.jsonl")), Some((Hash::of_bytes(&parent), parent.len() as u64)));
+        assert_eq!(
+            neighbours.digest(Path::new("parent.jsonl")),
+            Some((Hash::of_bytes(&parent), parent.len() as u64))
+        );
         assert_eq!(neighbours.names(Path::new("")), ["parent.jsonl", "session"]);
     }
 
@@ -335,18 +481,44 @@ mod tests {
     fn a_file_that_was_searched_is_recorded() {
         let (_root, neighbours) = directory();
         static NONE: LineFacts<()> = LineFacts::new(&["none"], |_, add| add("none".to_owned(), ()));
-        assert_eq!(neighbours.line_fact(Path::new("session/out.txt"), &NONE, "none"), None);
-        assert_eq!(neighbours.line_fact(Path::new("none.txt"), &NONE, "none"), None);
-        let read: Vec<_> = neighbours.files_read().into_iter().map(|file| (file.name, file.hash, file.bytes)).collect();
-        assert_eq!(read, [("../out.txt".to_owned(), Some(Hash::of_bytes(b"output")), 6)]);
+        assert_eq!(
+            neighbours.line_fact(Path::new("session/out.txt"), &NONE, "none"),
+            None
+        );
+        assert_eq!(
+            neighbours.line_fact(Path::new("none.txt"), &NONE, "none"),
+            None
+        );
+        let read: Vec<_> = neighbours
+            .files_read()
+            .into_iter()
+            .map(|file| (file.name, file.hash, file.bytes))
+            .collect();
+        assert_eq!(
+            read,
+            [("../out.txt".to_owned(), Some(Hash::of_bytes(b"output")), 6)]
+        );
     }
 
     #[test]
     fn nothing_outside_the_directory_is_read() {
         let (root, neighbours) = directory();
         let outside = root.path().join("secret.txt");
-        for path in ["../secret.txt", "session/../../secret.txt", "none.txt", "session", outside.to_str().unwrap()] {
-            assert_eq!((neighbours.digest(Path::new(path)), neighbours.text(Path::new(path))), (None, None), "{path}");
+        for path in [
+            "../secret.txt",
+            "session/../../secret.txt",
+            "none.txt",
+            "session",
+            outside.to_str().unwrap(),
+        ] {
+            assert_eq!(
+                (
+                    neighbours.digest(Path::new(path)),
+                    neighbours.text(Path::new(path))
+                ),
+                (None, None),
+                "{path}"
+            );
             assert!(neighbours.bytes(Path::new(path), 9).is_err(), "{path}");
         }
         assert_eq!(neighbours.files_read(), []);
@@ -361,10 +533,21 @@ mod tests {
         std::os::unix::fs::symlink("session/out.txt", project.join("inside.txt")).unwrap();
         assert_eq!(neighbours.digest(Path::new("link.txt")), None);
         assert!(neighbours.bytes(Path::new("link.txt"), 9).is_err());
-        assert_eq!(neighbours.bytes(Path::new("inside.txt"), 3).unwrap(), b"out");
-        assert_eq!(neighbours.text(Path::new("inside.txt")).as_deref(), Some("output"));
-        assert!(is_below(&project, &project.join("inside.txt")) && !is_below(&project, &project.join("link.txt")));
-        let made = std::process::Command::new("mkfifo").arg(project.join("pipe")).status();
+        assert_eq!(
+            neighbours.bytes(Path::new("inside.txt"), 3).unwrap(),
+            b"out"
+        );
+        assert_eq!(
+            neighbours.text(Path::new("inside.txt")).as_deref(),
+            Some("output")
+        );
+        assert!(
+            is_below(&project, &project.join("inside.txt"))
+                && !is_below(&project, &project.join("link.txt"))
+        );
+        let made = std::process::Command::new("mkfifo")
+            .arg(project.join("pipe"))
+            .status();
         if made.is_ok_and(|status| status.success()) {
             assert_eq!(neighbours.digest(Path::new("pipe")), None);
         }

@@ -32,7 +32,11 @@ pub struct PendingCalls<T> {
 
 impl<T> Default for PendingCalls<T> {
     fn default() -> Self {
-        PendingCalls { calls: KeyMap::default(), order: VecDeque::new(), earlier: VecDeque::new() }
+        PendingCalls {
+            calls: KeyMap::default(),
+            order: VecDeque::new(),
+            earlier: VecDeque::new(),
+        }
     }
 }
 
@@ -54,10 +58,13 @@ impl<T> PendingCalls<T> {
     fn shrink(&mut self) {
         if self.order.len() > 2 * MAX_OPEN {
             let mut kept = HashSet::new();
-            self.order.retain(|call| self.calls.contains_key(call) && kept.insert(*call));
+            self.order
+                .retain(|call| self.calls.contains_key(call) && kept.insert(*call));
         }
         while self.calls.len() > MAX_OPEN {
-            let Some(oldest) = self.order.pop_front() else { break };
+            let Some(oldest) = self.order.pop_front() else {
+                break;
+            };
             self.calls.remove(&oldest);
         }
     }
@@ -92,7 +99,10 @@ impl<T> PendingCalls<T> {
     /// The facts of all open calls, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let mut seen = HashSet::new();
-        self.order.iter().filter(move |call| seen.insert(**call)).filter_map(|call| self.calls.get(call))
+        self.order
+            .iter()
+            .filter(move |call| seen.insert(**call))
+            .filter_map(|call| self.calls.get(call))
     }
 }
 
@@ -105,9 +115,15 @@ mod tests {
         let mut calls = PendingCalls::default();
         calls.open("a", 1);
         calls.open("a", 2);
-        assert_eq!([calls.close("a"), calls.close("a"), calls.close("a")], [Some(2), Some(1), None]);
+        assert_eq!(
+            [calls.close("a"), calls.close("a"), calls.close("a")],
+            [Some(2), Some(1), None]
+        );
         (0..=2 * MAX_EARLIER).for_each(|n| calls.open("a", n));
-        assert_eq!(std::iter::from_fn(|| calls.close("a")).count(), MAX_EARLIER + 1);
+        assert_eq!(
+            std::iter::from_fn(|| calls.close("a")).count(),
+            MAX_EARLIER + 1
+        );
     }
 
     #[test]
@@ -118,7 +134,10 @@ mod tests {
             calls.open("a", n);
         }
         assert_eq!(calls.iter().count(), 1);
-        assert!(calls.order.len() <= MAX_OPEN, "each further call would look at all of them again");
+        assert!(
+            calls.order.len() <= MAX_OPEN,
+            "each further call would look at all of them again"
+        );
     }
 
     #[test]

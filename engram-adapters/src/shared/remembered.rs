@@ -27,12 +27,20 @@ pub(super) struct FileState {
 impl FileState {
     /// None if the system has no times. `path` must be absolute.
     pub fn of(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
-        Some(FileState { path, bytes: metadata.len(), modified: metadata.modified().ok()?.into_std() })
+        Some(FileState {
+            path,
+            bytes: metadata.len(),
+            modified: metadata.modified().ok()?.into_std(),
+        })
     }
 
     /// As [`FileState::of`], of a directory. None if it has changed just now: its size does not show a further change.
     pub fn of_directory(path: PathBuf, metadata: &Metadata) -> Option<FileState> {
-        let is_settled = |state: &FileState| SystemTime::now().duration_since(state.modified).is_ok_and(|age| age >= SETTLED);
+        let is_settled = |state: &FileState| {
+            SystemTime::now()
+                .duration_since(state.modified)
+                .is_ok_and(|age| age >= SETTLED)
+        };
         FileState::of(path, metadata).filter(is_settled)
     }
 }
@@ -46,14 +54,26 @@ pub(crate) struct Remembered<V> {
 impl<V> Remembered<V> {
     /// Nothing is known yet.
     pub const fn new() -> Self {
-        Remembered { values: Mutex::new(VecDeque::new()) }
+        Remembered {
+            values: Mutex::new(VecDeque::new()),
+        }
     }
 
     /// The value for a file in this state; `read` makes it if it is not known. `size` is the number of facts in a value.
-    pub(super) fn get(&self, state: Option<FileState>, size: fn(&V) -> usize, read: impl FnOnce() -> Option<V>) -> Option<Arc<V>> {
-        let Some(state) = state else { return read().map(Arc::new) };
+    pub(super) fn get(
+        &self,
+        state: Option<FileState>,
+        size: fn(&V) -> usize,
+        read: impl FnOnce() -> Option<V>,
+    ) -> Option<Arc<V>> {
+        let Some(state) = state else {
+            return read().map(Arc::new);
+        };
         let values = || self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = values().iter().find(|(known, _)| *known == state).map(|(_, value)| value.clone());
+        let known = values()
+            .iter()
+            .find(|(known, _)| *known == state)
+            .map(|(_, value)| value.clone());
         if known.is_some() {
             return known;
         }
@@ -62,7 +82,10 @@ impl<V> Remembered<V> {
         let mut values = values();
         values.retain(|(known, _)| known.path != state.path);
         values.push_back((state, value.clone()));
-        while values.len() > MAX_FILES || values.len() > 1 && values.iter().map(|(_, value)| size(value)).sum::<usize>() > MAX_FACTS {
+        while values.len() > MAX_FILES
+            || values.len() > 1
+                && values.iter().map(|(_, value)| size(value)).sum::<usize>() > MAX_FACTS
+        {
             values.pop_front();
         }
         Some(value)
@@ -92,8 +115,15 @@ pub(super) struct FactsOfFile<T> {
 
 impl<T: Clone> LineFacts<T> {
     /// Facts that `facts_of` finds in lines with one of `marks`.
-    pub const fn new(marks: &'static [&'static str], facts_of: fn(&str, &mut dyn FnMut(String, T))) -> Self {
-        LineFacts { marks, facts_of, files: Remembered::new() }
+    pub const fn new(
+        marks: &'static [&'static str],
+        facts_of: fn(&str, &mut dyn FnMut(String, T)),
+    ) -> Self {
+        LineFacts {
+            marks,
+            facts_of,
+            files: Remembered::new(),
+        }
     }
 
     /// The facts of a file. `read` passes each of its lines to a function and returns its hash and size; `None` if it cannot be read.
@@ -142,14 +172,28 @@ mod tests {
     use super::*;
 
     fn state(path: &str, bytes: u64) -> Option<FileState> {
-        Some(FileState { path: path.into(), bytes, modified: SystemTime::UNIX_EPOCH })
+        Some(FileState {
+            path: path.into(),
+            bytes,
+            modified: SystemTime::UNIX_EPOCH,
+        })
     }
 
     #[test]
     fn a_file_is_read_again_only_if_its_state_is_another() {
         let remembered = Remembered::<u64>::new();
-        let get = |state: Option<FileState>, value: u64| *remembered.get(state, |_| 1, || Some(value)).unwrap();
-        assert_eq!([get(state("a", 1), 1), get(state("b", 1), 2), get(state("a", 1), 3), get(state("b", 1), 4)], [1, 2, 1, 2]);
+        let get = |state: Option<FileState>, value: u64| {
+            *remembered.get(state, |_| 1, || Some(value)).unwrap()
+        };
+        assert_eq!(
+            [
+                get(state("a", 1), 1),
+                get(state("b", 1), 2),
+                get(state("a", 1), 3),
+                get(state("b", 1), 4)
+            ],
+            [1, 2, 1, 2]
+        );
         assert_eq!([get(state("a", 2), 5), get(state("a", 1), 6)], [5, 6]);
         assert_eq!([get(None, 7), get(None, 8)], [7, 8]);
         assert_eq!(remembered.get(state("c", 1), |_| 1, || None), None);
@@ -171,12 +215,17 @@ mod tests {
     #[test]
     fn a_directory_that_has_just_changed_has_no_state() {
         let directory = tempfile::tempdir().unwrap();
-        let opened = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority()).unwrap();
+        let opened =
+            cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())
+                .unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, "x").unwrap();
         let metadata = || opened.metadata("file").unwrap();
         assert_eq!(
-            (FileState::of_directory(path.clone(), &metadata()), FileState::of(path.clone(), &metadata()).unwrap().bytes),
+            (
+                FileState::of_directory(path.clone(), &metadata()),
+                FileState::of(path.clone(), &metadata()).unwrap().bytes
+            ),
             (None, 1)
         );
         let file = std::fs::File::options().write(true).open(&path).unwrap();

@@ -16,7 +16,9 @@ pub fn contains(text: &str, part: &str) -> bool {
 /// The byte offset of the first occurrence of `part` in `text`.
 pub fn find(text: &str, part: &str) -> Option<usize> {
     let (text, part) = (text.as_bytes(), part.as_bytes());
-    let Some(beginning) = part.get(..BEGINNING_BYTES) else { return memmem::find(text, part) };
+    let Some(beginning) = part.get(..BEGINNING_BYTES) else {
+        return memmem::find(text, part);
+    };
     let finder = memmem::Finder::new(beginning);
     let mut from = 0;
     for _ in 0..TRIES {

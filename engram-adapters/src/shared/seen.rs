@@ -67,11 +67,15 @@ impl Seen {
     /// As [`Seen::add`], but the record does not count as seen.
     pub fn repetition(&mut self, id: u64, time: u64, facts: &[u64]) -> Repetition {
         self.stated.clear();
-        let Some(is_shared) = self.ids.get(&id).copied() else { return Repetition::New };
+        let Some(is_shared) = self.ids.get(&id).copied() else {
+            return Repetition::New;
+        };
         let is_known = |fact: &u64| {
             let fact = hash64((id, fact));
             let first = self.facts.get(&fact);
-            first.is_some_and(|first| !is_shared || *first == time || self.later.contains(&(fact, time)))
+            first.is_some_and(|first| {
+                !is_shared || *first == time || self.later.contains(&(fact, time))
+            })
         };
         self.stated.extend(facts.iter().map(is_known));
         if self.stated.iter().all(|is_stated| *is_stated) {
@@ -93,7 +97,9 @@ impl Seen {
 /// What the members of an object state, without some of them, as a hash. White space does not count.
 pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
     let members = object.members().filter(|(name, _)| !without.contains(name));
-    members.fold(hash64("object"), |sum, (name, value)| hash64((sum, name, fact_of(value))))
+    members.fold(hash64("object"), |sum, (name, value)| {
+        hash64((sum, name, fact_of(value)))
+    })
 }
 
 /// What a value states, as a hash. White space does not count.

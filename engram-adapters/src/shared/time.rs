@@ -35,7 +35,9 @@ fn escaped_time(source: Text<'_>) -> Option<Cow<'_, str>> {
 
 /// The time of milliseconds since the Unix epoch. None if it is out of range.
 pub fn from_millis(millis: i64) -> Option<String> {
-    let time = Timestamp::from_millisecond(millis).ok().filter(|_| is_millis(millis))?;
+    let time = Timestamp::from_millisecond(millis)
+        .ok()
+        .filter(|_| is_millis(millis))?;
     Some(format!("{time:.3}"))
 }
 
@@ -64,7 +66,12 @@ impl MillisFormatter {
         let millis = u32::try_from(millis.rem_euclid(DAY_MILLIS)).ok()?;
         let (seconds, millis) = (millis / 1000, millis % 1000);
         let mut time = *b"00:00:00.000Z";
-        for (at, field) in [(0, seconds / 3600), (3, seconds / 60 % 60), (6, seconds % 60), (9, millis / 10)] {
+        for (at, field) in [
+            (0, seconds / 3600),
+            (3, seconds / 60 % 60),
+            (6, seconds % 60),
+            (9, millis / 10),
+        ] {
             time[at] += (field / 10) as u8;
             time[at + 1] += (field % 10) as u8;
         }
@@ -77,13 +84,18 @@ impl MillisFormatter {
 
 /// The time of seconds since the Unix epoch. None if it is out of range.
 pub fn from_seconds(seconds: i64) -> Option<String> {
-    let time = Timestamp::from_second(seconds).ok().filter(|_| seconds.checked_mul(1000).is_some_and(is_millis))?;
+    let time = Timestamp::from_second(seconds)
+        .ok()
+        .filter(|_| seconds.checked_mul(1000).is_some_and(is_millis))?;
     Some(format!("{time:.0}"))
 }
 
 /// The milliseconds since the Unix epoch of a time in any RFC 3339 form. None if it is not a time.
 pub fn millis(source: &str) -> Option<i64> {
-    utc(source)?.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+    utc(source)?
+        .parse::<Timestamp>()
+        .ok()
+        .map(Timestamp::as_millisecond)
 }
 
 /// True for a time in the form of a tape with at most nine digits of a fraction.
@@ -98,25 +110,46 @@ mod tests {
 
     #[test]
     fn canonical_times_are_unchanged() {
-        for time in ["2026-11-21T10:02:05.223Z", "2026-11-21T10:02:05Z", "2026-12-31T23:59:59.123456789Z", "2024-02-29T00:00:00.0Z"] {
+        for time in [
+            "2026-11-21T10:02:05.223Z",
+            "2026-11-21T10:02:05Z",
+            "2026-12-31T23:59:59.123456789Z",
+            "2024-02-29T00:00:00.0Z",
+        ] {
             assert_eq!(rfc3339(time).as_deref(), Some(time));
         }
     }
 
     #[test]
     fn offset_becomes_utc_and_fraction_digits_are_kept() {
-        assert_eq!(rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(), Some("2026-11-21T10:02:05.20Z"));
-        assert_eq!(from_millis(1_795_256_784_268).as_deref(), Some("2026-11-21T10:26:24.268Z"));
-        assert_eq!(from_seconds(1_795_256_784).as_deref(), Some("2026-11-21T10:26:24Z"));
+        assert_eq!(
+            rfc3339("2026-11-21T12:02:05.20+02:00").as_deref(),
+            Some("2026-11-21T10:02:05.20Z")
+        );
+        assert_eq!(
+            from_millis(1_795_256_784_268).as_deref(),
+            Some("2026-11-21T10:26:24.268Z")
+        );
+        assert_eq!(
+            from_seconds(1_795_256_784).as_deref(),
+            Some("2026-11-21T10:26:24Z")
+        );
     }
 
     #[test]
     fn escapes_in_a_time_are_decoded() {
         let mut index = StructuralIndex::default();
-        let value = parse(r#"["2026-11-21T10:02:05Z", "2026\u002d11-21T12:02:05+02:00", "noon", 7]"#, &mut index).unwrap();
+        let value = parse(
+            r#"["2026-11-21T10:02:05Z", "2026\u002d11-21T12:02:05+02:00", "noon", 7]"#,
+            &mut index,
+        )
+        .unwrap();
         let times: Vec<_> = value.elements().map(|time| tape_time(Some(time))).collect();
         let expected = Some("2026-11-21T10:02:05Z");
-        assert_eq!(times.iter().map(Option::as_deref).collect::<Vec<_>>(), [expected, expected, None, None]);
+        assert_eq!(
+            times.iter().map(Option::as_deref).collect::<Vec<_>>(),
+            [expected, expected, None, None]
+        );
         assert_eq!(tape_time(None), None);
     }
 
@@ -140,7 +173,11 @@ mod tests {
         .into_iter()
         .flat_map(|time| [time, time + 7, time + 3_600_000])
         {
-            assert_eq!(formatter.format(millis), from_millis(millis).as_deref(), "{millis}");
+            assert_eq!(
+                formatter.format(millis),
+                from_millis(millis).as_deref(),
+                "{millis}"
+            );
         }
         assert_eq!(formatter.format(i64::MAX), None);
         assert_eq!(formatter.format(FIRST), Some("2026-11-21T10:26:24.268Z"));

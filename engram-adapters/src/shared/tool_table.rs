@@ -29,7 +29,11 @@ pub struct ToolTable {
 
 impl ToolTable {
     /// A table that knows no tool.
-    pub const EMPTY: ToolTable = ToolTable { names: &[], prefixes: &[], infixes: &[] };
+    pub const EMPTY: ToolTable = ToolTable {
+        names: &[],
+        prefixes: &[],
+        infixes: &[],
+    };
 
     /// The kind of a tool. None if the table does not have its name.
     pub fn resolve(&self, tool: &str) -> Option<ToolKind> {
@@ -40,18 +44,29 @@ impl ToolTable {
     pub fn named(&self, tool: &str) -> (Cow<'static, str>, ToolKind) {
         match self.names.iter().find(|(name, _)| *name == tool) {
             Some((name, kind)) => (Cow::Borrowed(name), *kind),
-            None => (Cow::Owned(tool.to_owned()), self.family(tool).unwrap_or(ToolKind::Other)),
+            None => (
+                Cow::Owned(tool.to_owned()),
+                self.family(tool).unwrap_or(ToolKind::Other),
+            ),
         }
     }
 
     /// The kind of a tool whose exact name is in the table.
     pub fn exact(&self, tool: &str) -> Option<ToolKind> {
-        self.names.iter().find(|(name, _)| *name == tool).map(|(_, kind)| *kind)
+        self.names
+            .iter()
+            .find(|(name, _)| *name == tool)
+            .map(|(_, kind)| *kind)
     }
 
     fn family(&self, tool: &str) -> Option<ToolKind> {
-        let prefix = self.prefixes.iter().find(|(prefix, _)| tool.starts_with(prefix));
-        prefix.or_else(|| self.infixes.iter().find(|(infix, _)| tool.contains(infix))).map(|(_, kind)| *kind)
+        let prefix = self
+            .prefixes
+            .iter()
+            .find(|(prefix, _)| tool.starts_with(prefix));
+        prefix
+            .or_else(|| self.infixes.iter().find(|(infix, _)| tool.contains(infix)))
+            .map(|(_, kind)| *kind)
     }
 
     /// As [`ToolTable::resolve`], with [`ToolKind::Other`] for names that the table does not have.

@@ -6,7 +6,10 @@ use engram_core::text::Text;
 pub use super::json::{Field, StructuralIndex, Value, one_or_many, parse};
 
 /// The first result of `visit` for a line that is JSON. Other lines are skipped.
-pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl FnMut(Value<'_>) -> Option<T>) -> Option<T> {
+pub fn find_line<'t, T>(
+    lines: impl Iterator<Item = &'t str>,
+    mut visit: impl FnMut(Value<'_>) -> Option<T>,
+) -> Option<T> {
     let mut index = StructuralIndex::default();
     for line in lines {
         if let Ok(value) = parse(line, &mut index)
@@ -30,12 +33,17 @@ pub fn find_line<'t, T>(lines: impl Iterator<Item = &'t str>, mut visit: impl Fn
 /// # Ok::<(), engram_core::emit::Fault>(())
 /// ```
 pub fn has_members(object: Value<'_>, names: &[&str]) -> bool {
-    names.iter().all(|name| object.members().any(|(other, _)| other == *name))
+    names
+        .iter()
+        .all(|name| object.members().any(|(other, _)| other == *name))
 }
 
 /// A JSON string without its quotation marks.
 pub fn unquote(token: &str) -> &str {
-    token.strip_prefix('"').and_then(|token| token.strip_suffix('"')).unwrap_or(token)
+    token
+        .strip_prefix('"')
+        .and_then(|token| token.strip_suffix('"'))
+        .unwrap_or(token)
 }
 
 /// The text of a field, if it is a string.
@@ -101,14 +109,21 @@ mod tests {
         let object = parse(r#"{"a":7,"b":-1,"c":1.5,"d":"7","e":null}"#, &mut index).unwrap();
         let counts = ["a", "b", "c", "d", "e", "f"].map(|name| count_or_zero(object.member(name)));
         assert_eq!(counts, [Some(7), None, None, None, Some(0), Some(0)]);
-        let amounts = ["a", "b", "c", "d", "e", "f"].map(|name| amount(object.member(name)).map(Number::as_str));
+        let amounts = ["a", "b", "c", "d", "e", "f"]
+            .map(|name| amount(object.member(name)).map(Number::as_str));
         assert_eq!(amounts, [Some("7"), None, Some("1.5"), None, None, None]);
     }
 
     #[test]
     fn find_line_skips_lines_that_are_not_json() {
         let lines = ["", "not JSON", r#"{"a":1}"#, r#"{"b":2}"#];
-        assert_eq!(find_line(lines.into_iter(), |value| integer(value.member("b"))), Some(2));
-        assert_eq!(find_line(lines.into_iter(), |value| integer(value.member("c"))), None);
+        assert_eq!(
+            find_line(lines.into_iter(), |value| integer(value.member("b"))),
+            Some(2)
+        );
+        assert_eq!(
+            find_line(lines.into_iter(), |value| integer(value.member("c"))),
+            None
+        );
     }
 }

@@ -16,7 +16,10 @@ pub struct Fields<'a, const N: usize> {
 
 impl<'a, const N: usize> Fields<'a, N> {
     /// No fields.
-    pub const NONE: Self = Fields { object: Value::MISSING, offsets: [0; N] };
+    pub const NONE: Self = Fields {
+        object: Value::MISSING,
+        offsets: [0; N],
+    };
 
     /// The field with this number.
     #[inline(always)]
@@ -29,7 +32,10 @@ impl<'a, const N: usize> Fields<'a, N> {
 
     /// No fields of `object` yet; [`Fields::set`] adds some.
     pub fn empty_of(object: Value<'a>) -> Self {
-        Fields { object, ..Self::NONE }
+        Fields {
+            object,
+            ..Self::NONE
+        }
     }
 
     /// The object that has the fields.
@@ -46,7 +52,12 @@ impl<'a, const N: usize> Fields<'a, N> {
     ///
     /// # Errors
     /// [`Fault::Malformed`] if it is not an object, or if a field has another type or occurs twice.
-    pub fn strict_into(&mut self, object: Value<'a>, names: &Names, pointer: &str) -> Result<(), Fault> {
+    pub fn strict_into(
+        &mut self,
+        object: Value<'a>,
+        names: &Names,
+        pointer: &str,
+    ) -> Result<(), Fault> {
         self.object = object;
         find_strict(object, names, pointer, &mut self.offsets)
     }
@@ -61,34 +72,69 @@ impl<'a, const N: usize> Fields<'a, N> {
 // All views share these two loops, so that the code that runs for every record stays in the instruction cache.
 
 #[inline(never)]
-fn find_strict(object: Value<'_>, names: &Names, pointer: &str, offsets: &mut [u32]) -> Result<(), Fault> {
+fn find_strict(
+    object: Value<'_>,
+    names: &Names,
+    pointer: &str,
+    offsets: &mut [u32],
+) -> Result<(), Fault> {
     if !object.is_object() {
         return Err(Fault::malformed(pointer, "an object", object.raw()));
     }
-    let rejected = visit_named(object, names, |Member { number, expected, types, offset }| {
-        let slot = offsets.get_mut(number)?;
-        if !expected.is_among(types) || *slot != 0 {
-            return None;
-        }
-        if types != NULL {
-            *slot = offset;
-        }
-        Some(())
-    });
+    let rejected = visit_named(
+        object,
+        names,
+        |Member {
+             number,
+             expected,
+             types,
+             offset,
+         }| {
+            let slot = offsets.get_mut(number)?;
+            if !expected.is_among(types) || *slot != 0 {
+                return None;
+            }
+            if types != NULL {
+                *slot = offset;
+            }
+            Some(())
+        },
+    );
     match rejected {
         None => Ok(()),
-        Some(Member { number, expected, types, offset }) => {
-            Err(expected.mismatch(types, object.at_offset(offset).raw(), pointer, names.name(number)))
-        }
+        Some(Member {
+            number,
+            expected,
+            types,
+            offset,
+        }) => Err(expected.mismatch(
+            types,
+            object.at_offset(offset).raw(),
+            pointer,
+            names.name(number),
+        )),
     }
 }
 
 #[inline(never)]
 fn find_lenient(object: Value<'_>, names: &Names, offsets: &mut [u32]) {
-    visit_named(object, names, |Member { number, expected, types, offset }| {
-        *offsets.get_mut(number)? = if expected.is_among(types) && types != NULL { offset } else { 0 };
-        Some(())
-    });
+    visit_named(
+        object,
+        names,
+        |Member {
+             number,
+             expected,
+             types,
+             offset,
+         }| {
+            *offsets.get_mut(number)? = if expected.is_among(types) && types != NULL {
+                offset
+            } else {
+                0
+            };
+            Some(())
+        },
+    );
 }
 
 /// A member that a view names.
@@ -106,11 +152,20 @@ struct Member {
 
 /// Calls `visit` for each member with one of these names. Stops at the first for which it returns none, and returns that member.
 #[inline(always)]
-fn visit_named(object: Value<'_>, names: &Names, mut visit: impl FnMut(Member) -> Option<()>) -> Option<Member> {
+fn visit_named(
+    object: Value<'_>,
+    names: &Names,
+    mut visit: impl FnMut(Member) -> Option<()>,
+) -> Option<Member> {
     let text = object.record().as_bytes();
     for (offset, node) in object.child_nodes(JsonType::Object) {
         if let Some((number, expected)) = names.find(text, node.name_in(text)) {
-            let member = Member { number, expected, types: node.types(), offset };
+            let member = Member {
+                number,
+                expected,
+                types: node.types(),
+                offset,
+            };
             if visit(member).is_none() {
                 return Some(member);
             }
@@ -255,13 +310,30 @@ mod tests {
     #[test]
     fn strict_view_rejects_wrong_types_and_duplicates() {
         let mut index = StructuralIndex::default();
-        let pair = Pair::strict(parse(r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#, &mut index).unwrap(), "").unwrap();
-        assert_eq!((raw_str(pair.name()), pair.rest().map(|rest| rest.raw())), ("a", Some("[1]")));
-        for (source, pointer) in
-            [(r#"{"name":7}"#, "/at/name"), (r#"{"name":"a","name":"a"}"#, "/at/name"), (r#"["name"]"#, "/at"), ("7", "/at")]
-        {
+        let pair = Pair::strict(
+            parse(
+                r#"{"x":[{"name":"inner"}],"rest":[1],"name":"a"}"#,
+                &mut index,
+            )
+            .unwrap(),
+            "",
+        )
+        .unwrap();
+        assert_eq!(
+            (raw_str(pair.name()), pair.rest().map(|rest| rest.raw())),
+            ("a", Some("[1]"))
+        );
+        for (source, pointer) in [
+            (r#"{"name":7}"#, "/at/name"),
+            (r#"{"name":"a","name":"a"}"#, "/at/name"),
+            (r#"["name"]"#, "/at"),
+            ("7", "/at"),
+        ] {
             let fault = Pair::strict(parse(source, &mut index).unwrap(), "/at").unwrap_err();
-            assert!(format!("{fault:?}").contains(&format!("\"{pointer}\"")), "{fault:?}");
+            assert!(
+                format!("{fault:?}").contains(&format!("\"{pointer}\"")),
+                "{fault:?}"
+            );
         }
     }
 
@@ -276,7 +348,11 @@ mod tests {
             (r#"["name"]"#, ""),
             ("{}", ""),
         ] {
-            assert_eq!(raw_str(Pair::lenient(parse(source, &mut index).unwrap()).name()), name, "{source}");
+            assert_eq!(
+                raw_str(Pair::lenient(parse(source, &mut index).unwrap()).name()),
+                name,
+                "{source}"
+            );
         }
     }
 
@@ -286,7 +362,12 @@ mod tests {
         let object = parse(r#"{"deep":[{"name":"a"},"b"],"name":"c"}"#, &mut index).unwrap();
         let mut pair = Pair::empty_of(object);
         assert!(pair.name().is_none() && pair.rest().is_none());
-        pair.set(Pair::number("name"), object.member("deep").and_then(|deep| deep.elements().nth(1)));
+        pair.set(
+            Pair::number("name"),
+            object
+                .member("deep")
+                .and_then(|deep| deep.elements().nth(1)),
+        );
         pair.set(Pair::number("rest"), object.member("name"));
         assert_eq!((raw_str(pair.name()), raw_str(pair.rest())), ("b", "c"));
         pair.set(Pair::number("name"), None);

@@ -27,5 +27,11 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
 };
 
 /// The intents that the driver of this project has. A log says itself what its intents are.
-pub(super) static TOOLS: ToolTable =
-    ToolTable { names: &[("list", ToolKind::List), ("read", ToolKind::Read), ("write", ToolKind::Write)], ..ToolTable::EMPTY };
+pub(super) static TOOLS: ToolTable = ToolTable {
+    names: &[
+        ("list", ToolKind::List),
+        ("read", ToolKind::Read),
+        ("write", ToolKind::Write),
+    ],
+    ..ToolTable::EMPTY
+};

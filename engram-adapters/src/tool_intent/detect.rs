@@ -24,7 +24,10 @@ fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Header<'_>) -> T) -> Option
 
 /// Evidence if the head begins with the header of an episode.
 pub(super) fn probe(head: &Head<'_>) -> Option<Evidence> {
-    with_header(head, |_| Evidence { marks: vec![mark::HEADER], framing: Framing::Lines })
+    with_header(head, |_| Evidence {
+        marks: vec![mark::HEADER],
+        framing: Framing::Lines,
+    })
 }
 
 /// Session, start, and the schema if the version is known.

@@ -2,7 +2,8 @@
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{
-    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, SideFile, Status, ToolCall, ToolResult,
+    Author, Decision, EpisodeFacts, Meta, MsgIn, MsgOut, Permission, Role, SessionFacts, SideFile,
+    Status, ToolCall, ToolResult,
 };
 use engram_core::hash::Hash;
 use engram_core::ledger::Outcome;
@@ -31,7 +32,10 @@ impl Events {
     /// The events of a record that the check has accepted.
     pub fn record(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let time = tape_time(record.value.member("t"));
-        out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
+        out.set_header(RecordHeader {
+            t: time.as_deref(),
+            ..RecordHeader::default()
+        });
         match record_type(record) {
             Ok(RecordType::Header) => self.header(&Header::lenient(record.value), out),
             Ok(RecordType::Said(kind)) => self.said(kind, &Said::lenient(record.value), out),
@@ -44,9 +48,20 @@ impl Events {
     fn header(&mut self, header: &Header<'_>, out: &mut Emitter<'_>) {
         self.transcript = Transcript::new(header).ok();
         let session = decoded(header.session_id());
-        out.set_source(Some(&session).filter(|id| !id.is_empty()).map(String::as_str), None);
+        out.set_source(
+            Some(&session)
+                .filter(|id| !id.is_empty())
+                .map(String::as_str),
+            None,
+        );
         if let Some(model) = non_empty_text(header.model()) {
-            out.emit(Meta::Session(SessionFacts { model: Some(model), ..SessionFacts::default() }), Pointer::Root);
+            out.emit(
+                Meta::Session(SessionFacts {
+                    model: Some(model),
+                    ..SessionFacts::default()
+                }),
+                Pointer::Root,
+            );
         }
         let facts = EpisodeFacts {
             work_id: non_empty_text(header.work_id()),
@@ -60,13 +75,19 @@ impl Events {
     }
 
     fn said(&mut self, kind: SaidKind, said: &Said<'_>, out: &mut Emitter<'_>) {
-        let Some(transcript) = &mut self.transcript else { return };
+        let Some(transcript) = &mut self.transcript else {
+            return;
+        };
         let words = decoded(said.text());
         let parts = match kind {
             SaidKind::Agent => transcript.agent(&words),
             SaidKind::Driver => transcript.driver(&words),
         };
-        let by = if raw_str(said.part()) == "preamble" { Author::Harness } else { Author::Person };
+        let by = if raw_str(said.part()) == "preamble" {
+            Author::Harness
+        } else {
+            Author::Person
+        };
         for part in &parts {
             match part {
                 Part::Text(words) => text_of(kind, by, words, out),
@@ -80,14 +101,32 @@ impl Events {
     fn event(&mut self, kind: EventKind, event: &Event<'_>, out: &mut Emitter<'_>) {
         match kind {
             EventKind::ToolDecided => {
-                let decision = if raw_str(event.decision()) == "allow" { Decision::Allow } else { Decision::Deny };
-                let tool = self.transcript.as_ref().and_then(|transcript| transcript.open_tool(raw_str(event.id())));
-                let permission = Permission { decision, tool: tool.map(Text::Plain), call_id: non_empty_text(event.id()), text: None };
+                let decision = if raw_str(event.decision()) == "allow" {
+                    Decision::Allow
+                } else {
+                    Decision::Deny
+                };
+                let tool = self
+                    .transcript
+                    .as_ref()
+                    .and_then(|transcript| transcript.open_tool(raw_str(event.id())));
+                let permission = Permission {
+                    decision,
+                    tool: tool.map(Text::Plain),
+                    call_id: non_empty_text(event.id()),
+                    text: None,
+                };
                 out.emit(Meta::Permission(permission), Pointer::Root);
             }
             EventKind::EpisodeEnded => {
                 if let Some(name) = text(event.event()) {
-                    out.emit(Meta::System { name, text: text(event.status()) }, Pointer::Root);
+                    out.emit(
+                        Meta::System {
+                            name,
+                            text: text(event.status()),
+                        },
+                        Pointer::Root,
+                    );
                 }
             }
         }
@@ -98,28 +137,64 @@ impl Events {
 fn text_of(kind: SaidKind, by: Author, words: &str, out: &mut Emitter<'_>) {
     let text = Some(Text::Plain(words));
     match kind {
-        SaidKind::Driver => out.emit(MsgIn { role: Role::User, by, text, attachments: Vec::new() }, TEXT),
-        SaidKind::Agent => out.emit(MsgOut { text, ..MsgOut::default() }, TEXT),
+        SaidKind::Driver => out.emit(
+            MsgIn {
+                role: Role::User,
+                by,
+                text,
+                attachments: Vec::new(),
+            },
+            TEXT,
+        ),
+        SaidKind::Agent => out.emit(
+            MsgOut {
+                text,
+                ..MsgOut::default()
+            },
+            TEXT,
+        ),
     };
 }
 
 fn call(transcript: &Transcript, request: &Request, out: &mut Emitter<'_>) {
     let call = ToolCall::new(Text::Plain(&request.tool), transcript.kind(&request.tool));
-    out.emit(ToolCall { call_id: Some(Text::Plain(&request.id)), args: Some(&request.args), ..call }, TEXT);
+    out.emit(
+        ToolCall {
+            call_id: Some(Text::Plain(&request.id)),
+            args: Some(&request.args),
+            ..call
+        },
+        TEXT,
+    );
 }
 
 fn result(response: &Response, tool: &str, output: Field<'_>, out: &mut Emitter<'_>) {
-    let result = ToolResult { tool: Some(Text::Plain(tool)), call_id: Some(Text::Plain(&response.id)), ..ToolResult::default() };
+    let result = ToolResult {
+        tool: Some(Text::Plain(tool)),
+        call_id: Some(Text::Plain(&response.id)),
+        ..ToolResult::default()
+    };
     let hash = match &response.answer {
         Answer::Denied(reason) => {
-            out.emit(ToolResult { status: Some(Status::Denied), stderr: Some(Text::Plain(reason)), ..result }, TEXT);
+            out.emit(
+                ToolResult {
+                    status: Some(Status::Denied),
+                    stderr: Some(Text::Plain(reason)),
+                    ..result
+                },
+                TEXT,
+            );
             return;
         }
         Answer::Ok(hash) => hash,
     };
     let output = Output::lenient_opt(output);
     let path = format!("cas:{hash}");
-    let artifact = Some(SideFile { path: Text::Plain(&path), hash: Hash::parse(hash), bytes: count(output.bytes()) });
+    let artifact = Some(SideFile {
+        path: Text::Plain(&path),
+        hash: Hash::parse(hash),
+        bytes: count(output.bytes()),
+    });
     let status = match raw_str(output.status()) {
         "ok" => Some(Status::Ok),
         "error" => Some(Status::Error),
@@ -127,9 +202,25 @@ fn result(response: &Response, tool: &str, output: Field<'_>, out: &mut Emitter<
     };
     let shown = text(output.text());
     let whole = count(output.text_bytes());
-    let truncated = shown.zip(whole).is_some_and(|(shown, whole)| shown.decode_lossy().len() as u64 != whole);
-    let (stdout, stderr) = if status == Some(Status::Error) { (None, shown) } else { (shown, None) };
-    out.emit(ToolResult { status, stdout, stderr, truncated, artifact, ..result }, TEXT);
+    let truncated = shown
+        .zip(whole)
+        .is_some_and(|(shown, whole)| shown.decode_lossy().len() as u64 != whole);
+    let (stdout, stderr) = if status == Some(Status::Error) {
+        (None, shown)
+    } else {
+        (shown, None)
+    };
+    out.emit(
+        ToolResult {
+            status,
+            stdout,
+            stderr,
+            truncated,
+            artifact,
+            ..result
+        },
+        TEXT,
+    );
 }
 
 /// A line that breaks the grammar, as text. The check refuses it under strict policy.

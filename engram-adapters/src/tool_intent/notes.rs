@@ -68,17 +68,31 @@ impl Notes {
         let header = Header::strict(record.value, "")?;
         let schema = raw_str(header.schema());
         if !schema.starts_with(SCHEMAS) {
-            return Err(Fault::malformed("/schema", "the name of this log and its version", schema));
+            return Err(Fault::malformed(
+                "/schema",
+                "the name of this log and its version",
+                schema,
+            ));
         }
         self.transcript = Some(Transcript::new(&header)?);
         check.members(schema, record.value, Pointer::Root, &|_| None);
         Ok(())
     }
 
-    fn said(&mut self, kind: SaidKind, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn said(
+        &mut self,
+        kind: SaidKind,
+        record: &Record<'_>,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         let said = Said::strict(record.value, "")?;
-        let Some(words) = text(said.text()) else { return Err(Fault::malformed("/text", "text", "none")) };
-        let transcript = self.transcript.as_mut().ok_or_else(|| Fault::malformed("", "a header before it", "none"))?;
+        let Some(words) = text(said.text()) else {
+            return Err(Fault::malformed("/text", "text", "none"));
+        };
+        let transcript = self
+            .transcript
+            .as_mut()
+            .ok_or_else(|| Fault::malformed("", "a header before it", "none"))?;
         let parts = match kind {
             SaidKind::Agent => transcript.agent(&words.decode_lossy()),
             SaidKind::Driver => transcript.driver(&words.decode_lossy()),
@@ -87,17 +101,32 @@ impl Notes {
             if let Part::Violation(line, violation) = part
                 && check.policy() == Policy::Strict
             {
-                return Err(Fault::malformed("/text", "text, or a frame of the grammar", &format!("{}: {line}", violation.code())));
+                return Err(Fault::malformed(
+                    "/text",
+                    "text, or a frame of the grammar",
+                    &format!("{}: {line}", violation.code()),
+                ));
             }
         }
         if let Some(result) = said.result() {
-            let answers = parts.iter().filter(|part| matches!(part, Part::Response(..))).count();
+            let answers = parts
+                .iter()
+                .filter(|part| matches!(part, Part::Response(..)))
+                .count();
             if answers != 1 {
-                return Err(Fault::malformed("/result", "a result beside one answer", result.raw()));
+                return Err(Fault::malformed(
+                    "/result",
+                    "a result beside one answer",
+                    result.raw(),
+                ));
             }
             let output = Output::strict(result, "/result")?;
             if !matches!(raw_str(output.status()), "ok" | "error") {
-                return Err(Fault::malformed("/result/status", "`ok` or `error`", &decoded(output.status())));
+                return Err(Fault::malformed(
+                    "/result/status",
+                    "`ok` or `error`",
+                    &decoded(output.status()),
+                ));
             }
         }
         check.members(kind.name(), record.value, Pointer::Root, &|_| None);
@@ -107,7 +136,11 @@ impl Notes {
 
 fn event(kind: EventKind, event: &Event<'_>) -> Result<(), Fault> {
     if kind == EventKind::ToolDecided && !matches!(raw_str(event.decision()), "allow" | "deny") {
-        return Err(Fault::malformed("/decision", "`allow` or `deny`", &decoded(event.decision())));
+        return Err(Fault::malformed(
+            "/decision",
+            "`allow` or `deny`",
+            &decoded(event.decision()),
+        ));
     }
     Ok(())
 }

@@ -21,5 +21,12 @@ pub(super) const CLAIMS: Coverage = Coverage {
 };
 
 /// The matrix.
-pub(super) const MATRIX: VersionMatrix =
-    VersionMatrix { revisions: &[Revision { schema: V1, versions: None, tested: &["1"], coverage: CLAIMS }], known_bad: &[] };
+pub(super) const MATRIX: VersionMatrix = VersionMatrix {
+    revisions: &[Revision {
+        schema: V1,
+        versions: None,
+        tested: &["1"],
+        coverage: CLAIMS,
+    }],
+    known_bad: &[],
+};

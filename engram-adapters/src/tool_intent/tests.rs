@@ -30,23 +30,54 @@ fn driver(text: &str) -> Value {
 }
 
 fn asked(id: &str, tool: &str) -> String {
-    request_frame(&nonce(), &Request { id: id.into(), tool: tool.into(), args: r#"{"path":"a.txt"}"#.into() })
+    request_frame(
+        &nonce(),
+        &Request {
+            id: id.into(),
+            tool: tool.into(),
+            args: r#"{"path":"a.txt"}"#.into(),
+        },
+    )
 }
 
 fn answered(id: &str, answer: Answer) -> String {
-    response_frame(&nonce(), &Response { id: id.into(), answer })
+    response_frame(
+        &nonce(),
+        &Response {
+            id: id.into(),
+            answer,
+        },
+    )
 }
 
 fn hash() -> String {
     engram_profiles::hash::of_bytes(b"result")
 }
 
-fn convert(lines: &[Value], policy: Policy) -> Result<Vec<Value>, engram_core::error::AdapterError> {
-    let log: String = [header()].iter().chain(lines).map(|line| format!("{line}\n")).collect();
-    let options = Options { policy, ..Options::default() };
+fn convert(
+    lines: &[Value],
+    policy: Policy,
+) -> Result<Vec<Value>, engram_core::error::AdapterError> {
+    let log: String = [header()]
+        .iter()
+        .chain(lines)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
     let mut tape = Vec::new();
-    crate::ingest(Input::in_memory(&log, options.limits), &options, &mut JsonLines::new(&mut tape))?;
-    Ok(String::from_utf8(tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    crate::ingest(
+        Input::in_memory(&log, options.limits),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )?;
+    Ok(String::from_utf8(tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 fn events(lines: &[Value]) -> Vec<Value> {
@@ -54,26 +85,60 @@ fn events(lines: &[Value]) -> Vec<Value> {
 }
 
 fn of<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
-    events.iter().filter(|event| event["k"] == kind || event["label"] == kind).collect()
+    events
+        .iter()
+        .filter(|event| event["k"] == kind || event["label"] == kind)
+        .collect()
 }
 
 #[test]
 fn header_gives_the_episode_and_the_session() {
     let events = events(&[]);
     let episode = of(&events, "episode")[0];
-    assert_eq!((&episode["work_id"], &episode["agent"], &episode["agent_version"]), (&json!("w1"), &json!("codex-cli"), &json!("0.169.0")));
+    assert_eq!(
+        (
+            &episode["work_id"],
+            &episode["agent"],
+            &episode["agent_version"]
+        ),
+        (&json!("w1"), &json!("codex-cli"), &json!("0.169.0"))
+    );
     assert_eq!(episode["source"]["session_id"], "s1");
     assert_eq!(events[0]["harness"]["schema"], "tool-intent");
 }
 
 #[test]
 fn text_around_frames_is_said_and_frames_are_calls() {
-    let events = events(&[agent(&format!("I will look.\nAt once.\n{}Then rest.\n", asked("r1", "read"))), agent(&asked("r2", "dance"))]);
-    let said: Vec<&Value> = of(&events, "msg.out").into_iter().map(|event| &event["text"]).collect();
-    assert_eq!(said, [&json!("I will look.\nAt once.\n"), &json!("Then rest.\n")]);
-    let calls: Vec<(&Value, &Value)> = of(&events, "tool.call").into_iter().map(|call| (&call["tool"], &call["kind"])).collect();
-    assert_eq!(calls, [(&json!("read"), &json!("read")), (&json!("dance"), &json!("other"))]);
-    assert_eq!(of(&events, "tool.call")[0]["args"], json!({"path": "a.txt"}));
+    let events = events(&[
+        agent(&format!(
+            "I will look.\nAt once.\n{}Then rest.\n",
+            asked("r1", "read")
+        )),
+        agent(&asked("r2", "dance")),
+    ]);
+    let said: Vec<&Value> = of(&events, "msg.out")
+        .into_iter()
+        .map(|event| &event["text"])
+        .collect();
+    assert_eq!(
+        said,
+        [&json!("I will look.\nAt once.\n"), &json!("Then rest.\n")]
+    );
+    let calls: Vec<(&Value, &Value)> = of(&events, "tool.call")
+        .into_iter()
+        .map(|call| (&call["tool"], &call["kind"]))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            (&json!("read"), &json!("read")),
+            (&json!("dance"), &json!("other"))
+        ]
+    );
+    assert_eq!(
+        of(&events, "tool.call")[0]["args"],
+        json!({"path": "a.txt"})
+    );
 }
 
 #[test]
@@ -89,63 +154,142 @@ fn answer_is_the_result_of_its_call() {
         with("r2", result("error", 9)),
     ]);
     let results = of(&events, "tool.result");
-    assert_eq!((&results[0]["status"], &results[0]["stdout"], &results[0]["truncated"]), (&json!("ok"), &json!("done"), &Value::Null));
-    assert_eq!(results[0]["artifact"], json!({"path": format!("cas:{}", hash()), "hash": hash(), "bytes": 40}));
-    assert_eq!((&results[1]["status"], &results[1]["stderr"], &results[1]["truncated"]), (&json!("error"), &json!("done"), &json!(true)));
+    assert_eq!(
+        (
+            &results[0]["status"],
+            &results[0]["stdout"],
+            &results[0]["truncated"]
+        ),
+        (&json!("ok"), &json!("done"), &Value::Null)
+    );
+    assert_eq!(
+        results[0]["artifact"],
+        json!({"path": format!("cas:{}", hash()), "hash": hash(), "bytes": 40})
+    );
+    assert_eq!(
+        (
+            &results[1]["status"],
+            &results[1]["stderr"],
+            &results[1]["truncated"]
+        ),
+        (&json!("error"), &json!("done"), &json!(true))
+    );
     assert_eq!(results[0]["parent"], of(&events, "tool.call")[0]["seq"]);
     let permission = of(&events, "permission")[0];
-    assert_eq!((&permission["decision"], &permission["tool"], &permission["call_id"]), (&json!("allow"), &json!("read"), &json!("r1")));
+    assert_eq!(
+        (
+            &permission["decision"],
+            &permission["tool"],
+            &permission["call_id"]
+        ),
+        (&json!("allow"), &json!("read"), &json!("r1"))
+    );
 }
 
 #[test]
 fn denied_request_has_its_reason_and_no_artifact() {
-    let events = events(&[agent(&asked("r1", "write")), driver(&answered("r1", Answer::Denied("NOT_ALLOWED".into())))]);
+    let events = events(&[
+        agent(&asked("r1", "write")),
+        driver(&answered("r1", Answer::Denied("NOT_ALLOWED".into()))),
+    ]);
     let result = of(&events, "tool.result")[0];
-    assert_eq!((&result["status"], &result["stderr"], &result["artifact"]), (&json!("denied"), &json!("NOT_ALLOWED"), &Value::Null));
+    assert_eq!(
+        (&result["status"], &result["stderr"], &result["artifact"]),
+        (&json!("denied"), &json!("NOT_ALLOWED"), &Value::Null)
+    );
 }
 
 #[test]
 fn words_of_the_driver_are_those_of_the_harness_or_a_person() {
-    let events = events(&[json!({"from": "driver", "part": "preamble", "text": "ask so"}), driver("do it")]);
-    let said: Vec<(&Value, &Value)> = of(&events, "msg.in").into_iter().map(|event| (&event["by"], &event["text"])).collect();
-    assert_eq!(said, [(&json!("harness"), &json!("ask so")), (&json!("person"), &json!("do it"))]);
+    let events = events(&[
+        json!({"from": "driver", "part": "preamble", "text": "ask so"}),
+        driver("do it"),
+    ]);
+    let said: Vec<(&Value, &Value)> = of(&events, "msg.in")
+        .into_iter()
+        .map(|event| (&event["by"], &event["text"]))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (&json!("harness"), &json!("ask so")),
+            (&json!("person"), &json!("do it"))
+        ]
+    );
 }
 
 #[test]
 fn frame_of_another_episode_is_text() {
-    let quoted = request_frame(&Nonce::scripted("tests", "e2"), &Request { id: "r1".into(), tool: "read".into(), args: "{}".into() });
+    let quoted = request_frame(
+        &Nonce::scripted("tests", "e2"),
+        &Request {
+            id: "r1".into(),
+            tool: "read".into(),
+            args: "{}".into(),
+        },
+    );
     let events = events(&[agent(&quoted)]);
     assert_eq!(of(&events, "msg.out")[0]["text"], json!(quoted));
 }
 
 #[test]
 fn line_that_breaks_the_grammar_is_refused_or_kept_as_text() {
-    let twice = [agent(&asked("r1", "read")), agent(&format!("x\n{}", asked("r1", "read")))];
+    let twice = [
+        agent(&asked("r1", "read")),
+        agent(&format!("x\n{}", asked("r1", "read"))),
+    ];
     let by_agent = [agent(&answered("r1", Answer::Denied("NO".into())))];
     let no_request = [driver(&answered("r9", Answer::Denied("NO".into())))];
-    let too_many = [agent(&[asked("r1", "a"), asked("r2", "a"), asked("r3", "a")].concat())];
+    let too_many = [agent(
+        &[asked("r1", "a"), asked("r2", "a"), asked("r3", "a")].concat(),
+    )];
     for lines in [&twice[..], &by_agent[..], &no_request[..], &too_many[..]] {
         let error = convert(lines, Policy::Strict).unwrap_err();
-        assert_eq!((error.code, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some("/text")), "{lines:?}");
+        assert_eq!(
+            (error.code, error.pointer.as_deref()),
+            (ErrorCode::MalformedRecord, Some("/text")),
+            "{lines:?}"
+        );
         let events = convert(lines, Policy::Permissive).unwrap();
         let kept = of(&events, "unrecognized");
-        assert!(kept.len() == 1 && kept[0]["name"] == "tool_intent" && kept[0]["raw"].as_str().unwrap().starts_with('⟦'), "{kept:?}");
+        assert!(
+            kept.len() == 1
+                && kept[0]["name"] == "tool_intent"
+                && kept[0]["raw"].as_str().unwrap().starts_with('⟦'),
+            "{kept:?}"
+        );
     }
     let events = convert(&twice, Policy::Permissive).unwrap();
-    assert_eq!((of(&events, "tool.call").len(), of(&events, "msg.out").len()), (1, 1));
+    assert_eq!(
+        (of(&events, "tool.call").len(), of(&events, "msg.out").len()),
+        (1, 1)
+    );
 }
 
 #[test]
 fn record_that_contradicts_itself_is_refused() {
     let without_answer = json!({"from": "driver", "text": "x", "result": {"bytes": 1, "status": "ok", "text": "", "text_bytes": 0}});
-    let decision = json!({"from": "driver", "event": "ToolDecided", "id": "r1", "decision": "maybe"});
+    let decision =
+        json!({"from": "driver", "event": "ToolDecided", "id": "r1", "decision": "maybe"});
     let mut second = header();
     second["work_id"] = json!("w2");
-    for (line, place) in [(without_answer, "/result"), (decision, "/decision"), (second, "")] {
+    for (line, place) in [
+        (without_answer, "/result"),
+        (decision, "/decision"),
+        (second, ""),
+    ] {
         let error = convert(std::slice::from_ref(&line), Policy::Strict).unwrap_err();
-        assert_eq!((error.code, error.pointer.as_deref().unwrap_or_default()), (ErrorCode::MalformedRecord, place), "{line}");
+        assert_eq!(
+            (error.code, error.pointer.as_deref().unwrap_or_default()),
+            (ErrorCode::MalformedRecord, place),
+            "{line}"
+        );
     }
-    let unknown = convert(&[json!({"from": "driver", "event": "Lunch"})], Policy::Strict).unwrap_err();
+    let unknown = convert(
+        &[json!({"from": "driver", "event": "Lunch"})],
+        Policy::Strict,
+    )
+    .unwrap_err();
     assert_eq!(unknown.code, ErrorCode::UnrecognizedRecord);
 }
 
@@ -159,6 +303,10 @@ fn a_record_with_its_time_that_is_there_twice_is_one() {
 #[test]
 fn later_version_is_unknown() {
     let log = format!("{}\n", header()).replace("episode/1", "episode/2");
-    let identity = super::REGISTRATION.identify(&engram_core::head::Head::new(log.as_bytes(), true));
-    assert_eq!((identity.schema, identity.session_id.as_deref()), (None, Some("s1")));
+    let identity =
+        super::REGISTRATION.identify(&engram_core::head::Head::new(log.as_bytes(), true));
+    assert_eq!(
+        (identity.schema, identity.session_id.as_deref()),
+        (None, Some("s1"))
+    );
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use engram_core::emit::Fault;
 use engram_core::tool_kind::ToolKind;
-use engram_profiles::grammar::{Limits, Line, LineKind, Request, Response, Scanner, Violation, response};
+use engram_profiles::grammar::{
+    Limits, Line, LineKind, Request, Response, Scanner, Violation, response,
+};
 use engram_profiles::nonce::NonceHash;
 
 use super::readers::{Capability, Header, ToolLimits};
@@ -39,7 +41,9 @@ impl Transcript {
     /// If the header has no nonce or no limits.
     pub fn new(header: &Header<'_>) -> Result<Transcript, Fault> {
         let nonce = NonceHash::parse(raw_str(header.nonce_hash()));
-        let nonce = nonce.ok_or_else(|| Fault::malformed("/nonce_hash", "a hash", raw_str(header.nonce_hash())))?;
+        let nonce = nonce.ok_or_else(|| {
+            Fault::malformed("/nonce_hash", "a hash", raw_str(header.nonce_hash()))
+        })?;
         let limits = ToolLimits::lenient_opt(header.tool_limits());
         let limits = Limits {
             max_args_bytes: limit(limits.max_args_bytes(), "/tool_limits/max_args_bytes")?,
@@ -47,13 +51,26 @@ impl Transcript {
             max_requests: limit(limits.max_requests(), "/tool_limits/max_requests")?,
             ..Limits::default()
         };
-        let kinds = header.capability_map().into_iter().flat_map(Value::elements).map(Capability::lenient).map(|row| {
-            let class = raw_str(row.tool_class());
-            let kind = ToolKind::ALL.into_iter().find(|kind| kind.as_str() == class).unwrap_or(ToolKind::Other);
-            (decoded(row.intent()), kind)
-        });
+        let kinds = header
+            .capability_map()
+            .into_iter()
+            .flat_map(Value::elements)
+            .map(Capability::lenient)
+            .map(|row| {
+                let class = raw_str(row.tool_class());
+                let kind = ToolKind::ALL
+                    .into_iter()
+                    .find(|kind| kind.as_str() == class)
+                    .unwrap_or(ToolKind::Other);
+                (decoded(row.intent()), kind)
+            });
         let kinds = kinds.collect();
-        Ok(Transcript { scanner: Scanner::new(nonce.clone(), limits), nonce, kinds, open: BTreeMap::new() })
+        Ok(Transcript {
+            scanner: Scanner::new(nonce.clone(), limits),
+            nonce,
+            kinds,
+            open: BTreeMap::new(),
+        })
     }
 
     /// The kind of an intent, as the header says.
@@ -111,10 +128,14 @@ fn push_text(parts: &mut Vec<Part>, line: &str) {
 
 fn limit(field: Field<'_>, pointer: &str) -> Result<usize, Fault> {
     let found = field.map_or("nothing", Value::raw);
-    count(field).and_then(|limit| usize::try_from(limit).ok()).ok_or_else(|| Fault::malformed(pointer, "a count", found))
+    count(field)
+        .and_then(|limit| usize::try_from(limit).ok())
+        .ok_or_else(|| Fault::malformed(pointer, "a count", found))
 }
 
 /// The text of a field; empty if it has none.
 pub(super) fn decoded(field: Field<'_>) -> String {
-    text(field).map(|text| text.decode_lossy().into_owned()).unwrap_or_default()
+    text(field)
+        .map(|text| text.decode_lossy().into_owned())
+        .unwrap_or_default()
 }

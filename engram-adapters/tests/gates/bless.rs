@@ -24,9 +24,20 @@ pub fn difference(path: &Path, actual: Option<&str>, expected: &str) -> Option<S
         None => Some(format!("{name} is missing; ENGRAM_BLESS=1 writes it")),
         Some(actual) if actual == expected => None,
         Some(actual) => {
-            let line = actual.lines().zip(expected.lines()).take_while(|(actual, expected)| actual == expected).count();
-            let show = |text: &str| engram_core::error::excerpt(text.lines().nth(line).unwrap_or("the end"));
-            Some(format!("{name}, line {}: `{}` should be `{}`; ENGRAM_BLESS=1 rewrites it", line + 1, show(actual), show(expected)))
+            let line = actual
+                .lines()
+                .zip(expected.lines())
+                .take_while(|(actual, expected)| actual == expected)
+                .count();
+            let show = |text: &str| {
+                engram_core::error::excerpt(text.lines().nth(line).unwrap_or("the end"))
+            };
+            Some(format!(
+                "{name}, line {}: `{}` should be `{}`; ENGRAM_BLESS=1 rewrites it",
+                line + 1,
+                show(actual),
+                show(expected)
+            ))
         }
     }
 }
@@ -37,7 +48,8 @@ fn write(path: &Path, text: &str) {
         return;
     }
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        fs::create_dir_all(directory)
+            .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     }
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
@@ -50,7 +62,10 @@ mod tests {
     fn missing_and_changed_files_are_findings() {
         let path = Path::new("table.txt");
         assert!(difference(path, None, "a\n").is_some_and(|finding| finding.contains("missing")));
-        assert!(difference(path, Some("a\nb\n"), "a\nc\n").is_some_and(|finding| finding.contains("line 2: `b` should be `c`")));
+        assert!(
+            difference(path, Some("a\nb\n"), "a\nc\n")
+                .is_some_and(|finding| finding.contains("line 2: `b` should be `c`"))
+        );
         assert_eq!(difference(path, Some("a\n"), "a\n"), None);
     }
 }

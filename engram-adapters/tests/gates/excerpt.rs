@@ -14,13 +14,21 @@ const HASH_CHARACTERS: usize = 8;
 
 /// The excerpt of a tape. It changes with every byte of the tape, because it contains the tape's hash.
 pub fn excerpt(tape: &str) -> String {
-    let mut text = format!("{} bytes, {}\n", tape.len(), Hash::of_bytes(tape.as_bytes()));
+    let mut text = format!(
+        "{} bytes, {}\n",
+        tape.len(),
+        Hash::of_bytes(tape.as_bytes())
+    );
     for (kind, events) in events_by_kind(tape) {
         let _ = writeln!(text, "{events:6} {kind}");
     }
     let source = source(tape);
     for (index, line) in tape.lines().enumerate() {
-        let line = if index == 0 { line.to_owned() } else { line.replacen(source, "", 1) };
+        let line = if index == 0 {
+            line.to_owned()
+        } else {
+            line.replacen(source, "", 1)
+        };
         let _ = writeln!(text, "{}", with_strings_cut(&line));
     }
     text
@@ -32,7 +40,9 @@ fn events_by_kind(tape: &str) -> BTreeMap<String, u64> {
     for line in tape.lines() {
         let event: Value = serde_json::from_str(line).unwrap_or_default();
         let words = ["k", "label"].map(|key| event[key].as_str().unwrap_or_default());
-        *events.entry(words.join(" ").trim_end().to_owned()).or_default() += 1;
+        *events
+            .entry(words.join(" ").trim_end().to_owned())
+            .or_default() += 1;
     }
     events
 }
@@ -49,10 +59,12 @@ fn with_strings_cut(line: &str) -> String {
     while let Some((before, after)) = rest.split_once('"') {
         let (string, rest_of_line) = after.split_at(end_of_string(after));
         let _ = write!(out, "{before}\"{}", cut(string));
-        rest = rest_of_line.strip_prefix('"').map_or(rest_of_line, |following| {
-            out.push('"');
-            following
-        });
+        rest = rest_of_line
+            .strip_prefix('"')
+            .map_or(rest_of_line, |following| {
+                out.push('"');
+                following
+            });
     }
     out + rest
 }
@@ -73,8 +85,18 @@ fn cut(string: &str) -> String {
         return string.to_owned();
     }
     let hash = Hash::of_text(string).to_string();
-    let digits: String = hash.rsplit(':').next().unwrap_or_default().chars().take(HASH_CHARACTERS).collect();
-    format!("{}… {} bytes {digits}", &string[..string.floor_char_boundary(STRING_BYTES)], string.len())
+    let digits: String = hash
+        .rsplit(':')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(HASH_CHARACTERS)
+        .collect();
+    format!(
+        "{}… {} bytes {digits}",
+        &string[..string.floor_char_boundary(STRING_BYTES)],
+        string.len()
+    )
 }
 
 #[cfg(test)]
@@ -86,8 +108,14 @@ mod tests {
         let long = "é".repeat(STRING_BYTES);
         let line = format!(r#"{{"k":"meta","short":"a \"b\" \\","long":"{long}","n":[1,2]}}"#);
         let shown = with_strings_cut(&line);
-        assert!(shown.starts_with(r#"{"k":"meta","short":"a \"b\" \\","long":"éé"#), "{shown}");
-        assert!(shown.contains("é… 80 bytes ") && shown.ends_with(r#"","n":[1,2]}"#), "{shown}");
+        assert!(
+            shown.starts_with(r#"{"k":"meta","short":"a \"b\" \\","long":"éé"#),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("é… 80 bytes ") && shown.ends_with(r#"","n":[1,2]}"#),
+            "{shown}"
+        );
         assert!(shown.len() < line.len());
     }
 
@@ -107,7 +135,13 @@ mod tests {
         let tape = "{\"seq\":0,\"k\":\"meta\",\"source\":{\"harness\":\"x\"},\"label\":\"tape.start\"}\n{\"seq\":1,\"k\":\"msg.in\",\"source\":{\"harness\":\"x\"},\"text\":\"y\"}\n";
         let excerpt = excerpt(tape);
         assert_eq!(excerpt.matches("source").count(), 1, "{excerpt}");
-        assert!(excerpt.contains("\n     1 meta tape.start\n     1 msg.in\n"), "{excerpt}");
-        assert!(excerpt.ends_with("{\"seq\":1,\"k\":\"msg.in\",\"text\":\"y\"}\n"), "{excerpt}");
+        assert!(
+            excerpt.contains("\n     1 meta tape.start\n     1 msg.in\n"),
+            "{excerpt}"
+        );
+        assert!(
+            excerpt.ends_with("{\"seq\":1,\"k\":\"msg.in\",\"text\":\"y\"}\n"),
+            "{excerpt}"
+        );
     }
 }

@@ -19,15 +19,29 @@ fn shown(line: &str) -> Option<Shown<'_>> {
     let mut features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
     let path = root().join("scenarios").join(format!("{scenario}.json"));
     if path.is_file() {
-        let shows = read_json(&path)["shows"].as_array().cloned().unwrap_or_default();
-        features.extend(shows.iter().filter_map(|feature| feature.as_str().map(str::to_owned)));
+        let shows = read_json(&path)["shows"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        features.extend(
+            shows
+                .iter()
+                .filter_map(|feature| feature.as_str().map(str::to_owned)),
+        );
     }
-    Some(Shown { harness, version, features })
+    Some(Shown {
+        harness,
+        version,
+        features,
+    })
 }
 
 /// The order of versions: by their numbers.
 fn numbers(version: &str) -> Vec<u64> {
-    version.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+    version
+        .split(|character: char| !character.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
 }
 
 /// The versions in one cell: how many, the oldest and the newest.
@@ -46,12 +60,28 @@ fn table(features: &str, scenarios: &str, harnesses: &[&str]) -> String {
     let mut versions: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
     for shown in scenarios.lines().filter_map(shown) {
         for feature in shown.features {
-            versions.entry((feature, shown.harness)).or_default().insert(shown.version);
+            versions
+                .entry((feature, shown.harness))
+                .or_default()
+                .insert(shown.version);
         }
     }
-    let mut text = format!("| feature | {} |\n| --- |{}\n", harnesses.join(" | "), " --- |".repeat(harnesses.len()));
-    for (feature, meaning) in features.lines().skip(1).filter_map(|line| line.split_once('\t')) {
-        let cells = harnesses.iter().map(|harness| versions.get(&(feature.to_owned(), *harness)).map(cell).unwrap_or_default());
+    let mut text = format!(
+        "| feature | {} |\n| --- |{}\n",
+        harnesses.join(" | "),
+        " --- |".repeat(harnesses.len())
+    );
+    for (feature, meaning) in features
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once('\t'))
+    {
+        let cells = harnesses.iter().map(|harness| {
+            versions
+                .get(&(feature.to_owned(), *harness))
+                .map(cell)
+                .unwrap_or_default()
+        });
         let cells: Vec<String> = cells.collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
             let _ = writeln!(text, "| {meaning} | {} |", cells.join(" | "));
@@ -62,9 +92,15 @@ fn table(features: &str, scenarios: &str, harnesses: &[&str]) -> String {
 
 /// The table of the repository.
 pub fn recorded() -> String {
-    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let read = |path: &str| {
+        std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
     let harnesses: Vec<&str> = registered().adapters().map(|entry| entry.id()).collect();
-    table(&read("scenarios/features.tsv"), &read("fixtures/scenarios.tsv"), &harnesses)
+    table(
+        &read("scenarios/features.tsv"),
+        &read("fixtures/scenarios.tsv"),
+        &harnesses,
+    )
 }
 
 #[test]

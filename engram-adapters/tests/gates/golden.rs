@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::report::{self, Tally};
-use crate::snapshots::{compare_tape, directory, files_of_contract, files_of_tape, orphans, remove_or_report};
+use crate::snapshots::{
+    compare_tape, directory, files_of_contract, files_of_tape, orphans, remove_or_report,
+};
 use crate::tape::{Tape, tape_of};
 use crate::tree::{Artifact, fixtures, registered};
 
@@ -31,9 +33,14 @@ golden! {
 }
 
 /// The tapes of the fixtures of some harnesses, and the errors of those that cannot be converted.
-fn tapes(is_chosen: impl Fn(&str) -> bool) -> (Vec<(&'static Artifact, &'static Tape)>, Vec<String>) {
+fn tapes(
+    is_chosen: impl Fn(&str) -> bool,
+) -> (Vec<(&'static Artifact, &'static Tape)>, Vec<String>) {
     let (mut tapes, mut findings) = (Vec::new(), Vec::new());
-    for artifact in fixtures().artifacts().filter(|artifact| is_chosen(&artifact.case.harness)) {
+    for artifact in fixtures()
+        .artifacts()
+        .filter(|artifact| is_chosen(&artifact.case.harness))
+    {
         match tape_of(artifact) {
             Ok(tape) => tapes.push((artifact, tape)),
             Err(error) => findings.push(error),
@@ -46,7 +53,11 @@ fn tapes_equal_their_snapshots(harness: &str) {
     let (tapes, mut findings) = tapes(|of| of == harness);
     assert!(!tapes.is_empty(), "no tapes of {harness}");
     for (artifact, tape) in &tapes {
-        findings.extend(compare_tape(&directory(), &artifact.full_name(), &tape.text));
+        findings.extend(compare_tape(
+            &directory(),
+            &artifact.full_name(),
+            &tape.text,
+        ));
     }
     let mut tally = Tally::default();
     tally.count_many("tapes", tapes.len() as u64);
@@ -56,14 +67,19 @@ fn tapes_equal_their_snapshots(harness: &str) {
 
 /// The revisions of registered adapters without a tape.
 fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
-    let shown: BTreeSet<(&str, &str)> =
-        tapes.iter().filter_map(|(artifact, tape)| Some((artifact.case.harness.as_str(), tape.summary.schema?))).collect();
+    let shown: BTreeSet<(&str, &str)> = tapes
+        .iter()
+        .filter_map(|(artifact, tape)| Some((artifact.case.harness.as_str(), tape.summary.schema?)))
+        .collect();
     let mut findings = Vec::new();
     for entry in registered().adapters() {
         let descriptor = entry.descriptor();
         for revision in descriptor.matrix.revisions {
             if !shown.contains(&(descriptor.harness_family, revision.schema)) {
-                findings.push(format!("{} {}: no fixture", descriptor.harness_family, revision.schema));
+                findings.push(format!(
+                    "{} {}: no fixture",
+                    descriptor.harness_family, revision.schema
+                ));
             }
         }
     }
@@ -72,8 +88,12 @@ fn revisions_without_a_tape(tapes: &[(&Artifact, &Tape)]) -> Vec<String> {
 
 #[test]
 fn tapes_of_other_harnesses() {
-    let registered = registered().adapters().map(|entry| entry.descriptor().harness_family);
-    registered.filter(|harness| !NAMED.contains(harness)).for_each(tapes_equal_their_snapshots);
+    let registered = registered()
+        .adapters()
+        .map(|entry| entry.descriptor().harness_family);
+    registered
+        .filter(|harness| !NAMED.contains(harness))
+        .for_each(tapes_equal_their_snapshots);
 }
 
 #[test]

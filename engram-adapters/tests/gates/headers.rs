@@ -22,8 +22,12 @@ const MAX_BYTES: usize = 256 << 10;
 const UNREADABLE: &str = "\"?\"";
 
 /// Values that take the place of another one, each with its type.
-const VALUES: [(JsonTypes, &str); 4] =
-    [(JsonTypes::NUMBER, "-5"), (JsonTypes::STRING, UNREADABLE), (JsonTypes::OBJECT, "{}"), (JsonTypes::ARRAY, "[]")];
+const VALUES: [(JsonTypes, &str); 4] = [
+    (JsonTypes::NUMBER, "-5"),
+    (JsonTypes::STRING, UNREADABLE),
+    (JsonTypes::OBJECT, "{}"),
+    (JsonTypes::ARRAY, "[]"),
+];
 
 /// Members whose value says which harness wrote a log, by its marks. If it is bad, the log may be of any program.
 const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
@@ -36,7 +40,10 @@ const NAMES_THE_HARNESS: &[(&str, &[&str])] = &[
     ("export.info.id=ses_+location,messages", &["/info"]),
     ("run.sessionID=ses_+part.messageID=msg_", &["/type"]),
     ("transcript.json", &["/messages"]),
-    ("transcript.message", &["/role", "/message", "/message/content"]),
+    (
+        "transcript.message",
+        &["/role", "/message", "/message/content"],
+    ),
     ("sdk.message", &["/type"]),
     ("store.chat", &["/store"]),
     ("store.run", &["/store"]),
@@ -50,14 +57,21 @@ const NAMES_THE_VERSION: &[(&str, &[&str])] = &[
     // Only some versions write files of titles alone.
     ("summary.leafUuid", &["/type"]),
     ("stream.init.tools+session_id", &["/claude_code_version"]),
-    ("session_meta", &["/type", "/payload", "/payload/cli_version"]),
+    (
+        "session_meta",
+        &["/type", "/payload", "/payload/cli_version"],
+    ),
     ("export.info.id=ses_+version,messages", &["/info/version"]),
     ("hook.payload", &["/cursor_version"]),
     ("store.composer_row", &["/composer", "/composer/_v"]),
 ];
 
 /// What a bad value is under strict policy.
-const FAULTS: [ErrorCode; 3] = [ErrorCode::UnknownMember, ErrorCode::MalformedRecord, ErrorCode::UnrecognizedRecord];
+const FAULTS: [ErrorCode; 3] = [
+    ErrorCode::UnknownMember,
+    ErrorCode::MalformedRecord,
+    ErrorCode::UnrecognizedRecord,
+];
 
 /// One member of a header.
 struct Member {
@@ -77,7 +91,11 @@ fn members(source: &str, object: Value<'_>, above: &str, depth: usize) -> Vec<Me
         if depth > 0 && value.is_object() {
             found.extend(members(source, value, &pointer, depth - 1));
         }
-        found.push(Member { pointer, at: start..start + value.raw().len(), types: JsonTypes(value.types()) });
+        found.push(Member {
+            pointer,
+            at: start..start + value.raw().len(),
+            types: JsonTypes(value.types()),
+        });
     }
     found
 }
@@ -96,31 +114,70 @@ struct Trial<'a> {
 impl fmt::Display for Trial<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alone = if self.is_alone { ", alone" } else { "" };
-        write!(f, "{} ({}): {} = {}{alone}", self.artifact.full_name(), self.marks.join(", "), self.member, self.value)
+        write!(
+            f,
+            "{} ({}): {} = {}{alone}",
+            self.artifact.full_name(),
+            self.marks.join(", "),
+            self.member,
+            self.value
+        )
     }
 }
 
 /// Each member of the first record with each value of another type, with the records after it and alone. A document's first record is its
 /// outer object.
 fn trials(artifact: &Artifact) -> Vec<Trial<'_>> {
-    let Some(source) = std::str::from_utf8(&artifact.bytes).ok().filter(|text| text.len() <= MAX_BYTES) else { return Vec::new() };
-    let is_document = probe(artifact, source).is_some_and(|evidence| evidence.framing == Framing::Document);
-    let first = if is_document { source } else { source.lines().next().unwrap_or_default() };
+    let Some(source) = std::str::from_utf8(&artifact.bytes)
+        .ok()
+        .filter(|text| text.len() <= MAX_BYTES)
+    else {
+        return Vec::new();
+    };
+    let is_document =
+        probe(artifact, source).is_some_and(|evidence| evidence.framing == Framing::Document);
+    let first = if is_document {
+        source
+    } else {
+        source.lines().next().unwrap_or_default()
+    };
     let mut index = StructuralIndex::default();
-    let Ok(record) = parse(first, &mut index) else { return Vec::new() };
+    let Ok(record) = parse(first, &mut index) else {
+        return Vec::new();
+    };
     let members = members(source, record, "", 1);
     let mut found = Vec::new();
     for (is_alone, source) in [(false, source), (true, first)] {
         if is_alone && is_document
-            || convert_bytes(artifact.adapter(), source.as_bytes(), Policy::Strict, artifact.context.clone()).is_err()
+            || convert_bytes(
+                artifact.adapter(),
+                source.as_bytes(),
+                Policy::Strict,
+                artifact.context.clone(),
+            )
+            .is_err()
         {
             continue;
         }
-        let Some(Evidence { marks, .. }) = probe(artifact, source) else { continue };
+        let Some(Evidence { marks, .. }) = probe(artifact, source) else {
+            continue;
+        };
         for Member { pointer, at, types } in &members {
-            for (_, value) in VALUES.iter().filter(|(of_value, value)| !of_value.meets(*types) || *value == UNREADABLE) {
-                let bytes = [&source[..at.start], value, &source[at.end..]].concat().into_bytes();
-                found.push(Trial { artifact, marks: marks.clone(), member: pointer.clone(), value, is_alone, bytes });
+            for (_, value) in VALUES
+                .iter()
+                .filter(|(of_value, value)| !of_value.meets(*types) || *value == UNREADABLE)
+            {
+                let bytes = [&source[..at.start], value, &source[at.end..]]
+                    .concat()
+                    .into_bytes();
+                found.push(Trial {
+                    artifact,
+                    marks: marks.clone(),
+                    member: pointer.clone(),
+                    value,
+                    is_alone,
+                    bytes,
+                });
             }
         }
     }
@@ -145,23 +202,44 @@ enum Found {
 }
 
 fn found(trial: &Trial<'_>) -> Found {
-    let Trial { artifact, bytes, .. } = trial;
+    let Trial {
+        artifact, bytes, ..
+    } = trial;
     match registered().detect(&Head::new(bytes, true)) {
         Err(error) if error.code == ErrorCode::UnknownHarness => return Found::NoHarness,
         Ok((entry, _)) if entry.id() == artifact.entry.id() => {}
-        other => return Found::Wrong(format!("detected as {:?}", other.map(|(entry, _)| entry.id()))),
+        other => {
+            return Found::Wrong(format!(
+                "detected as {:?}",
+                other.map(|(entry, _)| entry.id())
+            ));
+        }
     }
-    let convert = |policy| convert_bytes(artifact.adapter(), bytes, policy, artifact.context.clone()).map(|tape| tape.summary);
+    let convert = |policy| {
+        convert_bytes(artifact.adapter(), bytes, policy, artifact.context.clone())
+            .map(|tape| tape.summary)
+    };
     match (convert(Policy::Strict), convert(Policy::Permissive)) {
         (Ok(_), Ok(_)) => Found::Member,
         (Err(strict), Ok(_)) if strict.code == ErrorCode::UnknownHarnessVersion => Found::NoVersion,
         (Err(strict), Ok(kept)) if FAULTS.contains(&strict.code) => {
-            let is_counted = !kept.ledger.unknown.is_empty() || kept.ledger.unrecognized + kept.ledger.malformed > 0;
-            if is_counted { Found::Member } else { Found::Wrong(format!("strict policy: {strict}; permissive policy counts no fault")) }
+            let is_counted = !kept.ledger.unknown.is_empty()
+                || kept.ledger.unrecognized + kept.ledger.malformed > 0;
+            if is_counted {
+                Found::Member
+            } else {
+                Found::Wrong(format!(
+                    "strict policy: {strict}; permissive policy counts no fault"
+                ))
+            }
         }
         // A document without its list of records.
         (Err(_), Err(kept)) if kept.code == ErrorCode::MalformedRecord => Found::Member,
-        (strict, kept) => Found::Wrong(format!("strict policy: {:?}, permissive policy: {:?}", strict.err(), kept.err())),
+        (strict, kept) => Found::Wrong(format!(
+            "strict policy: {:?}, permissive policy: {:?}",
+            strict.err(),
+            kept.err()
+        )),
     }
 }
 
@@ -169,9 +247,14 @@ fn found(trial: &Trial<'_>) -> Found {
 type Used = BTreeSet<(&'static str, &'static str)>;
 
 /// The row and the member of a table, if it names the member for a log with these marks.
-fn named(table: &[(&'static str, &'static [&'static str])], marks: &[&str], member: &str) -> Option<(&'static str, &'static str)> {
+fn named(
+    table: &[(&'static str, &'static [&'static str])],
+    marks: &[&str],
+    member: &str,
+) -> Option<(&'static str, &'static str)> {
     let rows = table.iter().filter(|(mark, _)| marks.contains(mark));
-    rows.flat_map(|(mark, members)| members.iter().map(|named| (*mark, *named))).find(|(_, named)| *named == member)
+    rows.flat_map(|(mark, members)| members.iter().map(|named| (*mark, *named)))
+        .find(|(_, named)| *named == member)
 }
 
 fn finding(trial: &Trial<'_>, used: &mut Used) -> Option<String> {
@@ -198,8 +281,16 @@ fn a_bad_value_in_a_header_is_a_fault_of_its_member() {
     for artifact in fixtures().artifacts() {
         tally.count("sessions");
         for trial in trials(artifact) {
-            let key = (trial.marks.clone(), trial.member.clone(), trial.value, trial.is_alone);
-            if shortest.get(&key).is_none_or(|known| trial.bytes.len() < known.bytes.len()) {
+            let key = (
+                trial.marks.clone(),
+                trial.member.clone(),
+                trial.value,
+                trial.is_alone,
+            );
+            if shortest
+                .get(&key)
+                .is_none_or(|known| trial.bytes.len() < known.bytes.len())
+            {
                 shortest.insert(key, trial);
             }
         }
@@ -209,7 +300,9 @@ fn a_bad_value_in_a_header_is_a_fault_of_its_member() {
         findings.extend(finding(trial, &mut used));
     }
     for (mark, members) in [NAMES_THE_HARNESS, NAMES_THE_VERSION].into_iter().flatten() {
-        let unused = members.iter().filter(|member| !used.contains(&(*mark, **member)));
+        let unused = members
+            .iter()
+            .filter(|member| !used.contains(&(*mark, **member)));
         findings.extend(unused.map(|member| format!("{mark}: {member} is not needed")));
     }
     report::print("headers", &tally);

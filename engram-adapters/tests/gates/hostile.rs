@@ -56,9 +56,17 @@ struct ExpectedTape {
 }
 
 fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, AdapterError> {
-    let options = Options { policy, limits, ..Options::default() };
+    let options = Options {
+        policy,
+        limits,
+        ..Options::default()
+    };
     let mut tape = Vec::new();
-    ingest(Input::new(bytes, limits), &options, &mut JsonLines::new(&mut tape))?;
+    ingest(
+        Input::new(bytes, limits),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 
@@ -66,8 +74,14 @@ fn convert(bytes: &[u8], policy: Policy, limits: Limits) -> Result<String, Adapt
 fn difference(actual: &Result<String, AdapterError>, expected: &Outcome) -> Option<String> {
     match (actual, expected) {
         (Err(error), Outcome::Error(expected)) => {
-            let is_equal = error.code.as_str() == expected.code && (expected.line.is_none() || error.line == expected.line);
-            (!is_equal).then(|| format!("fails with `{error}`, not with {} in line {:?}", expected.code, expected.line))
+            let is_equal = error.code.as_str() == expected.code
+                && (expected.line.is_none() || error.line == expected.line);
+            (!is_equal).then(|| {
+                format!(
+                    "fails with `{error}`, not with {} in line {:?}",
+                    expected.code, expected.line
+                )
+            })
         }
         (Err(error), Outcome::Tape(_)) => Some(format!("fails with `{error}`")),
         (Ok(_), Outcome::Error(expected)) => Some(format!("gives a tape, not {}", expected.code)),
@@ -77,14 +91,28 @@ fn difference(actual: &Result<String, AdapterError>, expected: &Outcome) -> Opti
 
 fn tape_difference(tape: &str, expected: &ExpectedTape) -> Option<String> {
     let stop = parse(tape.lines().last().unwrap_or_default()).unwrap_or_default();
-    let reported = (stop["complete"].as_bool(), stop["ledger"]["unrecognized"].as_u64(), stop["ledger"]["malformed"].as_u64());
-    if reported != (Some(expected.complete), Some(expected.unrecognized), Some(expected.malformed)) {
+    let reported = (
+        stop["complete"].as_bool(),
+        stop["ledger"]["unrecognized"].as_u64(),
+        stop["ledger"]["malformed"].as_u64(),
+    );
+    if reported
+        != (
+            Some(expected.complete),
+            Some(expected.unrecognized),
+            Some(expected.malformed),
+        )
+    {
         return Some(format!(
             "complete, unrecognized, malformed are {reported:?}, not {:?}",
             (expected.complete, expected.unrecognized, expected.malformed)
         ));
     }
-    if let Some(missing) = expected.contains.iter().find(|text| !tape.contains(text.as_str())) {
+    if let Some(missing) = expected
+        .contains
+        .iter()
+        .find(|text| !tape.contains(text.as_str()))
+    {
         return Some(format!("does not contain `{missing}`"));
     }
     violations("tape", tape).pop()
@@ -93,25 +121,45 @@ fn tape_difference(tape: &str, expected: &ExpectedTape) -> Option<String> {
 /// Content that is neither in the tape nor accounted for.
 fn unaccounted(bytes: &[u8], tape: &str) -> Option<String> {
     let start = parse(tape.lines().next().unwrap_or_default()).unwrap_or_default();
-    let entry = registered().by_id(start["adapter"]["id"].as_str().unwrap_or_default()).expect("the tape names its adapter");
+    let entry = registered()
+        .by_id(start["adapter"]["id"].as_str().unwrap_or_default())
+        .expect("the tape names its adapter");
     let report = audit(bytes, tape, &entry.descriptor()).expect("a tape can be audited");
-    let left_over = report.examples.first().map(|left| format!("{left:?} is left over"));
-    left_over.or_else(|| report.disagreements.first().map(|what| format!("the audit disagrees: {what}")))
+    let left_over = report
+        .examples
+        .first()
+        .map(|left| format!("{left:?} is left over"));
+    left_over.or_else(|| {
+        report
+            .disagreements
+            .first()
+            .map(|what| format!("the audit disagrees: {what}"))
+    })
 }
 
 fn case_findings(name: &str, bytes: &[u8], expect: &Expect, limits: Limits) -> Vec<String> {
-    let outcomes = [(Policy::Strict, &expect.strict), (Policy::Permissive, &expect.permissive)];
+    let outcomes = [
+        (Policy::Strict, &expect.strict),
+        (Policy::Permissive, &expect.permissive),
+    ];
     let found = outcomes.into_iter().filter_map(|(policy, expected)| {
         let actual = convert(bytes, policy, limits);
-        let unaccounted = actual.as_ref().ok().and_then(|tape| unaccounted(bytes, tape));
-        difference(&actual, expected).or(unaccounted).map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
+        let unaccounted = actual
+            .as_ref()
+            .ok()
+            .and_then(|tape| unaccounted(bytes, tape));
+        difference(&actual, expected)
+            .or(unaccounted)
+            .map(|what| format!("{name}, {policy}: {what} ({})", expect.why))
     });
     found.collect()
 }
 
 fn case_directories() -> Vec<PathBuf> {
-    let mut directories: Vec<PathBuf> =
-        files(&root().join("fixtures/_hostile")).iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+    let mut directories: Vec<PathBuf> = files(&root().join("fixtures/_hostile"))
+        .iter()
+        .filter_map(|path| path.parent().map(Path::to_owned))
+        .collect();
     directories.dedup();
     assert!(directories.len() > 20, "hostile cases are there");
     directories
@@ -123,13 +171,22 @@ fn bad_input_has_the_outcome_that_the_policy_requires() {
     for directory in case_directories() {
         let expect: Expect = serde_json::from_value(read_json(&directory.join("expect.json")))
             .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-        let inputs: Vec<PathBuf> = files(&directory).into_iter().filter(|path| file_name(path) != "expect.json").collect();
+        let inputs: Vec<PathBuf> = files(&directory)
+            .into_iter()
+            .filter(|path| file_name(path) != "expect.json")
+            .collect();
         assert!(!inputs.is_empty(), "{} has no input", directory.display());
         tally.count("cases");
         for path in inputs {
             tally.count("inputs");
-            let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            findings.extend(case_findings(&format!("{}/{}", file_name(&directory), file_name(&path)), &bytes, &expect, Limits::default()));
+            let bytes =
+                std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            findings.extend(case_findings(
+                &format!("{}/{}", file_name(&directory), file_name(&path)),
+                &bytes,
+                &expect,
+                Limits::default(),
+            ));
         }
     }
     report::print("hostile", tally);
@@ -139,10 +196,16 @@ fn bad_input_has_the_outcome_that_the_policy_requires() {
 /// The inputs of an undamaged case. Each has three records; other cases damage the second one.
 fn valid_inputs() -> Vec<(String, String)> {
     let directory = root().join("fixtures/_hostile/no-final-line-end");
-    let inputs = files(&directory).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let inputs = files(&directory)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     inputs
         .map(|path| {
-            (file_name(&path).to_owned(), std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+            (
+                file_name(&path).to_owned(),
+                std::fs::read_to_string(&path)
+                    .unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+            )
         })
         .collect()
 }
@@ -158,12 +221,18 @@ fn with_field(line: &str, field: &str) -> String {
 }
 
 fn expect(why: &str, strict: Value, permissive: Value) -> Expect {
-    serde_json::from_value(serde_json::json!({"why": why, "strict": strict, "permissive": permissive})).expect("an expectation")
+    serde_json::from_value(
+        serde_json::json!({"why": why, "strict": strict, "permissive": permissive}),
+    )
+    .expect("an expectation")
 }
 
 #[test]
 fn record_over_the_limit_is_rejected_or_replaced_by_its_hash() {
-    let limits = Limits { record_bytes: 64 << 10, ..Limits::default() };
+    let limits = Limits {
+        record_bytes: 64 << 10,
+        ..Limits::default()
+    };
     let expect = expect(
         "a line longer than the limit",
         serde_json::json!({"code": "limit_exceeded", "line": 2}),
@@ -171,8 +240,19 @@ fn record_over_the_limit_is_rejected_or_replaced_by_its_hash() {
     );
     for (name, valid) in valid_inputs() {
         let second = valid.lines().nth(1).expect("three lines");
-        let huge = with_field(second, &format!("\"padding\":\"{}\"", "x".repeat(100 << 10)));
-        report::assert_none("hostile", &case_findings(&name, with_second_line(&valid, &huge).as_bytes(), &expect, limits));
+        let huge = with_field(
+            second,
+            &format!("\"padding\":\"{}\"", "x".repeat(100 << 10)),
+        );
+        report::assert_none(
+            "hostile",
+            &case_findings(
+                &name,
+                with_second_line(&valid, &huge).as_bytes(),
+                &expect,
+                limits,
+            ),
+        );
     }
 }
 
@@ -189,28 +269,62 @@ fn deep_nesting_in_an_unknown_member_is_an_error_or_counted() {
         serde_json::json!({"complete": true, "unrecognized": 1, "malformed": 0}),
     );
     for (name, valid) in valid_inputs() {
-        let (strict, permissive) =
-            if ["claude-code", "codex", "opencode"].iter().any(|of| name.starts_with(of)) { limited.clone() } else { counted.clone() };
+        let (strict, permissive) = if ["claude-code", "codex", "opencode"]
+            .iter()
+            .any(|of| name.starts_with(of))
+        {
+            limited.clone()
+        } else {
+            counted.clone()
+        };
         let expect = expect(WHAT, strict, permissive);
         let second = valid.lines().nth(1).expect("three lines");
-        let deep = with_field(second, &format!("\"unknownField\":{}{}", "[".repeat(100_000), "]".repeat(100_000)));
-        report::assert_none("hostile", &case_findings(&name, with_second_line(&valid, &deep).as_bytes(), &expect, Limits::default()));
+        let deep = with_field(
+            second,
+            &format!(
+                "\"unknownField\":{}{}",
+                "[".repeat(100_000),
+                "]".repeat(100_000)
+            ),
+        );
+        report::assert_none(
+            "hostile",
+            &case_findings(
+                &name,
+                with_second_line(&valid, &deep).as_bytes(),
+                &expect,
+                Limits::default(),
+            ),
+        );
     }
 }
 
 #[test]
 fn deep_nesting_in_a_read_field_is_an_error_or_text() {
     let calls = files(&root().join("fixtures/_hostile/huge-number"));
-    for path in calls.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
-        let valid = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let deep = valid.replace("1e999", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+    for path in calls
+        .iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+    {
+        let valid = std::fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let deep = valid.replace(
+            "1e999",
+            &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        );
         assert_ne!(deep, valid);
         // Arguments that are JSON exceed a limit. Arguments that are text with JSON in it may remain text.
         match convert(deep.as_bytes(), Policy::Strict, Limits::default()) {
-            Err(error) => assert_eq!((error.code.as_str(), error.line), ("limit_exceeded", Some(2)), "{}: {error}", path.display()),
+            Err(error) => assert_eq!(
+                (error.code.as_str(), error.line),
+                ("limit_exceeded", Some(2)),
+                "{}: {error}",
+                path.display()
+            ),
             Ok(tape) => assert_eq!(violations(file_name(path), &tape), Vec::<String>::new()),
         }
-        let tape = convert(deep.as_bytes(), Policy::Permissive, Limits::default()).expect("permissive keeps the rest");
+        let tape = convert(deep.as_bytes(), Policy::Permissive, Limits::default())
+            .expect("permissive keeps the rest");
         let readable = tape.lines().all(|line| parse(line).is_ok());
         assert!(readable, "no line nests deeper than common parsers allow");
         assert_eq!(violations(file_name(path), &tape), Vec::<String>::new());
@@ -222,7 +336,9 @@ fn wrong_outcome_is_a_finding() {
     let (_, valid) = valid_inputs().swap_remove(0);
     let tape = convert(valid.as_bytes(), Policy::Strict, Limits::default());
     let rejected = convert(b"", Policy::Strict, Limits::default());
-    let error = |code: &str| serde_json::from_value::<Outcome>(serde_json::json!({"code": code})).expect("an outcome");
+    let error = |code: &str| {
+        serde_json::from_value::<Outcome>(serde_json::json!({"code": code})).expect("an outcome")
+    };
     let expected_tape = |malformed: u64, text: &str| {
         serde_json::from_value::<Outcome>(serde_json::json!({"complete": true, "unrecognized": 0, "malformed": malformed, "holds": [text]}))
             .expect("an outcome")

@@ -13,9 +13,17 @@ type List = (&'static str, &'static str, fn(&str) -> String);
 
 const LISTS: &[List] = &[
     ("claude-code", "line_types", str::to_owned),
-    ("codex", "schema:ResponseItem", |entry| format!("response_item/{entry}")),
+    ("codex", "schema:ResponseItem", |entry| {
+        format!("response_item/{entry}")
+    }),
     // The schema is that of the app server, which writes the names of items in another case than a rollout.
-    ("codex", "schema:ThreadItem", |entry| format!("event_msg/item_completed/{}{}", entry[..1].to_uppercase(), &entry[1..])),
+    ("codex", "schema:ThreadItem", |entry| {
+        format!(
+            "event_msg/item_completed/{}{}",
+            entry[..1].to_uppercase(),
+            &entry[1..]
+        )
+    }),
 ];
 
 /// Types that a list names and no adapter knows: no recording and no public log has shown their members.
@@ -47,24 +55,57 @@ fn types(harness: &str, text: &str) -> Vec<String> {
     let mut types = Vec::new();
     for line in text.lines().skip(1) {
         let mut columns = line.split('\t');
-        let (Some(list), Some(entry)) = (columns.next(), columns.next().filter(|entry| !entry.is_empty())) else { continue };
-        types.extend(LISTS.iter().filter(|known| (known.0, known.1) == (harness, list)).map(|known| known.2(entry)));
+        let (Some(list), Some(entry)) = (
+            columns.next(),
+            columns.next().filter(|entry| !entry.is_empty()),
+        ) else {
+            continue;
+        };
+        types.extend(
+            LISTS
+                .iter()
+                .filter(|known| (known.0, known.1) == (harness, list))
+                .map(|known| known.2(entry)),
+        );
     }
     types
 }
 
 /// True for a type that has a row of its own, or a row for each of its subtypes.
 fn is_known(table: &MemberTable, name: &str) -> bool {
-    let is_subtype = |record: &str| record.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
-    table.record(name).is_some() || table.records().iter().any(|record| is_subtype(&record.name))
+    let is_subtype = |record: &str| {
+        record
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    table.record(name).is_some()
+        || table
+            .records()
+            .iter()
+            .any(|record| is_subtype(&record.name))
 }
 
 /// What is wrong with the types that the lists of a harness name: unknown ones, and exceptions that are known or that no list names.
-fn violations(harness: &str, types: &BTreeSet<String>, is_known: impl Fn(&str) -> bool, exceptions: &[(&str, &str)]) -> Vec<String> {
-    let exceptions: BTreeSet<&str> = exceptions.iter().filter(|exception| exception.0 == harness).map(|exception| exception.1).collect();
-    let unknown = types.iter().filter(|name| !is_known(name) && !exceptions.contains(name.as_str()));
-    let mut wrong: Vec<String> = unknown.map(|name| format!("{harness}: a list names `{name}`, which the adapter does not know")).collect();
-    let stale = exceptions.iter().filter(|name| is_known(name) || !types.contains(**name));
+fn violations(
+    harness: &str,
+    types: &BTreeSet<String>,
+    is_known: impl Fn(&str) -> bool,
+    exceptions: &[(&str, &str)],
+) -> Vec<String> {
+    let exceptions: BTreeSet<&str> = exceptions
+        .iter()
+        .filter(|exception| exception.0 == harness)
+        .map(|exception| exception.1)
+        .collect();
+    let unknown = types
+        .iter()
+        .filter(|name| !is_known(name) && !exceptions.contains(name.as_str()));
+    let mut wrong: Vec<String> = unknown
+        .map(|name| format!("{harness}: a list names `{name}`, which the adapter does not know"))
+        .collect();
+    let stale = exceptions
+        .iter()
+        .filter(|name| is_known(name) || !types.contains(**name));
     wrong.extend(stale.map(|name| format!("{harness}: `{name}` is no exception any more")));
     wrong
 }
@@ -74,23 +115,34 @@ fn every_type_that_a_list_names_is_known() {
     let (mut tally, mut wrong) = (Tally::default(), Vec::new());
     for registration in registered().adapters() {
         let descriptor = registration.descriptor();
-        let Some(Ok(table)) = descriptor.members.map(|members| members.table()) else { continue };
+        let Some(Ok(table)) = descriptor.members.map(|members| members.table()) else {
+            continue;
+        };
         let directory = root().join("matrix/lists").join(descriptor.adapter_id);
         if !directory.is_dir() {
             continue;
         }
         let mut named = BTreeSet::new();
         for path in files(&directory) {
-            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let text = std::fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             named.extend(types(descriptor.adapter_id, &text));
         }
         tally.count_many("types in lists", named.len() as u64);
-        wrong.extend(violations(descriptor.adapter_id, &named, |name| is_known(table, name), WITHOUT_A_LOG));
+        wrong.extend(violations(
+            descriptor.adapter_id,
+            &named,
+            |name| is_known(table, name),
+            WITHOUT_A_LOG,
+        ));
     }
     report::print("lists", &tally);
     report::assert_none("lists", &wrong);
     for (harness, list, _) in LISTS {
-        assert!(root().join("matrix/lists").join(harness).is_dir(), "no lists of {harness} for {list}");
+        assert!(
+            root().join("matrix/lists").join(harness).is_dir(),
+            "no lists of {harness} for {list}"
+        );
     }
 }
 
@@ -98,10 +150,30 @@ fn every_type_that_a_list_names_is_known() {
 fn an_unknown_type_and_a_stale_exception_are_found() {
     let text = "list\tentry\tvalue\nschema:ResponseItem\tmessage\trole\nschema:ThreadItem\tuserMessage\tid\nschema:Account\tapiKey\t\n";
     let named: BTreeSet<String> = types("codex", text).into_iter().collect();
-    assert_eq!(named.iter().collect::<Vec<_>>(), ["event_msg/item_completed/UserMessage", "response_item/message"]);
-    let of = |known: &str, exceptions: &[(&str, &str)]| violations("codex", &named, |name| name.starts_with(known), exceptions).len();
+    assert_eq!(
+        named.iter().collect::<Vec<_>>(),
+        [
+            "event_msg/item_completed/UserMessage",
+            "response_item/message"
+        ]
+    );
+    let of = |known: &str, exceptions: &[(&str, &str)]| {
+        violations("codex", &named, |name| name.starts_with(known), exceptions).len()
+    };
     assert_eq!(of("", &[]), 0);
     assert_eq!(of("response_item/", &[]), 1);
-    assert_eq!(of("response_item/", &[("codex", "event_msg/item_completed/UserMessage")]), 0);
-    assert_eq!((of("", &[("codex", "response_item/message")]), of("", &[("codex", "response_item/gone")])), (1, 1));
+    assert_eq!(
+        of(
+            "response_item/",
+            &[("codex", "event_msg/item_completed/UserMessage")]
+        ),
+        0
+    );
+    assert_eq!(
+        (
+            of("", &[("codex", "response_item/message")]),
+            of("", &[("codex", "response_item/gone")])
+        ),
+        (1, 1)
+    );
 }

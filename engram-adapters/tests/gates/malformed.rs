@@ -32,11 +32,16 @@ impl Log {
     fn of(bytes: &[u8]) -> Option<Log> {
         let text = str::from_utf8(bytes).ok()?;
         if let Ok(document) = serde_json::from_str::<Value>(text) {
-            let list = ["messages", "items"].into_iter().find(|list| document[*list].is_array())?;
+            let list = ["messages", "items"]
+                .into_iter()
+                .find(|list| document[*list].is_array())?;
             return Some(Log::Document { document, list });
         }
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        lines.iter().all(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object())).then_some(Log::Lines(lines))
+        lines
+            .iter()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line.is_object()))
+            .then_some(Log::Lines(lines))
     }
 
     /// The records, each with its address in the log.
@@ -45,11 +50,23 @@ impl Log {
             // The first line is not damaged: it identifies the log.
             Log::Lines(lines) => {
                 let lines = lines.iter().enumerate().skip(1);
-                lines.map(|(n, line)| (Address { record: n, part: None }, parse(line).unwrap_or_default())).collect()
+                lines
+                    .map(|(n, line)| {
+                        (
+                            Address {
+                                record: n,
+                                part: None,
+                            },
+                            parse(line).unwrap_or_default(),
+                        )
+                    })
+                    .collect()
             }
             Log::Document { document, list } => {
                 let messages = document[*list].as_array().into_iter().flatten().enumerate();
-                messages.flat_map(|(n, message)| records_of_message(n, message)).collect()
+                messages
+                    .flat_map(|(n, message)| records_of_message(n, message))
+                    .collect()
             }
         }
     }
@@ -75,7 +92,10 @@ impl Log {
                         }
                         None => (address.record, messages),
                     };
-                    target.as_array_mut().expect("it is a list").insert(at, record);
+                    target
+                        .as_array_mut()
+                        .expect("it is a list")
+                        .insert(at, record);
                 }
                 document.to_string()
             }
@@ -91,16 +111,44 @@ struct Address {
 
 /// The member of a message whose items are records of their own.
 fn list_of_parts(message: &Value) -> &'static str {
-    if message["type"] == "assistant" { "content" } else { "parts" }
+    if message["type"] == "assistant" {
+        "content"
+    } else {
+        "parts"
+    }
 }
 
 fn records_of_message(n: usize, message: &Value) -> Vec<(Address, Value)> {
     let name = list_of_parts(message);
-    let Some(parts) = message[name].as_array() else { return vec![(Address { record: n, part: None }, message.clone())] };
+    let Some(parts) = message[name].as_array() else {
+        return vec![(
+            Address {
+                record: n,
+                part: None,
+            },
+            message.clone(),
+        )];
+    };
     let mut own = message.clone();
     own[name] = json!([]);
-    let parts = parts.iter().enumerate().map(|(part, value)| (Address { record: n, part: Some(part) }, value.clone()));
-    std::iter::once((Address { record: n, part: None }, own)).chain(parts).collect()
+    let parts = parts.iter().enumerate().map(|(part, value)| {
+        (
+            Address {
+                record: n,
+                part: Some(part),
+            },
+            value.clone(),
+        )
+    });
+    std::iter::once((
+        Address {
+            record: n,
+            part: None,
+        },
+        own,
+    ))
+    .chain(parts)
+    .collect()
 }
 
 /// What distinguishes a record from records of other types: the names of its members, and the words that name types.
@@ -123,8 +171,15 @@ fn shape(value: &Value, into: &mut BTreeSet<String>) {
 /// The pointers of all values in a record, the record itself excluded.
 fn places(value: &Value, at: &str, into: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
-        Value::Object(members) => members.iter().map(|(name, member)| (name.replace('~', "~0").replace('/', "~1"), member)).collect(),
-        Value::Array(items) => items.iter().enumerate().map(|(n, item)| (n.to_string(), item)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.replace('~', "~0").replace('/', "~1"), member))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(n, item)| (n.to_string(), item))
+            .collect(),
         _ => return,
     };
     for (segment, child) in children {
@@ -138,13 +193,28 @@ fn places(value: &Value, at: &str, into: &mut Vec<String>) {
 fn damaged(record: &Value, place: &str) -> Option<Value> {
     let mut damaged = record.clone();
     let value = damaged.pointer_mut(place)?;
-    *value = if value.is_number() || value.is_boolean() { json!({"damaged": true}) } else { json!(7) };
+    *value = if value.is_number() || value.is_boolean() {
+        json!({"damaged": true})
+    } else {
+        json!(7)
+    };
     (damaged != *record).then_some(damaged)
 }
 
 fn convert(artifact: &Artifact, log: &str) -> Option<Vec<Value>> {
-    let tape = convert_bytes(artifact.adapter(), log.as_bytes(), Policy::Permissive, artifact.context.clone()).ok()?;
-    Some(tape.text.lines().filter_map(|line| parse(line).ok()).collect())
+    let tape = convert_bytes(
+        artifact.adapter(),
+        log.as_bytes(),
+        Policy::Permissive,
+        artifact.context.clone(),
+    )
+    .ok()?;
+    Some(
+        tape.text
+            .lines()
+            .filter_map(|line| parse(line).ok())
+            .collect(),
+    )
 }
 
 fn is_malformed(event: &Value) -> bool {
@@ -158,7 +228,10 @@ fn without_malformed(mut events: Vec<Value>, inserted_line: Option<usize>) -> Op
     if events.iter().any(is_malformed) {
         return None;
     }
-    let (seq, line) = (malformed["seq"].as_u64(), malformed["origin"]["line"].as_u64());
+    let (seq, line) = (
+        malformed["seq"].as_u64(),
+        malformed["origin"]["line"].as_u64(),
+    );
     if line != inserted_line.map(|line| line as u64) {
         return None;
     }
@@ -191,7 +264,10 @@ fn comparable(mut events: Vec<Value>) -> Vec<Value> {
     events.pop();
     for event in events.iter_mut().filter_map(Value::as_object_mut) {
         event.remove("replay");
-        if event.get("origin").is_some_and(|origin| origin.get("line").is_none()) {
+        if event
+            .get("origin")
+            .is_some_and(|origin| origin.get("line").is_none())
+        {
             event.remove("origin");
         }
     }
@@ -206,9 +282,17 @@ fn difference(whole: &[Value], rest: &[Value]) -> Option<usize> {
 }
 
 /// Damages one record at several places. Counts the places that made it malformed.
-fn examine(artifact: &Artifact, log: &Log, address: &Address, record: &Value, tally: &mut Tally) -> Vec<String> {
+fn examine(
+    artifact: &Artifact,
+    log: &Log,
+    address: &Address,
+    record: &Value,
+    tally: &mut Tally,
+) -> Vec<String> {
     let inserted_line = matches!(log, Log::Lines(_)).then_some(address.record + 1);
-    let Some(whole) = convert(artifact, &log.with(None)) else { return Vec::new() };
+    let Some(whole) = convert(artifact, &log.with(None)) else {
+        return Vec::new();
+    };
     if whole.iter().any(is_malformed) {
         return Vec::new();
     }
@@ -217,13 +301,19 @@ fn examine(artifact: &Artifact, log: &Log, address: &Address, record: &Value, ta
     places(record, "", &mut places_of_record);
     let mut findings = Vec::new();
     for place in places_of_record.iter().rev().take(PLACES) {
-        let Some(damaged) = damaged(record, place) else { continue };
-        let rest = convert(artifact, &log.with(Some((address, damaged)))).and_then(|events| without_malformed(events, inserted_line));
+        let Some(damaged) = damaged(record, place) else {
+            continue;
+        };
+        let rest = convert(artifact, &log.with(Some((address, damaged))))
+            .and_then(|events| without_malformed(events, inserted_line));
         let Some(rest) = rest else { continue };
         tally.count("malformed records");
         if let Some(at) = difference(&whole, &rest) {
-            let shown =
-                |events: &[Value]| events.get(at).map_or("nothing".to_owned(), |event| engram_core::error::excerpt(&event.to_string()));
+            let shown = |events: &[Value]| {
+                events.get(at).map_or("nothing".to_owned(), |event| {
+                    engram_core::error::excerpt(&event.to_string())
+                })
+            };
             let name = artifact.full_name();
             findings.push(format!(
                 "{name}, record {} {:?}, damaged at {place}: event {at} is {} and not {}",
@@ -239,19 +329,27 @@ fn examine(artifact: &Artifact, log: &Log, address: &Address, record: &Value, ta
 
 /// The records to damage: of each shape a few, from the shortest logs.
 fn samples() -> Vec<(&'static Artifact, Log, Address, Value)> {
-    let mut artifacts: Vec<&Artifact> = fixtures().artifacts().filter(|artifact| artifact.bytes.len() <= LOG_BYTES).collect();
+    let mut artifacts: Vec<&Artifact> = fixtures()
+        .artifacts()
+        .filter(|artifact| artifact.bytes.len() <= LOG_BYTES)
+        .collect();
     artifacts.sort_by_key(|artifact| artifact.bytes.len());
     let mut seen: BTreeMap<(String, BTreeSet<String>), usize> = BTreeMap::new();
     let mut samples = Vec::new();
     for artifact in artifacts {
-        let Some(log) = Log::of(&artifact.bytes) else { continue };
+        let Some(log) = Log::of(&artifact.bytes) else {
+            continue;
+        };
         for (address, record) in log.records() {
             let mut words = BTreeSet::new();
             shape(&record, &mut words);
-            let count = seen.entry((artifact.case.harness.clone(), words)).or_default();
+            let count = seen
+                .entry((artifact.case.harness.clone(), words))
+                .or_default();
             *count += 1;
             if *count <= RECORDS_PER_SHAPE {
-                samples.extend(Log::of(&artifact.bytes).map(|log| (artifact, log, address, record)));
+                samples
+                    .extend(Log::of(&artifact.bytes).map(|log| (artifact, log, address, record)));
             }
         }
     }
@@ -272,27 +370,62 @@ fn a_malformed_record_leaves_no_state_behind() {
     total.count_many("records", examined.len() as u64);
     examined.iter().for_each(|(tally, _)| total.add(tally));
     report::print("malformed records", &total);
-    let findings: Vec<String> = examined.into_iter().flat_map(|(_, findings)| findings).collect();
+    let findings: Vec<String> = examined
+        .into_iter()
+        .flat_map(|(_, findings)| findings)
+        .collect();
     report::assert_none("malformed records", &findings);
-    assert!(total.of("malformed records") > 2000, "the damage makes many records malformed");
+    assert!(
+        total.of("malformed records") > 2000,
+        "the damage makes many records malformed"
+    );
 }
 
 #[test]
 fn a_fact_that_a_malformed_record_keeps_back_is_found() {
     let event = |seq: u64, line: u64, more: Value| {
         let mut event = json!({"seq": seq, "origin": {"line": line}});
-        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         event
     };
     let malformed = event(2, 2, json!({"label": "unrecognized", "name": "malformed"}));
     let (start, stop) = (json!({"seq": 0}), json!({"label": "tape.stop"}));
-    let whole = comparable(vec![start.clone(), event(1, 1, json!({})), event(2, 2, json!({"parent": 1})), stop.clone()]);
-    let after = |last: Value| vec![start.clone(), event(1, 1, json!({})), malformed.clone(), last, stop.clone()];
+    let whole = comparable(vec![
+        start.clone(),
+        event(1, 1, json!({})),
+        event(2, 2, json!({"parent": 1})),
+        stop.clone(),
+    ]);
+    let after = |last: Value| {
+        vec![
+            start.clone(),
+            event(1, 1, json!({})),
+            malformed.clone(),
+            last,
+            stop.clone(),
+        ]
+    };
     let same = without_malformed(after(event(3, 3, json!({"parent": 1}))), Some(2)).unwrap();
     assert_eq!(difference(&whole, &same), None);
     let without_parent = without_malformed(after(event(3, 3, json!({}))), Some(2)).unwrap();
     assert_eq!(difference(&whole, &without_parent), Some(2));
-    let missing = without_malformed(vec![start.clone(), event(1, 1, json!({})), malformed.clone(), stop.clone()], Some(2)).unwrap();
+    let missing = without_malformed(
+        vec![
+            start.clone(),
+            event(1, 1, json!({})),
+            malformed.clone(),
+            stop.clone(),
+        ],
+        Some(2),
+    )
+    .unwrap();
     assert_eq!(difference(&whole, &missing), Some(2));
-    assert_eq!(without_malformed(after(malformed.clone()), Some(2)), None, "two malformed records");
+    assert_eq!(
+        without_malformed(after(malformed.clone()), Some(2)),
+        None,
+        "two malformed records"
+    );
 }

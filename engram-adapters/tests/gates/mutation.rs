@@ -21,7 +21,19 @@ const LINES: usize = 6;
 const LINE_BYTES: usize = 16 << 10;
 
 /// JSON values whose type a field may not expect.
-const VALUES: &[&str] = &["null", "7", "\"x\"", "[]", "{}", "true", "-1e999", "\"\\ud800\"", "[{}]", "\"\"", "18446744073709551616"];
+const VALUES: &[&str] = &[
+    "null",
+    "7",
+    "\"x\"",
+    "[]",
+    "{}",
+    "true",
+    "-1e999",
+    "\"\\ud800\"",
+    "[{}]",
+    "\"\"",
+    "18446744073709551616",
+];
 
 /// One kind of damage. Positions are taken modulo the length.
 #[derive(Debug, Clone)]
@@ -55,7 +67,9 @@ fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
     if bytes.is_empty() {
         return;
     }
-    let run = |at: usize, len: usize, bytes: &[u8]| (at % bytes.len())..(at % bytes.len()).saturating_add(len).min(bytes.len());
+    let run = |at: usize, len: usize, bytes: &[u8]| {
+        (at % bytes.len())..(at % bytes.len()).saturating_add(len).min(bytes.len())
+    };
     match *damage {
         Damage::Flip(at, byte) => {
             let at = at % bytes.len();
@@ -78,9 +92,14 @@ fn apply(bytes: &mut Vec<u8>, damage: &Damage) {
 
 /// Replaces one value by another, so that the line is still JSON.
 fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
-    let colons: Vec<usize> = memchr::memmem::find_iter(bytes, b"\":").map(|found| found + 2).collect();
-    let Some(start) = colons.get(at % colons.len().max(1)) else { return };
-    let mut values = serde_json::Deserializer::from_slice(&bytes[*start..]).into_iter::<serde::de::IgnoredAny>();
+    let colons: Vec<usize> = memchr::memmem::find_iter(bytes, b"\":")
+        .map(|found| found + 2)
+        .collect();
+    let Some(start) = colons.get(at % colons.len().max(1)) else {
+        return;
+    };
+    let mut values =
+        serde_json::Deserializer::from_slice(&bytes[*start..]).into_iter::<serde::de::IgnoredAny>();
     if matches!(values.next(), Some(Ok(_))) {
         let end = start + values.byte_offset();
         bytes.splice(*start..end, value.bytes());
@@ -89,12 +108,20 @@ fn replace_value(bytes: &mut Vec<u8>, at: usize, value: &str) {
 
 /// A few consecutive lines of an artifact.
 pub fn excerpt(artifact: &Artifact, from: usize) -> Vec<Vec<u8>> {
-    let lines: Vec<&[u8]> =
-        artifact.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line.len() < LINE_BYTES).collect();
+    let lines: Vec<&[u8]> = artifact
+        .bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty() && line.len() < LINE_BYTES)
+        .collect();
     if lines.is_empty() {
         return Vec::new();
     }
-    lines.iter().skip(from % lines.len()).take(LINES).map(|line| line.to_vec()).collect()
+    lines
+        .iter()
+        .skip(from % lines.len())
+        .take(LINES)
+        .map(|line| line.to_vec())
+        .collect()
 }
 
 /// Converts bytes with both policies. Returns the number of tapes, or the violations of an invalid tape.
@@ -114,15 +141,28 @@ fn outcome(adapter: &dyn StreamAdapter, bytes: &[u8]) -> Result<u64, String> {
 
 /// So many values of a strategy, the same ones in every run: a gate that fails at random is not believed.
 pub fn values<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    (0..count).map(|_| strategy.new_tree(&mut runner).expect("nothing is filtered").current()).collect()
+    let mut runner = TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    (0..count)
+        .map(|_| {
+            strategy
+                .new_tree(&mut runner)
+                .expect("nothing is filtered")
+                .current()
+        })
+        .collect()
 }
 
 /// Converts each of the inputs. Returns the number of tapes, and the violations of invalid ones.
 fn outcomes(inputs: &[(&Artifact, Vec<u8>)]) -> (u64, Vec<String>) {
     let made: Vec<Result<u64, String>> = inputs
         .par_iter()
-        .map(|(artifact, bytes)| outcome(artifact.adapter(), bytes).map_err(|broken| format!("{}: {broken}", artifact.full_name())))
+        .map(|(artifact, bytes)| {
+            outcome(artifact.adapter(), bytes)
+                .map_err(|broken| format!("{}: {broken}", artifact.full_name()))
+        })
         .collect();
     let tapes = made.iter().filter_map(|made| made.as_ref().ok()).sum();
     (tapes, made.into_iter().filter_map(Result::err).collect())
@@ -136,7 +176,11 @@ fn damaged_records_give_a_valid_tape_or_an_error() {
     for (artifact, from, acts) in values(&(any::<usize>(), any::<usize>(), acts), CASES) {
         let artifact = artifacts[artifact % artifacts.len()];
         let mut lines = excerpt(artifact, from);
-        for (line, act) in acts.iter().filter(|_| !lines.is_empty()).collect::<Vec<_>>() {
+        for (line, act) in acts
+            .iter()
+            .filter(|_| !lines.is_empty())
+            .collect::<Vec<_>>()
+        {
             let line = line % lines.len();
             apply(&mut lines[line], act);
         }
@@ -149,12 +193,18 @@ fn damaged_records_give_a_valid_tape_or_an_error() {
     report::print("mutation", &tally);
     report::assert_none("mutation", &findings);
     let most = 2 * inputs.len() as u64;
-    assert!(tapes > most / 4 && tapes < most, "some damage gives a tape, some an error");
+    assert!(
+        tapes > most / 4 && tapes < most,
+        "some damage gives a tape, some an error"
+    );
 }
 
 #[test]
 fn damaged_documents_give_a_valid_tape_or_an_error() {
-    let documents: Vec<&Artifact> = fixtures().artifacts().filter(|artifact| artifact.name.ends_with(".json")).collect();
+    let documents: Vec<&Artifact> = fixtures()
+        .artifacts()
+        .filter(|artifact| artifact.name.ends_with(".json"))
+        .collect();
     assert!(!documents.is_empty(), "some harness writes documents");
     let mut inputs: Vec<(&Artifact, Vec<u8>)> = Vec::new();
     for (artifact, acts) in values(&(any::<usize>(), [damage(), damage()]), DOCUMENTS) {
@@ -169,7 +219,13 @@ fn damaged_documents_give_a_valid_tape_or_an_error() {
 #[test]
 fn every_kind_of_damage_changes_the_bytes() {
     let line = br#"{"a":"some text","b":[1,2,3]}"#.to_vec();
-    let acts = [Damage::Flip(3, b'x'), Damage::Cut(2, 4), Damage::Splice(1, 9, 3), Damage::Repeat(5, 2), Damage::Value(1, "null")];
+    let acts = [
+        Damage::Flip(3, b'x'),
+        Damage::Cut(2, 4),
+        Damage::Splice(1, 9, 3),
+        Damage::Repeat(5, 2),
+        Damage::Value(1, "null"),
+    ];
     for act in acts {
         let mut damaged = line.clone();
         apply(&mut damaged, &act);

@@ -33,7 +33,12 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.1.0",
     harness_family: "calls",
     matrix: VersionMatrix {
-        revisions: &[Revision { schema: "calls/1", versions: None, tested: &["synthetic"], coverage: COVERAGE }],
+        revisions: &[Revision {
+            schema: "calls/1",
+            versions: None,
+            tested: &["synthetic"],
+            coverage: COVERAGE,
+        }],
         known_bad: &[],
     },
     schema_detection_strategy: "a test",
@@ -54,11 +59,17 @@ impl StreamAdapter for Calls {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        head.text().starts_with("[\"calls\"").then(|| Evidence { marks: vec!["calls"], framing: Framing::Lines })
+        head.text().starts_with("[\"calls\"").then(|| Evidence {
+            marks: vec!["calls"],
+            framing: Framing::Lines,
+        })
     }
 
     fn identify(&self, _: &Head<'_>) -> Identity {
-        Identity { schema: Some("calls/1"), ..Identity::default() }
+        Identity {
+            schema: Some("calls/1"),
+            ..Identity::default()
+        }
     }
 
     fn conversion(&self, _: &SessionInit<'_>) -> Box<dyn Conversion> {
@@ -68,8 +79,17 @@ impl StreamAdapter for Calls {
 
 impl Conversion for Calls {
     fn check(&mut self, record: &Record<'_>, _: &mut Check<'_>) -> Result<(), Fault> {
-        let is_call = record.value.elements().filter(|part| part.text().is_some()).count() == 3;
-        if is_call { Ok(()) } else { Err(Fault::malformed("", "three texts", record.value.raw())) }
+        let is_call = record
+            .value
+            .elements()
+            .filter(|part| part.text().is_some())
+            .count()
+            == 3;
+        if is_call {
+            Ok(())
+        } else {
+            Err(Fault::malformed("", "three texts", record.value.raw()))
+        }
     }
 
     fn decide(&mut self) {}
@@ -77,11 +97,22 @@ impl Conversion for Calls {
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let mut parts = record.value.elements().skip(1).map(Value::raw_str);
         let (t, tool) = (parts.next(), parts.next().unwrap_or_default());
-        out.set_header(RecordHeader { t, id: None, replay: false });
+        out.set_header(RecordHeader {
+            t,
+            id: None,
+            replay: false,
+        });
         if tool == "a message without text" {
             out.emit(MsgOut::default(), Pointer::Root);
         }
-        out.emit(ToolCall { call_id: None, args: None, ..ToolCall::new(Text::Plain(tool), ToolKind::Other) }, Pointer::Root);
+        out.emit(
+            ToolCall {
+                call_id: None,
+                args: None,
+                ..ToolCall::new(Text::Plain(tool), ToolKind::Other)
+            },
+            Pointer::Root,
+        );
         Outcome::Mapped
     }
 }
@@ -92,17 +123,29 @@ static CALLS: Registration = Registration::new(&Calls);
 fn outcome(line: &str) -> Option<(ErrorCode, Option<u64>)> {
     let (options, registry) = (Options::default(), Registry::builtin().with(&CALLS));
     let mut sink = JsonLines::new(std::io::sink());
-    let error = ingest_with(&registry, Input::in_memory(line, options.limits), &options, &mut sink).err()?;
+    let error = ingest_with(
+        &registry,
+        Input::in_memory(line, options.limits),
+        &options,
+        &mut sink,
+    )
+    .err()?;
     Some((error.code, error.line))
 }
 
 #[test]
 fn a_wrong_time_of_a_streaming_adapter_is_an_adapter_defect() {
     assert_eq!(outcome(r#"["calls","2026-01-02T03:04:05Z","shell"]"#), None);
-    assert_eq!(outcome(r#"["calls","2026-01-02 03:04","shell"]"#), Some((ErrorCode::AdapterDefect, Some(1))));
+    assert_eq!(
+        outcome(r#"["calls","2026-01-02 03:04","shell"]"#),
+        Some((ErrorCode::AdapterDefect, Some(1)))
+    );
 }
 
 #[test]
 fn a_message_without_content_of_a_streaming_adapter_is_an_adapter_defect() {
-    assert_eq!(outcome(r#"["calls","2026-01-02T03:04:05Z","a message without text"]"#), Some((ErrorCode::AdapterDefect, Some(1))));
+    assert_eq!(
+        outcome(r#"["calls","2026-01-02T03:04:05Z","a message without text"]"#),
+        Some((ErrorCode::AdapterDefect, Some(1)))
+    );
 }

@@ -39,7 +39,11 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.0.iter().map(|(what, number)| format!("{number} {what}")).collect();
+        let parts: Vec<String> = self
+            .0
+            .iter()
+            .map(|(what, number)| format!("{number} {what}"))
+            .collect();
         f.write_str(&parts.join(", "))
     }
 }
@@ -56,14 +60,22 @@ pub fn print(gate: &str, text: impl fmt::Display) {
 pub fn run(gate: &str, findings: impl Fn(&'static Corpus) -> (Tally, Vec<String>)) -> Tally {
     let mut total = Tally::default();
     let mut found = Vec::new();
-    for (name, corpus) in [("fixtures", crate::tree::fixtures()), ("recordings", crate::tree::recordings())] {
+    for (name, corpus) in [
+        ("fixtures", crate::tree::fixtures()),
+        ("recordings", crate::tree::recordings()),
+    ] {
         if corpus.cases.is_empty() && name == "recordings" {
             continue;
         }
         let (tally, findings) = findings(corpus);
         print(
             gate,
-            format!("{} {name}, {} sessions: {tally}; {} findings", corpus.cases.len(), corpus.artifacts().count(), findings.len()),
+            format!(
+                "{} {name}, {} sessions: {tally}; {} findings",
+                corpus.cases.len(),
+                corpus.artifacts().count(),
+                findings.len()
+            ),
         );
         total.add(&tally);
         found.extend(findings);
@@ -78,5 +90,10 @@ pub fn run(gate: &str, findings: impl Fn(&'static Corpus) -> (Tally, Vec<String>
 /// If there are findings.
 pub fn assert_none(gate: &str, findings: &[String]) {
     let shown: Vec<&str> = findings.iter().take(SHOWN).map(String::as_str).collect();
-    assert!(findings.is_empty(), "gate {gate}: {} findings\n{}", findings.len(), shown.join("\n"));
+    assert!(
+        findings.is_empty(),
+        "gate {gate}: {} findings\n{}",
+        findings.len(),
+        shown.join("\n")
+    );
 }

@@ -18,10 +18,15 @@ struct Validator {
 impl Validator {
     fn new() -> Validator {
         const NAME: &str = "tape.json";
-        let document = serde_json::from_str(&engram_core::json_schema::json_schema()).expect("the schema is JSON");
+        let document = serde_json::from_str(&engram_core::json_schema::json_schema())
+            .expect("the schema is JSON");
         let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
-        compiler.add_resource(NAME, document).expect("the schema has a name of its own");
-        let schema = compiler.compile(NAME, &mut schemas).expect("the schema is a schema");
+        compiler
+            .add_resource(NAME, document)
+            .expect("the schema has a name of its own");
+        let schema = compiler
+            .compile(NAME, &mut schemas)
+            .expect("the schema is a schema");
         Validator { schemas, schema }
     }
 
@@ -36,19 +41,39 @@ fn validate(artifact: &'static Artifact, validator: &Validator) -> (u64, Vec<Str
         Ok(tape) => &tape.text,
         Err(error) => return (0, vec![error]),
     };
-    let invalid = tape.lines().enumerate().filter(|(_, line)| !parse(line).is_ok_and(|event| validator.accepts(&event)));
-    let findings = invalid.map(|(n, _)| format!("{}:{}: is not valid by the schema", artifact.full_name(), n + 1)).collect();
+    let invalid = tape
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !parse(line).is_ok_and(|event| validator.accepts(&event)));
+    let findings = invalid
+        .map(|(n, _)| {
+            format!(
+                "{}:{}: is not valid by the schema",
+                artifact.full_name(),
+                n + 1
+            )
+        })
+        .collect();
     (tape.lines().count() as u64, findings)
 }
 
 fn findings(corpus: &'static Corpus) -> (Tally, Vec<String>) {
     let schema = Validator::new();
     let artifacts: Vec<&'static Artifact> = corpus.artifacts().collect();
-    let validated: Vec<(u64, Vec<String>)> = artifacts.par_iter().map(|artifact| validate(artifact, &schema)).collect();
+    let validated: Vec<(u64, Vec<String>)> = artifacts
+        .par_iter()
+        .map(|artifact| validate(artifact, &schema))
+        .collect();
     let mut tally = Tally::default();
     tally.count_many("tapes", validated.len() as u64);
     tally.count_many("events", validated.iter().map(|(events, _)| events).sum());
-    (tally, validated.into_iter().flat_map(|(_, findings)| findings).collect())
+    (
+        tally,
+        validated
+            .into_iter()
+            .flat_map(|(_, findings)| findings)
+            .collect(),
+    )
 }
 
 #[test]

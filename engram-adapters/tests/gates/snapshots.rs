@@ -46,21 +46,41 @@ pub fn compare_tape(snapshots: &Path, tape_name: &str, tape: &str) -> Vec<String
         return Vec::from_iter(compare_text(&directory, "tape", Some(session), tape));
     }
     let compressed = compare_compressed(&directory, session, tape);
-    compressed.into_iter().chain(compare_text(&directory, "excerpt", Some(session), &excerpt(tape))).collect()
+    compressed
+        .into_iter()
+        .chain(compare_text(
+            &directory,
+            "excerpt",
+            Some(session),
+            &excerpt(tape),
+        ))
+        .collect()
 }
 
 /// Compares a part of the contract with its snapshot.
 pub fn compare_contract(name: &str, text: &str) -> Option<String> {
-    assert!(CONTRACT.contains(&name), "`{name}` is not in the list of snapshots");
+    assert!(
+        CONTRACT.contains(&name),
+        "`{name}` is not in the list of snapshots"
+    );
     compare_text(&directory().join("_contract"), name, None, text)
 }
 
 /// The snapshots of the contract.
-const CONTRACT: [&str; 5] = ["conformance", "coverage", "descriptors", "detection-matrix", "errors"];
+const CONTRACT: [&str; 5] = [
+    "conformance",
+    "coverage",
+    "descriptors",
+    "detection-matrix",
+    "errors",
+];
 
 /// The snapshot files of the contract.
 pub fn files_of_contract() -> Vec<PathBuf> {
-    CONTRACT.iter().map(|name| directory().join(format!("_contract/{name}.snap"))).collect()
+    CONTRACT
+        .iter()
+        .map(|name| directory().join(format!("_contract/{name}.snap")))
+        .collect()
 }
 
 fn settings(directory: &Path, session: Option<&str>) -> Settings {
@@ -77,12 +97,19 @@ fn settings(directory: &Path, session: Option<&str>) -> Settings {
 /// Turns a failed assertion into a finding, so that one changed snapshot does not hide the next.
 fn finding(path: &Path, settings: &Settings, assertion: impl FnOnce()) -> Option<String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| settings.bind(assertion)));
-    outcome.err().map(|_| format!("{} is missing, or has other content", path.display()))
+    outcome
+        .err()
+        .map(|_| format!("{} is missing, or has other content", path.display()))
 }
 
 fn compare_text(directory: &Path, name: &str, session: Option<&str>, text: &str) -> Option<String> {
-    let path = directory.join(session.map_or(format!("{name}.snap"), |session| format!("{name}@{session}.snap")));
-    finding(&path, &settings(directory, session), || assert_snapshot!(name, text)).or_else(|| compare_exactly(&path, text))
+    let path = directory.join(session.map_or(format!("{name}.snap"), |session| {
+        format!("{name}@{session}.snap")
+    }));
+    finding(&path, &settings(directory, session), || {
+        assert_snapshot!(name, text)
+    })
+    .or_else(|| compare_exactly(&path, text))
 }
 
 /// Compares exactly: `insta` treats `\r\n` as `\n`, and ignores white space at the end.
@@ -92,28 +119,46 @@ fn compare_exactly(path: &Path, text: &str) -> Option<String> {
         return None;
     }
     let kept = fs::read_to_string(path).unwrap_or_default();
-    let content = kept.strip_prefix("---\n").and_then(|kept| Some(kept.split_once("\n---\n")?.1));
-    (content != Some(text))
-        .then(|| format!("{} differs in line ends or in white space at its end; INSTA_UPDATE=force rewrites it", path.display()))
+    let content = kept
+        .strip_prefix("---\n")
+        .and_then(|kept| Some(kept.split_once("\n---\n")?.1));
+    (content != Some(text)).then(|| {
+        format!(
+            "{} differs in line ends or in white space at its end; INSTA_UPDATE=force rewrites it",
+            path.display()
+        )
+    })
 }
 
 /// Compares a tape with its compressed snapshot. A snapshot that decompresses to the tape is compared with itself, so that another
 /// version of the compressor causes no difference.
 fn compare_compressed(directory: &Path, session: &str, tape: &str) -> Option<String> {
     let path = directory.join(format!("tape@{session}.snap.{COMPRESSED}"));
-    let decompressed = |kept: &Vec<u8>| zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes());
+    let decompressed = |kept: &Vec<u8>| {
+        zstd::bulk::decompress(kept, tape.len()).is_ok_and(|kept| kept == tape.as_bytes())
+    };
     let kept = fs::read(&path).ok().filter(decompressed);
-    let bytes = kept.unwrap_or_else(|| zstd::bulk::compress(tape.as_bytes(), LEVEL).expect("memory can be compressed"));
-    finding(&path, &settings(directory, Some(session)), || assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes))
+    let bytes = kept.unwrap_or_else(|| {
+        zstd::bulk::compress(tape.as_bytes(), LEVEL).expect("memory can be compressed")
+    });
+    finding(&path, &settings(directory, Some(session)), || {
+        assert_binary_snapshot!(&format!("tape.{COMPRESSED}"), bytes)
+    })
 }
 
 /// The files that no test uses.
 pub fn orphans(snapshots: &Path, needed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let is_needed = |path: &PathBuf| {
         // A change pending review belongs to its snapshot.
-        needed.contains(path) || needed.contains(Path::new(&path.to_string_lossy().replace(".snap.new", ".snap")))
+        needed.contains(path)
+            || needed.contains(Path::new(
+                &path.to_string_lossy().replace(".snap.new", ".snap"),
+            ))
     };
-    files(snapshots).into_iter().filter(|path| !is_needed(path)).collect()
+    files(snapshots)
+        .into_iter()
+        .filter(|path| !is_needed(path))
+        .collect()
 }
 
 /// Reports the files that no test uses, or removes them if the environment asks to rewrite all snapshots.
@@ -124,7 +169,10 @@ pub fn remove_or_report(orphans: &[PathBuf]) -> Vec<String> {
         if is_removed {
             fs::remove_file(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         } else {
-            findings.push(format!("{} belongs to no fixture; delete it", path.display()));
+            findings.push(format!(
+                "{} belongs to no fixture; delete it",
+                path.display()
+            ));
         }
     }
     findings

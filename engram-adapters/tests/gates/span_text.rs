@@ -24,12 +24,18 @@ impl<S: EventSink> EventSink for WithoutTexts<S> {
         match &mut event {
             Event::CodeRead(read) => self.texts += u64::from(read.text.take().is_some()),
             Event::CodeEdit(edit) => {
-                self.texts += [edit.before_text.take(), edit.after_text.take()].iter().flatten().count() as u64;
+                self.texts += [edit.before_text.take(), edit.after_text.take()]
+                    .iter()
+                    .flatten()
+                    .count() as u64;
             }
             Event::Meta(Meta::TapeStart(start)) => start.spans = None,
             _ => {}
         }
-        self.sink.event(&EventRef { event: &event, ..record.clone() })
+        self.sink.event(&EventRef {
+            event: &event,
+            ..record.clone()
+        })
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -38,9 +44,23 @@ impl<S: EventSink> EventSink for WithoutTexts<S> {
 }
 
 fn with_texts(artifact: &Artifact) -> String {
-    let options = Options { policy: policy_for(artifact), span_text: true, context: artifact.context.clone(), ..Options::default() };
-    let (input, mut tape) = (Input::new(artifact.bytes.as_slice(), options.limits), Vec::new());
-    convert(artifact.adapter(), input, &options, &mut JsonLines::new(&mut tape)).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options {
+        policy: policy_for(artifact),
+        span_text: true,
+        context: artifact.context.clone(),
+        ..Options::default()
+    };
+    let (input, mut tape) = (
+        Input::new(artifact.bytes.as_slice(), options.limits),
+        Vec::new(),
+    );
+    convert(
+        artifact.adapter(),
+        input,
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
     String::from_utf8(tape).expect("a tape is UTF-8")
 }
 
@@ -49,7 +69,10 @@ fn examine(artifact: &'static Artifact) -> (u64, Vec<String>) {
     let (name, tape) = (artifact.full_name(), with_texts(artifact));
     let mut found = violations(&name, &tape);
     let mut without = Vec::new();
-    let mut sink = WithoutTexts { sink: JsonLines::new(&mut without), texts: 0 };
+    let mut sink = WithoutTexts {
+        sink: JsonLines::new(&mut without),
+        texts: 0,
+    };
     if let Err(error) = replay(tape.as_bytes(), &mut sink) {
         found.push(format!("{name}: {error}"));
     }
@@ -64,14 +87,23 @@ fn examine(artifact: &'static Artifact) -> (u64, Vec<String>) {
 
 fn findings(corpus: &'static Corpus) -> (Tally, Vec<String>) {
     let artifacts: Vec<&'static Artifact> = corpus.artifacts().collect();
-    let examined: Vec<(u64, Vec<String>)> = artifacts.par_iter().map(|artifact| examine(artifact)).collect();
+    let examined: Vec<(u64, Vec<String>)> = artifacts
+        .par_iter()
+        .map(|artifact| examine(artifact))
+        .collect();
     let mut tally = Tally::default();
     tally.count_many("texts", examined.iter().map(|(texts, _)| texts).sum());
-    (tally, examined.into_iter().flat_map(|(_, found)| found).collect())
+    (
+        tally,
+        examined.into_iter().flat_map(|(_, found)| found).collect(),
+    )
 }
 
 #[test]
 fn texts_of_spans_are_what_their_hashes_cover() {
     let tally = report::run("span_text", findings);
-    assert!(tally.of("texts") > 1000, "the fixtures have more reads and edits with hashes");
+    assert!(
+        tally.of("texts") > 1000,
+        "the fixtures have more reads and edits with hashes"
+    );
 }

@@ -12,12 +12,21 @@ const SOURCE_LINES: usize = 600;
 /// The most in a test file.
 const TEST_LINES: usize = 600;
 /// File names without meaning.
-const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "manager", "common", "misc"];
+const EMPTY_NAMES: &[&str] = &[
+    "utils", "util", "helpers", "helper", "manager", "common", "misc",
+];
 /// Marks of unfinished work.
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
 /// Directories that are not the project's source.
-const SKIPPED: &[&str] =
-    &["target", "fuzz/target", ".git", "fixtures", "snapshots", "engram-python/target", "examples/out-of-tree-adapter/target"];
+const SKIPPED: &[&str] = &[
+    "target",
+    "fuzz/target",
+    ".git",
+    "fixtures",
+    "snapshots",
+    "engram-python/target",
+    "examples/out-of-tree-adapter/target",
+];
 
 /// A source file.
 struct Source {
@@ -31,12 +40,21 @@ fn sources() -> Vec<Source> {
     let mut found = Vec::new();
     let mut directories = vec![root().to_owned()];
     while let Some(directory) = directories.pop() {
-        for path in fs::read_dir(&directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())) {
-            let below = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        for path in fs::read_dir(&directory)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+        {
+            let below = path
+                .strip_prefix(root())
+                .unwrap_or(&path)
+                .to_string_lossy()
+                .replace('\\', "/");
             if path.is_dir() && !SKIPPED.contains(&below.as_str()) {
                 directories.push(path);
             } else if below.ends_with(".rs") {
-                let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{below}: {error}"));
+                let text =
+                    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{below}: {error}"));
                 found.push(Source { path: below, text });
             }
         }
@@ -47,53 +65,92 @@ fn sources() -> Vec<Source> {
 
 /// The directories of the adapters: those with a descriptor.
 fn adapter_directories(sources: &[Source]) -> BTreeSet<&str> {
-    let below = sources.iter().filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
-    below.filter_map(|path| path.strip_suffix("/descriptor.rs")).collect()
+    let below = sources
+        .iter()
+        .filter_map(|source| source.path.strip_prefix("engram-adapters/src/"));
+    below
+        .filter_map(|path| path.strip_suffix("/descriptor.rs"))
+        .collect()
 }
 
 /// The names of harnesses, as code may spell them.
 fn harness_names() -> BTreeSet<String> {
     let known = ["claude", "codex", "opencode", "gemini"].map(str::to_owned);
-    let registered = registered().adapters().map(|entry| entry.descriptor().harness_family.to_owned());
+    let registered = registered()
+        .adapters()
+        .map(|entry| entry.descriptor().harness_family.to_owned());
     known.into_iter().chain(registered).collect()
 }
 
 /// The rules that one file violates.
-fn violations_of(source: &Source, adapters: &BTreeSet<&str>, harnesses: &BTreeSet<String>) -> Vec<String> {
+fn violations_of(
+    source: &Source,
+    adapters: &BTreeSet<&str>,
+    harnesses: &BTreeSet<String>,
+) -> Vec<String> {
     let (path, text) = (source.path.as_str(), source.text.as_str());
     let mut broken = Vec::new();
     if !text.starts_with("//!") {
         broken.push("does not begin with a `//!` line about its content".to_owned());
     }
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
-    let is_test = path.contains("/tests/") || path.ends_with("tests.rs") || path.contains("/benches/");
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .count();
+    let is_test =
+        path.contains("/tests/") || path.ends_with("tests.rs") || path.contains("/benches/");
     let most = if is_test { TEST_LINES } else { SOURCE_LINES };
     if lines > most {
         broken.push(format!("has {lines} lines of code, more than {most}"));
     }
-    if EMPTY_NAMES.contains(&path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs")) {
+    if EMPTY_NAMES.contains(
+        &path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(".rs"),
+    ) {
         broken.push("has a name without meaning".to_owned());
     }
     if !path.ends_with("gates/tidy.rs") {
         let unfinished = UNFINISHED.iter().filter(|mark| text.contains(**mark));
         broken.extend(unfinished.map(|mark| format!("is unfinished: {mark}")));
     }
-    let is_shared =
-        ["engram-core/src/", "engram-adapters/src/shared/", "engram-conformance/src/"].iter().any(|start| path.starts_with(start));
+    let is_shared = [
+        "engram-core/src/",
+        "engram-adapters/src/shared/",
+        "engram-conformance/src/",
+    ]
+    .iter()
+    .any(|start| path.starts_with(start));
     // The standard library's reader over memory is no harness.
-    let prose = text.replace("Cursor<", "<").replace("Cursor::", "::").replace(" Cursor,", ",").replace("{Cursor,", "{,").to_lowercase();
+    let prose = text
+        .replace("Cursor<", "<")
+        .replace("Cursor::", "::")
+        .replace(" Cursor,", ",")
+        .replace("{Cursor,", "{,")
+        .to_lowercase();
     let names_no_harness = is_shared && !path.starts_with("engram-conformance/src/registry/");
     if names_no_harness && let Some(name) = harnesses.iter().find(|name| prose.contains(*name)) {
         broken.push(format!("names the harness {name}"));
     }
-    if let Some(own) = adapters.iter().find(|adapter| path.starts_with(&format!("engram-adapters/src/{adapter}/"))) {
-        let others = adapters.iter().filter(|other| *other != own && text.contains(&format!("{other}::")));
+    if let Some(own) = adapters
+        .iter()
+        .find(|adapter| path.starts_with(&format!("engram-adapters/src/{adapter}/")))
+    {
+        let others = adapters
+            .iter()
+            .filter(|other| *other != own && text.contains(&format!("{other}::")));
         broken.extend(others.map(|other| format!("uses the adapter {other}")));
         if text.contains("semver") && !path.ends_with("/revisions.rs") {
             broken.push("compares versions: revisions.rs does that".to_owned());
         }
     }
-    broken.into_iter().map(|what| format!("{path} {what}")).collect()
+    broken
+        .into_iter()
+        .map(|what| format!("{path} {what}"))
+        .collect()
 }
 
 /// The findings for the cases of the fixture tree, apart from their tapes.
@@ -107,10 +164,15 @@ fn case_findings(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<St
             }
         }
         let is_read = |file: &str| file.starts_with("session/") || is_printed(&case.harness, file);
-        for file in files.iter().filter(|file| !is_read(file) && !["truth.json", "recording.json"].contains(&file.as_str())) {
+        for file in files.iter().filter(|file| {
+            !is_read(file) && !["truth.json", "recording.json"].contains(&file.as_str())
+        }) {
             broken.push(format!("{}: no gate reads {file}", case.name()));
         }
-        if !registered().adapters().any(|entry| entry.descriptor().harness_family == case.harness) {
+        if !registered()
+            .adapters()
+            .any(|entry| entry.descriptor().harness_family == case.harness)
+        {
             broken.push(format!("{}: no adapter for {}", case.name(), case.harness));
         }
     }
@@ -118,9 +180,15 @@ fn case_findings(cases: &[Case], files: impl Fn(&Case) -> Vec<String>) -> Vec<St
 }
 
 fn files_of(case: &Case) -> Vec<String> {
-    let below =
-        |path: PathBuf| path.strip_prefix(&case.directory).map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
-    crate::tree::files(&case.directory).into_iter().map(below).collect()
+    let below = |path: PathBuf| {
+        path.strip_prefix(&case.directory)
+            .map(|path| path.to_string_lossy().replace('\\', "/"))
+            .unwrap_or_default()
+    };
+    crate::tree::files(&case.directory)
+        .into_iter()
+        .map(below)
+        .collect()
 }
 
 /// Files of the fixture tree that are in no case.
@@ -130,15 +198,25 @@ fn stray_files(tree: &Path, cases: &[Case]) -> Vec<String> {
             || path.starts_with(tree.join("_hostile"))
             || path.ends_with("fixtures/scenarios.tsv")
     };
-    crate::tree::files(tree).into_iter().filter(|path| !in_case(path)).map(|path| format!("{} is in no case", path.display())).collect()
+    crate::tree::files(tree)
+        .into_iter()
+        .filter(|path| !in_case(path))
+        .map(|path| format!("{} is in no case", path.display()))
+        .collect()
 }
 
 #[test]
 fn source_files_follow_the_rules() {
     let (sources, harnesses) = (sources(), harness_names());
     let adapters = adapter_directories(&sources);
-    assert!(sources.len() > 20 && !adapters.is_empty(), "the walk finds the workspace");
-    let broken: Vec<String> = sources.iter().flat_map(|source| violations_of(source, &adapters, &harnesses)).collect();
+    assert!(
+        sources.len() > 20 && !adapters.is_empty(),
+        "the walk finds the workspace"
+    );
+    let broken: Vec<String> = sources
+        .iter()
+        .flat_map(|source| violations_of(source, &adapters, &harnesses))
+        .collect();
     let mut tally = Tally::default();
     tally.count_many("source files", sources.len() as u64);
     report::print("tidy", &tally);
@@ -150,38 +228,85 @@ fn fixture_tree_follows_the_rules() {
     let cases = fixture_cases();
     let mut broken = case_findings(&cases, files_of);
     broken.extend(stray_files(&root().join("fixtures"), &cases));
-    let read =
-        fixtures().cases.iter().filter(|(_, artifacts)| artifacts.is_empty()).map(|(case, _)| format!("{} has no session", case.name()));
+    let read = fixtures()
+        .cases
+        .iter()
+        .filter(|(_, artifacts)| artifacts.is_empty())
+        .map(|(case, _)| format!("{} has no session", case.name()));
     broken.extend(read);
     report::assert_none("tidy", &broken);
 }
 
 #[test]
 fn project_documents_exist() {
-    let documents =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "deny.toml", "clippy.toml", ".gitattributes"];
-    let missing: Vec<&str> = documents.into_iter().filter(|name| !root().join(name).is_file()).collect();
+    let documents = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "deny.toml",
+        "clippy.toml",
+        ".gitattributes",
+    ];
+    let missing: Vec<&str> = documents
+        .into_iter()
+        .filter(|name| !root().join(name).is_file())
+        .collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
 }
 
 #[test]
 fn each_rule_detects_its_violation() {
     let (adapters, harnesses) = (BTreeSet::from(["one", "two"]), harness_names());
-    let found =
-        |path: &str, text: &str| violations_of(&Source { path: path.to_owned(), text: text.to_owned() }, &adapters, &harnesses).join("; ");
+    let found = |path: &str, text: &str| {
+        violations_of(
+            &Source {
+                path: path.to_owned(),
+                text: text.to_owned(),
+            },
+            &adapters,
+            &harnesses,
+        )
+        .join("; ")
+    };
     assert_eq!(found("engram-core/src/good.rs", "//! Good.\n"), "");
     let long = format!("//! Long.\n{}", "fn f() {}\n".repeat(601));
     let cases = [
         ("engram-core/src/bare.rs", "fn f() {}\n", "does not begin"),
         ("engram-core/src/long.rs", long.as_str(), "601 lines"),
-        ("engram-core/src/utils.rs", "//! Things.\n", "without meaning"),
-        ("engram-core/src/half.rs", "//! Half.\nfn f() { todo!() }\n", "unfinished"),
-        ("engram-adapters/src/shared/x.rs", "//! For Claude.\n", "names the harness"),
-        ("engram-adapters/src/one/x.rs", "//! X.\nuse crate::two::Y;\n", "uses the adapter two"),
-        ("engram-adapters/src/one/x.rs", "//! X.\nuse semver::Version;\n", "compares versions"),
+        (
+            "engram-core/src/utils.rs",
+            "//! Things.\n",
+            "without meaning",
+        ),
+        (
+            "engram-core/src/half.rs",
+            "//! Half.\nfn f() { todo!() }\n",
+            "unfinished",
+        ),
+        (
+            "engram-adapters/src/shared/x.rs",
+            "//! For Claude.\n",
+            "names the harness",
+        ),
+        (
+            "engram-adapters/src/one/x.rs",
+            "//! X.\nuse crate::two::Y;\n",
+            "uses the adapter two",
+        ),
+        (
+            "engram-adapters/src/one/x.rs",
+            "//! X.\nuse semver::Version;\n",
+            "compares versions",
+        ),
     ];
     for (path, text, what) in cases {
-        assert!(found(path, text).contains(what), "{path}: {}", found(path, text));
+        assert!(
+            found(path, text).contains(what),
+            "{path}: {}",
+            found(path, text)
+        );
     }
     let shorter = format!("//! Long.\n{}", "fn f() {}\n".repeat(600));
     assert_eq!(found("engram-core/src/long.rs", &shorter), "");
@@ -189,8 +314,19 @@ fn each_rule_detects_its_violation() {
 
 #[test]
 fn irregular_case_is_a_finding() {
-    let case = Case { harness: "unknown-harness".into(), version: "1.0.0".into(), scenario: "x".into(), directory: PathBuf::from("x") };
-    let found = case_findings(std::slice::from_ref(&case), |_| vec!["truth.json".into(), "notes.txt".into(), "session/a.jsonl".into()]);
+    let case = Case {
+        harness: "unknown-harness".into(),
+        version: "1.0.0".into(),
+        scenario: "x".into(),
+        directory: PathBuf::from("x"),
+    };
+    let found = case_findings(std::slice::from_ref(&case), |_| {
+        vec![
+            "truth.json".into(),
+            "notes.txt".into(),
+            "session/a.jsonl".into(),
+        ]
+    });
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(!stray_files(&root().join("engram-adapters/tests"), &[]).is_empty());
 }

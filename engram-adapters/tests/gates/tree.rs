@@ -79,12 +79,15 @@ pub fn is_printed(harness: &str, file: &str) -> bool {
 
 /// The workspace root.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate is in a workspace")
 }
 
 /// A JSON file of the tree.
 pub fn read_json(path: &Path) -> serde_json::Value {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -95,17 +98,32 @@ pub fn file_name(path: &Path) -> &str {
 
 /// The cases of a tree of recordings, one in so many.
 fn cases(tree: &Path, one_in: usize) -> Vec<Case> {
-    let recordings = Recordings::undeclared(tree).unwrap_or_else(|error| panic!("{error}")).sample(one_in);
+    let recordings = Recordings::undeclared(tree)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .sample(one_in);
     let case = |recording: engram_conformance::Recording| {
-        let engram_conformance::Recording { harness, version, scenario, directory, .. } = recording;
-        Case { harness, version, scenario, directory }
+        let engram_conformance::Recording {
+            harness,
+            version,
+            scenario,
+            directory,
+            ..
+        } = recording;
+        Case {
+            harness,
+            version,
+            scenario,
+            directory,
+        }
     };
     recordings.all.into_iter().map(case).collect()
 }
 
 /// True when an adapter is registered for the harness.
 fn is_registered(harness: &str) -> bool {
-    registered().adapters().any(|entry| entry.descriptor().harness_family == harness)
+    registered()
+        .adapters()
+        .any(|entry| entry.descriptor().harness_family == harness)
 }
 
 /// The cases of the fixture tree. Fails if a registered harness has none: then a gate would prove nothing.
@@ -113,7 +131,10 @@ pub fn fixture_cases() -> Vec<Case> {
     let found = cases(&root().join("fixtures"), 1);
     for entry in registered().adapters() {
         let harness = entry.descriptor().harness_family;
-        assert!(found.iter().any(|case| case.harness == harness), "no fixtures for {harness}");
+        assert!(
+            found.iter().any(|case| case.harness == harness),
+            "no fixtures for {harness}"
+        );
     }
     found
 }
@@ -121,19 +142,33 @@ pub fn fixture_cases() -> Vec<Case> {
 /// The trees of recordings that `ENGRAM_RECORDINGS` names, separated as in `PATH` and seen from the workspace root. Empty if it is not set.
 pub fn recording_trees() -> Vec<PathBuf> {
     let trees = std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default();
-    std::env::split_paths(&trees).filter(|tree| !tree.as_os_str().is_empty()).map(|tree| root().join(tree)).collect()
+    std::env::split_paths(&trees)
+        .filter(|tree| !tree.as_os_str().is_empty())
+        .map(|tree| root().join(tree))
+        .collect()
 }
 
 /// Of how many recordings the gates read one: all, or what `ENGRAM_SAMPLE` says.
 pub fn one_in() -> usize {
-    std::env::var("ENGRAM_SAMPLE").map_or(1, |number| number.parse().unwrap_or_else(|_| panic!("ENGRAM_SAMPLE={number} is no number")))
+    std::env::var("ENGRAM_SAMPLE").map_or(1, |number| {
+        number
+            .parse()
+            .unwrap_or_else(|_| panic!("ENGRAM_SAMPLE={number} is no number"))
+    })
 }
 
 /// The cases of these trees, of registered harnesses.
 pub fn recording_cases() -> Vec<Case> {
     let of_tree = |tree: PathBuf| {
-        let found: Vec<Case> = cases(&tree, one_in()).into_iter().filter(|case| is_registered(&case.harness)).collect();
-        assert!(!found.is_empty(), "ENGRAM_RECORDINGS names {}, which contains no recordings", tree.display());
+        let found: Vec<Case> = cases(&tree, one_in())
+            .into_iter()
+            .filter(|case| is_registered(&case.harness))
+            .collect();
+        assert!(
+            !found.is_empty(),
+            "ENGRAM_RECORDINGS names {}, which contains no recordings",
+            tree.display()
+        );
         found
     };
     recording_trees().into_iter().flat_map(of_tree).collect()
@@ -148,8 +183,23 @@ pub fn read_session(path: &Path) -> Vec<u8> {
 pub fn artifacts(case: &Case) -> (Vec<Artifact>, Vec<String>) {
     let (found, findings) = conformance::sessions(registered(), &case.harness, &case.directory);
     let artifact = |(session, entry): (Session, &'static Registration)| {
-        let Session { name, path, bytes, context, form, .. } = session;
-        Artifact { case: case.clone(), path, name, bytes, entry, form, context }
+        let Session {
+            name,
+            path,
+            bytes,
+            context,
+            form,
+            ..
+        } = session;
+        Artifact {
+            case: case.clone(),
+            path,
+            name,
+            bytes,
+            entry,
+            form,
+            context,
+        }
     };
     (found.into_iter().map(artifact).collect(), findings)
 }
@@ -165,7 +215,10 @@ pub struct Corpus {
 impl Corpus {
     fn read(cases: Vec<Case>) -> Corpus {
         let found: Vec<(Vec<Artifact>, Vec<String>)> = cases.par_iter().map(artifacts).collect();
-        let mut corpus = Corpus { cases: Vec::new(), findings: Vec::new() };
+        let mut corpus = Corpus {
+            cases: Vec::new(),
+            findings: Vec::new(),
+        };
         for (case, (artifacts, findings)) in cases.into_iter().zip(found) {
             corpus.cases.push((case, artifacts));
             corpus.findings.extend(findings);

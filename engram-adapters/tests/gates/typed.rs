@@ -16,7 +16,11 @@ fn counts_of_tape(tape: &str) -> Result<Counts, String> {
 }
 
 fn counts_of_log(artifact: &Artifact) -> Result<Counts, String> {
-    let options = Options { policy: policy_for(artifact), context: artifact.context.clone(), ..Options::default() };
+    let options = Options {
+        policy: policy_for(artifact),
+        context: artifact.context.clone(),
+        ..Options::default()
+    };
     let mut stats = Stats::default();
     let input = Input::new(artifact.bytes.as_slice(), options.limits);
     convert(artifact.adapter(), input, &options, &mut stats).map_err(|error| error.to_string())?;
@@ -40,7 +44,10 @@ fn differences(artifact: &Artifact, tape: &str) -> Result<Vec<&'static str>, Str
 fn examine(artifact: &'static Artifact) -> Vec<String> {
     let name = artifact.full_name();
     match tape_of(artifact).and_then(|tape| differences(artifact, &tape.text)) {
-        Ok(found) => found.into_iter().map(|difference| format!("{name}: {difference}")).collect(),
+        Ok(found) => found
+            .into_iter()
+            .map(|difference| format!("{name}: {difference}"))
+            .collect(),
         Err(error) => vec![format!("{name}: {error}")],
     }
 }
@@ -49,7 +56,13 @@ fn findings(corpus: &'static Corpus) -> (Tally, Vec<String>) {
     let artifacts: Vec<&'static Artifact> = corpus.artifacts().collect();
     let mut tally = Tally::default();
     tally.count_many("tapes", artifacts.len() as u64);
-    (tally, artifacts.par_iter().flat_map(|artifact| examine(artifact)).collect())
+    (
+        tally,
+        artifacts
+            .par_iter()
+            .flat_map(|artifact| examine(artifact))
+            .collect(),
+    )
 }
 
 #[test]
@@ -61,8 +74,18 @@ fn a_tape_read_back_has_the_same_bytes_and_statistics() {
 #[test]
 fn a_tape_without_its_calls_is_found() {
     let corpus = crate::tree::fixtures();
-    let artifact = corpus.artifacts().find(|artifact| tape_of(artifact).is_ok_and(|tape| tape.text.contains(r#""k":"tool.call""#)));
+    let artifact = corpus.artifacts().find(|artifact| {
+        tape_of(artifact).is_ok_and(|tape| tape.text.contains(r#""k":"tool.call""#))
+    });
     let artifact = artifact.expect("a fixture with calls");
-    let tape: String = tape_of(artifact).unwrap().text.split_inclusive('\n').filter(|line| !line.contains(r#""k":"tool.call""#)).collect();
-    assert_eq!(differences(artifact, &tape).unwrap(), ["the tape and the log give different statistics"]);
+    let tape: String = tape_of(artifact)
+        .unwrap()
+        .text
+        .split_inclusive('\n')
+        .filter(|line| !line.contains(r#""k":"tool.call""#))
+        .collect();
+    assert_eq!(
+        differences(artifact, &tape).unwrap(),
+        ["the tape and the log give different statistics"]
+    );
 }

@@ -12,7 +12,9 @@ use crate::tree::{fixture_cases, root};
 
 /// The homes of all fixtures, one by one: copies of a session in several fixtures would be one unit.
 fn homes() -> Vec<PathBuf> {
-    let homes = fixture_cases().into_iter().map(|case| case.directory.join("session"));
+    let homes = fixture_cases()
+        .into_iter()
+        .map(|case| case.directory.join("session"));
     homes.filter(|home| home.is_dir()).collect()
 }
 
@@ -25,9 +27,13 @@ fn options() -> SessionOptions {
 fn locations(unit: &Unit, root: &Path) -> Vec<SessionLocation> {
     let options = options();
     let mut finder = SessionFinder::new(&options);
-    unit.paths.iter().for_each(|path| finder.add(&below(root, path)));
+    unit.paths
+        .iter()
+        .for_each(|path| finder.add(&below(root, path)));
     let found = finder.finish().locations.into_iter().map(Result::unwrap);
-    found.filter(|location| !unit.in_store || location.id_in_store() == unit.session.as_deref()).collect()
+    found
+        .filter(|location| !unit.in_store || location.id_in_store() == unit.session.as_deref())
+        .collect()
 }
 
 fn below(root: &Path, path: &str) -> PathBuf {
@@ -38,14 +44,30 @@ fn below(root: &Path, path: &str) -> PathBuf {
 fn tapes(unit: &Unit, root: &Path) -> BTreeMap<String, Vec<u8>> {
     let tape = |location: SessionLocation| {
         let mut tape = Vec::new();
-        location.open(&options()).unwrap().convert(&mut JsonLines::new(&mut tape)).unwrap();
-        (location.path().strip_prefix(root).unwrap().to_string_lossy().into_owned(), tape)
+        location
+            .open(&options())
+            .unwrap()
+            .convert(&mut JsonLines::new(&mut tape))
+            .unwrap();
+        (
+            location
+                .path()
+                .strip_prefix(root)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned(),
+            tape,
+        )
     };
     locations(unit, root).into_iter().map(tape).collect()
 }
 
 fn copy(path: &str, root: &Path) {
-    for entry in WalkDir::new(path).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file()) {
+    for entry in WalkDir::new(path)
+        .into_iter()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().is_file())
+    {
         let to = below(root, &entry.path().to_string_lossy());
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(entry.path(), to).unwrap();
@@ -62,17 +84,28 @@ fn units_give_the_same_tapes_from_a_copy_of_their_files() {
         for unit in units {
             let here = tapes(&unit, Path::new("/"));
             let elsewhere = tempfile::tempdir().unwrap();
-            unit.paths.iter().for_each(|path| copy(path, elsewhere.path()));
+            unit.paths
+                .iter()
+                .for_each(|path| copy(path, elsewhere.path()));
             if !unit.beside.is_empty() {
                 need_more_than_logs += u32::from(tapes(&unit, elsewhere.path()) != here);
-                unit.beside.iter().for_each(|path| copy(path, elsewhere.path()));
+                unit.beside
+                    .iter()
+                    .for_each(|path| copy(path, elsewhere.path()));
             }
-            assert!(tapes(&unit, elsewhere.path()) == here, "{} is not all that its tapes are made from", unit.paths[0]);
+            assert!(
+                tapes(&unit, elsewhere.path()) == here,
+                "{} is not all that its tapes are made from",
+                unit.paths[0]
+            );
             compared += here.len();
         }
     }
     assert!(compared > 500, "{compared}");
-    assert!(need_more_than_logs > 0, "without what is beside the logs, tapes differ");
+    assert!(
+        need_more_than_logs > 0,
+        "without what is beside the logs, tapes differ"
+    );
 }
 
 #[test]
@@ -86,7 +119,9 @@ fn every_session_is_in_one_unit_and_its_sub_agents_are_with_it() {
         let mut finder = SessionFinder::new(&options);
         finder.add(&home);
         for location in finder.finish().locations.into_iter().flatten() {
-            let Ok(source) = location.open(&options) else { continue };
+            let Ok(source) = location.open(&options) else {
+                continue;
+            };
             let of: Vec<&Unit> = units.iter().filter(|unit| unit.has(&location)).collect();
             assert_eq!(of.len(), 1, "{}", location.path().display());
             assert_eq!(of[0].harness, source.harness());
@@ -96,15 +131,20 @@ fn every_session_is_in_one_unit_and_its_sub_agents_are_with_it() {
             }
         }
     }
-    assert!(sub_agents > 20 && joined * 10 > sub_agents * 9, "{joined} of {sub_agents} sub-agents are with the session that started them");
+    assert!(
+        sub_agents > 20 && joined * 10 > sub_agents * 9,
+        "{joined} of {sub_agents} sub-agents are with the session that started them"
+    );
 }
 
 #[test]
 fn a_unit_keeps_its_id_and_changes_its_state_when_its_session_grows() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log.jsonl");
-    let fixture =
-        WalkDir::new(root().join("fixtures/codex/0.169.0/main/session")).into_iter().flatten().find(|entry| entry.file_type().is_file());
+    let fixture = WalkDir::new(root().join("fixtures/codex/0.169.0/main/session"))
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.file_type().is_file());
     fs::copy(fixture.unwrap().path(), &log).unwrap();
     let unit = || units([directory.path()], &options()).0.remove(0);
     let first = unit();
@@ -113,7 +153,10 @@ fn a_unit_keeps_its_id_and_changes_its_state_when_its_session_grows() {
     let last = text.lines().last().unwrap();
     fs::write(&log, format!("{text}{last}\n")).unwrap();
     let second = unit();
-    assert_eq!((&second.unit, second.bytes), (&first.unit, first.bytes + last.len() as u64 + 1));
+    assert_eq!(
+        (&second.unit, second.bytes),
+        (&first.unit, first.bytes + last.len() as u64 + 1)
+    );
     assert_ne!(second.state, first.state);
     assert_eq!(second.shard(7), first.shard(7));
 }

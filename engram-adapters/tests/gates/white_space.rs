@@ -55,7 +55,16 @@ fn respelled(text: &str, in_names: bool, spell: impl Fn(char, bool) -> Option<St
         let after = chars.as_str();
         let contents = &string[..string.len() - after.len() - 1];
         let is_name = after.trim_start().starts_with(':');
-        out.extend([before, "\"", if is_name == in_names { &spelled } else { contents }, "\""]);
+        out.extend([
+            before,
+            "\"",
+            if is_name == in_names {
+                &spelled
+            } else {
+                contents
+            },
+            "\"",
+        ]);
         rest = after;
     }
     out + rest
@@ -63,7 +72,10 @@ fn respelled(text: &str, in_names: bool, spell: impl Fn(char, bool) -> Option<St
 
 /// The character as escapes of JSON: two for a character outside of the Basic Multilingual Plane.
 fn escape(char: char) -> String {
-    char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    char.encode_utf16(&mut [0; 2])
+        .iter()
+        .map(|unit| format!("\\u{unit:04x}"))
+        .collect()
 }
 
 /// The text as encoders write it whose JSON may be part of a web page.
@@ -77,7 +89,9 @@ fn escaped_for_html(text: &str) -> String {
 
 /// The text in ASCII, with an escape at the start of each string.
 fn escaped_to_ascii(text: &str) -> String {
-    respelled(text, false, |char, is_first| (is_first || !char.is_ascii()).then(|| escape(char)))
+    respelled(text, false, |char, is_first| {
+        (is_first || !char.is_ascii()).then(|| escape(char))
+    })
 }
 
 /// The text with an escape at the start of each name of a member.
@@ -90,7 +104,8 @@ fn joined(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join("  ")
 }
 
-const SPELLINGS: [fn(&str) -> String; 4] = [spaced, escaped_for_html, escaped_to_ascii, escaped_names];
+const SPELLINGS: [fn(&str) -> String; 4] =
+    [spaced, escaped_for_html, escaped_to_ascii, escaped_names];
 
 /// The events of a tape without the facts about its input.
 fn events(tape: &str) -> Vec<Value> {
@@ -104,45 +119,82 @@ fn events(tape: &str) -> Vec<Value> {
 
 /// What differs if the artifact is spelled otherwise. None if it is not JSON.
 fn difference(artifact: &Artifact, spell: fn(&str) -> String) -> Option<Result<(), String>> {
-    let text = std::str::from_utf8(&artifact.bytes).ok().filter(|text| text.len() <= MAX_BYTES)?;
+    let text = std::str::from_utf8(&artifact.bytes)
+        .ok()
+        .filter(|text| text.len() <= MAX_BYTES)?;
     let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-    if !is_json(text) && !text.lines().filter(|line| !line.trim().is_empty()).all(is_json) {
+    if !is_json(text)
+        && !text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .all(is_json)
+    {
         return None;
     }
     let other = spell(text);
     let mut input = Input::new(other.as_bytes(), Limits::default());
-    let detected = registered().detect(&input.head().expect("memory can be read")).map(|(entry, _)| entry.id());
+    let detected = registered()
+        .detect(&input.head().expect("memory can be read"))
+        .map(|(entry, _)| entry.id());
     if detected.as_ref().ok() != Some(&artifact.entry.id()) {
-        return Some(Err(format!("{}: detected as {detected:?}", artifact.full_name())));
+        return Some(Err(format!(
+            "{}: detected as {detected:?}",
+            artifact.full_name()
+        )));
     }
     // The events, and the first leaf value that is in none of them and omitted by no rule.
     let tape = |bytes: &[u8], policy: Policy| {
-        let tape = convert_bytes(artifact.adapter(), bytes, policy, artifact.context.clone()).map_err(|error| error.to_string())?;
-        let report = audit(bytes, &tape.text, artifact.adapter().describe()).map_err(|error| error.to_string())?;
-        let left_over = report.examples.first().map(|value| Value::from(value.pointer.as_str()));
-        Ok(events(&tape.text).into_iter().chain(left_over).collect::<Vec<Value>>())
+        let tape = convert_bytes(artifact.adapter(), bytes, policy, artifact.context.clone())
+            .map_err(|error| error.to_string())?;
+        let report = audit(bytes, &tape.text, artifact.adapter().describe())
+            .map_err(|error| error.to_string())?;
+        let left_over = report
+            .examples
+            .first()
+            .map(|value| Value::from(value.pointer.as_str()));
+        Ok(events(&tape.text)
+            .into_iter()
+            .chain(left_over)
+            .collect::<Vec<Value>>())
     };
     let policy = policy_for(artifact);
-    let (one, other) = (tape(&artifact.bytes, policy), tape(other.as_bytes(), policy));
+    let (one, other) = (
+        tape(&artifact.bytes, policy),
+        tape(other.as_bytes(), policy),
+    );
     let shown = |tape: &Result<Vec<Value>, String>, at: usize| match tape {
-        Ok(events) => events.get(at).map_or_else(|| "nothing".to_owned(), |event| engram_core::error::excerpt(&event.to_string())),
+        Ok(events) => events.get(at).map_or_else(
+            || "nothing".to_owned(),
+            |event| engram_core::error::excerpt(&event.to_string()),
+        ),
         Err(error) => error.clone(),
     };
     if one == other {
         return Some(Ok(()));
     }
     let at = match (&one, &other) {
-        (Ok(one), Ok(other)) => (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at)).unwrap_or_default(),
+        (Ok(one), Ok(other)) => (0..one.len().max(other.len()))
+            .find(|at| one.get(*at) != other.get(*at))
+            .unwrap_or_default(),
         _ => 0,
     };
-    Some(Err(format!("{}: event {at} is {} and {}", artifact.full_name(), shown(&one, at), shown(&other, at))))
+    Some(Err(format!(
+        "{}: event {at} is {} and {}",
+        artifact.full_name(),
+        shown(&one, at),
+        shown(&other, at)
+    )))
 }
 
 #[test]
 fn spelling_changes_no_event() {
     let tally = report::run("white_space", |corpus| {
         let artifacts: Vec<&Artifact> = corpus.artifacts().collect();
-        let all = |artifact| SPELLINGS.into_par_iter().filter_map(move |spell| difference(artifact, spell));
+        let all = |artifact| {
+            SPELLINGS
+                .into_par_iter()
+                .filter_map(move |spell| difference(artifact, spell))
+        };
         let results: Vec<Result<(), String>> = artifacts.into_par_iter().flat_map(all).collect();
         let mut tally = Tally::default();
         tally.count_many("sessions with another spelling", results.len() as u64);
@@ -153,13 +205,21 @@ fn spelling_changes_no_event() {
 
 #[test]
 fn records_on_one_line_are_recognised() {
-    let is_lines = |artifact: &&Artifact| serde_json::from_slice::<serde::de::IgnoredAny>(&artifact.bytes).is_err();
-    let texts = fixtures().artifacts().filter(is_lines).filter_map(|artifact| Some((artifact, std::str::from_utf8(&artifact.bytes).ok()?)));
+    let is_lines = |artifact: &&Artifact| {
+        serde_json::from_slice::<serde::de::IgnoredAny>(&artifact.bytes).is_err()
+    };
+    let texts = fixtures()
+        .artifacts()
+        .filter(is_lines)
+        .filter_map(|artifact| Some((artifact, std::str::from_utf8(&artifact.bytes).ok()?)));
     let short = texts.filter(|(_, text)| text.len() <= MAX_BYTES);
     let findings: Vec<String> = short
         .filter_map(|(artifact, text)| {
-            let found = registered().detect(&Head::new(joined(text).as_bytes(), true)).map(|(entry, _)| entry.id());
-            (found.as_ref().ok() != Some(&artifact.entry.id())).then(|| format!("{}: detected as {found:?}", artifact.full_name()))
+            let found = registered()
+                .detect(&Head::new(joined(text).as_bytes(), true))
+                .map(|(entry, _)| entry.id());
+            (found.as_ref().ok() != Some(&artifact.entry.id()))
+                .then(|| format!("{}: detected as {found:?}", artifact.full_name()))
         })
         .collect();
     report::assert_none("one line", &findings);
@@ -168,8 +228,20 @@ fn records_on_one_line_are_recognised() {
 #[test]
 fn only_the_spelling_changes() {
     let text = "{\"a:{\\\"\":[1,\"<é😀\\n\",\"\"]}\n{\"b/\":\"\"}";
-    assert_eq!(spaced(text), " { \"a:{\\\"\": [ 1, \"<é😀\\n\", \"\"]}\n { \"b/\": \"\"}");
-    assert_eq!(escaped_for_html(text), "{\"a:{\\\"\":[1,\"\\u003cé😀\\n\",\"\"]}\n{\"b/\":\"\"}");
-    assert_eq!(escaped_to_ascii(text), "{\"a:{\\\"\":[1,\"\\u003c\\u00e9\\ud83d\\ude00\\n\",\"\"]}\n{\"b/\":\"\"}");
-    assert_eq!(escaped_names(text), "{\"\\u0061:{\\\"\":[1,\"<é😀\\n\",\"\"]}\n{\"\\u0062/\":\"\"}");
+    assert_eq!(
+        spaced(text),
+        " { \"a:{\\\"\": [ 1, \"<é😀\\n\", \"\"]}\n { \"b/\": \"\"}"
+    );
+    assert_eq!(
+        escaped_for_html(text),
+        "{\"a:{\\\"\":[1,\"\\u003cé😀\\n\",\"\"]}\n{\"b/\":\"\"}"
+    );
+    assert_eq!(
+        escaped_to_ascii(text),
+        "{\"a:{\\\"\":[1,\"\\u003c\\u00e9\\ud83d\\ude00\\n\",\"\"]}\n{\"b/\":\"\"}"
+    );
+    assert_eq!(
+        escaped_names(text),
+        "{\"\\u0061:{\\\"\":[1,\"<é😀\\n\",\"\"]}\n{\"\\u0062/\":\"\"}"
+    );
 }

@@ -7,19 +7,71 @@ use std::path::Path;
 use super::Construct;
 
 pub const ALL: &[Construct] = &[
-    Construct { name: "records", from: 8_000, write: records },
-    Construct { name: "members of one record", from: 16_000, write: members },
-    Construct { name: "blocks of one record", from: 8_000, write: blocks },
-    Construct { name: "open calls", from: 8_000, write: open_calls },
-    Construct { name: "calls with one id", from: 4_000, write: calls_with_one_id },
-    Construct { name: "repeated records", from: 16_000, write: repeated_records },
-    Construct { name: "references to one side file", from: 2_000, write: references },
-    Construct { name: "sub-agents without a call id (Claude Code)", from: 500, write: claude_sub_agents },
-    Construct { name: "sub-agents (Gemini CLI)", from: 500, write: gemini_sub_agents },
-    Construct { name: "sessions", from: 4_000, write: sessions },
-    Construct { name: "files of one session id", from: 4_000, write: files_of_one_id },
-    Construct { name: "gzip members", from: 8_000, write: gzip_members },
-    Construct { name: "zstd frames", from: 8_000, write: zstd_frames },
+    Construct {
+        name: "records",
+        from: 8_000,
+        write: records,
+    },
+    Construct {
+        name: "members of one record",
+        from: 16_000,
+        write: members,
+    },
+    Construct {
+        name: "blocks of one record",
+        from: 8_000,
+        write: blocks,
+    },
+    Construct {
+        name: "open calls",
+        from: 8_000,
+        write: open_calls,
+    },
+    Construct {
+        name: "calls with one id",
+        from: 4_000,
+        write: calls_with_one_id,
+    },
+    Construct {
+        name: "repeated records",
+        from: 16_000,
+        write: repeated_records,
+    },
+    Construct {
+        name: "references to one side file",
+        from: 2_000,
+        write: references,
+    },
+    Construct {
+        name: "sub-agents without a call id (Claude Code)",
+        from: 500,
+        write: claude_sub_agents,
+    },
+    Construct {
+        name: "sub-agents (Gemini CLI)",
+        from: 500,
+        write: gemini_sub_agents,
+    },
+    Construct {
+        name: "sessions",
+        from: 4_000,
+        write: sessions,
+    },
+    Construct {
+        name: "files of one session id",
+        from: 4_000,
+        write: files_of_one_id,
+    },
+    Construct {
+        name: "gzip members",
+        from: 8_000,
+        write: gzip_members,
+    },
+    Construct {
+        name: "zstd frames",
+        from: 8_000,
+        write: zstd_frames,
+    },
 ];
 
 pub const ID: &str = "08a7d153-dbf5-4299-99e0-7e71fab11f9f";
@@ -66,28 +118,48 @@ pub fn write_lines(path: &Path, lines: impl Iterator<Item = String>) {
 }
 
 fn records(n: usize, directory: &Path) {
-    session(directory, (0..n).map(|i| line(i, &prompt(&format!("prompt {i}")))));
+    session(
+        directory,
+        (0..n).map(|i| line(i, &prompt(&format!("prompt {i}")))),
+    );
 }
 
 fn members(n: usize, directory: &Path) {
     let input: Vec<String> = (0..n).map(|i| format!(r#""k{i}":{i}"#)).collect();
-    session(directory, [line(0, &prompt("go")), line(1, &call(1, &input.join(",")))].into_iter());
+    session(
+        directory,
+        [line(0, &prompt("go")), line(1, &call(1, &input.join(",")))].into_iter(),
+    );
 }
 
 fn blocks(n: usize, directory: &Path) {
-    let blocks: Vec<String> = (0..n).map(|i| format!(r#"{{"type":"text","text":"block {i}"}}"#)).collect();
-    let own = format!(r#""type":"user","message":{{"role":"user","content":[{}]}}"#, blocks.join(","));
+    let blocks: Vec<String> = (0..n)
+        .map(|i| format!(r#"{{"type":"text","text":"block {i}"}}"#))
+        .collect();
+    let own = format!(
+        r#""type":"user","message":{{"role":"user","content":[{}]}}"#,
+        blocks.join(",")
+    );
     session(directory, [line(0, &own)].into_iter());
 }
 
 fn open_calls(n: usize, directory: &Path) {
     let calls = (0..n).map(|i| line(i, &call(i, r#""command":"ls""#)));
-    session(directory, calls.chain((0..n).map(|i| line(n + i, &result(i, "ok", r#""stdout":"ok","stderr":"""#)))));
+    session(
+        directory,
+        calls.chain((0..n).map(|i| line(n + i, &result(i, "ok", r#""stdout":"ok","stderr":"""#)))),
+    );
 }
 
 fn calls_with_one_id(n: usize, directory: &Path) {
     let command = |i: usize| format!(r#""command":"ls {i}""#);
-    let both = |i: usize| line(2 * i, &call(1, &command(i))) + &line(2 * i + 1, &result(1, &format!("ok {i}"), r#""stdout":"ok""#));
+    let both = |i: usize| {
+        line(2 * i, &call(1, &command(i)))
+            + &line(
+                2 * i + 1,
+                &result(1, &format!("ok {i}"), r#""stdout":"ok""#),
+            )
+    };
     session(directory, (0..n).map(both));
 }
 
@@ -102,9 +174,15 @@ fn references(n: usize, directory: &Path) {
     fs::write(results.join("out.txt"), vec![b'x'; n * 256]).expect("the disk has room");
     let path = format!("/home/dev/.claude/projects/p/{ID}/tool-results/out.txt");
     let size = n * 256;
-    let text = format!("<persisted-output>\\nOutput too large. Full output saved to: {path}\\n\\nPreview:\\nx\\n</persisted-output>");
-    let details = format!(r#""stdout":"x","stderr":"","interrupted":false,"persistedOutputPath":"{path}","persistedOutputSize":{size}"#);
-    let both = |i: usize| line(2 * i, &call(i, r#""command":"ls""#)) + &line(2 * i + 1, &result(i, &text, &details));
+    let text = format!(
+        "<persisted-output>\\nOutput too large. Full output saved to: {path}\\n\\nPreview:\\nx\\n</persisted-output>"
+    );
+    let details = format!(
+        r#""stdout":"x","stderr":"","interrupted":false,"persistedOutputPath":"{path}","persistedOutputSize":{size}"#
+    );
+    let both = |i: usize| {
+        line(2 * i, &call(i, r#""command":"ls""#)) + &line(2 * i + 1, &result(i, &text, &details))
+    };
     session(directory, (0..n).map(both));
 }
 
@@ -118,8 +196,15 @@ fn claude_sub_agents(n: usize, directory: &Path) {
             [line(i, &own).replace("Sidechain\":false", "Sidechain\":true")].into_iter(),
         );
     }
-    let details = |i: usize| format!(r#""status":"completed","agentId":"a{i:08}","content":[{{"type":"text","text":"done"}}]"#);
-    let both = |i: usize| line(2 * i, &call(i, r#""prompt":"task""#)) + &line(2 * i + 1, &result(i, "done", &details(i)));
+    let details = |i: usize| {
+        format!(
+            r#""status":"completed","agentId":"a{i:08}","content":[{{"type":"text","text":"done"}}]"#
+        )
+    };
+    let both = |i: usize| {
+        line(2 * i, &call(i, r#""prompt":"task""#))
+            + &line(2 * i + 1, &result(i, "done", &details(i)))
+    };
     session(directory, (0..n).map(both));
 }
 
@@ -133,11 +218,17 @@ fn gemini_sub_agents(n: usize, directory: &Path) {
             r#"{{"sessionId":"{id}","projectHash":"bb97ae4cdb5b0dd7e32b198a7ebcb35332fca3343779f0895ffb11258627aa8f","startTime":"2026-11-21T09:58:21.329Z","lastUpdated":"2026-11-21T09:58:21.329Z","kind":"{kind}"}}"#
         ) + "\n"
     };
-    let prompt =
-        |i: usize| format!(r#"{{"id":"{i:08x}-39f9-4572-b170-6722a1e996fd",{time},"type":"user","content":[{{"text":"task"}}]}}"#) + "\n";
+    let prompt = |i: usize| {
+        format!(
+            r#"{{"id":"{i:08x}-39f9-4572-b170-6722a1e996fd",{time},"type":"user","content":[{{"text":"task"}}]}}"#
+        ) + "\n"
+    };
     let agent = |i: usize| format!("{i:08x}-9df8-45b6-8377-4eedf5cde668");
     for i in 0..n {
-        write_lines(&chats.join(PARENT).join(agent(i) + ".jsonl"), [head(&agent(i), "subagent"), prompt(i)].into_iter());
+        write_lines(
+            &chats.join(PARENT).join(agent(i) + ".jsonl"),
+            [head(&agent(i), "subagent"), prompt(i)].into_iter(),
+        );
     }
     let start = |i: usize| {
         format!(
@@ -145,33 +236,56 @@ fn gemini_sub_agents(n: usize, directory: &Path) {
             agent(i)
         ) + "\n"
     };
-    let lines = [head(PARENT, "main"), prompt(n)].into_iter().chain((0..n).map(start));
-    write_lines(&chats.join("session-2026-11-21T09-58-839c3364.jsonl"), lines);
+    let lines = [head(PARENT, "main"), prompt(n)]
+        .into_iter()
+        .chain((0..n).map(start));
+    write_lines(
+        &chats.join("session-2026-11-21T09-58-839c3364.jsonl"),
+        lines,
+    );
 }
 
 fn sessions(n: usize, directory: &Path) {
     for i in 0..n {
         let id = format!("{i:08x}{}", &ID[8..]);
-        write_lines(&directory.join(format!("{id}.jsonl")), [line_of(&id, i, &prompt("go"))].into_iter());
+        write_lines(
+            &directory.join(format!("{id}.jsonl")),
+            [line_of(&id, i, &prompt("go"))].into_iter(),
+        );
     }
 }
 
 /// Tapes of one size are the expensive ones: only their hashes tell them apart.
 fn files_of_one_id(n: usize, directory: &Path) {
     for i in 0..n {
-        write_lines(&directory.join(format!("{i:08}.jsonl")), [line(i, &prompt(&format!("prompt {i:08}")))].into_iter());
+        write_lines(
+            &directory.join(format!("{i:08}.jsonl")),
+            [line(i, &prompt(&format!("prompt {i:08}")))].into_iter(),
+        );
     }
 }
 
 fn gzip_members(n: usize, directory: &Path) {
     let member = |i: usize| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(line(i, &prompt("go")).as_bytes()).and_then(|()| gzip.finish()).expect("memory does not fail")
+        gzip.write_all(line(i, &prompt("go")).as_bytes())
+            .and_then(|()| gzip.finish())
+            .expect("memory does not fail")
     };
-    fs::write(directory.join("log.jsonl.gz"), (0..n).flat_map(member).collect::<Vec<u8>>()).expect("the disk has room");
+    fs::write(
+        directory.join("log.jsonl.gz"),
+        (0..n).flat_map(member).collect::<Vec<u8>>(),
+    )
+    .expect("the disk has room");
 }
 
 fn zstd_frames(n: usize, directory: &Path) {
-    let frame = |i: usize| zstd::encode_all(line(i, &prompt("go")).as_bytes(), 1).expect("memory does not fail");
-    fs::write(directory.join("log.jsonl.zst"), (0..n).flat_map(frame).collect::<Vec<u8>>()).expect("the disk has room");
+    let frame = |i: usize| {
+        zstd::encode_all(line(i, &prompt("go")).as_bytes(), 1).expect("memory does not fail")
+    };
+    fs::write(
+        directory.join("log.jsonl.zst"),
+        (0..n).flat_map(frame).collect::<Vec<u8>>(),
+    )
+    .expect("the disk has room");
 }

@@ -66,7 +66,11 @@ pub struct Common {
 impl Common {
     /// The paths of the tapes: those that are named, else the directory of tapes.
     pub fn tapes(&self) -> Vec<PathBuf> {
-        if self.tapes.is_empty() { places::tapes_dir().into_iter().collect() } else { self.tapes.clone() }
+        if self.tapes.is_empty() {
+            places::tapes_dir().into_iter().collect()
+        } else {
+            self.tapes.clone()
+        }
     }
 }
 

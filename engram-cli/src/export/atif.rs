@@ -25,14 +25,21 @@ pub fn run(args: &args::Atif, report: &Reporter) -> io::Result<Exit> {
     };
     let mut tally = Tally::default();
     let documents = Documents::read(&args.common, report, &mut tally);
-    let mut export = Export { args, documents: &documents, atif: Atif::new(args.atif.into()), written: 0 };
+    let mut export = Export {
+        args,
+        documents: &documents,
+        atif: Atif::new(args.atif.into()),
+        written: 0,
+    };
     let done = export.write_all(directory.path());
     let (losses, written) = (export.atif.losses(), export.written);
     if documents.tapes.is_empty() {
         return Ok(tally.exit());
     }
     documents.tapes.iter().for_each(|_| tally.success());
-    let done = done.and_then(|()| directory.complete()).and_then(|()| write_losses(args.common.losses.as_deref(), losses));
+    let done = done
+        .and_then(|()| directory.complete())
+        .and_then(|()| write_losses(args.common.losses.as_deref(), losses));
     if let Err(error) = done {
         return Ok(report.failure(&error));
     }
@@ -52,50 +59,77 @@ struct Export<'a> {
 impl Export<'_> {
     fn write_all(&mut self, directory: &Path) -> Result<(), AdapterError> {
         let documents = self.documents;
-        let tapes: Vec<usize> = if self.args.link_agents { (0..documents.tapes.len()).collect() } else { documents.roots().collect() };
-        tapes.into_iter().try_for_each(|tape| self.write(tape, directory))
+        let tapes: Vec<usize> = if self.args.link_agents {
+            (0..documents.tapes.len()).collect()
+        } else {
+            documents.roots().collect()
+        };
+        tapes
+            .into_iter()
+            .try_for_each(|tape| self.write(tape, directory))
     }
 
     fn write(&mut self, tape: usize, directory: &Path) -> Result<(), AdapterError> {
-        let Some(document) = self.document(tape)? else { return Ok(()) };
+        let Some(document) = self.document(tape)? else {
+            return Ok(());
+        };
         let path = directory.join(self.file_name(tape));
         let written = (|| {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             let json = serde_json::to_vec(&document)?;
             if self.args.zstd {
-                fs::write(&path, zstd::encode_all(&*json, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+                fs::write(
+                    &path,
+                    zstd::encode_all(&*json, zstd::DEFAULT_COMPRESSION_LEVEL)?,
+                )
             } else {
                 fs::write(&path, json)
             }
         })();
         self.written += 1;
-        written.map_err(|error: io::Error| AdapterError::from(error).path(self.args.common.out.to_string_lossy()))
+        written.map_err(|error: io::Error| {
+            AdapterError::from(error).path(self.args.common.out.to_string_lossy())
+        })
     }
 
     /// The document of a tape, with those of its sub-agents in it or links to them.
     fn document(&mut self, tape: usize) -> Result<Option<Trajectory>, AdapterError> {
         let documents = self.documents;
         let text = documents.text(tape, false)?;
-        let at = |error: io::Error| AdapterError::from(error).path(documents.tapes[tape].path.to_string_lossy());
+        let at = |error: io::Error| {
+            AdapterError::from(error).path(documents.tapes[tape].path.to_string_lossy())
+        };
         let session = Session::read(&text).map_err(at)?;
         let mut children = Vec::new();
         for &child in &documents.children[tape] {
-            let call_id = documents.parents[child].as_ref().and_then(|parent| parent.call_id.clone());
+            let call_id = documents.parents[child]
+                .as_ref()
+                .and_then(|parent| parent.call_id.clone());
             let document = if self.args.link_agents {
                 let path = self.file_name(child);
                 let (_, name) = path.rsplit_once('/').unwrap_or(("", &path));
                 let id = documents.tapes[child].name.clone();
-                Some(ChildDocument::Linked(SubagentRef { trajectory_id: id, trajectory_path: Some(name.to_owned()) }))
+                Some(ChildDocument::Linked(SubagentRef {
+                    trajectory_id: id,
+                    trajectory_path: Some(name.to_owned()),
+                }))
             } else {
-                self.document(child)?.map(|document| ChildDocument::Embedded(Box::new(document)))
+                self.document(child)?
+                    .map(|document| ChildDocument::Embedded(Box::new(document)))
             };
             children.extend(document.map(|document| Child { call_id, document }));
         }
-        Ok(self.atif.trajectory(&documents.tapes[tape].name, &session, children))
+        Ok(self
+            .atif
+            .trajectory(&documents.tapes[tape].name, &session, children))
     }
 
     fn file_name(&self, tape: usize) -> String {
-        format!("{}.json{}", self.documents.tapes[tape].name, if self.args.zstd { ".zst" } else { "" })
+        format!(
+            "{}.json{}",
+            self.documents.tapes[tape].name,
+            if self.args.zstd { ".zst" } else { "" }
+        )
     }
 }
 

@@ -44,7 +44,10 @@ impl Documents {
         let mut kept = (Vec::new(), Vec::new());
         for ((tape, links), is_shorter) in good.into_iter().zip(links).zip(shorter) {
             if is_shorter {
-                report.note(&format!("skipped     {}: another tape of its session is longer", shown(&tape.path)));
+                report.note(&format!(
+                    "skipped     {}: another tape of its session is longer",
+                    shown(&tape.path)
+                ));
             } else {
                 kept.0.push(tape);
                 kept.1.push(links);
@@ -63,7 +66,11 @@ impl Documents {
                 children[parent.tape].push(tape);
             }
         }
-        Documents { tapes, parents, children }
+        Documents {
+            tapes,
+            parents,
+            children,
+        }
     }
 
     /// The tapes that belong to no other.
@@ -93,13 +100,20 @@ impl Documents {
         let reader = open_tape(path).map_err(at)?;
         if redact {
             let mut redacted = Vec::new();
-            Redacting::new(JsonLines::new(&mut redacted)).and_then(|mut sink| replay(reader.take(MAX_BYTES + 1), &mut sink)).map_err(at)?;
+            Redacting::new(JsonLines::new(&mut redacted))
+                .and_then(|mut sink| replay(reader.take(MAX_BYTES + 1), &mut sink))
+                .map_err(at)?;
             text = String::from_utf8(redacted).map_err(|error| at(io::Error::other(error)))?;
         } else {
-            reader.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(at)?;
+            reader
+                .take(MAX_BYTES + 1)
+                .read_to_string(&mut text)
+                .map_err(at)?;
         }
         if text.len() as u64 > MAX_BYTES {
-            let error = AdapterError::new(ErrorCode::LimitExceeded).expected("a tape of at most 2 GiB").found("a larger one");
+            let error = AdapterError::new(ErrorCode::LimitExceeded)
+                .expected("a tape of at most 2 GiB")
+                .found("a larger one");
             return Err(error.path(path.to_string_lossy()));
         }
         Ok(text)

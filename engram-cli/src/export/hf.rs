@@ -38,7 +38,9 @@ pub fn run(args: &args::Hf, report: &Reporter) -> io::Result<Exit> {
         Err(error) => return Ok(report.failure(&error)),
     };
     documents.tapes.iter().for_each(|_| tally.success());
-    let done = directory.complete().and_then(|()| write_losses(args.common.losses.as_deref(), traces.losses()));
+    let done = directory
+        .complete()
+        .and_then(|()| write_losses(args.common.losses.as_deref(), traces.losses()));
     if let Err(error) = done {
         return Ok(report.failure(&error));
     }
@@ -48,25 +50,51 @@ pub fn run(args: &args::Hf, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
-fn write(args: &args::Hf, documents: &Documents, directory: &Path, traces: &mut Traces) -> Result<u64, AdapterError> {
-    let at_out = |error: io::Error| AdapterError::from(error).path(args.common.out.to_string_lossy());
-    let mut rows =
-        if args.messages { Some(BufWriter::new(File::create_new(directory.join(MESSAGES_FILE)).map_err(at_out)?)) } else { None };
+fn write(
+    args: &args::Hf,
+    documents: &Documents,
+    directory: &Path,
+    traces: &mut Traces,
+) -> Result<u64, AdapterError> {
+    let at_out =
+        |error: io::Error| AdapterError::from(error).path(args.common.out.to_string_lossy());
+    let mut rows = if args.messages {
+        Some(BufWriter::new(
+            File::create_new(directory.join(MESSAGES_FILE)).map_err(at_out)?,
+        ))
+    } else {
+        None
+    };
     let mut written = 0;
     for (index, tape) in documents.tapes.iter().enumerate() {
         let text = documents.text(index, !args.no_redact)?;
-        let session = Session::read(&text).map_err(|error| AdapterError::from(error).path(tape.path.to_string_lossy()))?;
-        let lines = if args.messages { traces.messages(&tape.name, &session) } else { traces.trace(&tape.name, &session) };
+        let session = Session::read(&text)
+            .map_err(|error| AdapterError::from(error).path(tape.path.to_string_lossy()))?;
+        let lines = if args.messages {
+            traces.messages(&tape.name, &session)
+        } else {
+            traces.trace(&tape.name, &session)
+        };
         let Some(lines) = lines else { continue };
         written += 1;
         let done = match &mut rows {
             Some(rows) => rows.write_all(lines.as_bytes()),
-            None => write_trace(&directory.join(TRACES_DIRECTORY).join(format!("{}.jsonl", tape.name)), &lines),
+            None => write_trace(
+                &directory
+                    .join(TRACES_DIRECTORY)
+                    .join(format!("{}.jsonl", tape.name)),
+                &lines,
+            ),
         };
         done.map_err(at_out)?;
     }
-    rows.map_or(Ok(()), |mut rows| rows.flush()).map_err(at_out)?;
-    fs::write(directory.join("README.md"), card(args.messages, written, !args.no_redact)).map_err(at_out)?;
+    rows.map_or(Ok(()), |mut rows| rows.flush())
+        .map_err(at_out)?;
+    fs::write(
+        directory.join("README.md"),
+        card(args.messages, written, !args.no_redact),
+    )
+    .map_err(at_out)?;
     Ok(written)
 }
 

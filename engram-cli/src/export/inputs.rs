@@ -26,7 +26,8 @@ pub struct TapeFile {
 pub fn tapes(paths: &[PathBuf], report: &Reporter, tally: &mut Tally) -> Vec<TapeFile> {
     let mut found = Vec::new();
     for path in paths.iter().flat_map(|path| current_tapes(path, report)) {
-        match path.and_then(|path| named(&path).map_err(|error| error.path(path.to_string_lossy()))) {
+        match path.and_then(|path| named(&path).map_err(|error| error.path(path.to_string_lossy())))
+        {
             Ok(tape) => found.push(tape),
             Err(error) => tally.failure(report.failure(&error)),
         }
@@ -43,7 +44,10 @@ fn current_tapes(path: &Path, report: &Reporter) -> Vec<Result<PathBuf, AdapterE
     let older: BTreeSet<PathBuf> = index.superseded().map(|tape| path.join(tape)).collect();
     let is_current = |tape: &Result<PathBuf, AdapterError>| match tape {
         Ok(tape) if older.contains(tape) => {
-            report.note(&format!("skipped     {}: a newer tape has its events", shown(tape)));
+            report.note(&format!(
+                "skipped     {}: a newer tape has its events",
+                shown(tape)
+            ));
             false
         }
         _ => true,
@@ -54,18 +58,32 @@ fn current_tapes(path: &Path, report: &Reporter) -> Vec<Result<PathBuf, AdapterE
 /// The tape with its name. Its first event names the harness.
 fn named(path: &Path) -> Result<TapeFile, AdapterError> {
     let mut tape = open_tape(path)?;
-    let no_tape = || AdapterError::new(ErrorCode::MalformedRecord).expected("a tape; `engram ingest` makes one of a log").line(1);
+    let no_tape = || {
+        AdapterError::new(ErrorCode::MalformedRecord)
+            .expected("a tape; `engram ingest` makes one of a log")
+            .line(1)
+    };
     if !begins_as_tape(&mut tape)? {
         return Err(no_tape());
     }
     let mut line = Vec::new();
     tape.read_until(b'\n', &mut line)?;
     let line = str::from_utf8(&line).map_err(|_| no_tape())?;
-    let record = EventRecord::parse(line.trim_end_matches('\n')).map_err(|error| no_tape().found(&error.to_string()))?;
+    let record = EventRecord::parse(line.trim_end_matches('\n'))
+        .map_err(|error| no_tape().found(&error.to_string()))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = if path.as_os_str() == "-" { "stdin" } else { &file };
-    let name = [".tape.jsonl.zst", ".tape.jsonl", ".jsonl.zst", ".jsonl"].into_iter().find_map(|ending| file.strip_suffix(ending));
-    Ok(TapeFile { name: format!("{}/{}", stem(record.source.harness), name.unwrap_or(file)), path: path.to_owned() })
+    let file = if path.as_os_str() == "-" {
+        "stdin"
+    } else {
+        &file
+    };
+    let name = [".tape.jsonl.zst", ".tape.jsonl", ".jsonl.zst", ".jsonl"]
+        .into_iter()
+        .find_map(|ending| file.strip_suffix(ending));
+    Ok(TapeFile {
+        name: format!("{}/{}", stem(record.source.harness), name.unwrap_or(file)),
+        path: path.to_owned(),
+    })
 }
 
 /// The second tape with a name gets `-2`, and so on.
@@ -110,7 +128,10 @@ mod tests {
 
     #[test]
     fn tapes_with_one_name_get_numbers() {
-        let tape = |name: &str, path: &str| TapeFile { name: name.to_owned(), path: path.into() };
+        let tape = |name: &str, path: &str| TapeFile {
+            name: name.to_owned(),
+            path: path.into(),
+        };
         let mut tapes = vec![tape("a/x", "1"), tape("a/x", "2"), tape("a/x-2", "3")];
         number_equal_names(&mut tapes);
         let names: BTreeSet<&str> = tapes.iter().map(|tape| tape.name.as_str()).collect();

@@ -37,8 +37,17 @@ pub fn run(args: &Export, report: &Reporter) -> io::Result<Exit> {
 ///
 /// # Errors
 /// When standard output cannot be written to.
-#[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "without it there is no form to write"))]
-pub fn ingest(to: To, args: &Ingest, out: &Path, report: &Reporter, ingest: impl FnOnce(&Path, &Reporter) -> Exit) -> io::Result<Exit> {
+#[cfg_attr(
+    not(feature = "parquet"),
+    expect(unused_variables, reason = "without it there is no form to write")
+)]
+pub fn ingest(
+    to: To,
+    args: &Ingest,
+    out: &Path,
+    report: &Reporter,
+    ingest: impl FnOnce(&Path, &Reporter) -> Exit,
+) -> io::Result<Exit> {
     match to {
         #[cfg(feature = "parquet")]
         To::Parquet => parquet::ingest(args, out, report, ingest),

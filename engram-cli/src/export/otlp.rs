@@ -22,19 +22,27 @@ pub fn run(args: &args::Otlp, report: &Reporter) -> io::Result<Exit> {
     if documents.tapes.is_empty() {
         return Ok(tally.exit());
     }
-    let options = Options { semconv: args.semconv.into(), content: args.content.into(), max_attribute_bytes: args.max_attribute_bytes };
+    let options = Options {
+        semconv: args.semconv.into(),
+        content: args.content.into(),
+        max_attribute_bytes: args.max_attribute_bytes,
+    };
     let mut otlp = Otlp::new(options);
     let mut lines = 0;
     let written = new_file(&args.common.out, |file| {
         for root in documents.roots() {
             if let Some(line) = line(&documents, root, &mut otlp)? {
-                file.write_all(line.as_bytes()).map_err(|error| AdapterError::from(error).path(args.common.out.to_string_lossy()))?;
+                file.write_all(line.as_bytes()).map_err(|error| {
+                    AdapterError::from(error).path(args.common.out.to_string_lossy())
+                })?;
                 lines += 1;
             }
         }
         Ok(())
     });
-    if let Err(error) = written.and_then(|()| write_losses(args.common.losses.as_deref(), otlp.losses())) {
+    if let Err(error) =
+        written.and_then(|()| write_losses(args.common.losses.as_deref(), otlp.losses()))
+    {
         return Ok(report.failure(&error));
     }
     documents.tapes.iter().for_each(|_| tally.success());
@@ -44,20 +52,34 @@ pub fn run(args: &args::Otlp, report: &Reporter) -> io::Result<Exit> {
     Ok(tally.exit())
 }
 
-fn line(documents: &Documents, root: usize, otlp: &mut Otlp) -> Result<Option<String>, AdapterError> {
+fn line(
+    documents: &Documents,
+    root: usize,
+    otlp: &mut Otlp,
+) -> Result<Option<String>, AdapterError> {
     let family = documents.family(root);
-    let texts: Vec<String> = family.iter().map(|tape| documents.text(*tape, false)).collect::<Result<_, _>>()?;
+    let texts: Vec<String> = family
+        .iter()
+        .map(|tape| documents.text(*tape, false))
+        .collect::<Result<_, _>>()?;
     let mut sessions = Vec::new();
     for (text, tape) in texts.iter().zip(&family) {
-        let at = |error: io::Error| AdapterError::from(error).path(documents.tapes[*tape].path.to_string_lossy());
+        let at = |error: io::Error| {
+            AdapterError::from(error).path(documents.tapes[*tape].path.to_string_lossy())
+        };
         sessions.push(Session::read(text).map_err(at)?);
     }
     let part = |(tape, session): (&usize, _)| {
         let of = *tape;
         let parent = documents.parents[of].as_ref().filter(|_| of != root);
         let place = |tape: usize| family.iter().position(|other| *other == tape);
-        let parent = parent.and_then(|parent| Some((place(parent.tape)?, parent.call_id.as_deref())));
-        Part { name: &documents.tapes[of].name, session, parent }
+        let parent =
+            parent.and_then(|parent| Some((place(parent.tape)?, parent.call_id.as_deref())));
+        Part {
+            name: &documents.tapes[of].name,
+            session,
+            parent,
+        }
     };
     let parts: Vec<Part<'_, '_>> = family.iter().zip(&sessions).map(part).collect();
     Ok(otlp.line(&parts))

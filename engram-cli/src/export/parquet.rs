@@ -50,9 +50,15 @@ pub fn run(args: &Parquet, report: &Reporter) -> io::Result<Exit> {
 ///
 /// # Errors
 /// Never; as the other commands.
-pub fn ingest(args: &Ingest, out: &Path, report: &Reporter, ingest: impl FnOnce(&Path, &Reporter) -> Exit) -> io::Result<Exit> {
+pub fn ingest(
+    args: &Ingest,
+    out: &Path,
+    report: &Reporter,
+    ingest: impl FnOnce(&Path, &Reporter) -> Exit,
+) -> io::Result<Exit> {
     let at = |error: io::Error| AdapterError::from(error).path(out.to_string_lossy());
-    let made = NewDirectory::beside(out).and_then(|directory| Ok((directory, temporary_beside(out).map_err(at)?)));
+    let made = NewDirectory::beside(out)
+        .and_then(|directory| Ok((directory, temporary_beside(out).map_err(at)?)));
     let (directory, temporary) = match made {
         Ok(made) => made,
         Err(error) => return Ok(report.failure(&error)),
@@ -65,10 +71,22 @@ pub fn ingest(args: &Ingest, out: &Path, report: &Reporter, ingest: impl FnOnce(
     let mut tally = Tally::default();
     let paths = vec![temporary.path().to_owned()];
     let tapes = tapes(&paths, report, &mut tally);
-    let common = Common { tapes: paths, out: out.to_owned(), losses: None };
-    let args = Parquet { common, rows_per_file: FILE_ROWS, jobs: args.conversion.jobs };
+    let common = Common {
+        tapes: paths,
+        out: out.to_owned(),
+        losses: None,
+    };
+    let args = Parquet {
+        common,
+        rows_per_file: FILE_ROWS,
+        jobs: args.conversion.jobs,
+    };
     let written = write(tapes, directory, &args, Trust::Own, tally, report);
-    Ok(if written == Exit::Success { exit } else { written })
+    Ok(if written == Exit::Success {
+        exit
+    } else {
+        written
+    })
 }
 
 /// Whether tapes are checked.
@@ -80,18 +98,31 @@ enum Trust {
     Own,
 }
 
-fn write(tapes: Vec<TapeFile>, directory: NewDirectory, args: &Parquet, trust: Trust, mut tally: Tally, report: &Reporter) -> Exit {
+fn write(
+    tapes: Vec<TapeFile>,
+    directory: NewDirectory,
+    args: &Parquet,
+    trust: Trust,
+    mut tally: Tally,
+    report: &Reporter,
+) -> Exit {
     let out = &args.common.out;
     let mut losses = Losses::new("parquet", &[RULES]);
     let (mut rows, mut written, mut failed) = ([0; Table::ALL.len()], 0, None);
-    let work = |(number, chunk): &(usize, Vec<TapeFile>)| export(chunk, directory.path(), *number, args.rows_per_file, trust);
+    let work = |(number, chunk): &(usize, Vec<TapeFile>)| {
+        export(chunk, directory.path(), *number, args.rows_per_file, trust)
+    };
     let done = in_order(args.jobs, &chunks(tapes), work, |_, done| match done {
         Ok(done) => {
             losses.merge(&done.losses);
-            rows.iter_mut().zip(done.rows).for_each(|(sum, more)| *sum += more);
+            rows.iter_mut()
+                .zip(done.rows)
+                .for_each(|(sum, more)| *sum += more);
             written += done.written;
             (0..done.written).for_each(|_| tally.success());
-            done.refused.iter().for_each(|error| tally.failure(report.failure(error)));
+            done.refused
+                .iter()
+                .for_each(|error| tally.failure(report.failure(error)));
         }
         Err(error) => failed = Some(error),
     });
@@ -134,8 +165,17 @@ fn chunks(tapes: Vec<TapeFile>) -> Vec<(usize, Vec<TapeFile>)> {
     chunks
 }
 
-fn export(tapes: &[TapeFile], directory: &Path, number: usize, rows_per_file: u64, trust: Trust) -> Result<Done, AdapterError> {
-    let mut tables = Tables::new(ParquetFiles::new(directory, number, rows_per_file), &Table::ALL);
+fn export(
+    tapes: &[TapeFile],
+    directory: &Path,
+    number: usize,
+    rows_per_file: u64,
+    trust: Trust,
+) -> Result<Done, AdapterError> {
+    let mut tables = Tables::new(
+        ParquetFiles::new(directory, number, rows_per_file),
+        &Table::ALL,
+    );
     let (mut refused, mut written) = (Vec::new(), 0);
     for tape in tapes {
         if trust == Trust::None
@@ -146,10 +186,17 @@ fn export(tapes: &[TapeFile], directory: &Path, number: usize, rows_per_file: u6
         }
         tables.begin(&tape.name);
         let at = |error: io::Error| AdapterError::from(error).path(tape.path.to_string_lossy());
-        open_tape(&tape.path).and_then(|reader| replay(reader, &mut tables)).map_err(at)?;
+        open_tape(&tape.path)
+            .and_then(|reader| replay(reader, &mut tables))
+            .map_err(at)?;
         written += 1;
     }
     let at = |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
     let (files, losses) = tables.finish().map_err(at)?;
-    Ok(Done { rows: files.finish().map_err(at)?, losses, refused, written })
+    Ok(Done {
+        rows: files.finish().map_err(at)?,
+        losses,
+        refused,
+        written,
+    })
 }

@@ -30,14 +30,21 @@ impl NewDirectory {
         match fs::read_dir(place) {
             Ok(mut entries) => {
                 if entries.next().is_some() {
-                    return Err(taken(place, "a directory that is not there or is empty", "files"));
+                    return Err(taken(
+                        place,
+                        "a directory that is not there or is empty",
+                        "files",
+                    ));
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(at(error)),
         }
         fs::create_dir_all(parent(place)).map_err(at)?;
-        Ok(NewDirectory { place: place.to_owned(), directory: temporary_beside(place).map_err(at)? })
+        Ok(NewDirectory {
+            place: place.to_owned(),
+            directory: temporary_beside(place).map_err(at)?,
+        })
     }
 
     /// Where it is until it is complete.
@@ -50,7 +57,8 @@ impl NewDirectory {
     /// # Errors
     /// As the file system gives them.
     pub fn complete(self) -> Result<(), AdapterError> {
-        fs::rename(self.directory.path(), &self.place).map_err(|error| AdapterError::from(error).path(self.place.to_string_lossy()))?;
+        fs::rename(self.directory.path(), &self.place)
+            .map_err(|error| AdapterError::from(error).path(self.place.to_string_lossy()))?;
         // It has another name now, under which it is not removed.
         interrupt::forget(&self.directory.keep());
         Ok(())
@@ -62,25 +70,43 @@ impl NewDirectory {
 /// # Errors
 /// As the file system gives them.
 pub fn temporary_beside(place: &Path) -> io::Result<TempDir> {
-    interrupt::temporary_directory(|| Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempdir_in(parent(place)))
+    interrupt::temporary_directory(|| {
+        Builder::new()
+            .prefix(TEMPORARY.0)
+            .suffix(TEMPORARY.1)
+            .tempdir_in(parent(place))
+    })
 }
 
 /// Writes a file that must not be there. It is complete before it gets its name.
 ///
 /// # Errors
 /// If it is there, those of `write`, or as the file system gives them.
-pub fn new_file(place: &Path, write: impl FnOnce(&mut NamedTempFile) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
+pub fn new_file(
+    place: &Path,
+    write: impl FnOnce(&mut NamedTempFile) -> Result<(), AdapterError>,
+) -> Result<(), AdapterError> {
     let at = |error: io::Error| AdapterError::from(error).path(place.to_string_lossy());
     if place.symlink_metadata().is_ok() {
         return Err(taken(place, "a file that is not there", "a file"));
     }
     let parent = parent(place);
     fs::create_dir_all(parent).map_err(at)?;
-    let mut file = interrupt::temporary(|| Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(parent)).map_err(at)?;
+    let mut file = interrupt::temporary(|| {
+        Builder::new()
+            .prefix(TEMPORARY.0)
+            .suffix(TEMPORARY.1)
+            .tempfile_in(parent)
+    })
+    .map_err(at)?;
     let temporary = file.path().to_owned();
     let written = write(&mut file).and_then(|()| {
-        file.flush().and_then(|()| file.as_file().sync_all()).map_err(at)?;
-        file.persist_noclobber(place).map(drop).map_err(|error| at(error.error))
+        file.flush()
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(at)?;
+        file.persist_noclobber(place)
+            .map(drop)
+            .map_err(|error| at(error.error))
     });
     interrupt::forget(&temporary);
     written
@@ -92,13 +118,22 @@ pub fn new_file(place: &Path, write: impl FnOnce(&mut NamedTempFile) -> Result<(
 /// As [`new_file`].
 pub fn write_losses(file: Option<&Path>, losses: &Losses) -> Result<(), AdapterError> {
     let Some(file) = file else { return Ok(()) };
-    new_file(file, |out| out.write_all(losses.to_json().as_bytes()).map_err(|error| AdapterError::from(error).path(file.to_string_lossy())))
+    new_file(file, |out| {
+        out.write_all(losses.to_json().as_bytes())
+            .map_err(|error| AdapterError::from(error).path(file.to_string_lossy()))
+    })
 }
 
 fn taken(place: &Path, expected: &str, found: &str) -> AdapterError {
-    AdapterError::new(ErrorCode::Io).expected(expected).found(found).path(place.to_string_lossy())
+    AdapterError::new(ErrorCode::Io)
+        .expected(expected)
+        .found(found)
+        .path(place.to_string_lossy())
 }
 
 fn parent(place: &Path) -> &Path {
-    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    place
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }

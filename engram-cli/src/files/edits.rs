@@ -29,7 +29,11 @@ pub struct Changes {
 impl Edits {
     /// The edits from the first to the last time.
     pub fn new(period: (Option<Timestamp>, Option<Timestamp>)) -> Edits {
-        Edits { period, calls: HashMap::new(), files: BTreeMap::new() }
+        Edits {
+            period,
+            calls: HashMap::new(),
+            files: BTreeMap::new(),
+        }
     }
 
     pub fn has_edits(&self) -> bool {
@@ -43,7 +47,13 @@ impl Edits {
     /// An edit without a time is in the period if its session is.
     fn is_in_period(&self, time: &str) -> bool {
         let (since, until) = self.period;
-        let Some(time) = time.parse::<Timestamp>().ok().filter(|_| since.is_some() || until.is_some()) else { return true };
+        let Some(time) = time
+            .parse::<Timestamp>()
+            .ok()
+            .filter(|_| since.is_some() || until.is_some())
+        else {
+            return true;
+        };
         since.is_none_or(|since| time >= since) && until.is_none_or(|until| time <= until)
     }
 
@@ -64,7 +74,10 @@ impl EventSink for Edits {
             return Ok(());
         }
         match record.event {
-            Event::ToolCall(call) => drop(self.calls.insert(record.seq, call.tool.decode_lossy().into_owned())),
+            Event::ToolCall(call) => drop(
+                self.calls
+                    .insert(record.seq, call.tool.decode_lossy().into_owned()),
+            ),
             Event::CodeEdit(edit) if self.is_in_period(record.t) => {
                 let time = (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned());
                 self.add(edit.file.decode_lossy().into_owned(), record.parent, time);

@@ -47,31 +47,61 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
         return Ok(report.usage(&fault));
     }
     let bar = report.bar().clone();
-    let options = SessionOptions::default().with_registry(registry.clone()).with_progress(move |bytes| bar.inc(bytes));
-    let tapes_count = if args.paths.is_empty() { TapesCount::WhereCurrent } else { TapesCount::Never };
-    let request = Request { paths: &args.paths, tapes: args.tapes.as_deref(), filter: &args.filter, tapes_count };
+    let options = SessionOptions::default()
+        .with_registry(registry.clone())
+        .with_progress(move |bytes| bar.inc(bytes));
+    let tapes_count = if args.paths.is_empty() {
+        TapesCount::WhereCurrent
+    } else {
+        TapesCount::Never
+    };
+    let request = Request {
+        paths: &args.paths,
+        tapes: args.tapes.as_deref(),
+        filter: &args.filter,
+        tapes_count,
+    };
     let reading = match reading::find(&request, &options, report) {
         Ok(reading) => reading,
         Err(error) => return Ok(report.failure(&error)),
     };
     let period = (args.filter.since, args.filter.until);
-    let answers = match answers::read(&reading, &options, &args.filter, None, || Edits::new(period), report) {
+    let answers = match answers::read(
+        &reading,
+        &options,
+        &args.filter,
+        None,
+        || Edits::new(period),
+        report,
+    ) {
         Ok(answers) => answers,
         Err(exit) => return Ok(exit),
     };
     let sessions = answers.once.each_once(report);
     if sessions.is_empty() && answers.filtered > 0 {
-        report.note(&format!("none of {} fits the filters", count(answers.filtered, "session")));
+        report.note(&format!(
+            "none of {} fits the filters",
+            count(answers.filtered, "session")
+        ));
     }
     let last_line = last_line(&sessions);
     let mut rows = rows(sessions, args.below.as_deref());
-    rows.sort_by(|one, other| (&other.last_change, &one.file).cmp(&(&one.last_change, &other.file)));
+    rows.sort_by(|one, other| {
+        (&other.last_change, &one.file).cmp(&(&one.last_change, &other.file))
+    });
     let all = rows.len();
     rows.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
     print(&rows, args, &mut stdout().lock())?;
     if !args.output.json && !args.output.csv {
-        let more = if all > rows.len() { format!(", {} more files with `--limit 0`", all - rows.len()) } else { String::new() };
-        report.note(&format!("{} of {last_line}{more}", count(all as u64, "file")));
+        let more = if all > rows.len() {
+            format!(", {} more files with `--limit 0`", all - rows.len())
+        } else {
+            String::new()
+        };
+        report.note(&format!(
+            "{} of {last_line}{more}",
+            count(all as u64, "file")
+        ));
     }
     Ok(answers.exit)
 }
@@ -80,19 +110,33 @@ pub fn run(args: &args::Files, registry: &Registry, report: &Reporter) -> io::Re
 fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for Counted { overview, more, .. } in sessions {
-        let id =
-            [overview.session_id.as_deref(), overview.agent_id.as_deref().filter(|agent| Some(*agent) != overview.session_id.as_deref())];
+        let id = [
+            overview.session_id.as_deref(),
+            overview
+                .agent_id
+                .as_deref()
+                .filter(|agent| Some(*agent) != overview.session_id.as_deref()),
+        ];
         let id = id.into_iter().flatten().collect::<Vec<_>>().join("/");
         for (file, changes) in more.into_files() {
             if below.is_some_and(|below| !file.contains(below)) {
                 continue;
             }
-            let row = rows.entry(file.clone()).or_insert_with(|| Row { file, ..Row::default() });
+            let row = rows.entry(file.clone()).or_insert_with(|| Row {
+                file,
+                ..Row::default()
+            });
             row.edits += changes.edits;
             row.sessions.insert(id.clone());
             row.harnesses.insert(overview.harness.clone());
-            changes.tools.into_iter().for_each(|(tool, edits)| *row.tools.entry(tool).or_default() += edits);
-            let (first, last) = (changes.first.or(overview.start.clone()), changes.last.or(overview.end.clone()));
+            changes
+                .tools
+                .into_iter()
+                .for_each(|(tool, edits)| *row.tools.entry(tool).or_default() += edits);
+            let (first, last) = (
+                changes.first.or(overview.start.clone()),
+                changes.last.or(overview.end.clone()),
+            );
             row.first_change = row.first_change.take().into_iter().chain(first).min();
             row.last_change = row.last_change.take().max(last);
         }
@@ -103,17 +147,35 @@ fn rows(sessions: Vec<Counted<Edits>>, below: Option<&str>) -> Vec<Row> {
 /// What the sessions with edits cost: `9 sessions and 3 sub-agents with 120 calls, 1.2M tokens, 4.20 USD`.
 fn last_line(sessions: &[Counted<Edits>]) -> String {
     let mut sum = Stats::default();
-    sessions.iter().filter(|session| session.more.has_edits()).for_each(|session| sum.add(&session.stats));
+    sessions
+        .iter()
+        .filter(|session| session.more.has_edits())
+        .for_each(|session| sum.add(&session.stats));
     let counts = sum.counts();
     let mut tokens = TokenCounts::default();
     counts.tokens.values().for_each(|more| tokens.add(*more));
-    let calls = counts.calls.values().flatten().map(|(_, calls)| *calls).sum();
+    let calls = counts
+        .calls
+        .values()
+        .flatten()
+        .map(|(_, calls)| *calls)
+        .sum();
     let mut parts = vec![count(counts.sessions, "session")];
     parts.extend((counts.sub_agents > 0).then(|| count(counts.sub_agents, "sub-agent")));
     parts.push(count(calls, "call"));
-    parts
-        .extend(tokens.all().map(|(all, is_partial)| format!("{}{} tokens", if is_partial { "at least " } else { "" }, short_number(all))));
-    parts.extend(tokens.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("{cost:.2} USD")));
+    parts.extend(tokens.all().map(|(all, is_partial)| {
+        format!(
+            "{}{} tokens",
+            if is_partial { "at least " } else { "" },
+            short_number(all)
+        )
+    }));
+    parts.extend(
+        tokens
+            .cost_usd
+            .filter(|cost| *cost > 0.0)
+            .map(|cost| format!("{cost:.2} USD")),
+    );
     parts.join(", ")
 }
 
@@ -130,7 +192,19 @@ fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<(
     if args.output.json {
         table::write_lines(rows, out)?;
     } else if args.output.csv {
-        table::write_csv(&["file", "edits", "sessions", "first_change", "last_change", "tools", "harnesses"], rows.iter().map(csv), out)?;
+        table::write_csv(
+            &[
+                "file",
+                "edits",
+                "sessions",
+                "first_change",
+                "last_change",
+                "tools",
+                "harnesses",
+            ],
+            rows.iter().map(csv),
+            out,
+        )?;
     } else if !rows.is_empty() {
         let now = Timestamp::now();
         let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, now)).collect();
@@ -143,7 +217,17 @@ fn print(rows: &[Row], args: &args::Files, out: &mut impl Write) -> io::Result<(
 fn tools(tools: &BTreeMap<String, u64>) -> String {
     let mut tools: Vec<(&String, &u64)> = tools.iter().collect();
     tools.sort_by_key(|(name, edits)| (std::cmp::Reverse(**edits), (*name).clone()));
-    tools.into_iter().map(|(tool, edits)| if *edits > 1 { format!("{tool} {edits}") } else { tool.clone() }).collect::<Vec<_>>().join(", ")
+    tools
+        .into_iter()
+        .map(|(tool, edits)| {
+            if *edits > 1 {
+                format!("{tool} {edits}")
+            } else {
+                tool.clone()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn cells(row: &Row, now: Timestamp) -> Vec<String> {
@@ -151,7 +235,9 @@ fn cells(row: &Row, now: Timestamp) -> Vec<String> {
         in_short(row.file.as_ref()),
         row.edits.to_string(),
         row.sessions.len().to_string(),
-        row.last_change.as_deref().map_or_else(|| "-".to_owned(), |time| ago(time, now)),
+        row.last_change
+            .as_deref()
+            .map_or_else(|| "-".to_owned(), |time| ago(time, now)),
         tools(&row.tools),
         row.harnesses.iter().cloned().collect::<Vec<_>>().join(", "),
     ]

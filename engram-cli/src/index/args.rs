@@ -144,8 +144,16 @@ impl Blame {
     /// The bounds: a person sees the whole file, an agent what fits its window.
     pub fn bounds(&self) -> Bounds {
         let most = if self.json { 32 << 10 } else { u64::MAX };
-        let (limit, max_bytes) = (self.limit.unwrap_or(usize::MAX), self.max_bytes.unwrap_or(most));
-        Bounds { json: self.json, limit, skip: self.skip, max_bytes }
+        let (limit, max_bytes) = (
+            self.limit.unwrap_or(usize::MAX),
+            self.max_bytes.unwrap_or(most),
+        );
+        Bounds {
+            json: self.json,
+            limit,
+            skip: self.skip,
+            max_bytes,
+        }
     }
 }
 

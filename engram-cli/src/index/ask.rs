@@ -18,8 +18,17 @@ const MAX_FILE: u64 = 64 << 20;
 
 /// The directory of the index.
 pub fn directory(place: &Place) -> Result<PathBuf, Error> {
-    let none = || Error::BadQuery("the environment does not say where your home is; name the index with `--index DIR`".to_owned());
-    place.index.clone().or_else(places::index_dir).ok_or_else(none)
+    let none = || {
+        Error::BadQuery(
+            "the environment does not say where your home is; name the index with `--index DIR`"
+                .to_owned(),
+        )
+    };
+    place
+        .index
+        .clone()
+        .or_else(places::index_dir)
+        .ok_or_else(none)
 }
 
 /// Opens the index. The one at the default place takes in what `engram ingest` has written since the last question.
@@ -44,14 +53,17 @@ fn bring_up_to_date(directory: &Path, tapes: &Path, report: &Reporter) -> Result
             let added = writer.add(&[tapes.to_owned()], &mut |_| ())?;
             let count = added.new + added.grew;
             if count > 0 {
-                report.detail(&format!("indexed     {count} tapes that are new since the last question"));
+                report.detail(&format!(
+                    "indexed     {count} tapes that are new since the last question"
+                ));
             }
             if !added.failed.is_empty() {
                 let count = added.failed.len();
                 report.note(&format!("warning     {count} files in {} are no valid tapes; `engram index add` names them", tapes.display()));
             }
         }
-        None => report.note("warning     another engram is writing the index; the answer is from before"),
+        None => report
+            .note("warning     another engram is writing the index; the answer is from before"),
     }
     Ok(())
 }
@@ -85,22 +97,42 @@ impl Asked {
     /// Splits `FILE[:LINES]` and finds the repository.
     pub fn new(argument: &str) -> Result<Asked, Error> {
         let (name, range) = split(argument)?;
-        let path = std::path::absolute(name).map_err(|source| Error::Io { path: name.into(), source })?;
+        let path = std::path::absolute(name).map_err(|source| Error::Io {
+            path: name.into(),
+            source,
+        })?;
         let mut paths = vec![lexical(&path)];
         // The file may be gone; its directory may be a link.
         let real = path.canonicalize().or_else(|_| {
-            let parent = path.parent().map(Path::canonicalize).transpose()?.unwrap_or_default();
+            let parent = path
+                .parent()
+                .map(Path::canonicalize)
+                .transpose()?
+                .unwrap_or_default();
             Ok::<_, std::io::Error>(parent.join(path.file_name().unwrap_or_default()))
         });
         if let Ok(real) = real {
-            let real = real.to_string_lossy().trim_start_matches("\\\\?\\").to_owned();
+            let real = real
+                .to_string_lossy()
+                .trim_start_matches("\\\\?\\")
+                .to_owned();
             if !paths.contains(&real) {
                 paths.push(real);
             }
         }
-        let root = path.ancestors().skip(1).find(|directory| directory.join(".git").exists()).map(Path::to_owned);
+        let root = path
+            .ancestors()
+            .skip(1)
+            .find(|directory| directory.join(".git").exists())
+            .map(Path::to_owned);
         let repo = root.as_ref().and_then(|root| in_repo(root, &path));
-        Ok(Asked { name: name.to_owned(), paths, repo, root, range })
+        Ok(Asked {
+            name: name.to_owned(),
+            paths,
+            repo,
+            root,
+            range,
+        })
     }
 
     /// The text of the file as it is on disk.
@@ -108,13 +140,20 @@ impl Asked {
         let path = Path::new(&self.paths[0]);
         let io = |source: std::io::Error| match source.kind() {
             std::io::ErrorKind::NotFound => Error::NotFound(format!("{}: no such file", self.name)),
-            _ => Error::Io { path: path.to_owned(), source },
+            _ => Error::Io {
+                path: path.to_owned(),
+                source,
+            },
         };
         let state = fs::metadata(path).map_err(io)?;
         if state.len() > MAX_FILE || !state.is_file() {
-            return Err(Error::NotFound(format!("{}: no file of less than 64 MiB", self.name)));
+            return Err(Error::NotFound(format!(
+                "{}: no file of less than 64 MiB",
+                self.name
+            )));
         }
-        String::from_utf8(fs::read(path).map_err(io)?).map_err(|_| Error::NotFound(format!("{}: the file is not UTF-8", self.name)))
+        String::from_utf8(fs::read(path).map_err(io)?)
+            .map_err(|_| Error::NotFound(format!("{}: the file is not UTF-8", self.name)))
     }
 }
 
@@ -132,24 +171,39 @@ fn lexical(path: &Path) -> String {
 }
 
 fn split(argument: &str) -> Result<(&str, Option<Lines>), Error> {
-    let Some((file, lines)) = argument.rsplit_once(':').filter(|(file, lines)| !file.is_empty() && is_range(lines)) else {
+    let Some((file, lines)) = argument
+        .rsplit_once(':')
+        .filter(|(file, lines)| !file.is_empty() && is_range(lines))
+    else {
         return Ok((argument, None));
     };
     let number = |text: &str| text.parse().ok().filter(|line: &usize| *line > 0);
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok((file, Some((first, last)))),
-        _ => Err(Error::BadQuery(format!("`{lines}` are no lines; write `{file}:12` or `{file}:10-40`"))),
+        _ => Err(Error::BadQuery(format!(
+            "`{lines}` are no lines; write `{file}:12` or `{file}:10-40`"
+        ))),
     }
 }
 
 fn is_range(lines: &str) -> bool {
-    !lines.is_empty() && lines.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    !lines.is_empty()
+        && lines
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 fn in_repo(root: &Path, path: &Path) -> Option<InRepo> {
-    let below = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    Some(InRepo { url: remote(root).unwrap_or_default(), path: below.collect::<Vec<_>>().join("/") })
+    let below = path
+        .strip_prefix(root)
+        .ok()?
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Some(InRepo {
+        url: remote(root).unwrap_or_default(),
+        path: below.collect::<Vec<_>>().join("/"),
+    })
 }
 
 /// The address of the remote `origin`, from the configuration of the repository.
@@ -159,7 +213,8 @@ fn remote(root: &Path) -> Option<String> {
         // A worktree: its directory is in that of the repository.
         let named = fs::read_to_string(&git).ok()?;
         let own = root.join(named.trim().strip_prefix("gitdir:")?.trim());
-        let common = fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
+        let common =
+            fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
         common.unwrap_or(own)
     } else {
         git
@@ -170,7 +225,10 @@ fn remote(root: &Path) -> Option<String> {
         if line.starts_with('[') {
             section = line;
         } else if section == "[remote \"origin\"]"
-            && let Some(url) = line.strip_prefix("url").map(str::trim_start).and_then(|rest| rest.strip_prefix('='))
+            && let Some(url) = line
+                .strip_prefix("url")
+                .map(str::trim_start)
+                .and_then(|rest| rest.strip_prefix('='))
         {
             return Some(url.trim().to_owned());
         }

@@ -38,11 +38,22 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
         let (tape, seq) = prompt
             .rsplit_once('#')
             .and_then(|(tape, seq)| Some((tape, seq.parse().ok()?)))
-            .ok_or_else(|| Error::BadQuery(format!("`{prompt}` is no event of a tape; write `TAPE#SEQ`, as answers have it")))?;
-        let tape = std::path::absolute(tape).map_err(|source| Error::Io { path: tape.into(), source })?;
+            .ok_or_else(|| {
+                Error::BadQuery(format!(
+                    "`{prompt}` is no event of a tape; write `TAPE#SEQ`, as answers have it"
+                ))
+            })?;
+        let tape = std::path::absolute(tape).map_err(|source| Error::Io {
+            path: tape.into(),
+            source,
+        })?;
         let mut query = Query::new("");
         (query.limit, query.skip, query.words) = (args.bounds.limit, args.bounds.skip, Words::None);
-        return Ok(print_events(args, &index, &index.changes(&tape, seq, &query)?));
+        return Ok(print_events(
+            args,
+            &index,
+            &index.changes(&tape, seq, &query)?,
+        ));
     }
     let stdin;
     let (asked, text, at) = match (&args.text, &args.file) {
@@ -59,30 +70,48 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
     };
     let mut query = Query::new(&text);
     if let Some(asked) = &asked {
-        (query.paths, query.repo, query.range) = (asked.paths.clone(), asked.repo.clone(), asked.range);
+        (query.paths, query.repo, query.range) =
+            (asked.paths.clone(), asked.repo.clone(), asked.range);
     } else {
         // A text without a file may stand anywhere.
         query.moved = true;
     }
-    (query.limit, query.skip, query.all, query.at) = (args.bounds.limit, args.bounds.skip, args.all, at);
+    (query.limit, query.skip, query.all, query.at) =
+        (args.bounds.limit, args.bounds.skip, args.all, at);
     query.moved |= args.moved;
-    if let Some((first, _)) = query.range.filter(|(first, _)| *first > text.lines().count() && !args.removed) {
-        return Err(Error::BadQuery(format!("the file has {} lines, so there is no line {first}", text.lines().count())));
+    if let Some((first, _)) = query
+        .range
+        .filter(|(first, _)| *first > text.lines().count() && !args.removed)
+    {
+        return Err(Error::BadQuery(format!(
+            "the file has {} lines, so there is no line {first}",
+            text.lines().count()
+        )));
     }
     if args.history || args.removed {
-        let events = if args.history { index.history(&query)? } else { index.removed(&query)? };
+        let events = if args.history {
+            index.history(&query)?
+        } else {
+            index.removed(&query)?
+        };
         return Ok(print_events(args, &index, &events));
     }
     let mut answer = index.explain(&query)?;
     for item in &mut answer.items {
         // The bound of the answer must hold for a file of any length.
         if item.lines.len() > MAX_RUNS {
-            answer.notes.push(format!("an edit made {} runs of lines; {MAX_RUNS} of them are shown", item.lines.len()));
+            answer.notes.push(format!(
+                "an edit made {} runs of lines; {MAX_RUNS} of them are shown",
+                item.lines.len()
+            ));
             item.lines.truncate(MAX_RUNS);
         }
     }
     let mut page = Page::new(&args.bounds);
-    answer.items.iter().for_each(|item| page.add(item, || print::item(item)));
+    answer
+        .items
+        .iter()
+        .for_each(|item| page.add(item, || print::item(item)));
     page.aside(|| print::mentioned(&answer.mentioned));
     let mut more = json!({"lines": answer.lines, "state_known": answer.state_known});
     if !answer.mentioned.is_empty() {
@@ -92,12 +121,23 @@ fn answer(args: &Explain, report: &Reporter) -> Result<io::Result<()>, Error> {
 }
 
 /// The text of a file, on disk or in a commit, and the time of the commit. A file that is gone has a history too.
-pub fn text_of(asked: &Asked, revision: Option<&str>, may_be_gone: bool) -> Result<(String, Option<i64>), Error> {
+pub fn text_of(
+    asked: &Asked,
+    revision: Option<&str>,
+    may_be_gone: bool,
+) -> Result<(String, Option<i64>), Error> {
     match revision {
         Some(revision) => {
             let repository = Repository::of(asked)?;
-            let path = asked.repo.as_ref().map(|repo| repo.path.clone()).unwrap_or_default();
-            Ok((repository.text(revision, &path)?, Some(repository.time(revision)?)))
+            let path = asked
+                .repo
+                .as_ref()
+                .map(|repo| repo.path.clone())
+                .unwrap_or_default();
+            Ok((
+                repository.text(revision, &path)?,
+                Some(repository.time(revision)?),
+            ))
         }
         None => match asked.text() {
             Err(Error::NotFound(_)) if may_be_gone => Ok((String::new(), None)),
@@ -108,14 +148,20 @@ pub fn text_of(asked: &Asked, revision: Option<&str>, may_be_gone: bool) -> Resu
 
 fn print_events(args: &Explain, index: &Index, events: &Events) -> io::Result<()> {
     let mut page = Page::new(&args.bounds);
-    events.items.iter().for_each(|event| page.add(event, || print::event(event)));
+    events
+        .items
+        .iter()
+        .for_each(|event| page.add(event, || print::event(event)));
     page.end(events.total, index.path(), json!({}), &events.notes)
 }
 
 fn read_stdin() -> Result<String, Error> {
     let mut text = String::new();
     let read = io::stdin().lock().take(MAX_TEXT).read_to_string(&mut text);
-    read.map_err(|source| Error::Io { path: "-".into(), source })?;
+    read.map_err(|source| Error::Io {
+        path: "-".into(),
+        source,
+    })?;
     Ok(text)
 }
 
@@ -135,17 +181,25 @@ fn commit(args: &Explain, index: &Index, revision: &str) -> Result<io::Result<()
         let asked = Asked::new(&repository.root.join(&path).to_string_lossy())?;
         let mut query = Query::new(&text);
         (query.paths, query.repo, query.at) = (asked.paths, asked.repo, Some(at));
-        (query.limit, query.words, query.moved, query.all) = (usize::MAX, Words::Prompt, args.moved, args.all);
+        (query.limit, query.words, query.moved, query.all) =
+            (usize::MAX, Words::Prompt, args.moved, args.all);
         for mut item in index.explain(&query)?.items {
             item.lines = common(&item.lines, &added);
-            let count: usize = item.lines.iter().map(|[first, last]| last - first + 1).sum();
+            let count: usize = item
+                .lines
+                .iter()
+                .map(|[first, last]| last - first + 1)
+                .sum();
             if count > 0 {
                 *counts.entry(item.tier.as_str()).or_default() += count;
                 found.push((path.clone(), item));
             }
         }
     }
-    let notes: Vec<String> = skipped.iter().map(|path| format!("{path} is no text or was deleted")).collect();
+    let notes: Vec<String> = skipped
+        .iter()
+        .map(|path| format!("{path} is no text or was deleted"))
+        .collect();
     let total = found.len();
     let mut page = Page::new(&args.bounds);
     for (path, item) in found.iter().skip(args.bounds.skip).take(args.bounds.limit) {
@@ -153,13 +207,27 @@ fn commit(args: &Explain, index: &Index, revision: &str) -> Result<io::Result<()
         value["path"] = json!(path);
         page.add(&value, || format!("{path}\n{}", print::item(item)));
     }
-    Ok(page.end(total, index.path(), json!({"commit": revision, "files": files, "lines": counts}), &notes))
+    Ok(page.end(
+        total,
+        index.path(),
+        json!({"commit": revision, "files": files, "lines": counts}),
+        &notes,
+    ))
 }
 
 /// The lines that are in both lists of ranges.
 fn common(lines: &[[usize; 2]], added: &[[usize; 2]]) -> Vec<[usize; 2]> {
-    let both = |[first, last]: &[usize; 2]| added.iter().map(move |[from, to]| [*first.max(from), *last.min(to)]).collect::<Vec<_>>();
-    lines.iter().flat_map(both).filter(|[first, last]| first <= last).collect()
+    let both = |[first, last]: &[usize; 2]| {
+        added
+            .iter()
+            .map(move |[from, to]| [*first.max(from), *last.min(to)])
+            .collect::<Vec<_>>()
+    };
+    lines
+        .iter()
+        .flat_map(both)
+        .filter(|[first, last]| first <= last)
+        .collect()
 }
 
 #[cfg(test)]
@@ -168,7 +236,10 @@ mod tests {
 
     #[test]
     fn lines_of_both_lists_are_common() {
-        assert_eq!(common(&[[1, 5], [8, 9]], &[[2, 3], [5, 8]]), [[2, 3], [5, 5], [8, 8]]);
+        assert_eq!(
+            common(&[[1, 5], [8, 9]], &[[2, 3], [5, 8]]),
+            [[2, 3], [5, 5], [8, 8]]
+        );
         assert_eq!(common(&[[1, 2]], &[[3, 4]]), [[0; 2]; 0]);
     }
 }

@@ -20,45 +20,87 @@ impl Repository {
     /// The repository of a file.
     pub fn of(asked: &Asked) -> Result<Repository, Error> {
         let root = asked.root.clone();
-        root.map(|root| Repository { root }).ok_or_else(|| Error::NotFound(format!("{}: the file is in no git repository", asked.name)))
+        root.map(|root| Repository { root }).ok_or_else(|| {
+            Error::NotFound(format!("{}: the file is in no git repository", asked.name))
+        })
     }
 
     /// The repository of the current directory.
     pub fn here() -> Result<Repository, Error> {
-        let here = std::env::current_dir().map_err(|source| Error::Io { path: ".".into(), source })?;
-        let root = here.ancestors().find(|directory| directory.join(".git").exists()).map(Path::to_owned);
-        root.map(|root| Repository { root }).ok_or_else(|| Error::NotFound("this is no git repository".to_owned()))
+        let here = std::env::current_dir().map_err(|source| Error::Io {
+            path: ".".into(),
+            source,
+        })?;
+        let root = here
+            .ancestors()
+            .find(|directory| directory.join(".git").exists())
+            .map(Path::to_owned);
+        root.map(|root| Repository { root })
+            .ok_or_else(|| Error::NotFound("this is no git repository".to_owned()))
     }
 
     /// The text of a file in a commit.
     pub fn text(&self, revision: &str, path: &str) -> Result<String, Error> {
-        let bytes = self.git(&["cat-file", "blob", &format!("{}:{path}", self.commit(revision)?)])?;
-        String::from_utf8(bytes).map_err(|_| Error::NotFound(format!("{path} in {revision} is not UTF-8")))
+        let bytes = self.git(&[
+            "cat-file",
+            "blob",
+            &format!("{}:{path}", self.commit(revision)?),
+        ])?;
+        String::from_utf8(bytes)
+            .map_err(|_| Error::NotFound(format!("{path} in {revision} is not UTF-8")))
     }
 
     /// When a commit was made, in milliseconds since 1970.
     pub fn time(&self, revision: &str) -> Result<i64, Error> {
         let out = self.git(&["log", "-1", "--format=%ct", &self.commit(revision)?])?;
         let seconds: Option<i64> = String::from_utf8_lossy(&out).trim().parse().ok();
-        seconds.map(|seconds| seconds * 1000 + 999).ok_or_else(|| Error::NotFound(format!("{revision} has no time")))
+        seconds
+            .map(|seconds| seconds * 1000 + 999)
+            .ok_or_else(|| Error::NotFound(format!("{revision} has no time")))
     }
 
     /// The lines that a commit adds to its first parent, by file.
     pub fn added_lines(&self, revision: &str) -> Result<AddedLines, Error> {
         let commit = self.commit(revision)?;
-        let options = ["diff-tree", "-r", "--root", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-commit-id"];
+        let options = [
+            "diff-tree",
+            "-r",
+            "--root",
+            "-p",
+            "-U0",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-renames",
+            "--no-commit-id",
+        ];
         let trees = match self.commit(&format!("{commit}^1")) {
             Ok(parent) => vec![parent, commit],
             Err(_) => vec![commit],
         };
-        let arguments: Vec<&str> = options.into_iter().chain(trees.iter().map(String::as_str)).collect();
-        Ok(added_lines(&String::from_utf8_lossy(&self.git(&arguments)?)))
+        let arguments: Vec<&str> = options
+            .into_iter()
+            .chain(trees.iter().map(String::as_str))
+            .collect();
+        Ok(added_lines(&String::from_utf8_lossy(
+            &self.git(&arguments)?,
+        )))
     }
 
     /// The number of a commit. So a revision is never read as an option.
     fn commit(&self, revision: &str) -> Result<String, Error> {
-        let out = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{revision}^{{commit}}")]);
-        let out = out.map_err(|_| Error::NotFound(format!("{revision} is no commit of {}", self.root.display())))?;
+        let out = self.git(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &format!("{revision}^{{commit}}"),
+        ]);
+        let out = out.map_err(|_| {
+            Error::NotFound(format!(
+                "{revision} is no commit of {}",
+                self.root.display()
+            ))
+        })?;
         Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
 
@@ -72,12 +114,25 @@ impl Repository {
             "-c",
             "core.quotePath=false",
         ]);
-        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" });
+        command
+            .args(arguments)
+            .current_dir(&self.root)
+            .stdin(Stdio::null());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env(
+            "GIT_CONFIG_GLOBAL",
+            if cfg!(windows) { "NUL" } else { "/dev/null" },
+        );
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        let out = command.output().map_err(|source| Error::Io { path: "git".into(), source })?;
+        let out = command.output().map_err(|source| Error::Io {
+            path: "git".into(),
+            source,
+        })?;
         if !out.status.success() {
-            let what = String::from_utf8_lossy(&out.stderr).lines().next().unwrap_or("git failed").to_owned();
+            let what = String::from_utf8_lossy(&out.stderr)
+                .lines()
+                .next()
+                .unwrap_or("git failed")
+                .to_owned();
             return Err(Error::NotFound(what));
         }
         Ok(out.stdout)
@@ -96,8 +151,10 @@ fn added_lines(diff: &str) -> AddedLines {
             if let Some(name) = name.strip_prefix("b/") {
                 files.push((name.to_owned(), Vec::new()));
             }
-        } else if let Some((old, new)) =
-            line.strip_prefix("@@ -").and_then(|rest| rest.split_once(" @@")).and_then(|(both, _)| both.split_once(" +"))
+        } else if let Some((old, new)) = line
+            .strip_prefix("@@ -")
+            .and_then(|rest| rest.split_once(" @@"))
+            .and_then(|(both, _)| both.split_once(" +"))
         {
             let pair = |part: &str| {
                 let (first, count) = part.split_once(',').unwrap_or((part, "1"));

@@ -33,21 +33,43 @@ pub fn run(args: &IndexArgs, report: &Reporter) -> io::Result<Exit> {
     let wait = || report.note("another engram is writing the index; waiting for it");
     let done = match &args.what {
         What::Add { paths } => tapes(paths).and_then(|paths| {
-            let added =
-                Writer::open(&directory, wait)?.add(&paths, &mut |tape| report.detail(&format!("reading     {}", tape.display())))?;
+            let added = Writer::open(&directory, wait)?.add(&paths, &mut |tape| {
+                report.detail(&format!("reading     {}", tape.display()))
+            })?;
             Ok(tell(&added, &directory, report))
         }),
-        What::Rebuild { text, paths } => rebuild(&directory, paths, *text, wait).map(|added| tell(&added, &directory, report)),
-        What::Forget { tape } => open(&directory).and_then(|()| Writer::open(&directory, wait)?.forget(tape)).map(|count| {
-            report.note(&format!("forgotten   {count} {}", if count == 1 { "tape" } else { "tapes" }));
-            Exit::Success
-        }),
+        What::Rebuild { text, paths } => {
+            rebuild(&directory, paths, *text, wait).map(|added| tell(&added, &directory, report))
+        }
+        What::Forget { tape } => open(&directory)
+            .and_then(|()| Writer::open(&directory, wait)?.forget(tape))
+            .map(|count| {
+                report.note(&format!(
+                    "forgotten   {count} {}",
+                    if count == 1 { "tape" } else { "tapes" }
+                ));
+                Exit::Success
+            }),
         What::Status { json } => return status(&directory, *json, report),
-        What::Verify { tapes } => Index::open(&directory).and_then(|index| index.verify(*tapes)).map(|verified| {
-            verified.faults.iter().for_each(|fault| report.finding("index_untrue", fault));
-            report.note(&format!("compared    {} tapes, {} absent, {} faults", verified.compared, verified.absent, verified.faults.len()));
-            if verified.faults.is_empty() { Exit::Success } else { Exit::PartialFailure }
-        }),
+        What::Verify { tapes } => Index::open(&directory)
+            .and_then(|index| index.verify(*tapes))
+            .map(|verified| {
+                verified
+                    .faults
+                    .iter()
+                    .for_each(|fault| report.finding("index_untrue", fault));
+                report.note(&format!(
+                    "compared    {} tapes, {} absent, {} faults",
+                    verified.compared,
+                    verified.absent,
+                    verified.faults.len()
+                ));
+                if verified.faults.is_empty() {
+                    Exit::Success
+                } else {
+                    Exit::PartialFailure
+                }
+            }),
     };
     Ok(done.unwrap_or_else(|error| ask::failed(&error, report)))
 }
@@ -73,20 +95,36 @@ fn tapes(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         return Ok(paths.to_vec());
     }
     let tapes = places::tapes_dir().filter(|tapes| tapes.is_dir());
-    let none = || Error::NotFound("there are no tapes at the default place; run `engram ingest`, or name a directory of tapes".to_owned());
+    let none = || {
+        Error::NotFound("there are no tapes at the default place; run `engram ingest`, or name a directory of tapes".to_owned())
+    };
     tapes.map(|tapes| vec![tapes]).ok_or_else(none)
 }
 
 fn tell(added: &Added, directory: &Path, report: &Reporter) -> Exit {
-    added.failed.iter().for_each(|error| report.finding(error.code(), &error.to_string()));
-    let Added { new, grew, superseded, known, unchanged, .. } = added;
+    added
+        .failed
+        .iter()
+        .for_each(|error| report.finding(error.code(), &error.to_string()));
+    let Added {
+        new,
+        grew,
+        superseded,
+        known,
+        unchanged,
+        ..
+    } = added;
     let failed = added.failed.len();
     report.note(&format!(
         "indexed     {new} new, {grew} grown, {} unchanged, {superseded} superseded, {failed} failed; index {}",
         unchanged + known,
         directory.display()
     ));
-    if failed == 0 { Exit::Success } else { Exit::PartialFailure }
+    if failed == 0 {
+        Exit::Success
+    } else {
+        Exit::PartialFailure
+    }
 }
 
 fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
@@ -100,9 +138,22 @@ fn status(directory: &Path, json: bool, report: &Reporter) -> io::Result<Exit> {
         return Ok(Exit::Success);
     }
     use io::Write;
-    let share = if status.tape_bytes > 0 { status.bytes as f64 * 100.0 / status.tape_bytes as f64 } else { 0.0 };
-    writeln!(out, "index       {} (schema {})", status.index.display(), status.schema)?;
-    writeln!(out, "size        {} bytes, {share:.1} % of the tapes", status.bytes)?;
+    let share = if status.tape_bytes > 0 {
+        status.bytes as f64 * 100.0 / status.tape_bytes as f64
+    } else {
+        0.0
+    };
+    writeln!(
+        out,
+        "index       {} (schema {})",
+        status.index.display(),
+        status.schema
+    )?;
+    writeln!(
+        out,
+        "size        {} bytes, {share:.1} % of the tapes",
+        status.bytes
+    )?;
     writeln!(
         out,
         "tapes       {} ({} bytes), {} superseded, {} absent",

@@ -20,15 +20,28 @@ pub struct Page<'b> {
 
 impl<'b> Page<'b> {
     pub fn new(bounds: &'b Bounds) -> Page<'b> {
-        Page { bounds, text: String::new(), returned: 0, is_full: false }
+        Page {
+            bounds,
+            text: String::new(),
+            returned: 0,
+            is_full: false,
+        }
     }
 
     /// Adds a result, in the form that was asked for. What does not fit is left for the next question.
     pub fn add(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) {
-        let part =
-            if self.bounds.json { format!("{}\n", printable_json(&serde_json::to_string(value).unwrap_or_default())) } else { text() };
+        let part = if self.bounds.json {
+            format!(
+                "{}\n",
+                printable_json(&serde_json::to_string(value).unwrap_or_default())
+            )
+        } else {
+            text()
+        };
         // One result is always shown: texts in it have bounds of their own.
-        let fits = self.text.len() + part.len() <= usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX) || self.returned == 0;
+        let fits = self.text.len() + part.len()
+            <= usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX)
+            || self.returned == 0;
         if self.is_full || !fits {
             self.is_full = true;
             return;
@@ -50,7 +63,8 @@ impl<'b> Page<'b> {
         let mut out = io::stdout().lock();
         out.write_all(self.text.as_bytes())?;
         if self.bounds.json {
-            let mut end = json!({"k": "end", "returned": self.returned, "total": total, "index": index});
+            let mut end =
+                json!({"k": "end", "returned": self.returned, "total": total, "index": index});
             if next < total {
                 end["next"] = json!(next);
             }
@@ -62,9 +76,15 @@ impl<'b> Page<'b> {
             }
             writeln!(out, "{}", printable_json(&end.to_string()))?;
         } else {
-            notes.iter().try_for_each(|note| writeln!(out, "note: {}", one_line(note)))?;
+            notes
+                .iter()
+                .try_for_each(|note| writeln!(out, "note: {}", one_line(note)))?;
             if next < total {
-                writeln!(out, "{} of {total} shown; `--skip {next}` shows the next", self.returned)?;
+                writeln!(
+                    out,
+                    "{} of {total} shown; `--skip {next}` shows the next",
+                    self.returned
+                )?;
             }
         }
         out.flush()
@@ -73,14 +93,30 @@ impl<'b> Page<'b> {
 
 /// Lines with their cause, in words.
 pub fn item(item: &Item) -> String {
-    let lines: Vec<String> =
-        item.lines.iter().map(|[first, last]| if first == last { first.to_string() } else { format!("{first}-{last}") }).collect();
-    let share = item.share.map(|share| format!(" {share:.2}")).unwrap_or_default();
+    let lines: Vec<String> = item
+        .lines
+        .iter()
+        .map(|[first, last]| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            }
+        })
+        .collect();
+    let share = item
+        .share
+        .map(|share| format!(" {share:.2}"))
+        .unwrap_or_default();
     let mut text = format!("lines {}  {}{share}", lines.join(","), words_of(item.tier));
     if let Some(call) = &item.call {
         text.push_str(&format!("\n  {}", call_line(call, item.op)));
         if let Some(file) = &item.file {
-            text.push_str(&format!("\n  in {}{}", one_line(file), range(item.after_range)));
+            text.push_str(&format!(
+                "\n  in {}{}",
+                one_line(file),
+                range(item.after_range)
+            ));
         }
         if call.absent {
             text.push_str("\n  its tape is gone, so there are no words");
@@ -92,19 +128,36 @@ pub fn item(item: &Item) -> String {
     text.push('\n');
     let tape = item.call.as_ref().map_or("", |call| call.tape.as_str());
     let quoted = |title: &str, quote: &Quote| quoted(title, quote, tape);
-    for (title, quote) in item.prompt.iter().map(|quote| ("prompt", quote)).chain(item.started_by.iter().map(|quote| ("started by", quote)))
+    for (title, quote) in item
+        .prompt
+        .iter()
+        .map(|quote| ("prompt", quote))
+        .chain(item.started_by.iter().map(|quote| ("started by", quote)))
     {
         text.push_str(&quoted(title, quote));
     }
-    item.reasoning.iter().for_each(|quote| text.push_str(&quoted("said before the call", quote)));
-    item.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote)));
+    item.reasoning
+        .iter()
+        .for_each(|quote| text.push_str(&quoted("said before the call", quote)));
+    item.change
+        .iter()
+        .for_each(|quote| text.push_str(&quoted("the call", quote)));
     if !item.later.is_empty() {
-        let later: Vec<&str> = item.later.iter().map(|place| place.strip_prefix(tape).unwrap_or(place)).collect();
-        text.push_str(&format!("  later edits of the file: {}\n", one_line(&later.join(" "))));
+        let later: Vec<&str> = item
+            .later
+            .iter()
+            .map(|place| place.strip_prefix(tape).unwrap_or(place))
+            .collect();
+        text.push_str(&format!(
+            "  later edits of the file: {}\n",
+            one_line(&later.join(" "))
+        ));
     }
     if !item.hint.is_empty() {
         text.push_str("  commands of sessions that changed the file; one of them may have made the lines, nothing proves it:\n");
-        item.hint.iter().for_each(|call| text.push_str(&format!("    {}\n", call_line(call, None))));
+        item.hint
+            .iter()
+            .for_each(|call| text.push_str(&format!("    {}\n", call_line(call, None))));
     }
     text.push('\n');
     text
@@ -115,31 +168,63 @@ pub fn mentioned(mentions: &[Mention]) -> String {
     let mut text = String::new();
     for mention in mentions {
         let kind = mention.kind.as_deref().unwrap_or("its tape is gone");
-        text.push_str(&format!("mentioned {:.2}, which proves nothing  {}  {}\n", mention.share, kind, one_line(&mention.tape)));
-        mention.said.iter().for_each(|said| text.push_str(&quoted("said", said, &mention.tape)));
+        text.push_str(&format!(
+            "mentioned {:.2}, which proves nothing  {}  {}\n",
+            mention.share,
+            kind,
+            one_line(&mention.tape)
+        ));
+        mention
+            .said
+            .iter()
+            .for_each(|said| text.push_str(&quoted("said", said, &mention.tape)));
     }
     text
 }
 
 /// Something that happened to a file, in words.
 pub fn event(event: &Event) -> String {
-    let confirmed = if event.confirmed { "" } else { " (outcome not in the log)" };
-    let share = event.share.map(|share| format!(" {share:.2}")).unwrap_or_default();
+    let confirmed = if event.confirmed {
+        ""
+    } else {
+        " (outcome not in the log)"
+    };
+    let share = event
+        .share
+        .map(|share| format!(" {share:.2}"))
+        .unwrap_or_default();
     let lines = match (event.before_range, event.after_range) {
-        (Some(_), Some(_)) => format!("{} ->{}", range(event.before_range), range(event.after_range)),
+        (Some(_), Some(_)) => format!(
+            "{} ->{}",
+            range(event.before_range),
+            range(event.after_range)
+        ),
         (before, after) => range(before.or(after)),
     };
     let way = event.way.map(|way| format!(" ({way})")).unwrap_or_default();
-    let mut text = format!("{}{way}{share}{confirmed}  {}{lines}\n  {}\n", event.what, one_line(&event.file), call_line(&event.call, None));
-    event.prompt.iter().for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape)));
-    event.change.iter().for_each(|quote| text.push_str(&quoted("the call", quote, &event.call.tape)));
+    let mut text = format!(
+        "{}{way}{share}{confirmed}  {}{lines}\n  {}\n",
+        event.what,
+        one_line(&event.file),
+        call_line(&event.call, None)
+    );
+    event
+        .prompt
+        .iter()
+        .for_each(|quote| text.push_str(&quoted("prompt", quote, &event.call.tape)));
+    event
+        .change
+        .iter()
+        .for_each(|quote| text.push_str(&quoted("the call", quote, &event.call.tape)));
     text.push('\n');
     text
 }
 
 fn words_of(tier: Tier) -> &'static str {
     match tier {
-        Tier::State => "state: the file is what an edit left, and equal hashes lead back to this one",
+        Tier::State => {
+            "state: the file is what an edit left, and equal hashes lead back to this one"
+        }
         Tier::Span => "span: byte for byte what this edit left",
         Tier::Anchor => "anchor: like what this edit left",
         Tier::Unknown => "unknown: no edit on a tape explains them",
@@ -156,19 +241,34 @@ fn range(range: Option<(i64, i64)>) -> String {
 }
 
 fn call_line(call: &CallInfo, op: Option<&str>) -> String {
-    let mut parts = vec![call.t.clone().unwrap_or_else(|| "at an unknown time".to_owned()), call.harness.clone()];
+    let mut parts = vec![
+        call.t
+            .clone()
+            .unwrap_or_else(|| "at an unknown time".to_owned()),
+        call.harness.clone(),
+    ];
     parts.extend(call.model.clone());
     parts.extend(op.map(str::to_owned));
     parts.extend(call.tool.as_ref().map(|tool| format!("by {tool}")));
-    parts.extend(call.status.filter(|status| *status != "ok").map(str::to_owned));
+    parts.extend(
+        call.status
+            .filter(|status| *status != "ok")
+            .map(str::to_owned),
+    );
     parts.push(format!("{}#{}", call.tape, call.seq));
     one_line(&parts.join("  ")).into_owned()
 }
 
 /// A quotation. Of the tape that was named before, only the event is named.
 fn quoted(title: &str, quote: &Quote, tape: &str) -> String {
-    let mut text = format!("  {title} ({}):\n", one_line(quote.from.strip_prefix(tape).unwrap_or(&quote.from)));
-    quote.text.lines().for_each(|line| text.push_str(&format!("  | {}\n", printable(line))));
+    let mut text = format!(
+        "  {title} ({}):\n",
+        one_line(quote.from.strip_prefix(tape).unwrap_or(&quote.from))
+    );
+    quote
+        .text
+        .lines()
+        .for_each(|line| text.push_str(&format!("  | {}\n", printable(line))));
     if quote.cut {
         text.push_str("  | ...\n");
     }

@@ -23,7 +23,8 @@ pub fn grep(args: &Grep, report: &Reporter) -> io::Result<Exit> {
         let wanted = args.bounds.skip.saturating_add(args.bounds.limit);
         let mut take = |found: Match| {
             if (args.bounds.skip..wanted).contains(&total) {
-                let value = json!({"kind": found.kind, "member": found.member, "quote": found.quote});
+                let value =
+                    json!({"kind": found.kind, "member": found.member, "quote": found.quote});
                 page.add(&value, || text(&found));
             }
             total += 1;
@@ -41,8 +42,14 @@ pub fn grep(args: &Grep, report: &Reporter) -> io::Result<Exit> {
     match found {
         Ok(index) => {
             page.end(total, index.path(), json!({}), &[])?;
-            failures.iter().for_each(|error| report.finding(error.code(), &error.to_string()));
-            Ok(if failures.is_empty() { Exit::Success } else { Exit::PartialFailure })
+            failures
+                .iter()
+                .for_each(|error| report.finding(error.code(), &error.to_string()));
+            Ok(if failures.is_empty() {
+                Exit::Success
+            } else {
+                Exit::PartialFailure
+            })
         }
         Err(error) => Ok(ask::failed(&error, report)),
     }
@@ -50,7 +57,13 @@ pub fn grep(args: &Grep, report: &Reporter) -> io::Result<Exit> {
 
 fn text(found: &Match) -> String {
     let first = found.quote.text.lines().next().unwrap_or_default();
-    format!("{}  {} {}\n  | {}\n", one_line(&found.quote.from), found.kind, found.member, printable(first))
+    format!(
+        "{}  {} {}\n  | {}\n",
+        one_line(&found.quote.from),
+        found.kind,
+        found.member,
+        printable(first)
+    )
 }
 
 /// Runs `engram query`.
@@ -68,14 +81,30 @@ pub fn query(args: &Query, report: &Reporter) -> io::Result<Exit> {
         written = match (row, args.json) {
             (None, true) => Ok(()),
             (None, false) => {
-                writeln!(out, "{}", names.iter().map(|name| cell(name, args.csv)).collect::<Vec<_>>().join(separator(args.csv)))
+                writeln!(
+                    out,
+                    "{}",
+                    names
+                        .iter()
+                        .map(|name| cell(name, args.csv))
+                        .collect::<Vec<_>>()
+                        .join(separator(args.csv))
+                )
             }
             (Some(row), true) => {
-                let object: serde_json::Map<String, serde_json::Value> = names.iter().cloned().zip(row.iter().map(json_of)).collect();
-                writeln!(out, "{}", printable_json(&serde_json::Value::Object(object).to_string()))
+                let object: serde_json::Map<String, serde_json::Value> =
+                    names.iter().cloned().zip(row.iter().map(json_of)).collect();
+                writeln!(
+                    out,
+                    "{}",
+                    printable_json(&serde_json::Value::Object(object).to_string())
+                )
             }
             (Some(row), false) => {
-                let cells: Vec<String> = row.iter().map(|value| cell(&text_of(value), args.csv)).collect();
+                let cells: Vec<String> = row
+                    .iter()
+                    .map(|value| cell(&text_of(value), args.csv))
+                    .collect();
                 writeln!(out, "{}", cells.join(separator(args.csv)))
             }
         };
@@ -96,7 +125,9 @@ const fn separator(csv: bool) -> &'static str {
 /// A value as a cell. In CSV (RFC 4180) a cell with a comma, a quotation mark or a line end stands in quotation marks.
 fn cell(text: &str, csv: bool) -> String {
     match csv {
-        true if text.contains([',', '"', '\n', '\r']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        true if text.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        }
         true => text.to_owned(),
         false => one_line(text).into_owned(),
     }

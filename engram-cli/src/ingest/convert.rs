@@ -93,31 +93,53 @@ pub fn convert(args: &Ingest, options: &SessionOptions, work: &Work, out: &OutDi
     }
     let registration = source.registration();
     let directory = out.path(&OutDir::directory_name(harness));
-    let at_directory = |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
-    let written = out.temporary(harness).map_err(at_directory).and_then(|mut file| {
-        let path = file.path().to_owned();
-        let written = write_tape(source, args.form(), &mut files::Writer(&mut file), &directory);
-        let kept = written.and_then(|written| {
-            if !args.filter.wants(&written.overview) {
-                return Ok((written, None));
+    let at_directory =
+        |error: io::Error| AdapterError::from(error).path(directory.to_string_lossy());
+    let written = out
+        .temporary(harness)
+        .map_err(at_directory)
+        .and_then(|mut file| {
+            let path = file.path().to_owned();
+            let written = write_tape(
+                source,
+                args.form(),
+                &mut files::Writer(&mut file),
+                &directory,
+            );
+            let kept = written.and_then(|written| {
+                if !args.filter.wants(&written.overview) {
+                    return Ok((written, None));
+                }
+                files::sync(&file).map_err(at_directory)?;
+                Ok((written, Some(file.into_temp_path())))
+            });
+            if !matches!(kept, Ok((_, Some(_)))) {
+                interrupt::forget(&path);
             }
-            files::sync(&file).map_err(at_directory)?;
-            Ok((written, Some(file.into_temp_path())))
+            kept
         });
-        if !matches!(kept, Ok((_, Some(_)))) {
-            interrupt::forget(&path);
-        }
-        kept
-    });
     match written {
         Err(error) => Outcome::Failed(error),
         Ok((written, None)) => Outcome::Filtered(Box::new(written.overview)),
         Ok((written, Some(file))) => {
-            let extends_old = prefix.lock().unwrap_or_else(PoisonError::into_inner).is_whole();
-            let tape = Finished { file: Some(file), hash: written.hash, bytes: written.bytes };
+            let extends_old = prefix
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_whole();
+            let tape = Finished {
+                file: Some(file),
+                hash: written.hash,
+                bytes: written.bytes,
+            };
             let (overview, summary) = (written.overview, written.summary);
             let fallback_id = input.fallback_id(registration).into_owned();
-            Outcome::Converted(Box::new(Converted { overview, summary, tape, fallback_id, extends_old }))
+            Outcome::Converted(Box::new(Converted {
+                overview,
+                summary,
+                tape,
+                fallback_id,
+                extends_old,
+            }))
         }
     }
 }
@@ -132,18 +154,26 @@ struct Prefix {
 impl Prefix {
     fn of(before: &Before) -> Prefix {
         let (missing, hash) = before.text.clone().unwrap_or_default();
-        Prefix { missing, hash, hasher: StreamHasher::default() }
+        Prefix {
+            missing,
+            hash,
+            hasher: StreamHasher::default(),
+        }
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        let taken = usize::try_from(self.missing).unwrap_or(usize::MAX).min(bytes.len());
+        let taken = usize::try_from(self.missing)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         self.hasher.update(&bytes[..taken]);
         self.missing -= taken as u64;
     }
 
     /// True if the whole text has been seen.
     fn is_whole(&self) -> bool {
-        !self.hash.is_empty() && self.missing == 0 && self.hasher.finish().0.to_string() == self.hash
+        !self.hash.is_empty()
+            && self.missing == 0
+            && self.hasher.finish().0.to_string() == self.hash
     }
 }
 
@@ -152,7 +182,10 @@ struct PrefixWriter(Arc<Mutex<Prefix>>);
 
 impl Write for PrefixWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(bytes);
         Ok(bytes.len())
     }
 

@@ -34,14 +34,24 @@ use crate::units::Chosen;
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Result<Exit> {
-    let Some(units) = &args.units else { return run_paths(args, registry, report) };
+    let Some(units) = &args.units else {
+        return run_paths(args, registry, report);
+    };
     match Chosen::read(units, args.shard) {
         Err(error) => Ok(report.failure(&error)),
         Ok(chosen) if chosen.paths().is_empty() => {
             report.note("no unit falls to this part");
             Ok(Exit::Success)
         }
-        Ok(chosen) => run_paths(&Ingest { paths: chosen.paths(), chosen: Some(Arc::new(chosen)), ..args.clone() }, registry, report),
+        Ok(chosen) => run_paths(
+            &Ingest {
+                paths: chosen.paths(),
+                chosen: Some(Arc::new(chosen)),
+                ..args.clone()
+            },
+            registry,
+            report,
+        ),
     }
 }
 
@@ -56,7 +66,11 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
     }
     let report = &report.redacting(args.redact);
     let named = args.paths.iter().map(PathBuf::as_path);
-    if let Some(summary) = args.summary.as_deref().filter(|summary| output::is_input(summary, named)) {
+    if let Some(summary) = args
+        .summary
+        .as_deref()
+        .filter(|summary| output::is_input(summary, named))
+    {
         return Ok(report.usage(&output::same_as_input(summary)));
     }
     match &args.out.clone().or_else(|| default_out(args)) {
@@ -67,9 +81,15 @@ fn run_paths(args: &Ingest, registry: &Registry, report: &Reporter) -> io::Resul
             }
             let paths = homes::paths(&args.paths, registry, report);
             if let Some(to) = args.to {
-                return crate::export::ingest(to, args, out, report, |tapes, report| run::run(args, tapes, &paths, &options, report));
+                return crate::export::ingest(to, args, out, report, |tapes, report| {
+                    run::run(args, tapes, &paths, &options, report)
+                });
             }
-            if args.watch { watch::run(args, out, &paths, &options, report) } else { Ok(run::run(args, out, &paths, &options, report)) }
+            if args.watch {
+                watch::run(args, out, &paths, &options, report)
+            } else {
+                Ok(run::run(args, out, &paths, &options, report))
+            }
         }
     }
 }
@@ -79,34 +99,44 @@ fn mixed(args: &Ingest, out: &Path) -> Option<String> {
     let forms = Index::load(out).ok()?.tape_forms();
     let place = out.display();
     let (has_other, advice) = match args.zstd {
-        true => (forms.has_plain, "has tapes that are not compressed; go on without `--zstd`"),
+        true => (
+            forms.has_plain,
+            "has tapes that are not compressed; go on without `--zstd`",
+        ),
         false => (forms.has_zstd, "has compressed tapes; go on with `--zstd`"),
     };
-    has_other.then(|| format!("{place} {advice}, or use another directory, so that no session counts twice"))
+    has_other.then(|| {
+        format!("{place} {advice}, or use another directory, so that no session counts twice")
+    })
 }
 
 /// The default directory, for a run over all homes whose tapes nobody waits for at a pipe, and for tapes that the index is to have.
 fn default_out(args: &Ingest) -> Option<PathBuf> {
     let is_named = std::env::var_os(places::TAPES).is_some_and(|path| !path.is_empty());
-    let is_wanted = args.index || args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
+    let is_wanted =
+        args.index || args.paths.is_empty() && (stdout().is_terminal() || args.watch || is_named);
     is_wanted.then(places::tapes_dir).flatten()
 }
 
 fn to_stdout(args: &Ingest, options: &SessionOptions, report: &Reporter) -> io::Result<Exit> {
     if args.paths.is_empty() {
-        let place = places::tapes_dir().map(|place| format!("; in a terminal they go to {}", homes::in_short(&place)));
+        let place = places::tapes_dir()
+            .map(|place| format!("; in a terminal they go to {}", homes::in_short(&place)));
         let place = place.unwrap_or_default();
         return Ok(report.usage(&format!("without a path, the sessions of all harnesses are converted, which needs `--out DIR`{place}")));
     }
     if args.watch || args.again {
-        return Ok(report.usage("`--watch` and `--again` are about a directory of tapes; name it with `--out DIR`"));
+        return Ok(report.usage(
+            "`--watch` and `--again` are about a directory of tapes; name it with `--out DIR`",
+        ));
     }
     if !args.filter.is_empty() {
         return Ok(report.usage("filters choose among several sessions, which need `--out DIR`"));
     }
     let found = find(&args.paths, options);
     // The root directory of a store is itself what the caller named, not a directory to search.
-    let is_searched = |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
+    let is_searched =
+        |path: &PathBuf| path.is_dir() && store_at_root(options.registry(), path).is_none();
     match &found.sessions[..] {
         [Ok(input)] if !args.paths.iter().any(is_searched) => {
             report.start_progress(input.bytes());

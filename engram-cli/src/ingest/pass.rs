@@ -21,10 +21,12 @@ use crate::exit::{Exit, Tally};
 use crate::interrupt;
 use crate::message::{is_full, sentence};
 use crate::report::{Reporter, shown};
-use crate::summary::{count, link_line, lost_line, other_form_line, session, skipped_line, warnings};
+use crate::summary::{
+    count, link_line, lost_line, other_form_line, session, skipped_line, warnings,
+};
 use crate::tape_dir::{
-    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded, Target, container, files, is_missing,
-    tape_stem,
+    Entry, Failure, INDEX, Index, Key, OutDir, Placed, Placement, Placer, Setup, State, Superseded,
+    Target, container, files, is_missing, tape_stem,
 };
 
 /// How often tapes get their names, and the index is saved, during a run: what a killed run has done since then is done again.
@@ -149,7 +151,11 @@ impl Pass {
                 self.seen.extend(work.key.clone());
             }
             Outcome::NoSession if self.was_store(work) => {
-                let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+                let path = work
+                    .input
+                    .as_ref()
+                    .map(|input| input.path().to_owned())
+                    .unwrap_or_default();
                 self.failed(work, &no_store(&path));
             }
             Outcome::NoSession => {
@@ -159,7 +165,9 @@ impl Pass {
             Outcome::Filtered(overview) => {
                 self.totals.filtered += 1;
                 // The overview of an entry with a tape is that of the tape.
-                self.note(work, State::Filtered, |entry| entry.overview = entry.overview.take().or(Some(*overview)));
+                self.note(work, State::Filtered, |entry| {
+                    entry.overview = entry.overview.take().or(Some(*overview))
+                });
             }
             Outcome::Stopped => {
                 self.totals.stopped += 1;
@@ -168,7 +176,11 @@ impl Pass {
             Outcome::Failed(error) => self.failed(work, &error),
             Outcome::Converted(converted) if self.is_older_copy(work, &converted) => {
                 // Its entry gets the reason at the end, as those of the sessions that were not found.
-                converted.tape.file.iter().for_each(|file| interrupt::forget(file));
+                converted
+                    .tape
+                    .file
+                    .iter()
+                    .for_each(|file| interrupt::forget(file));
             }
             Outcome::Converted(converted) => {
                 if let Err(error) = self.decide(work, *converted) {
@@ -185,14 +197,30 @@ impl Pass {
     /// Takes another form of a session, which is not converted. A tape that was made from it before stays, and is superseded.
     pub fn other_form(&mut self, work: &Work, used: Option<Key>) {
         self.totals.other_forms += 1;
-        let (Some(key), Some(used)) = (&work.key, used) else { return };
+        let (Some(key), Some(used)) = (&work.key, used) else {
+            return;
+        };
         self.answered.insert(key.0.clone());
         let old = self.index.get(key).and_then(|entry| entry.tape.clone());
-        self.note(work, State::OtherForm, |entry| entry.form_of = Some(used.clone()));
-        let Some(mut entry) = old.as_ref().and(self.index.get(&used)).cloned() else { return };
-        for tape in old.into_iter().filter(|tape| entry.tape.as_ref() != Some(tape)) {
-            if entry.supersedes.iter().all(|superseded| superseded.tape != tape) {
-                entry.supersedes.push(Superseded { tape, why: "it was made from another form of the session".to_owned() });
+        self.note(work, State::OtherForm, |entry| {
+            entry.form_of = Some(used.clone())
+        });
+        let Some(mut entry) = old.as_ref().and(self.index.get(&used)).cloned() else {
+            return;
+        };
+        for tape in old
+            .into_iter()
+            .filter(|tape| entry.tape.as_ref() != Some(tape))
+        {
+            if entry
+                .supersedes
+                .iter()
+                .all(|superseded| superseded.tape != tape)
+            {
+                entry.supersedes.push(Superseded {
+                    tape,
+                    why: "it was made from another form of the session".to_owned(),
+                });
                 self.index.insert(entry.clone());
             }
         }
@@ -200,16 +228,33 @@ impl Pass {
 
     /// True if the source was a store of sessions that have tapes.
     fn was_store(&self, work: &Work) -> bool {
-        let source = work.key.as_ref().map(|key| key.0.as_str()).unwrap_or_default();
-        self.index.of_source(source).any(|entry| entry.session.is_some() && entry.tape.is_some() && entry.state != State::Gone)
+        let source = work
+            .key
+            .as_ref()
+            .map(|key| key.0.as_str())
+            .unwrap_or_default();
+        self.index.of_source(source).any(|entry| {
+            entry.session.is_some() && entry.tape.is_some() && entry.state != State::Gone
+        })
     }
 
     /// True if a part of the store, or of what it is read with, cannot be read, and the session adds nothing to its tape: it may be an
     /// older copy of a session in that part, or lack what is stated there.
     fn is_older_copy(&self, work: &Work, new: &Converted) -> bool {
-        let Some(key) = work.key.as_ref().filter(|key| key.1.is_some() && self.setting.unread.why(&key.0).is_some()) else { return false };
-        let old = self.index.get(key).filter(|entry| entry.tape.is_some() && entry.tape_hash.as_ref() != Some(&new.tape.hash));
-        let (Some(old), new) = (old.and_then(|entry| entry.overview.as_ref()), &new.overview) else { return false };
+        let Some(key) = work
+            .key
+            .as_ref()
+            .filter(|key| key.1.is_some() && self.setting.unread.why(&key.0).is_some())
+        else {
+            return false;
+        };
+        let old = self.index.get(key).filter(|entry| {
+            entry.tape.is_some() && entry.tape_hash.as_ref() != Some(&new.tape.hash)
+        });
+        let (Some(old), new) = (old.and_then(|entry| entry.overview.as_ref()), &new.overview)
+        else {
+            return false;
+        };
         // The same text gives another tape if the options have changed.
         let is_same_text = (&new.input_hash, &new.beside) == (&old.input_hash, &old.beside);
         !is_same_text && new.end <= old.end && new.events <= old.events
@@ -217,37 +262,86 @@ impl Pass {
 
     /// Decides on the name of a tape, and writes it into the index. The tape gets it when the index is saved.
     fn decide(&mut self, work: &Work, converted: Converted) -> Result<(), AdapterError> {
-        let Converted { overview, summary, tape, fallback_id, .. } = &converted;
-        let session_id = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(fallback_id);
+        let Converted {
+            overview,
+            summary,
+            tape,
+            fallback_id,
+            ..
+        } = &converted;
+        let session_id = summary
+            .session_id
+            .as_deref()
+            .filter(|id| !id.is_empty())
+            .unwrap_or(fallback_id);
         let stem = tape_stem(session_id, summary.agent_id.as_deref());
         let name = (summary.harness, stem.to_lowercase());
-        if self.pending_names.get(&name).is_some_and(|pending| pending.is_alone || pending.hashes.contains(&tape.hash)) {
+        if self
+            .pending_names
+            .get(&name)
+            .is_some_and(|pending| pending.is_alone || pending.hashes.contains(&tape.hash))
+        {
             self.name_pending();
         }
-        let ending = if self.setting.args.zstd { ".tape.jsonl.zst" } else { ".tape.jsonl" };
+        let ending = if self.setting.args.zstd {
+            ".tape.jsonl.zst"
+        } else {
+            ".tape.jsonl"
+        };
         let key = work.key.as_ref();
-        let target =
-            Target { key, harness: summary.harness, stem: &stem, ending, extends_old: converted.extends_old, setup: &self.setting.setup };
+        let target = Target {
+            key,
+            harness: summary.harness,
+            stem: &stem,
+            ending,
+            extends_old: converted.extends_old,
+            setup: &self.setting.setup,
+        };
         let decided = self.placer.decide(&self.out, &self.index, tape, &target);
         let placement = decided.map_err(|error| self.at_directory(summary.harness, error))?;
         let before = key.and_then(|key| self.index.get(key)).cloned();
         self.index.forget_missing(&placement.tape, key);
-        let state = if placement.placed == Placed::Unchanged { State::Current } else { State::Writing };
+        let state = if placement.placed == Placed::Unchanged {
+            State::Current
+        } else {
+            State::Writing
+        };
         let full = self.full_stamp(work, &overview.beside);
         let (hash, bytes, overview) = (tape.hash.clone(), tape.bytes, overview.clone());
-        let Placement { tape, supersedes, replaces_hash, .. } = placement.clone();
+        let Placement {
+            tape,
+            supersedes,
+            replaces_hash,
+            ..
+        } = placement.clone();
         self.note(work, state, |entry| {
             entry.stamp = full.unwrap_or_else(|| entry.stamp.clone());
             (entry.tape, entry.tape_hash, entry.tape_bytes) = (Some(tape), Some(hash), Some(bytes));
-            (entry.supersedes, entry.overview, entry.replaces_hash) = (supersedes, Some(overview), replaces_hash);
+            (entry.supersedes, entry.overview, entry.replaces_hash) =
+                (supersedes, Some(overview), replaces_hash);
         });
-        let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
-        let has_entry =
-            work.key.as_ref().and_then(|key| self.index.get(key)).is_some_and(|entry| entry.tape.as_ref() == Some(&placement.tape));
+        let path = work
+            .input
+            .as_ref()
+            .map(|input| input.path().to_owned())
+            .unwrap_or_default();
+        let has_entry = work
+            .key
+            .as_ref()
+            .and_then(|key| self.index.get(key))
+            .is_some_and(|entry| entry.tape.as_ref() == Some(&placement.tape));
         let names = self.pending_names.entry(name).or_default();
         names.is_alone |= placement.placed == Placed::Replaced || !has_entry;
-        names.hashes.extend((placement.placed == Placed::New).then(|| converted.tape.hash.clone()));
-        self.pending.push(Pending { path, key: work.key.clone(), before, converted, placement });
+        names
+            .hashes
+            .extend((placement.placed == Placed::New).then(|| converted.tape.hash.clone()));
+        self.pending.push(Pending {
+            path,
+            key: work.key.clone(),
+            before,
+            converted,
+            placement,
+        });
         Ok(())
     }
 
@@ -269,7 +363,10 @@ impl Pass {
         }
         for directory in directories {
             if let Err(error) = files::sync_directory(&self.out.path(&directory)) {
-                self.report_failure(Path::new(""), &AdapterError::from(error).path(self.out.path(&directory).to_string_lossy()));
+                self.report_failure(
+                    Path::new(""),
+                    &AdapterError::from(error).path(self.out.path(&directory).to_string_lossy()),
+                );
             }
         }
     }
@@ -296,9 +393,19 @@ impl Pass {
 
     /// A tape that gets no name, as if its source had not been read: the next run reads it.
     fn take_back(&mut self, pending: Pending) {
-        let Pending { key, before, converted, placement, .. } = pending;
+        let Pending {
+            key,
+            before,
+            converted,
+            placement,
+            ..
+        } = pending;
         self.placer.give_back(&placement);
-        converted.tape.file.iter().for_each(|file| interrupt::forget(file));
+        converted
+            .tape
+            .file
+            .iter()
+            .for_each(|file| interrupt::forget(file));
         match (before, key) {
             (Some(before), _) => self.index.insert(before),
             (None, Some(key)) => self.index.remove(&key),
@@ -312,12 +419,31 @@ impl Pass {
     }
 
     fn name(&mut self, pending: &mut Pending) -> Result<(), AdapterError> {
-        let Pending { path, key, converted, placement, .. } = pending;
-        let Converted { overview, summary, tape, .. } = converted;
-        let named = self.placer.commit(&self.out, tape, placement).map_err(|error| self.at_directory(summary.harness, error))?;
+        let Pending {
+            path,
+            key,
+            converted,
+            placement,
+            ..
+        } = pending;
+        let Converted {
+            overview,
+            summary,
+            tape,
+            ..
+        } = converted;
+        let named = self
+            .placer
+            .commit(&self.out, tape, placement)
+            .map_err(|error| self.at_directory(summary.harness, error))?;
         if !named {
-            let error = io::Error::new(io::ErrorKind::AlreadyExists, "another program has taken the name; run engram again");
-            return Err(AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy()));
+            let error = io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "another program has taken the name; run engram again",
+            );
+            return Err(
+                AdapterError::from(error).path(self.out.path(&placement.tape).to_string_lossy())
+            );
         }
         if let Some(key) = key {
             self.index.settle(key);
@@ -335,13 +461,24 @@ impl Pass {
         self.totals.converted(overview, summary, placement.placed);
         let (report, path) = (&self.setting.report, shown(path));
         let tape = self.out.path(&placement.tape);
-        report.detail(&format!("{path} -> {} ({}): {}", shown(&tape), placement.placed, session(summary)));
-        warnings(summary).iter().for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
+        report.detail(&format!(
+            "{path} -> {} ({}): {}",
+            shown(&tape),
+            placement.placed,
+            session(summary)
+        ));
+        warnings(summary)
+            .iter()
+            .for_each(|warning| report.detail(&format!("warning: {path}: {warning}")));
         Ok(())
     }
 
     fn at_directory(&self, harness: &str, error: io::Error) -> AdapterError {
-        AdapterError::from(error).path(self.out.path(&OutDir::directory_name(harness)).to_string_lossy())
+        AdapterError::from(error).path(
+            self.out
+                .path(&OutDir::directory_name(harness))
+                .to_string_lossy(),
+        )
     }
 
     /// The state of a source with the files beside it.
@@ -354,12 +491,23 @@ impl Pass {
         }
         let (path, registry) = (Path::new(&key.0), &self.setting.registry);
         let is_as_before = Stamp::of(registry, path, &[]).is_ok_and(|now| now == *before);
-        let changed = || Stamp { with: Some(CHANGED.to_owned()), ..before.clone() };
-        Some(if is_as_before { Stamp::of(registry, path, beside).unwrap_or_else(|_| changed()) } else { changed() })
+        let changed = || Stamp {
+            with: Some(CHANGED.to_owned()),
+            ..before.clone()
+        };
+        Some(if is_as_before {
+            Stamp::of(registry, path, beside).unwrap_or_else(|_| changed())
+        } else {
+            changed()
+        })
     }
 
     fn failed(&mut self, work: &Work, error: &AdapterError) {
-        let path = work.input.as_ref().map(|input| input.path().to_owned()).unwrap_or_default();
+        let path = work
+            .input
+            .as_ref()
+            .map(|input| input.path().to_owned())
+            .unwrap_or_default();
         self.report_failure(&path, error);
         let failure = Failure::of(&self.setting.report.clean_error(error));
         self.note(work, State::Failed, |entry| entry.error = Some(failure));
@@ -371,17 +519,24 @@ impl Pass {
         self.totals.failed(path, &error);
         let message = sentence(&error);
         let is_said = self.setting.old_errors.contains(&message) || self.errors.contains(&message);
-        let exit = if is_said { Exit::from(error.code) } else { self.setting.report.failure(&error) };
+        let exit = if is_said {
+            Exit::from(error.code)
+        } else {
+            self.setting.report.failure(&error)
+        };
         self.tally.failure(exit);
         self.errors.insert(message);
     }
 
     /// Writes down what became of a source. The tape that it has stays the one that it had, if `change` does not name another.
     fn note(&mut self, work: &Work, state: State, change: impl FnOnce(&mut Entry)) {
-        let (Some(key), Some(stamp)) = (&work.key, &work.stamp) else { return };
+        let (Some(key), Some(stamp)) = (&work.key, &work.stamp) else {
+            return;
+        };
         let mut entry = Entry::new(key, state, stamp.clone(), &self.setting.setup);
         if let Some(old) = self.index.get(key) {
-            (entry.tape, entry.tape_hash, entry.tape_bytes) = (old.tape.clone(), old.tape_hash.clone(), old.tape_bytes);
+            (entry.tape, entry.tape_hash, entry.tape_bytes) =
+                (old.tape.clone(), old.tape_hash.clone(), old.tape_bytes);
             (entry.supersedes, entry.overview) = (old.supersedes.clone(), old.overview.clone());
         }
         change(&mut entry);
@@ -395,17 +550,35 @@ impl Pass {
         self.settle_gone();
         for (source, stamp) in &self.setting.changed {
             for key in self.unseen(source) {
-                let has_tape = self.index.get(&key).is_some_and(|entry| entry.tape.is_some());
-                let lost = self.index.get(&(source.clone(), None)).and_then(|store| store.error.clone());
+                let has_tape = self
+                    .index
+                    .get(&key)
+                    .is_some_and(|entry| entry.tape.is_some());
+                let lost = self
+                    .index
+                    .get(&(source.clone(), None))
+                    .and_then(|store| store.error.clone());
                 match lost {
                     _ if !has_tape => self.index.remove(&key),
                     Some(lost) => self.index.set_failed(&key, &lost),
-                    None => self.index.set_state(&key, if key.1.is_some() { State::Gone } else { State::NoSession }),
+                    None => self.index.set_state(
+                        &key,
+                        if key.1.is_some() {
+                            State::Gone
+                        } else {
+                            State::NoSession
+                        },
+                    ),
                 }
             }
             let key = (source.clone(), None);
             if !self.answered.contains(source) && self.index.get(&key).is_none() {
-                self.index.insert(Entry::new(&key, State::Nothing, stamp.clone(), &self.setting.setup));
+                self.index.insert(Entry::new(
+                    &key,
+                    State::Nothing,
+                    stamp.clone(),
+                    &self.setting.setup,
+                ));
             }
         }
     }
@@ -414,9 +587,19 @@ impl Pass {
     fn settle_unread(&mut self) {
         for (source, failure) in self.setting.unread.failures() {
             for key in self.unseen(source) {
-                if self.index.get(&key).is_some_and(|entry| entry.tape.is_some() && entry.state != State::Gone) {
+                if self
+                    .index
+                    .get(&key)
+                    .is_some_and(|entry| entry.tape.is_some() && entry.state != State::Gone)
+                {
                     let message = self.setting.report.clean(&failure.message).into_owned();
-                    self.index.set_failed(&key, &Failure { message, ..failure.clone() });
+                    self.index.set_failed(
+                        &key,
+                        &Failure {
+                            message,
+                            ..failure.clone()
+                        },
+                    );
                     self.seen.insert(key);
                 }
             }
@@ -426,20 +609,37 @@ impl Pass {
     /// Sources that are not there any more. Their tapes stay: harnesses delete old logs.
     fn settle_gone(&mut self) {
         let searched = &self.setting.searched;
-        let is_searched = |source: &str| searched.iter().any(|searched| Path::new(source).starts_with(searched));
+        let is_searched = |source: &str| {
+            searched
+                .iter()
+                .any(|searched| Path::new(source).starts_with(searched))
+        };
         let is_read = |source: &str| self.setting.unread.why(source).is_none();
-        let with_tapes = self.index.sources_with_tapes().filter(|(source, _)| is_searched(source) && is_read(source));
+        let with_tapes = self
+            .index
+            .sources_with_tapes()
+            .filter(|(source, _)| is_searched(source) && is_read(source));
         let gone: Vec<Key> = with_tapes
             .filter(|(source, _)| is_missing(Path::new(source)))
-            .flat_map(|(source, _)| self.index.of_source(source).filter(|entry| entry.tape.is_some()).map(Entry::key))
+            .flat_map(|(source, _)| {
+                self.index
+                    .of_source(source)
+                    .filter(|entry| entry.tape.is_some())
+                    .map(Entry::key)
+            })
             .collect();
         self.totals.gone = gone.len() as u64;
-        gone.iter().for_each(|key| self.index.set_state(key, State::Gone));
+        gone.iter()
+            .for_each(|key| self.index.set_state(key, State::Gone));
     }
 
     /// The entries of a source that have no outcome.
     fn unseen(&self, source: &str) -> Vec<Key> {
-        self.index.of_source(source).map(Entry::key).filter(|key| !self.seen.contains(key)).collect()
+        self.index
+            .of_source(source)
+            .map(Entry::key)
+            .filter(|key| !self.seen.contains(key))
+            .collect()
     }
 
     /// Reports the sources with tapes in which the search for sessions found nothing.
@@ -469,18 +669,28 @@ impl Pass {
             self.setting.is_full.store(true, Ordering::Relaxed);
         }
         let path = self.out.path(INDEX);
-        self.report_failure(&path, &AdapterError::from(error).path(path.to_string_lossy()));
+        self.report_failure(
+            &path,
+            &AdapterError::from(error).path(path.to_string_lossy()),
+        );
     }
 
     /// Takes what stores have lost. The index has it as a failure of the store, so that the next run looks at the store again.
     pub fn lost(&mut self, lost: &[LostRecords]) {
         for lost in lost {
-            let Some(source) = container(&self.setting.changed, &lost.path) else { continue };
-            let Some(stamp) = self.setting.changed.get(&source) else { continue };
+            let Some(source) = container(&self.setting.changed, &lost.path) else {
+                continue;
+            };
+            let Some(stamp) = self.setting.changed.get(&source) else {
+                continue;
+            };
             let key = (source, None);
             let mut entry = Entry::new(&key, State::Failed, stamp.clone(), &self.setting.setup);
             let message = self.setting.report.clean(&lost_line(lost)).into_owned();
-            entry.error = Some(Failure { code: ErrorCode::IncompleteStore.as_str().to_owned(), message });
+            entry.error = Some(Failure {
+                code: ErrorCode::IncompleteStore.as_str().to_owned(),
+                message,
+            });
             self.seen.insert(key);
             self.index.insert(entry);
         }
@@ -488,7 +698,13 @@ impl Pass {
     }
 
     /// The end of a run that looked at everything.
-    pub fn end(&mut self, skipped: &[SkippedSession], forms: &[OtherForm], links_out: &[PathBuf], paths: &[PathBuf]) -> Exit {
+    pub fn end(
+        &mut self,
+        skipped: &[SkippedSession],
+        forms: &[OtherForm],
+        links_out: &[PathBuf],
+        paths: &[PathBuf],
+    ) -> Exit {
         self.name_pending();
         self.report_unread();
         self.settle_gone();
@@ -497,19 +713,36 @@ impl Pass {
         let report = self.setting.report.clone();
         if self.totals.is_empty() && self.totals.filtered == 0 {
             self.out.remove_if_new();
-            links_out.iter().for_each(|link| report.note(&link_line(link)));
-            self.totals.lost.iter().for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
+            links_out
+                .iter()
+                .for_each(|link| report.note(&link_line(link)));
+            self.totals
+                .lost
+                .iter()
+                .for_each(|lost| report.note(&format!("warning     {}", lost_line(lost))));
             let exit = report.no_session(paths);
             return self.told(exit);
         }
         self.settle();
         self.save();
-        skipped.iter().for_each(|skipped| report.detail(&skipped_line(skipped)));
-        links_out.iter().for_each(|link| report.detail(&link_line(link)));
-        forms.iter().for_each(|form| report.detail(&other_form_line(form)));
-        self.totals.lines(self.out.root(), report.is_verbose()).iter().for_each(|line| report.note(line));
+        skipped
+            .iter()
+            .for_each(|skipped| report.detail(&skipped_line(skipped)));
+        links_out
+            .iter()
+            .for_each(|link| report.detail(&link_line(link)));
+        forms
+            .iter()
+            .for_each(|form| report.detail(&other_form_line(form)));
+        self.totals
+            .lines(self.out.root(), report.is_verbose())
+            .iter()
+            .for_each(|line| report.note(line));
         self.warn_of_secrets();
-        let exit = self.totals.verdict.exit(&self.setting.args.fail_on, self.tally.exit(), &report);
+        let exit = self
+            .totals
+            .verdict
+            .exit(&self.setting.args.fail_on, self.tally.exit(), &report);
         self.told(exit)
     }
 
@@ -530,7 +763,10 @@ impl Pass {
         self.report_unread();
         self.settle();
         self.save();
-        let has_new_errors = self.errors.iter().any(|error| !self.setting.old_errors.contains(error));
+        let has_new_errors = self
+            .errors
+            .iter()
+            .any(|error| !self.setting.old_errors.contains(error));
         if self.totals.has_news() || has_new_errors {
             self.setting.report.note(&self.totals.converted_line());
         }
@@ -548,14 +784,19 @@ impl Pass {
         let report = self.setting.report.clone();
         report.end_progress();
         report.note("interrupted; this is what is there, and the next run does the rest");
-        self.totals.lines(self.out.root(), false).iter().for_each(|line| report.note(line));
+        self.totals
+            .lines(self.out.root(), false)
+            .iter()
+            .for_each(|line| report.note(line));
         self.told(Exit::Interrupted);
     }
 
     fn told(&mut self, exit: Exit) -> Exit {
         self.has_ended = true;
         let Setting { args, report, .. } = &self.setting;
-        RunSummary::new(&self.totals, exit, &args.fail_on).write(args.summary.as_deref(), report).unwrap_or(exit)
+        RunSummary::new(&self.totals, exit, &args.fail_on)
+            .write(args.summary.as_deref(), report)
+            .unwrap_or(exit)
     }
 
     /// The errors of this run.

@@ -71,7 +71,11 @@ impl<'t> RunSummary<'t> {
             records: totals.records,
             input_bytes: totals.bytes,
             warnings: totals.verdict,
-            failed_on: fail_on.iter().filter(|what| totals.verdict.sessions(**what) > 0).map(|what| what.name()).collect(),
+            failed_on: fail_on
+                .iter()
+                .filter(|what| totals.verdict.sessions(**what) > 0)
+                .map(|what| what.name())
+                .collect(),
             errors: totals.errors(),
         }
     }

@@ -38,7 +38,9 @@ pub fn to_stdout(
         return Ok(report.usage(&output::same_as_input(input.path())));
     }
     let mut spool = SpooledTempFile::new(SPOOL_BYTES);
-    let converted = input.open(options).and_then(|source| write_tape(source, args.form(), &mut spool, &temp_dir()));
+    let converted = input
+        .open(options)
+        .and_then(|source| write_tape(source, args.form(), &mut spool, &temp_dir()));
     report.end_progress();
     let written = match converted {
         Ok(written) => written,
@@ -46,7 +48,9 @@ pub fn to_stdout(
             let exit = report.failure(&error);
             let mut totals = Totals::default();
             totals.failed(input.path(), &report.clean_error(&error));
-            return Ok(RunSummary::new(&totals, exit, &[]).write(args.summary.as_deref(), report).unwrap_or(exit));
+            return Ok(RunSummary::new(&totals, exit, &[])
+                .write(args.summary.as_deref(), report)
+                .unwrap_or(exit));
         }
     };
     spool.seek(SeekFrom::Start(0))?;
@@ -61,9 +65,15 @@ pub fn to_stdout(
     report.note(&format!("{path}: {}", session(summary)));
     let mut ahead = Ahead::default();
     ahead.add(summary);
-    warnings(summary).into_iter().chain(ahead.warning()).for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
-    lost.iter().for_each(|lost| report.note(&format!("warning: {}", lost_line(lost))));
-    skipped.iter().for_each(|skipped| report.note(&skipped_line(skipped)));
+    warnings(summary)
+        .into_iter()
+        .chain(ahead.warning())
+        .for_each(|warning| report.note(&format!("warning: {path}: {warning}")));
+    lost.iter()
+        .for_each(|lost| report.note(&format!("warning: {}", lost_line(lost))));
+    skipped
+        .iter()
+        .for_each(|skipped| report.note(&skipped_line(skipped)));
     Ok(judged(args, &written.overview, report))
 }
 
@@ -72,7 +82,9 @@ fn judged(args: &Ingest, overview: &Overview, report: &Reporter) -> Exit {
     totals.verdict = Verdict::of(overview);
     totals.count_new(overview);
     let exit = totals.verdict.exit(&args.fail_on, Exit::Success, report);
-    RunSummary::new(&totals, exit, &args.fail_on).write(args.summary.as_deref(), report).unwrap_or(exit)
+    RunSummary::new(&totals, exit, &args.fail_on)
+        .write(args.summary.as_deref(), report)
+        .unwrap_or(exit)
 }
 
 /// A terminal must not obey what a log contains. Each line remains the same JSON value.

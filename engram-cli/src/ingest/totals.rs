@@ -113,8 +113,15 @@ impl Totals {
     /// Counts a failure.
     pub fn failed(&mut self, path: &Path, error: &AdapterError) {
         if self.errors.len() < MAX_ERRORS {
-            let path = error.path.clone().unwrap_or_else(|| path.to_string_lossy().into_owned());
-            self.errors.push(Failed { path, code: error.code.as_str(), message: sentence(error) });
+            let path = error
+                .path
+                .clone()
+                .unwrap_or_else(|| path.to_string_lossy().into_owned());
+            self.errors.push(Failed {
+                path,
+                code: error.code.as_str(),
+                message: sentence(error),
+            });
         }
     }
 
@@ -145,12 +152,22 @@ impl Totals {
 
     /// `1 new, 0 replaced, 3 unchanged, 0 failed`.
     pub fn converted_line(&self) -> String {
-        format!("{} new, {} replaced, {} unchanged, {} failed", self.new, self.replaced, self.unchanged, self.errors.len())
+        format!(
+            "{} new, {} replaced, {} unchanged, {} failed",
+            self.new,
+            self.replaced,
+            self.unchanged,
+            self.errors.len()
+        )
     }
 
     /// The short summary.
     pub fn lines(&self, out: &Path, is_verbose: bool) -> Vec<String> {
-        let by_harness: Vec<String> = self.sessions.iter().map(|(harness, sessions)| format!("{sessions} {harness}")).collect();
+        let by_harness: Vec<String> = self
+            .sessions
+            .iter()
+            .map(|(harness, sessions)| format!("{sessions} {harness}"))
+            .collect();
         let all: u64 = self.sessions.values().sum();
         let mut lines = Vec::new();
         if all + self.sub_agents > 0 {
@@ -158,17 +175,38 @@ impl Totals {
                 0 => String::new(),
                 agents => format!(", {}", count(agents, "sub-agent")),
             };
-            lines.push(line("sessions", format!("{all} ({}){agents}", by_harness.join(", "))));
+            lines.push(line(
+                "sessions",
+                format!("{all} ({}){agents}", by_harness.join(", ")),
+            ));
         } else if self.filtered > 0 {
-            lines.push(line("sessions", format!("none of {} fits the filters", count(self.filtered, "session"))));
+            lines.push(line(
+                "sessions",
+                format!(
+                    "none of {} fits the filters",
+                    count(self.filtered, "session")
+                ),
+            ));
         }
         lines.push(line("tapes", self.converted_line()));
         if self.has_news() {
-            lines.push(line("read", format!("{}, {} events", DecimalBytes(self.bytes), HumanCount(self.events))));
+            lines.push(line(
+                "read",
+                format!(
+                    "{}, {} events",
+                    DecimalBytes(self.bytes),
+                    HumanCount(self.events)
+                ),
+            ));
         }
         if self.stopped > 0 {
-            lines
-                .push(line("stopped", format!("{} not converted: there is no room. The next run goes on", count(self.stopped, "session"))));
+            lines.push(line(
+                "stopped",
+                format!(
+                    "{} not converted: there is no room. The next run goes on",
+                    count(self.stopped, "session")
+                ),
+            ));
         }
         if self.gone > 0 {
             let tapes = count(self.gone, "tape");
@@ -176,14 +214,29 @@ impl Totals {
         }
         let mut warnings: Vec<String> = self.lost.iter().map(lost_line).collect();
         warnings.extend(self.details.warnings());
-        let shown = if is_verbose { warnings.len() } else { MAX_WARNINGS };
-        lines.extend(warnings.iter().take(shown).map(|warning| line("warning", warning.clone())));
+        let shown = if is_verbose {
+            warnings.len()
+        } else {
+            MAX_WARNINGS
+        };
+        lines.extend(
+            warnings
+                .iter()
+                .take(shown)
+                .map(|warning| line("warning", warning.clone())),
+        );
         if warnings.len() > shown {
-            lines.push(line("warning", format!("{} more; `-v` lists them", warnings.len() - shown)));
+            lines.push(line(
+                "warning",
+                format!("{} more; `-v` lists them", warnings.len() - shown),
+            ));
         }
         lines.extend(self.skipped().map(|skipped| line("skipped", skipped)));
         if all > 0 {
-            lines.push(line("written to", format!("{} (index.jsonl has a line per session)", out.display())));
+            lines.push(line(
+                "written to",
+                format!("{} (index.jsonl has a line per session)", out.display()),
+            ));
         }
         if is_verbose && self.has_news() {
             lines.extend(self.details.lines());
@@ -193,13 +246,34 @@ impl Totals {
 
     fn skipped(&self) -> Option<String> {
         let parts = [
-            (self.other_files, count(self.other_files, "file") + " without a session"),
-            (self.skipped_sessions, count(self.skipped_sessions, "session") + " of stores, older copies and the like (`-v` lists them)"),
-            (self.links_out, count(self.links_out, "link") + " out of the directory (`-v` lists them)"),
-            (self.other_forms, count(self.other_forms, "other form") + " of sessions that are converted (`-v` lists them)"),
-            (self.filtered, count(self.filtered, "session") + " by the filters"),
+            (
+                self.other_files,
+                count(self.other_files, "file") + " without a session",
+            ),
+            (
+                self.skipped_sessions,
+                count(self.skipped_sessions, "session")
+                    + " of stores, older copies and the like (`-v` lists them)",
+            ),
+            (
+                self.links_out,
+                count(self.links_out, "link") + " out of the directory (`-v` lists them)",
+            ),
+            (
+                self.other_forms,
+                count(self.other_forms, "other form")
+                    + " of sessions that are converted (`-v` lists them)",
+            ),
+            (
+                self.filtered,
+                count(self.filtered, "session") + " by the filters",
+            ),
         ];
-        let parts: Vec<String> = parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text).collect();
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(_, text)| text)
+            .collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }

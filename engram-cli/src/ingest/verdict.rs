@@ -51,12 +51,22 @@ impl Verdict {
         let found: Vec<String> = fail_on
             .iter()
             .filter(|what| self.sessions(**what) > 0)
-            .map(|what| format!("{}: {}", what.name(), count(self.sessions(*what), "session")))
+            .map(|what| {
+                format!(
+                    "{}: {}",
+                    what.name(),
+                    count(self.sessions(*what), "session")
+                )
+            })
             .collect();
         if found.is_empty() {
             return exit;
         }
         report.finding("fail_on", &format!("--fail-on: {}", found.join(", ")));
-        if exit == Exit::Success { Exit::PartialFailure } else { exit }
+        if exit == Exit::Success {
+            Exit::PartialFailure
+        } else {
+            exit
+        }
     }
 }

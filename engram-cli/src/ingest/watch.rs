@@ -26,7 +26,13 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Never; as the other commands.
-pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOptions, report: &Reporter) -> io::Result<Exit> {
+pub fn run(
+    args: &Ingest,
+    out: &Path,
+    paths: &[PathBuf],
+    options: &SessionOptions,
+    report: &Reporter,
+) -> io::Result<Exit> {
     if args.paths.iter().any(|path| path.as_os_str() == "-") {
         return Ok(report.usage("standard input cannot be watched"));
     }
@@ -35,7 +41,9 @@ pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOption
     let is_foreign = move |event: &Event| is_foreign(&event.paths, &own);
     let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         // Reading is no change.
-        if event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)) && is_foreign(&event)) {
+        if event
+            .is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)) && is_foreign(&event))
+        {
             // The command may have ended.
             let _ = sender.send(());
         }
@@ -43,7 +51,9 @@ pub fn run(args: &Ingest, out: &Path, paths: &[PathBuf], options: &SessionOption
     let mut watcher = match watcher {
         Ok(watcher) => Some(watcher),
         Err(error) => {
-            report.note(&format!("warning: changes are looked for once a minute only: {error}"));
+            report.note(&format!(
+                "warning: changes are looked for once a minute only: {error}"
+            ));
             None
         }
     };
@@ -70,7 +80,9 @@ fn is_foreign(paths: &[PathBuf], own: &Path) -> bool {
 
 /// The path without links and `..`. What is not there any more keeps its name.
 fn real(path: &Path) -> PathBuf {
-    let there = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let there = path
+        .ancestors()
+        .find_map(|part| Some((part, part.canonicalize().ok()?)));
     match there {
         Some((part, real)) => real.join(path.strip_prefix(part).unwrap_or(Path::new(""))),
         None => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
@@ -78,7 +90,12 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// Watches the paths that are not watched yet.
-fn watch(watcher: &mut Option<RecommendedWatcher>, paths: &[PathBuf], watched: &mut Vec<PathBuf>, report: &Reporter) {
+fn watch(
+    watcher: &mut Option<RecommendedWatcher>,
+    paths: &[PathBuf],
+    watched: &mut Vec<PathBuf>,
+    report: &Reporter,
+) {
     let Some(watcher) = watcher else { return };
     for path in paths {
         if watched.contains(path) {
@@ -86,8 +103,13 @@ fn watch(watcher: &mut Option<RecommendedWatcher>, paths: &[PathBuf], watched: &
         }
         watched.push(path.clone());
         if let Err(error) = watcher.watch(path, RecursiveMode::Recursive) {
-            let error = AdapterError::new(ErrorCode::Io).found(&error.to_string()).path(shown(path));
-            report.note(&format!("warning: looked at once a minute only: {}", crate::message::sentence(&error)));
+            let error = AdapterError::new(ErrorCode::Io)
+                .found(&error.to_string())
+                .path(shown(path));
+            report.note(&format!(
+                "warning: looked at once a minute only: {}",
+                crate::message::sentence(&error)
+            ));
         }
     }
 }
@@ -116,11 +138,29 @@ mod tests {
         std::fs::create_dir_all(at("logs/tapes/codex")).unwrap();
         std::os::unix::fs::symlink(at("logs/tapes"), at("link")).unwrap();
         std::os::unix::fs::symlink(at("logs"), at("home")).unwrap();
-        for own in [at("logs/tapes"), at("link"), at("logs/../logs/tapes"), at("home/tapes")] {
-            for path in ["logs/tapes/index.jsonl", "home/tapes/codex/gone.tmp", "logs/../home/tapes", "link/new/new"] {
-                assert!(!is_foreign(&[at(path)], &own), "{path} in {}", own.display());
+        for own in [
+            at("logs/tapes"),
+            at("link"),
+            at("logs/../logs/tapes"),
+            at("home/tapes"),
+        ] {
+            for path in [
+                "logs/tapes/index.jsonl",
+                "home/tapes/codex/gone.tmp",
+                "logs/../home/tapes",
+                "link/new/new",
+            ] {
+                assert!(
+                    !is_foreign(&[at(path)], &own),
+                    "{path} in {}",
+                    own.display()
+                );
             }
-            assert!(is_foreign(&[at("logs/a.jsonl")], &own) && is_foreign(&[at("logs/tapes2")], &own) && is_foreign(&[], &own));
+            assert!(
+                is_foreign(&[at("logs/a.jsonl")], &own)
+                    && is_foreign(&[at("logs/tapes2")], &own)
+                    && is_foreign(&[], &own)
+            );
         }
     }
 

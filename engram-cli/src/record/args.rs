@@ -73,30 +73,60 @@ pub struct Sweep {
 }
 
 fn shard(text: &str) -> Result<(usize, usize), String> {
-    let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    numbers.filter(|(part, of): &(usize, usize)| part < of).ok_or_else(|| "expected I/N, with I from 0 and below N".to_owned())
+    let numbers = text
+        .split_once('/')
+        .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    numbers
+        .filter(|(part, of): &(usize, usize)| part < of)
+        .ok_or_else(|| "expected I/N, with I from 0 and below N".to_owned())
 }
 
 fn outcome(text: &str) -> Result<Outcome, String> {
-    let words: Vec<&str> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-    Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == text).ok_or_else(|| format!("expected one of {}", words.join(", ")))
+    let words: Vec<&str> = Outcome::ALL
+        .iter()
+        .map(|outcome| outcome.as_str())
+        .collect();
+    Outcome::ALL
+        .into_iter()
+        .find(|outcome| outcome.as_str() == text)
+        .ok_or_else(|| format!("expected one of {}", words.join(", ")))
 }
 
 /// The scenarios with these ids; the core ones if none is asked for.
 ///
 /// # Errors
 /// If there is no such scenario for this harness.
-pub fn chosen<'s>(all: &'s BTreeMap<String, Scenario>, ids: &[String], family: &str) -> Result<Vec<&'s Scenario>, RecorderError> {
+pub fn chosen<'s>(
+    all: &'s BTreeMap<String, Scenario>,
+    ids: &[String],
+    family: &str,
+) -> Result<Vec<&'s Scenario>, RecorderError> {
     if ids.is_empty() {
-        let core: Vec<&Scenario> = all.values().filter(|scenario| scenario.core && scenario.is_for(family)).collect();
+        let core: Vec<&Scenario> = all
+            .values()
+            .filter(|scenario| scenario.core && scenario.is_for(family))
+            .collect();
         let none = || format!("no scenario is `core` and for {family}; name one with --scenario");
-        return if core.is_empty() { Err(RecorderError::new(Fault::UnknownScenario, none())) } else { Ok(core) };
+        return if core.is_empty() {
+            Err(RecorderError::new(Fault::UnknownScenario, none()))
+        } else {
+            Ok(core)
+        };
     }
     let find = |id: &String| {
-        let unknown = || RecorderError::new(Fault::UnknownScenario, format!("no scenario is called `{id}`"));
+        let unknown = || {
+            RecorderError::new(
+                Fault::UnknownScenario,
+                format!("no scenario is called `{id}`"),
+            )
+        };
         all.get(id).ok_or_else(unknown).and_then(|scenario| {
             let what = format!("`{id}` is not for {family}");
-            if scenario.is_for(family) { Ok(scenario) } else { Err(RecorderError::new(Fault::UnknownScenario, what)) }
+            if scenario.is_for(family) {
+                Ok(scenario)
+            } else {
+                Err(RecorderError::new(Fault::UnknownScenario, what))
+            }
         })
     };
     ids.iter().map(find).collect()
@@ -109,16 +139,24 @@ mod tests {
     #[test]
     fn something_is_chosen_or_it_is_an_error() {
         let scenario = |core: bool| -> Scenario {
-            let text = format!(r#"{{"id":"a","about":"x","shows":["y"],"core":{core},"only":["codex"],"runs":[{{}}],"threads":{{}}}}"#);
+            let text = format!(
+                r#"{{"id":"a","about":"x","shows":["y"],"core":{core},"only":["codex"],"runs":[{{}}],"threads":{{}}}}"#
+            );
             serde_json::from_str(&text).unwrap()
         };
         let all = |core| BTreeMap::from([("a".to_owned(), scenario(core))]);
         assert_eq!(chosen(&all(true), &[], "codex").unwrap().len(), 1);
-        for (core, ids, family) in
-            [(false, vec![], "codex"), (true, vec![], "gemini"), (true, vec!["a"], "gemini"), (true, vec!["b"], "codex")]
-        {
+        for (core, ids, family) in [
+            (false, vec![], "codex"),
+            (true, vec![], "gemini"),
+            (true, vec!["a"], "gemini"),
+            (true, vec!["b"], "codex"),
+        ] {
             let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
-            assert_eq!(chosen(&all(core), &ids, family).unwrap_err().fault, Fault::UnknownScenario);
+            assert_eq!(
+                chosen(&all(core), &ids, family).unwrap_err().fault,
+                Fault::UnknownScenario
+            );
         }
     }
 }

@@ -67,8 +67,16 @@ pub enum Command {
 pub fn run(args: &Matrix, report: &Reporter) -> io::Result<Exit> {
     let done = match &args.command {
         Command::Show { matrix } => show(matrix),
-        Command::Lists { what, installed, lists } => kept(what, installed, lists, report),
-        Command::Propose { recordings, known, repository } => proposed(recordings, known, repository, report),
+        Command::Lists {
+            what,
+            installed,
+            lists,
+        } => kept(what, installed, lists, report),
+        Command::Propose {
+            recordings,
+            known,
+            repository,
+        } => proposed(recordings, known, repository, report),
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -78,30 +86,69 @@ pub fn run(args: &Matrix, report: &Reporter) -> io::Result<Exit> {
 
 fn show(directory: &Path) -> Result<(String, Exit), RecorderError> {
     let mut text = String::from("harness");
-    Outcome::ALL.iter().for_each(|outcome| text.push_str(&format!("\t{}", outcome.as_str())));
+    Outcome::ALL
+        .iter()
+        .for_each(|outcome| text.push_str(&format!("\t{}", outcome.as_str())));
     text.push('\n');
     for path in names(directory)? {
         if path.extension().is_some_and(|extension| extension == "tsv") {
             let counts: BTreeMap<Outcome, usize> = Lines::read(&path)?.counts();
-            let cells = Outcome::ALL.map(|outcome| counts.get(&outcome).copied().unwrap_or_default().to_string());
-            text.push_str(&format!("{}\t{}\n", path.file_stem().unwrap_or_default().to_string_lossy(), cells.join("\t")));
+            let cells = Outcome::ALL.map(|outcome| {
+                counts
+                    .get(&outcome)
+                    .copied()
+                    .unwrap_or_default()
+                    .to_string()
+            });
+            text.push_str(&format!(
+                "{}\t{}\n",
+                path.file_stem().unwrap_or_default().to_string_lossy(),
+                cells.join("\t")
+            ));
         }
     }
     Ok((text, Exit::Success))
 }
 
-fn kept(what: &str, installed: &Path, directory: &Path, report: &Reporter) -> Result<(String, Exit), RecorderError> {
-    let wrong = || RecorderError::new(Fault::UnknownHarness, format!("`{what}` is not HARNESS@VERSION"));
+fn kept(
+    what: &str,
+    installed: &Path,
+    directory: &Path,
+    report: &Reporter,
+) -> Result<(String, Exit), RecorderError> {
+    let wrong = || {
+        RecorderError::new(
+            Fault::UnknownHarness,
+            format!("`{what}` is not HARNESS@VERSION"),
+        )
+    };
     let (harness, version) = what.split_once('@').ok_or_else(wrong)?;
     let version = version.parse().map_err(|_| wrong())?;
-    let found = lists::of_installed(harness, &installed.join(harness).join(what.split_once('@').ok_or_else(wrong)?.1))?;
+    let found = lists::of_installed(
+        harness,
+        &installed
+            .join(harness)
+            .join(what.split_once('@').ok_or_else(wrong)?.1),
+    )?;
     let entries = lists::new_entries(directory, harness, &version, &found)?;
     lists::keep(directory, harness, &version, &found)?;
-    report.note(&format!("{what}: {} entries, {} new", found.len(), entries.len()));
-    Ok((entries.iter().map(|entry| format!("{entry}\n")).collect(), Exit::Success))
+    report.note(&format!(
+        "{what}: {} entries, {} new",
+        found.len(),
+        entries.len()
+    ));
+    Ok((
+        entries.iter().map(|entry| format!("{entry}\n")).collect(),
+        Exit::Success,
+    ))
 }
 
-fn proposed(recordings: &Path, known: &Path, repository: &Path, report: &Reporter) -> Result<(String, Exit), RecorderError> {
+fn proposed(
+    recordings: &Path,
+    known: &Path,
+    repository: &Path,
+    report: &Reporter,
+) -> Result<(String, Exit), RecorderError> {
     let (mut text, mut exit, mut versions) = (String::new(), Exit::Success, 0);
     for family in names(recordings)?.iter().filter(|path| path.is_dir()) {
         let harness = family.file_name().unwrap_or_default().to_string_lossy();
@@ -124,24 +171,41 @@ fn proposed(recordings: &Path, known: &Path, repository: &Path, report: &Reporte
                 exit = Exit::PartialFailure;
                 continue;
             }
-            let facts: Vec<String> = new.iter().map(|entry| format!("{}{}", entry.0, entry.1)).collect();
-            let word = if facts.is_empty() { "earned".to_owned() } else { format!("additive: {}", facts.join(" ")) };
+            let facts: Vec<String> = new
+                .iter()
+                .map(|entry| format!("{}{}", entry.0, entry.1))
+                .collect();
+            let word = if facts.is_empty() {
+                "earned".to_owned()
+            } else {
+                format!("additive: {}", facts.join(" "))
+            };
             report.note(&printable(&format!("{harness}@{version}: {word}")));
             match judged.as_version {
-                Some(near) => text.push_str(&propose::patch(repository, &harness, &near, &version)?),
-                None => report.note(&format!("{harness}@{version}: an adapter has a row for it; nothing to change")),
+                Some(near) => {
+                    text.push_str(&propose::patch(repository, &harness, &near, &version)?)
+                }
+                None => report.note(&format!(
+                    "{harness}@{version}: an adapter has a row for it; nothing to change"
+                )),
             }
         }
     }
     if versions == 0 {
-        return Err(RecorderError::new(Fault::Misconfigured, format!("{} has no recordings", recordings.display())));
+        return Err(RecorderError::new(
+            Fault::Misconfigured,
+            format!("{} has no recordings", recordings.display()),
+        ));
     }
     Ok((text, exit))
 }
 
 fn names(directory: &Path) -> Result<Vec<PathBuf>, RecorderError> {
-    let listing = std::fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
-    let mut found: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let listing =
+        std::fs::read_dir(directory).map_err(|error| RecorderError::io(directory, &error))?;
+    let mut found: Vec<PathBuf> = listing
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     found.sort();
     Ok(found)
 }

@@ -28,7 +28,9 @@ use self::args::chosen;
 /// When standard output cannot be written to.
 pub fn run(args: &Record, report: &Reporter) -> io::Result<Exit> {
     if let Some(plan) = &args.inside {
-        return Ok(inside::run_file(plan).map_or_else(|error| failure(&error, report), |()| Exit::Success));
+        return Ok(
+            inside::run_file(plan).map_or_else(|error| failure(&error, report), |()| Exit::Success)
+        );
     }
     match record(args, report) {
         Ok(exit) => exit,
@@ -60,7 +62,9 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION"))));
     };
     let harness = harness::named(family)?;
-    let number = version.parse().map_err(|error| RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}")))?;
+    let number = version.parse().map_err(|error| {
+        RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}"))
+    })?;
     let all = Scenario::read_all(&args.scenarios)?;
     let chosen = chosen(&all, &args.scenario, family)?;
     let isolation = isolation(args.open, report, INSIDE);
@@ -83,7 +87,10 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     let judged = judge::version(&args.out, family, version)?;
     let print = |out: &mut dyn Write| -> io::Result<()> {
         if args.json {
-            return write_json(out, &json!({"harness": family, "version": version, "recorded": recorded, "judged": judged}));
+            return write_json(
+                out,
+                &json!({"harness": family, "version": version, "recorded": recorded, "judged": judged}),
+            );
         }
         for (check, examples) in &judged.failing {
             writeln!(out, "FAIL {check}")?;
@@ -93,7 +100,10 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         }
         let shows: Vec<&str> = judged.shows.keys().map(String::as_str).collect();
         if let Some(other) = &judged.as_version {
-            writeln!(out, "{what} has no row of its own and was judged as {other}")?;
+            writeln!(
+                out,
+                "{what} has no row of its own and was judged as {other}"
+            )?;
         }
         writeln!(
             out,
@@ -104,7 +114,11 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
             shows.join(" ")
         )
     };
-    let exit = if judged.failing.is_empty() { Exit::Success } else { Exit::PartialFailure };
+    let exit = if judged.failing.is_empty() {
+        Exit::Success
+    } else {
+        Exit::PartialFailure
+    };
     Ok(print(&mut stdout().lock()).map(|()| exit))
 }
 
@@ -117,24 +131,43 @@ pub fn isolation(open: bool, report: &Reporter, inside: &[&str]) -> Isolation {
         return Isolation::None;
     }
     if let Some(why) = isolation::refusal() {
-        report.note(&format!("warning: no private mounts here, so egress is unknown: {why}"));
+        report.note(&format!(
+            "warning: no private mounts here, so egress is unknown: {why}"
+        ));
         return Isolation::None;
     }
     match std::env::current_exe() {
-        Ok(exe) => Isolation::Private([exe.into_os_string()].into_iter().chain(inside.iter().map(OsString::from)).collect()),
+        Ok(exe) => Isolation::Private(
+            [exe.into_os_string()]
+                .into_iter()
+                .chain(inside.iter().map(OsString::from))
+                .collect(),
+        ),
         Err(_) => Isolation::None,
     }
 }
 
 fn line(id: &str, recorded: &Recorded) -> String {
-    let runs = recorded.done.runs.iter().map(|run| match (&run.skipped, &run.end) {
-        (Some(why), _) => format!("skipped ({why})"),
-        (None, Some(end)) => format!("{end:?} after {} ms", run.milliseconds),
-        (None, None) => "no end".to_owned(),
-    });
+    let runs = recorded
+        .done
+        .runs
+        .iter()
+        .map(|run| match (&run.skipped, &run.end) {
+            (Some(why), _) => format!("skipped ({why})"),
+            (None, Some(end)) => format!("{end:?} after {} ms", run.milliseconds),
+            (None, None) => "no end".to_owned(),
+        });
     let skipped = recorded.done.truth.skipped_steps.len();
-    let steps = if skipped == 0 { String::new() } else { format!("; {skipped} ops without a tool") };
-    format!("{id}: {}; {} calls{steps}", runs.collect::<Vec<_>>().join(", "), recorded.done.truth.calls.len())
+    let steps = if skipped == 0 {
+        String::new()
+    } else {
+        format!("; {skipped} ops without a tool")
+    };
+    format!(
+        "{id}: {}; {} calls{steps}",
+        runs.collect::<Vec<_>>().join(", "),
+        recorded.done.truth.calls.len()
+    )
 }
 
 #[cfg(test)]

@@ -26,27 +26,41 @@ pub struct Shape {
 /// # Errors
 /// When standard output cannot be written to.
 pub fn run(args: &Shape, report: &Reporter) -> io::Result<Exit> {
-    let shapes = facts_of(&args.recordings, None).and_then(|(harness, facts)| Ok((facts, facts_of(&args.against, Some(&harness))?.1)));
+    let shapes = facts_of(&args.recordings, None)
+        .and_then(|(harness, facts)| Ok((facts, facts_of(&args.against, Some(&harness))?.1)));
     let (facts, known) = match shapes {
         Ok(shapes) => shapes,
         Err(error) => return Ok(super::failure(&error, report)),
     };
     let mut out = stdout().lock();
-    let shown = if args.against.is_empty() { facts.0.iter().collect() } else { facts.beyond(&known) };
+    let shown = if args.against.is_empty() {
+        facts.0.iter().collect()
+    } else {
+        facts.beyond(&known)
+    };
     for Entry(kind, pointer, json) in &shown {
         writeln!(out, "{}\t{}\t{json}", printable(kind), printable(pointer))?;
     }
     out.flush()?;
     report.note(&format!("{} facts, shape {}", facts.0.len(), facts.hash()));
-    Ok(if args.against.is_empty() || shown.is_empty() { Exit::Success } else { Exit::PartialFailure })
+    Ok(if args.against.is_empty() || shown.is_empty() {
+        Exit::Success
+    } else {
+        Exit::PartialFailure
+    })
 }
 
 fn facts_of(paths: &[PathBuf], harness: Option<&str>) -> Result<(String, Facts), RecorderError> {
     let (mut family, mut facts) = (harness.unwrap_or_default().to_owned(), Facts::default());
     for path in paths {
-        let path = path.canonicalize().map_err(|error| RecorderError::io(path, &error))?;
+        let path = path
+            .canonicalize()
+            .map_err(|error| RecorderError::io(path, &error))?;
         let above = |path: &Path, steps: usize| {
-            path.ancestors().nth(steps).and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
+            path.ancestors()
+                .nth(steps)
+                .and_then(Path::file_name)
+                .map(|name| name.to_string_lossy().into_owned())
         };
         if path.join("session").is_dir() {
             family = above(&path, 2).unwrap_or_default();
@@ -59,7 +73,10 @@ fn facts_of(paths: &[PathBuf], harness: Option<&str>) -> Result<(String, Facts),
         }
     }
     if !paths.is_empty() && facts.0.is_empty() {
-        return Err(RecorderError::new(Fault::Misconfigured, "there are no sessions of a known harness"));
+        return Err(RecorderError::new(
+            Fault::Misconfigured,
+            "there are no sessions of a known harness",
+        ));
     }
     Ok((family, facts))
 }

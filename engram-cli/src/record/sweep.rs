@@ -17,12 +17,23 @@ use crate::report::{Reporter, printable};
 ///
 /// # Errors
 /// If nothing could be swept.
-pub fn run(args: &Record, which: &str, isolation: &Isolation, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
+pub fn run(
+    args: &Record,
+    which: &str,
+    isolation: &Isolation,
+    report: &Reporter,
+) -> Result<io::Result<Exit>, RecorderError> {
     let all = Scenario::read_all(&args.scenarios)?;
-    let harnesses: Vec<&'static dyn Harness> =
-        HARNESSES.iter().filter(|harness| which == "all" || harness.family() == which).copied().collect();
+    let harnesses: Vec<&'static dyn Harness> = HARNESSES
+        .iter()
+        .filter(|harness| which == "all" || harness.family() == which)
+        .copied()
+        .collect();
     if harnesses.is_empty() {
-        return Err(RecorderError::new(Fault::UnknownHarness, format!("nothing records `{which}`")));
+        return Err(RecorderError::new(
+            Fault::UnknownHarness,
+            format!("nothing records `{which}`"),
+        ));
     }
     let mut out = stdout().lock();
     for harness in harnesses {
@@ -45,13 +56,28 @@ pub fn run(args: &Record, which: &str, isolation: &Isolation, report: &Reporter)
         };
         let listed = sweep.refresh()?;
         let due = sweep.due(&listed);
-        report.note(&format!("{}: {} versions, {} to run", harness.family(), listed.0.len(), due.len()));
-        let known = if due.is_empty() { Shape::default() } else { Shape::of_harness(harness.family(), &args.sweep.known)? };
+        report.note(&format!(
+            "{}: {} versions, {} to run",
+            harness.family(),
+            listed.0.len(),
+            due.len()
+        ));
+        let known = if due.is_empty() {
+            Shape::default()
+        } else {
+            Shape::of_harness(harness.family(), &args.sweep.known)?
+        };
         for version in due {
             let row = sweep.run(&version, &known)?;
             let why = printable(&row.why);
-            if let Err(error) =
-                writeln!(out, "{}@{version}\t{}\t{}\t{why}", harness.family(), row.outcome.as_str(), row.checks).and_then(|()| out.flush())
+            if let Err(error) = writeln!(
+                out,
+                "{}@{version}\t{}\t{}\t{why}",
+                harness.family(),
+                row.outcome.as_str(),
+                row.checks
+            )
+            .and_then(|()| out.flush())
             {
                 return Ok(Err(error));
             }

@@ -62,7 +62,11 @@ impl Arguments {
     }
 
     fn add_members(&mut self, members: &Members<'_>, kind: ToolKind) {
-        let text = |name: &str| members.text(name).map(|text| text.decode_lossy().into_owned());
+        let text = |name: &str| {
+            members
+                .text(name)
+                .map(|text| text.decode_lossy().into_owned())
+        };
         self.diffs.extend(diff::of_pair(text));
         let has_pair = !self.diffs.is_empty();
         let telling = TELLING.into_iter().find(|name| members.get(name).is_some());
@@ -96,9 +100,16 @@ impl Arguments {
         if !fits {
             self.named.push((name.to_owned(), value.clone()));
         }
-        let first = value.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let first = value
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
         let end = first.floor_char_boundary(LINE_BYTES);
-        self.summary = Some(if fits { value } else { format!("{} …", &first[..end]) });
+        self.summary = Some(if fits {
+            value
+        } else {
+            format!("{} …", &first[..end])
+        });
     }
 }
 
@@ -108,19 +119,32 @@ fn patch_in(value: &RawValue) -> Option<Diff> {
         return diff::of_patch(&text.decode_lossy());
     }
     let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
-    items.into_iter().filter_map(Text::of).find_map(|text| diff::of_patch(&text.decode_lossy()))
+    items
+        .into_iter()
+        .filter_map(Text::of)
+        .find_map(|text| diff::of_patch(&text.decode_lossy()))
 }
 
 /// The changes in a list of changes.
 fn changes_in_list(value: &RawValue) -> Vec<Diff> {
-    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else { return Vec::new() };
+    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
+        return Vec::new();
+    };
     let changes: Vec<Diff> = items.iter().filter_map(|item| change(item)).collect();
-    if changes.len() == items.len() { changes } else { Vec::new() }
+    if changes.len() == items.len() {
+        changes
+    } else {
+        Vec::new()
+    }
 }
 
 fn change(item: &RawValue) -> Option<Diff> {
     let members = Members::of(item.get()).ok()?;
-    diff::of_pair(|name| members.text(name).map(|text| text.decode_lossy().into_owned()))
+    diff::of_pair(|name| {
+        members
+            .text(name)
+            .map(|text| text.decode_lossy().into_owned())
+    })
 }
 
 fn of_value(value: &RawValue) -> String {
@@ -151,9 +175,18 @@ mod tests {
 
     #[test]
     fn the_most_telling_argument_is_the_line_of_the_call() {
-        let bash = read(r#"{"description":"list","command":"ls -l\n","timeout":5}"#, ToolKind::Execute);
+        let bash = read(
+            r#"{"description":"list","command":"ls -l\n","timeout":5}"#,
+            ToolKind::Execute,
+        );
         assert_eq!(bash.summary.as_deref(), Some("ls -l\n"));
-        assert_eq!(bash.named, [("description".to_owned(), "list".to_owned()), ("timeout".to_owned(), "5".to_owned())]);
+        assert_eq!(
+            bash.named,
+            [
+                ("description".to_owned(), "list".to_owned()),
+                ("timeout".to_owned(), "5".to_owned())
+            ]
+        );
         let shell = read(r#"{"command":["bash","-lc","ls"]}"#, ToolKind::Execute);
         assert_eq!(shell.summary.as_deref(), Some("bash -lc ls"));
     }
@@ -167,23 +200,41 @@ mod tests {
 
     #[test]
     fn changes_are_diffs_and_not_arguments() {
-        let edit = read(r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":false}"#, ToolKind::Edit);
+        let edit = read(
+            r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":false}"#,
+            ToolKind::Edit,
+        );
         assert_eq!((edit.summary.as_deref(), edit.diffs.len()), (Some("f"), 1));
         assert_eq!(edit.named, []);
-        let all = read(r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":true}"#, ToolKind::Edit);
+        let all = read(
+            r#"{"file_path":"f","old_string":"a","new_string":"b","replace_all":true}"#,
+            ToolKind::Edit,
+        );
         assert_eq!(all.named, [("replace_all".to_owned(), "true".to_owned())]);
-        let several = read(r#"{"path":"f","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, ToolKind::Edit);
+        let several = read(
+            r#"{"path":"f","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#,
+            ToolKind::Edit,
+        );
         assert_eq!((several.diffs.len(), several.named.len()), (2, 0));
         let write = read(r#"{"path":"f","content":"x\ny"}"#, ToolKind::Write);
         assert_eq!((write.diffs.len(), write.named.len()), (1, 0));
-        let patch = read(r#"{"command":["apply_patch","*** Begin Patch\n+x\n*** End Patch"]}"#, ToolKind::Execute);
+        let patch = read(
+            r#"{"command":["apply_patch","*** Begin Patch\n+x\n*** End Patch"]}"#,
+            ToolKind::Execute,
+        );
         assert_eq!(patch.diffs.len(), 1);
     }
 
     #[test]
     fn unusual_json_is_shown_as_it_is() {
-        assert_eq!(read("[1,2]", ToolKind::Other).named, [("input".to_owned(), "[1,2]".to_owned())]);
-        assert_eq!(read(r#"{"\u0061":1}"#, ToolKind::Other).named[0].1, r#"{"\u0061":1}"#);
+        assert_eq!(
+            read("[1,2]", ToolKind::Other).named,
+            [("input".to_owned(), "[1,2]".to_owned())]
+        );
+        assert_eq!(
+            read(r#"{"\u0061":1}"#, ToolKind::Other).named[0].1,
+            r#"{"\u0061":1}"#
+        );
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         assert_eq!(read(&deep, ToolKind::Other).named[0].1, deep);
     }

@@ -33,11 +33,18 @@ impl Builder {
     pub fn finish(mut self) -> SessionView {
         let depths = self.depths();
         while self.threads.len() > 1 {
-            let Some(thread) = self.threads.pop() else { break };
+            let Some(thread) = self.threads.pop() else {
+                break;
+            };
             let agent = thread.view;
             let (depth, above) = depths[self.threads.len()];
-            let place = self.place(thread.started_by, self.threads.len()).filter(|_| depth <= DEEPEST);
-            let (of, item) = place.map_or((if depth > DEEPEST { above } else { 0 }, None), |(of, item)| (of, Some(item)));
+            let place = self
+                .place(thread.started_by, self.threads.len())
+                .filter(|_| depth <= DEEPEST);
+            let (of, item) = place.map_or(
+                (if depth > DEEPEST { above } else { 0 }, None),
+                |(of, item)| (of, Some(item)),
+            );
             let items = &mut self.threads[of].view.items;
             match item.map(|item| &mut items[item].body) {
                 Some(Body::Call(call)) => call.agents.insert(0, agent),
@@ -51,7 +58,10 @@ impl Builder {
 
     /// The thread and the item of the call that started a thread, if it is an earlier one.
     fn place(&self, started_by: Option<Seq>, own: usize) -> Option<(usize, usize)> {
-        self.calls.get(&started_by?).copied().filter(|(of, _)| *of < own)
+        self.calls
+            .get(&started_by?)
+            .copied()
+            .filter(|(of, _)| *of < own)
     }
 
     /// For each thread: how many are above it, and the one above it that is as deep as any may be that has others.
@@ -71,17 +81,36 @@ impl Builder {
         if let Some(thread) = self.by_agent.get(agent_id) {
             return *thread;
         }
-        let mut view = SessionView { is_complete: true, ..SessionView::default() };
+        let mut view = SessionView {
+            is_complete: true,
+            ..SessionView::default()
+        };
         if let Some(own) = self.threads.first() {
-            view.facts = Facts { harness: own.view.facts.harness.clone(), agent_id: agent_id.clone(), ..Facts::default() };
+            view.facts = Facts {
+                harness: own.view.facts.harness.clone(),
+                agent_id: agent_id.clone(),
+                ..Facts::default()
+            };
         }
-        self.threads.push(Thread { view, started_by: parent });
-        self.by_agent.insert(agent_id.clone(), self.threads.len() - 1);
+        self.threads.push(Thread {
+            view,
+            started_by: parent,
+        });
+        self.by_agent
+            .insert(agent_id.clone(), self.threads.len() - 1);
         self.threads.len() - 1
     }
 
     fn apply(&mut self, step: Step) {
-        let Step { seq, time, parent, is_replay, session_id, agent_id, what } = step;
+        let Step {
+            seq,
+            time,
+            parent,
+            is_replay,
+            session_id,
+            agent_id,
+            what,
+        } = step;
         let first = self.threads.is_empty();
         let mut thread = self.thread(&agent_id, parent);
         if first {
@@ -89,22 +118,45 @@ impl Builder {
             self.by_agent.insert(None, 0);
         }
         let parent = parent.and_then(|call| self.calls.get(&call)).copied();
-        if let (Some((of, _)), true) = (parent, matches!(what, What::Result(..) | What::Effect { .. })) {
+        if let (Some((of, _)), true) = (
+            parent,
+            matches!(what, What::Result(..) | What::Effect { .. }),
+        ) {
             thread = of;
         }
         let view = &mut self.threads[thread].view;
         note_facts(&mut view.facts, &time, session_id, agent_id);
         match what {
             What::Facts(facts) => facts.apply(&mut view.facts),
-            What::Stop { is_complete, redacted } => {
+            What::Stop {
+                is_complete,
+                redacted,
+            } => {
                 view.is_complete = is_complete;
                 view.facts.redacted = redacted;
             }
             What::Rewind { to, files } => {
-                view.items.iter_mut().filter(|item| item.seq > to).for_each(|item| item.is_undone = true);
-                let title = if files { "went back to an earlier point, with files restored" } else { "went back to an earlier point" };
-                let notice = Notice { kind: NoticeKind::Turn, title: title.to_owned(), text: None };
-                view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Notice(notice) });
+                view.items
+                    .iter_mut()
+                    .filter(|item| item.seq > to)
+                    .for_each(|item| item.is_undone = true);
+                let title = if files {
+                    "went back to an earlier point, with files restored"
+                } else {
+                    "went back to an earlier point"
+                };
+                let notice = Notice {
+                    kind: NoticeKind::Turn,
+                    title: title.to_owned(),
+                    text: None,
+                };
+                view.items.push(Item {
+                    seq: seq.get(),
+                    time,
+                    is_replay,
+                    is_undone: false,
+                    body: Body::Notice(notice),
+                });
             }
             What::Effect { text, edited } => {
                 if let Some(file) = edited.filter(|_| !is_replay) {
@@ -122,13 +174,24 @@ impl Builder {
                 if matches!(body, Body::Call(_)) {
                     self.calls.insert(seq, (thread, view.items.len()));
                 }
-                view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body });
+                view.items.push(Item {
+                    seq: seq.get(),
+                    time,
+                    is_replay,
+                    is_undone: false,
+                    body,
+                });
             }
         }
     }
 }
 
-fn note_facts(facts: &mut Facts, time: &Option<String>, session_id: Option<String>, agent_id: Option<String>) {
+fn note_facts(
+    facts: &mut Facts,
+    time: &Option<String>,
+    session_id: Option<String>,
+    agent_id: Option<String>,
+) {
     if facts.session_id.is_none() {
         facts.session_id = session_id;
     }
@@ -136,7 +199,9 @@ fn note_facts(facts: &mut Facts, time: &Option<String>, session_id: Option<Strin
         facts.agent_id = agent_id;
     }
     if let Some(time) = time {
-        let (_, last) = facts.times.get_or_insert_with(|| (time.clone(), time.clone()));
+        let (_, last) = facts
+            .times
+            .get_or_insert_with(|| (time.clone(), time.clone()));
         last.clone_from(time);
     }
 }
@@ -153,12 +218,27 @@ fn count(totals: &mut Totals, body: &Body, is_replay: bool) {
     }
 }
 
-fn add_effect(view: &mut SessionView, call: Option<(usize, usize)>, text: String, (seq, time, is_replay): (Seq, Option<String>, bool)) {
+fn add_effect(
+    view: &mut SessionView,
+    call: Option<(usize, usize)>,
+    text: String,
+    (seq, time, is_replay): (Seq, Option<String>, bool),
+) {
     match call.map(|(_, item)| &mut view.items[item].body) {
         Some(Body::Call(call)) => call.effects.push(text),
         _ => {
-            let notice = Notice { kind: NoticeKind::Detail, title: text, text: None };
-            view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Notice(notice) });
+            let notice = Notice {
+                kind: NoticeKind::Detail,
+                title: text,
+                text: None,
+            };
+            view.items.push(Item {
+                seq: seq.get(),
+                time,
+                is_replay,
+                is_undone: false,
+                body: Body::Notice(notice),
+            });
         }
     }
 }
@@ -178,8 +258,17 @@ fn add_result(
         return;
     }
     let tool = tool.unwrap_or_else(|| "result".to_owned());
-    let call = Call { result: Some(result), ..new_call(tool) };
-    view.items.push(Item { seq: seq.get(), time, is_replay, is_undone: false, body: Body::Call(Box::new(call)) });
+    let call = Call {
+        result: Some(result),
+        ..new_call(tool)
+    };
+    view.items.push(Item {
+        seq: seq.get(),
+        time,
+        is_replay,
+        is_undone: false,
+        body: Body::Call(Box::new(call)),
+    });
 }
 
 impl EventSink for Builder {

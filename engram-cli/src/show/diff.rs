@@ -22,7 +22,9 @@ pub fn is_part(name: &str) -> bool {
 
 /// The change that a pair of arguments states. `get` gives the text of an argument.
 pub fn of_pair(get: impl Fn(&str) -> Option<String>) -> Option<Diff> {
-    let (old, new) = PAIRS.iter().find_map(|(old, new)| Some((get(old)?, get(new)?)))?;
+    let (old, new) = PAIRS
+        .iter()
+        .find_map(|(old, new)| Some((get(old)?, get(new)?)))?;
     Some(between(&old, &new))
 }
 
@@ -35,12 +37,25 @@ pub fn of_new_text(text: &str) -> Diff {
 fn between(old: &str, new: &str) -> Diff {
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let first = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let last = old[first..].iter().rev().zip(new[first..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let last = old[first..]
+        .iter()
+        .rev()
+        .zip(new[first..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let mut parts = Vec::new();
-    push(&mut parts, Sign::Same, &old[first.saturating_sub(CONTEXT)..first]);
+    push(
+        &mut parts,
+        Sign::Same,
+        &old[first.saturating_sub(CONTEXT)..first],
+    );
     push(&mut parts, Sign::Removed, &old[first..old.len() - last]);
     push(&mut parts, Sign::Added, &new[first..new.len() - last]);
-    push(&mut parts, Sign::Same, &old[old.len() - last..(old.len() - last + CONTEXT).min(old.len())]);
+    push(
+        &mut parts,
+        Sign::Same,
+        &old[old.len() - last..(old.len() - last + CONTEXT).min(old.len())],
+    );
     Diff { parts }
 }
 
@@ -76,11 +91,16 @@ pub fn of_patch(text: &str) -> Option<Diff> {
 
 fn is_unified(text: &str) -> bool {
     let mut lines = text.lines();
-    lines.any(|line| line.starts_with("--- ")) && lines.next().is_some_and(|line| line.starts_with("+++ ")) && text.contains("\n@@")
+    lines.any(|line| line.starts_with("--- "))
+        && lines.next().is_some_and(|line| line.starts_with("+++ "))
+        && text.contains("\n@@")
 }
 
 fn of_line(line: &str) -> (Sign, &str) {
-    if ["+++ ", "--- ", "***", "@@"].iter().any(|header| line.starts_with(header)) {
+    if ["+++ ", "--- ", "***", "@@"]
+        .iter()
+        .any(|header| line.starts_with(header))
+    {
         return (Sign::Header, line);
     }
     match (line.strip_prefix('+'), line.strip_prefix('-')) {
@@ -103,9 +123,17 @@ mod tests {
         let diff = between("a\nb\nc\nd\nold\nx", "a\nb\nc\nd\nnew\nnewer\nx");
         assert_eq!(
             diff.parts,
-            [part(Sign::Same, "b\nc\nd"), part(Sign::Removed, "old"), part(Sign::Added, "new\nnewer"), part(Sign::Same, "x")]
+            [
+                part(Sign::Same, "b\nc\nd"),
+                part(Sign::Removed, "old"),
+                part(Sign::Added, "new\nnewer"),
+                part(Sign::Same, "x")
+            ]
         );
-        assert_eq!(between("a\na", "a").parts, [part(Sign::Same, "a"), part(Sign::Removed, "a")]);
+        assert_eq!(
+            between("a\na", "a").parts,
+            [part(Sign::Same, "a"), part(Sign::Removed, "a")]
+        );
         assert_eq!(between("", "a\n").parts, [part(Sign::Added, "a")]);
         assert_eq!(between("a", "a").parts, [part(Sign::Same, "a")]);
     }
@@ -114,15 +142,39 @@ mod tests {
     fn a_pair_needs_both_texts() {
         let get = |name: &str| (name == "oldString").then(|| "a".to_owned());
         assert_eq!(of_pair(get), None);
-        let get = |name: &str| ["oldString", "newString"].contains(&name).then(|| name.to_owned());
-        assert_eq!(of_pair(get).unwrap().parts, [part(Sign::Removed, "oldString"), part(Sign::Added, "newString")]);
+        let get = |name: &str| {
+            ["oldString", "newString"]
+                .contains(&name)
+                .then(|| name.to_owned())
+        };
+        assert_eq!(
+            of_pair(get).unwrap().parts,
+            [
+                part(Sign::Removed, "oldString"),
+                part(Sign::Added, "newString")
+            ]
+        );
     }
 
     #[test]
     fn patches_are_recognised_by_their_marks() {
         let patch = "*** Begin Patch\n*** Update File: a\n@@\n same\n-old\n+new\n*** End Patch";
-        let signs: Vec<Sign> = of_patch(patch).unwrap().parts.iter().map(|(sign, _)| *sign).collect();
-        assert_eq!(signs, [Sign::Header, Sign::Same, Sign::Removed, Sign::Added, Sign::Header]);
+        let signs: Vec<Sign> = of_patch(patch)
+            .unwrap()
+            .parts
+            .iter()
+            .map(|(sign, _)| *sign)
+            .collect();
+        assert_eq!(
+            signs,
+            [
+                Sign::Header,
+                Sign::Same,
+                Sign::Removed,
+                Sign::Added,
+                Sign::Header
+            ]
+        );
         assert!(of_patch("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y").is_some());
         assert_eq!(of_patch("- a list\n+ of things"), None);
         assert_eq!(of_patch("--- a title ---\ntext\n@@"), None);

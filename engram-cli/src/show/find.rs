@@ -49,25 +49,66 @@ struct Known {
 pub fn family(args: &Show, options: &SessionOptions) -> Result<Family, Refusal> {
     let target = &args.target;
     if target.as_os_str() == "-" {
-        return Ok(Family { root: Place::Stdin, agents: Vec::new() });
+        return Ok(Family {
+            root: Place::Stdin,
+            agents: Vec::new(),
+        });
     }
     if is_tape(target) {
-        return Ok(with_neighbours(Place::Tape(target.clone()), tapes_beside(target), options));
+        return Ok(with_neighbours(
+            Place::Tape(target.clone()),
+            tapes_beside(target),
+            options,
+        ));
     }
     if !target.exists() {
         let prefix = target.to_string_lossy();
-        let directory = args.tapes.clone().or_else(places::tapes_dir).unwrap_or_default();
-        let found = chosen(known(tapes(&directory)?, options), Some(&prefix), "give more of the id")?;
-        return found.ok_or_else(|| Refusal::Nothing(format!("there is no file `{prefix}`, and {}", none_in(&directory, &prefix))));
+        let directory = args
+            .tapes
+            .clone()
+            .or_else(places::tapes_dir)
+            .unwrap_or_default();
+        let found = chosen(
+            known(tapes(&directory)?, options),
+            Some(&prefix),
+            "give more of the id",
+        )?;
+        return found.ok_or_else(|| {
+            Refusal::Nothing(format!(
+                "there is no file `{prefix}`, and {}",
+                none_in(&directory, &prefix)
+            ))
+        });
     }
-    let tapes = if target.is_dir() { tapes(target)? } else { Vec::new() };
-    let places = if tapes.is_empty() { sessions(std::slice::from_ref(target), options)? } else { tapes };
+    let tapes = if target.is_dir() {
+        tapes(target)?
+    } else {
+        Vec::new()
+    };
+    let places = if tapes.is_empty() {
+        sessions(std::slice::from_ref(target), options)?
+    } else {
+        tapes
+    };
     match &places[..] {
-        [only] if target.is_file() => Ok(with_neighbours(only.clone(), sessions_beside(target, options), options)),
+        [only] if target.is_file() => Ok(with_neighbours(
+            only.clone(),
+            sessions_beside(target, options),
+            options,
+        )),
         _ => {
             let prefix = args.session.as_deref();
-            let no_session = || AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(target.to_string_lossy());
-            chosen(known(places, options), prefix, "choose one with `--session ID`")?.ok_or_else(|| match prefix {
+            let no_session = || {
+                AdapterError::new(ErrorCode::UnknownHarness)
+                    .expected("a session")
+                    .path(target.to_string_lossy())
+            };
+            chosen(
+                known(places, options),
+                prefix,
+                "choose one with `--session ID`",
+            )?
+            .ok_or_else(|| match prefix {
                 Some(prefix) => Refusal::Nothing(none_in(target, prefix)),
                 None => Refusal::Failed(no_session()),
             })
@@ -83,74 +124,138 @@ pub type Pages<'a> = (Vec<(String, Family)>, &'a Path);
 /// # Errors
 /// If there is no session.
 pub fn several<'a>(args: &'a Show, options: &SessionOptions) -> Result<Option<Pages<'a>>, Refusal> {
-    let (target, Some(pages)) = (&args.target, args.html.as_deref()) else { return Ok(None) };
-    let is_page = pages.as_os_str() == "-" || pages.is_file() || pages.extension().is_some_and(|ending| ending == "html");
+    let (target, Some(pages)) = (&args.target, args.html.as_deref()) else {
+        return Ok(None);
+    };
+    let is_page = pages.as_os_str() == "-"
+        || pages.is_file()
+        || pages.extension().is_some_and(|ending| ending == "html");
     if is_page || !target.is_dir() || args.session.is_some() {
         return Ok(None);
     }
     let found = tapes(target)?;
-    let places = if found.is_empty() { sessions(std::slice::from_ref(target), options)? } else { found };
+    let places = if found.is_empty() {
+        sessions(std::slice::from_ref(target), options)?
+    } else {
+        found
+    };
     let mut known = known(places, options);
-    let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
+    let ids: HashSet<String> = known
+        .iter()
+        .filter_map(|known| known.peek.session_id.clone())
+        .collect();
     let is_agent = |peek: &Peek| {
         let is_own = peek.agent_id.is_none() || peek.agent_id == peek.session_id;
-        !is_own || (peek.agent_id.is_some() && peek.parent_session_id.as_ref().is_some_and(|parent| ids.contains(parent)))
+        !is_own
+            || (peek.agent_id.is_some()
+                && peek
+                    .parent_session_id
+                    .as_ref()
+                    .is_some_and(|parent| ids.contains(parent)))
     };
-    let (agents, roots): (Vec<Known>, Vec<Known>) = known.drain(..).partition(|known| is_agent(&known.peek));
+    let (agents, roots): (Vec<Known>, Vec<Known>) =
+        known.drain(..).partition(|known| is_agent(&known.peek));
     if roots.is_empty() {
-        let error = AdapterError::new(ErrorCode::UnknownHarness).expected("a session").path(target.to_string_lossy());
+        let error = AdapterError::new(ErrorCode::UnknownHarness)
+            .expected("a session")
+            .path(target.to_string_lossy());
         return Err(Refusal::Failed(error));
     }
     let mut names: HashMap<String, u64> = HashMap::new();
     let family = |Known { place, peek }: Known| {
-        let fallback = place.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let fallback = place
+            .path()
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let stem = tape_stem(peek.session_id.as_deref().unwrap_or(&fallback), None);
         let times = names.entry(stem.to_lowercase()).or_insert(0);
         *times += 1;
-        let name = if *times > 1 { format!("{stem}-{times}") } else { stem };
+        let name = if *times > 1 {
+            format!("{stem}-{times}")
+        } else {
+            stem
+        };
         let agents = agents_of(&peek, agents.clone());
-        (name, Family { root: place, agents })
+        (
+            name,
+            Family {
+                root: place,
+                agents,
+            },
+        )
     };
     Ok(Some((roots.into_iter().map(family).collect(), pages)))
 }
 
 fn none_in(directory: &Path, prefix: &str) -> String {
-    format!("no session in `{}` has an id that begins with `{prefix}`; `engram list` lists them", directory.display())
+    format!(
+        "no session in `{}` has an id that begins with `{prefix}`; `engram list` lists them",
+        directory.display()
+    )
 }
 
 fn tapes(directory: &Path) -> Result<Vec<Place>, Refusal> {
     if !directory.is_dir() {
         return Ok(Vec::new());
     }
-    tapes_in(directory).into_iter().map(|tape| tape.map(Place::Tape).map_err(Refusal::Failed)).collect()
+    tapes_in(directory)
+        .into_iter()
+        .map(|tape| tape.map(Place::Tape).map_err(Refusal::Failed))
+        .collect()
 }
 
 fn sessions(paths: &[PathBuf], options: &SessionOptions) -> Result<Vec<Place>, Refusal> {
-    find(paths, options).sessions.into_iter().map(|input| input.map(Place::Session).map_err(Refusal::Failed)).collect()
+    find(paths, options)
+        .sessions
+        .into_iter()
+        .map(|input| input.map(Place::Session).map_err(Refusal::Failed))
+        .collect()
 }
 
 /// The tapes in the directory of a tape.
 fn tapes_beside(tape: &Path) -> Vec<Place> {
-    files_beside(tape).into_iter().filter(|path| is_tape(path)).map(Place::Tape).collect()
+    files_beside(tape)
+        .into_iter()
+        .filter(|path| is_tape(path))
+        .map(Place::Tape)
+        .collect()
 }
 
 /// The sessions in the directory of a log, and in the directory beside it that has its name.
 fn sessions_beside(log: &Path, options: &SessionOptions) -> Vec<Place> {
     let mut paths = files_beside(log);
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json"));
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|ending| ending == "jsonl" || ending == "json")
+    });
     let own_directory = log.with_extension("");
     if own_directory.is_dir() {
         paths.push(own_directory);
     }
     // What cannot be opened is not a sub-agent.
-    find(&paths, options).sessions.into_iter().flatten().map(Place::Session).collect()
+    find(&paths, options)
+        .sessions
+        .into_iter()
+        .flatten()
+        .map(Place::Session)
+        .collect()
 }
 
 fn files_beside(path: &Path) -> Vec<PathBuf> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|file| file.is_file() && !is_same(file, path)).collect();
+    let directory = path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| file.is_file() && !is_same(file, path))
+        .collect();
     files.sort();
     files.truncate(MAX_NEIGHBOURS);
     files
@@ -161,50 +266,114 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 fn known(places: Vec<Place>, options: &SessionOptions) -> Vec<Known> {
-    places.into_iter().filter_map(|place| place.peek(options).map(|peek| Known { place, peek })).collect()
+    places
+        .into_iter()
+        .filter_map(|place| place.peek(options).map(|peek| Known { place, peek }))
+        .collect()
 }
 
 fn with_neighbours(root: Place, neighbours: Vec<Place>, options: &SessionOptions) -> Family {
-    let Some(peek) = root.peek(options) else { return Family { root, agents: Vec::new() } };
+    let Some(peek) = root.peek(options) else {
+        return Family {
+            root,
+            agents: Vec::new(),
+        };
+    };
     let agents = agents_of(&peek, known(neighbours, options));
     Family { root, agents }
 }
 
 /// The one session among several that is no sub-agent, or whose id begins with `prefix`.
-fn chosen(mut known: Vec<Known>, prefix: Option<&str>, advice: &str) -> Result<Option<Family>, Refusal> {
-    let ids: HashSet<String> = known.iter().filter_map(|known| known.peek.session_id.clone()).collect();
+fn chosen(
+    mut known: Vec<Known>,
+    prefix: Option<&str>,
+    advice: &str,
+) -> Result<Option<Family>, Refusal> {
+    let ids: HashSet<String> = known
+        .iter()
+        .filter_map(|known| known.peek.session_id.clone())
+        .collect();
     let fits = |known: &Known| {
-        let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
+        let Peek {
+            session_id,
+            agent_id,
+            parent_session_id,
+            ..
+        } = &known.peek;
         match prefix {
-            Some(prefix) => (agent_id.is_none() || agent_id == session_id) && session_id.as_ref().is_some_and(|id| id.starts_with(prefix)),
-            None => agent_id.is_none() && parent_session_id.as_ref().is_none_or(|parent| !ids.contains(parent)),
+            Some(prefix) => {
+                (agent_id.is_none() || agent_id == session_id)
+                    && session_id.as_ref().is_some_and(|id| id.starts_with(prefix))
+            }
+            None => {
+                agent_id.is_none()
+                    && parent_session_id
+                        .as_ref()
+                        .is_none_or(|parent| !ids.contains(parent))
+            }
         }
     };
-    let fitting: Vec<usize> = (0..known.len()).filter(|index| fits(&known[*index])).collect();
-    let exact = |index: &&usize| prefix.is_some() && known[**index].peek.session_id.as_deref() == prefix;
+    let fitting: Vec<usize> = (0..known.len())
+        .filter(|index| fits(&known[*index]))
+        .collect();
+    let exact =
+        |index: &&usize| prefix.is_some() && known[**index].peek.session_id.as_deref() == prefix;
     let fitting: Vec<usize> = match fitting.iter().any(|index| exact(&index)) {
         true => fitting.iter().filter(exact).copied().collect(),
         false => fitting,
     };
-    let sessions: HashSet<&Option<String>> = fitting.iter().map(|index| &known[*index].peek.session_id).collect();
+    let sessions: HashSet<&Option<String>> = fitting
+        .iter()
+        .map(|index| &known[*index].peek.session_id)
+        .collect();
     if sessions.len() > 1 || (fitting.len() > 1 && sessions.contains(&None)) {
-        return Err(Refusal::Several(listing(fitting.iter().map(|index| &known[*index]), advice)));
+        return Err(Refusal::Several(listing(
+            fitting.iter().map(|index| &known[*index]),
+            advice,
+        )));
     }
     // A session that was converted more than once, while it grew, has several tapes.
-    let Some(root) = fitting.into_iter().max_by_key(|index| known[*index].place.bytes()) else { return Ok(None) };
+    let Some(root) = fitting
+        .into_iter()
+        .max_by_key(|index| known[*index].place.bytes())
+    else {
+        return Ok(None);
+    };
     let Known { place: root, peek } = known.swap_remove(root);
-    Ok(Some(Family { root, agents: agents_of(&peek, known) }))
+    Ok(Some(Family {
+        root,
+        agents: agents_of(&peek, known),
+    }))
 }
 
 fn listing<'k>(known: impl Iterator<Item = &'k Known> + Clone, advice: &str) -> String {
     let line = |known: &Known| {
-        let Peek { session_id, title, start, .. } = &known.peek;
-        let id = session_id.clone().unwrap_or_else(|| known.place.path().to_string_lossy().into_owned());
-        format!("\n  {id}  {start}  {}", title.as_deref().unwrap_or_default()).trim_end().to_owned()
+        let Peek {
+            session_id,
+            title,
+            start,
+            ..
+        } = &known.peek;
+        let id = session_id
+            .clone()
+            .unwrap_or_else(|| known.place.path().to_string_lossy().into_owned());
+        format!(
+            "\n  {id}  {start}  {}",
+            title.as_deref().unwrap_or_default()
+        )
+        .trim_end()
+        .to_owned()
     };
     let more = known.clone().count().saturating_sub(LISTED);
-    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-    format!("several sessions fit, {advice}:{}{more}", known.take(LISTED).map(line).collect::<String>())
+    let more = if more > 0 {
+        format!("\n  and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "several sessions fit, {advice}:{}{more}",
+        known.take(LISTED).map(line).collect::<String>()
+    )
 }
 
 /// The sub-agents of a session, and theirs.
@@ -214,7 +383,12 @@ fn agents_of(root: &Peek, mut others: Vec<Known>) -> Vec<Place> {
     let mut order = Vec::new();
     loop {
         let is_in = |known: &Known| {
-            let Peek { session_id, agent_id, parent_session_id, .. } = &known.peek;
+            let Peek {
+                session_id,
+                agent_id,
+                parent_session_id,
+                ..
+            } = &known.peek;
             let has_id = |id: &Option<String>| id.as_ref().is_some_and(|id| family.contains(id));
             let is_root = *session_id == root.session_id && *agent_id == root.agent_id;
             !is_root && (has_id(parent_session_id) || (agent_id.is_some() && has_id(session_id)))
@@ -222,7 +396,10 @@ fn agents_of(root: &Peek, mut others: Vec<Known>) -> Vec<Place> {
         let (members, rest): (Vec<Known>, Vec<Known>) = others.into_iter().partition(is_in);
         others = rest;
         if members.is_empty() {
-            return order.into_iter().filter_map(|key| found.remove(&key)).collect();
+            return order
+                .into_iter()
+                .filter_map(|key| found.remove(&key))
+                .collect();
         }
         for Known { place, peek } in members {
             family.extend(peek.session_id.clone());

@@ -49,10 +49,18 @@ impl<W: Write> Markdown<'_, W> {
             Body::Call(call) => self.call(item, call),
             Body::Usage(sum, model) => {
                 let line = usage(sum, model.as_deref());
-                if line.is_empty() { Ok(()) } else { writeln!(self.out, "\n{}", escaped(&line)) }
+                if line.is_empty() {
+                    Ok(())
+                } else {
+                    writeln!(self.out, "\n{}", escaped(&line))
+                }
             }
             Body::Notice(notice) => {
-                let error = if notice.kind == NoticeKind::Error { "Error: " } else { "" };
+                let error = if notice.kind == NoticeKind::Error {
+                    "Error: "
+                } else {
+                    ""
+                };
                 self.title(item, &format!("{error}{}", notice.title))?;
                 self.block("text", notice.text.as_deref())
             }
@@ -62,7 +70,14 @@ impl<W: Write> Markdown<'_, W> {
 
     fn call(&mut self, item: &Item, call: &Call) -> io::Result<()> {
         let failed = if call.has_failed() { "Failed: " } else { "" };
-        self.title(item, &format!("{failed}{} {}", call.tool, call.summary.as_deref().unwrap_or_default()))?;
+        self.title(
+            item,
+            &format!(
+                "{failed}{} {}",
+                call.tool,
+                call.summary.as_deref().unwrap_or_default()
+            ),
+        )?;
         for (name, value) in &call.arguments {
             writeln!(self.out, "\n{}:", escaped(name))?;
             self.block("text", Some(value))?;
@@ -75,7 +90,9 @@ impl<W: Write> Markdown<'_, W> {
         }
         self.list(&call.effects)?;
         writeln!(self.out, "\nResult: {}", escaped(&outcome(call)))?;
-        let Some(result) = &call.result else { return Ok(()) };
+        let Some(result) = &call.result else {
+            return Ok(());
+        };
         self.block("text", result.stdout.as_deref())?;
         self.block("text", result.stderr.as_deref())?;
         self.attached(&result.files)
@@ -90,22 +107,36 @@ impl<W: Write> Markdown<'_, W> {
     }
 
     fn title(&mut self, item: &Item, title: &str) -> io::Result<()> {
-        let marks = [(item.is_replay, " (repeated from another session)"), (item.is_undone, " (undone)")];
-        let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+        let marks = [
+            (item.is_replay, " (repeated from another session)"),
+            (item.is_undone, " (undone)"),
+        ];
+        let marks: String = marks
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, mark)| *mark)
+            .collect();
         let time = item.time.as_deref().map_or("", clock);
         writeln!(self.out)?;
         self.heading(1, &format!("{time} {title}{marks}"))
     }
 
     fn heading(&mut self, below: usize, title: &str) -> io::Result<()> {
-        writeln!(self.out, "{} {}\n", "#".repeat((self.level + below).min(6)), escaped(title))
+        writeln!(
+            self.out,
+            "{} {}\n",
+            "#".repeat((self.level + below).min(6)),
+            escaped(title)
+        )
     }
 
     fn list(&mut self, lines: &[String]) -> io::Result<()> {
         if !lines.is_empty() {
             writeln!(self.out)?;
         }
-        lines.iter().try_for_each(|line| writeln!(self.out, "- {}", escaped(line)))
+        lines
+            .iter()
+            .try_for_each(|line| writeln!(self.out, "- {}", escaped(line)))
     }
 
     fn attached(&mut self, files: &[Attached]) -> io::Result<()> {
@@ -115,11 +146,21 @@ impl<W: Write> Markdown<'_, W> {
 
     /// A code block, fenced by more backticks than the text has in a row.
     fn block(&mut self, language: &str, text: Option<&str>) -> io::Result<()> {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return Ok(());
+        };
         let text = visible(text);
-        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let longest = text
+            .split(|c| c != '`')
+            .map(str::len)
+            .max()
+            .unwrap_or_default();
         let fence = "`".repeat((longest + 1).max(3));
-        writeln!(self.out, "\n{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+        writeln!(
+            self.out,
+            "\n{fence}{language}\n{}\n{fence}",
+            text.trim_end_matches('\n')
+        )
     }
 }
 
@@ -143,10 +184,18 @@ fn escaped(text: &str) -> String {
     if line.is_empty() || is_plain(&line) {
         return line;
     }
-    let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let longest = line
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     // A backtick at an end would be one of the fence.
-    let space = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    let space = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{fence}{space}{line}{space}{fence}")
 }
 
@@ -156,14 +205,18 @@ const LONGEST_WORD: usize = 30;
 /// True for words, numbers and times.
 fn is_plain(line: &str) -> bool {
     let is_word = |word: &str| {
-        let hex = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && word.bytes().any(|byte| byte.is_ascii_digit());
+        let hex = word.len() >= 7
+            && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && word.bytes().any(|byte| byte.is_ascii_digit());
         !hex && word.len() <= LONGEST_WORD
     };
-    let has_colon = line
-        .split(':')
-        .skip(1)
-        .any(|after| !after.starts_with(' ') && !after.starts_with(|c: char| c.is_ascii_digit()) && !after.is_empty());
-    line.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | ',' | ':' | '\'' | '"' | '?'))
+    let has_colon = line.split(':').skip(1).any(|after| {
+        !after.starts_with(' ')
+            && !after.starts_with(|c: char| c.is_ascii_digit())
+            && !after.is_empty()
+    });
+    line.chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, ' ' | ',' | ':' | '\'' | '"' | '?'))
         && line.starts_with(char::is_alphanumeric)
         && line.split(|c: char| !c.is_alphanumeric()).all(is_word)
         && !has_colon
@@ -178,7 +231,12 @@ mod tests {
         assert_eq!(escaped("<b>*x*</b> [a](b)\n# c"), "`<b>*x*</b> [a](b) # c`");
         assert_eq!(escaped("a `b` ```c"), "````a `b` ```c````");
         assert_eq!(escaped("`a`"), "`` `a` ``");
-        for plain in ["Prompt", "12:30:05 Answer: 3 calls, 2 edits", "Was it you? Yes", "日本語 é"] {
+        for plain in [
+            "Prompt",
+            "12:30:05 Answer: 3 calls, 2 edits",
+            "Was it you? Yes",
+            "日本語 é",
+        ] {
             assert_eq!(escaped(plain), plain);
         }
     }
@@ -211,7 +269,10 @@ mod tests {
         ] {
             for text in [link.to_owned(), format!("see {link} there")] {
                 let shown = escaped(&text);
-                assert!(shown == format!("`{text}`") || (link == "=== x" && shown.starts_with('`')), "{shown}");
+                assert!(
+                    shown == format!("`{text}`") || (link == "=== x" && shown.starts_with('`')),
+                    "{shown}"
+                );
             }
         }
     }
@@ -219,8 +280,14 @@ mod tests {
     #[test]
     fn a_text_cannot_end_its_block() {
         let mut out = Vec::new();
-        let mut markdown = Markdown { out: &mut out, level: 1 };
+        let mut markdown = Markdown {
+            out: &mut out,
+            level: 1,
+        };
         markdown.block("text", Some("a\n````\n<script>\n")).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "\n`````text\na\n````\n<script>\n`````\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\n`````text\na\n````\n<script>\n`````\n"
+        );
     }
 }

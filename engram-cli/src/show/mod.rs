@@ -52,7 +52,9 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Err(error) => return Ok(report.failure(&error)),
     };
     match several(args, &options) {
-        Ok(Some((families, directory))) => return Ok(site(families, directory, args, &options, report)),
+        Ok(Some((families, directory))) => {
+            return Ok(site(families, directory, args, &options, report));
+        }
         Ok(None) => {}
         Err(refusal) => return Ok(refused(refusal, report)),
     }
@@ -60,7 +62,11 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
         Ok(family) => family,
         Err(refusal) => return Ok(refused(refusal, report)),
     };
-    let read = || std::iter::once(&family.root).chain(&family.agents).map(Place::file);
+    let read = || {
+        std::iter::once(&family.root)
+            .chain(&family.agents)
+            .map(Place::file)
+    };
     let written = args.html.as_deref().filter(|file| file.as_os_str() != "-");
     if let Some(file) = written.filter(|file| output::is_input(file, read())) {
         return Ok(report.usage(&output::same_as_input(file)));
@@ -70,7 +76,11 @@ pub fn run(args: &Show, registry: &Registry, report: &Reporter) -> io::Result<Ex
     }
     match load(&family, &options, !args.no_redact, report) {
         Ok(view) => {
-            let images = if args.html.is_some() { images(&family, &view, &options, report) } else { Images::default() };
+            let images = if args.html.is_some() {
+                images(&family, &view, &options, report)
+            } else {
+                Images::default()
+            };
             print(&view, &images, args, report)
         }
         Err(error) => Ok(report.failure(&error)),
@@ -85,10 +95,19 @@ fn refused(refusal: Refusal, report: &Reporter) -> Exit {
 }
 
 /// The pictures that a session names and its logs have.
-fn images(family: &Family, view: &SessionView, options: &SessionOptions, report: &Reporter) -> Images {
+fn images(
+    family: &Family,
+    view: &SessionView,
+    options: &SessionOptions,
+    report: &Reporter,
+) -> Images {
     let (wanted, mut images) = (page::hashes(view), Images::default());
     if !wanted.is_empty() {
-        family.agents.iter().chain([&family.root]).for_each(|place| place.images(options, &wanted, &mut images));
+        family
+            .agents
+            .iter()
+            .chain([&family.root])
+            .for_each(|place| place.images(options, &wanted, &mut images));
         if family.root.is_tape() {
             report.note(&format!(
                 "{} of this session: a tape has no pictures; those of its log are on a page of the log",
@@ -100,7 +119,13 @@ fn images(family: &Family, view: &SessionView, options: &SessionOptions, report:
 }
 
 /// Several sessions as pages in a directory, with an index of them.
-fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options: &SessionOptions, report: &Reporter) -> Exit {
+fn site(
+    families: Vec<(String, Family)>,
+    directory: &Path,
+    args: &Show,
+    options: &SessionOptions,
+    report: &Reporter,
+) -> Exit {
     let at = |path: &Path, error: io::Error| AdapterError::from(error).path(path.to_string_lossy());
     if let Err(error) = fs::create_dir_all(directory) {
         return report.failure(&at(directory, error));
@@ -111,8 +136,12 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
         let path = directory.join(&file);
         let written = load(&family, options, !args.no_redact, report).and_then(|view| {
             let images = images(&family, &view, options, report);
-            let style = page::Style { is_full: args.full, images: &images };
-            output::write(&path, |mut out| page::write(&view, style, &mut out)).map_err(|error| at(&path, error))?;
+            let style = page::Style {
+                is_full: args.full,
+                images: &images,
+            };
+            output::write(&path, |mut out| page::write(&view, style, &mut out))
+                .map_err(|error| at(&path, error))?;
             Ok(page::site::Entry::new(file, &view))
         });
         match written {
@@ -127,7 +156,11 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
     let index = directory.join("index.html");
     match output::write(&index, |mut out| page::site::write(&entries, &mut out)) {
         Ok(()) => {
-            report.note(&format!("{} in {}", count(entries.len() as u64, "page"), index.display()));
+            report.note(&format!(
+                "{} in {}",
+                count(entries.len() as u64, "page"),
+                index.display()
+            ));
             tally.exit()
         }
         Err(error) => report.failure(&at(&index, error)),
@@ -135,7 +168,12 @@ fn site(families: Vec<(String, Family)>, directory: &Path, args: &Show, options:
 }
 
 /// The session with its sub-agents. One that cannot be read is left out, with a note.
-fn load(family: &Family, options: &SessionOptions, redact: bool, report: &Reporter) -> Result<SessionView, AdapterError> {
+fn load(
+    family: &Family,
+    options: &SessionOptions,
+    redact: bool,
+    report: &Reporter,
+) -> Result<SessionView, AdapterError> {
     let root = family.root.load(options, redact)?;
     let mut agents = Vec::new();
     for place in &family.agents {
@@ -148,17 +186,26 @@ fn load(family: &Family, options: &SessionOptions, redact: bool, report: &Report
 }
 
 fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) -> io::Result<Exit> {
-    let page_style = page::Style { is_full: args.full, images };
+    let page_style = page::Style {
+        is_full: args.full,
+        images,
+    };
     match &args.html {
         Some(file) if file.as_os_str() != "-" => {
-            return Ok(match output::write(file, |mut out| page::write(view, page_style, &mut out)) {
-                Ok(()) => Exit::Success,
-                Err(error) => report.failure(&AdapterError::from(error).path(file.to_string_lossy())),
-            });
+            return Ok(
+                match output::write(file, |mut out| page::write(view, page_style, &mut out)) {
+                    Ok(()) => Exit::Success,
+                    Err(error) => {
+                        report.failure(&AdapterError::from(error).path(file.to_string_lossy()))
+                    }
+                },
+            );
         }
         Some(_) => pager::page(false, |mut out| page::write(view, page_style, &mut out))?,
         None if args.markdown => pager::page(false, |mut out| markdown::write(view, &mut out))?,
-        None => pager::page(!args.no_pager, |mut out| terminal::write(view, style(args), &mut out))?,
+        None => pager::page(!args.no_pager, |mut out| {
+            terminal::write(view, style(args), &mut out)
+        })?,
     }
     Ok(Exit::Success)
 }
@@ -166,7 +213,13 @@ fn print(view: &SessionView, images: &Images, args: &Show, report: &Reporter) ->
 fn style(args: &Show) -> terminal::Style {
     let (without_terminal, greatest) = WIDTHS;
     let is_terminal = stdout().is_terminal();
-    let columns = terminal_size::terminal_size().filter(|_| is_terminal).map(|(width, _)| usize::from(width.0));
+    let columns = terminal_size::terminal_size()
+        .filter(|_| is_terminal)
+        .map(|(width, _)| usize::from(width.0));
     let has_colours = is_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    terminal::Style { width: columns.unwrap_or(without_terminal).min(greatest), has_colours, is_full: args.full }
+    terminal::Style {
+        width: columns.unwrap_or(without_terminal).min(greatest),
+        has_colours,
+        is_full: args.full,
+    }
 }

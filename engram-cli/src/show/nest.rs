@@ -9,23 +9,37 @@ type Place = usize;
 
 /// The session with its sub-agents. One whose call is not known comes at the end of its session.
 pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {
-    let mut views: Vec<Option<SessionView>> = std::iter::once(root).chain(agents).map(Some).collect();
+    let mut views: Vec<Option<SessionView>> =
+        std::iter::once(root).chain(agents).map(Some).collect();
     let calls = calls(&views);
     let roots = roots(&views);
-    let parents: Vec<(Place, Option<usize>)> =
-        (0..views.len()).map(|index| views[index].as_ref().map_or((0, None), |view| parent(&view.facts, index, &calls, &roots))).collect();
+    let parents: Vec<(Place, Option<usize>)> = (0..views.len())
+        .map(|index| {
+            views[index]
+                .as_ref()
+                .map_or((0, None), |view| parent(&view.facts, index, &calls, &roots))
+        })
+        .collect();
     let depths = depths(&parents);
     // The deepest first, so that each is complete before it moves.
     let mut order: Vec<usize> = (1..views.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(depths[*index].0));
     for index in order {
         let (depth, above) = depths[index];
-        let (mut place, mut item) = if depth > DEEPEST { (above, None) } else { parents[index] };
+        let (mut place, mut item) = if depth > DEEPEST {
+            (above, None)
+        } else {
+            parents[index]
+        };
         if views[place].is_none() {
             (place, item) = (0, None);
         }
-        let Some(agent) = views[index].take() else { continue };
-        let Some(view) = &mut views[place] else { continue };
+        let Some(agent) = views[index].take() else {
+            continue;
+        };
+        let Some(view) = &mut views[place] else {
+            continue;
+        };
         match item.map(|item| &mut view.items[item].body) {
             Some(Body::Call(call)) => call.agents.push(agent),
             _ => push_agent(&mut view.items, agent),
@@ -38,7 +52,9 @@ pub fn nest(root: SessionView, agents: Vec<SessionView>) -> SessionView {
 fn roots(views: &[Option<SessionView>]) -> HashMap<Option<String>, Place> {
     let mut roots = HashMap::new();
     for (place, view) in views.iter().enumerate() {
-        if let Some(view) = view.as_ref().filter(|view| view.facts.agent_id.is_none() || view.facts.agent_id == view.facts.session_id) {
+        if let Some(view) = view.as_ref().filter(|view| {
+            view.facts.agent_id.is_none() || view.facts.agent_id == view.facts.session_id
+        }) {
             roots.entry(view.facts.session_id.clone()).or_insert(place);
         }
     }
@@ -54,7 +70,9 @@ fn calls(views: &[Option<SessionView>]) -> HashMap<(Option<String>, String), (Pl
             if let Body::Call(call) = &item.body
                 && let Some(id) = &call.call_id
             {
-                calls.entry((view.facts.session_id.clone(), id.clone())).or_insert((place, at));
+                calls
+                    .entry((view.facts.session_id.clone(), id.clone()))
+                    .or_insert((place, at));
             }
         }
     }
@@ -68,12 +86,25 @@ fn parent(
     calls: &HashMap<(Option<String>, String), (Place, usize)>,
     roots: &HashMap<Option<String>, Place>,
 ) -> (Place, Option<usize>) {
-    let session = facts.parent_session_id.clone().or_else(|| facts.session_id.clone());
-    let call = facts.parent_call_id.clone().and_then(|call| calls.get(&(session.clone(), call)));
+    let session = facts
+        .parent_session_id
+        .clone()
+        .or_else(|| facts.session_id.clone());
+    let call = facts
+        .parent_call_id
+        .clone()
+        .and_then(|call| calls.get(&(session.clone(), call)));
     if let Some((place, item)) = call.filter(|(place, _)| *place != own) {
         return (*place, Some(*item));
     }
-    (roots.get(&session).copied().filter(|place| *place != own).unwrap_or(0), None)
+    (
+        roots
+            .get(&session)
+            .copied()
+            .filter(|place| *place != own)
+            .unwrap_or(0),
+        None,
+    )
 }
 
 /// For each view: how many are above it, and the one above it that is as deep as any may be that has others. What claims to be above itself
@@ -110,8 +141,17 @@ mod tests {
 
     fn view(session: &str, parent: Option<(&str, &str)>, calls: &[&str]) -> SessionView {
         let item = |(seq, id): (usize, &&str)| {
-            let call = Call { call_id: Some((*id).to_owned()), ..new_call("task".to_owned()) };
-            Item { seq: seq as u64, time: None, is_replay: false, is_undone: false, body: Body::Call(Box::new(call)) }
+            let call = Call {
+                call_id: Some((*id).to_owned()),
+                ..new_call("task".to_owned())
+            };
+            Item {
+                seq: seq as u64,
+                time: None,
+                is_replay: false,
+                is_undone: false,
+                body: Body::Call(Box::new(call)),
+            }
         };
         let facts = Facts {
             session_id: Some(session.to_owned()),
@@ -119,7 +159,11 @@ mod tests {
             parent_call_id: parent.map(|(_, call)| call.to_owned()),
             ..Facts::default()
         };
-        SessionView { facts, items: calls.iter().enumerate().map(item).collect(), ..SessionView::default() }
+        SessionView {
+            facts,
+            items: calls.iter().enumerate().map(item).collect(),
+            ..SessionView::default()
+        }
     }
 
     /// `root(child(...) ...)`.
@@ -129,19 +173,32 @@ mod tests {
             Body::Agent(agent) => format!("+{}", shape(agent)),
             _ => String::new(),
         };
-        format!("{}({})", view.facts.session_id.as_deref().unwrap_or("?"), view.items.iter().map(of_item).collect::<Vec<_>>().join(","))
+        format!(
+            "{}({})",
+            view.facts.session_id.as_deref().unwrap_or("?"),
+            view.items.iter().map(of_item).collect::<Vec<_>>().join(",")
+        )
     }
 
     #[test]
     fn agents_are_at_their_calls_at_any_depth() {
-        let agents = vec![view("c", Some(("b", "2")), &[]), view("b", Some(("a", "1")), &["2"]), view("d", Some(("a", "?")), &[])];
-        assert_eq!(shape(&nest(view("a", None, &["0", "1"]), agents)), "a(,b(c()),+d())");
+        let agents = vec![
+            view("c", Some(("b", "2")), &[]),
+            view("b", Some(("a", "1")), &["2"]),
+            view("d", Some(("a", "?")), &[]),
+        ];
+        assert_eq!(
+            shape(&nest(view("a", None, &["0", "1"]), agents)),
+            "a(,b(c()),+d())"
+        );
     }
 
     #[test]
     fn a_chain_of_any_length_is_not_deeper_than_the_bound() {
         let id = |n: usize| format!("s{n}");
-        let agents = (1..20_000).map(|n| view(&id(n), Some((&id(n - 1), "1")), &["1"])).collect();
+        let agents = (1..20_000)
+            .map(|n| view(&id(n), Some((&id(n - 1), "1")), &["1"]))
+            .collect();
         let mut nested = nest(view("s0", None, &["1"]), agents);
         let (mut depth, mut count) = (0, 1);
         loop {
@@ -158,15 +215,27 @@ mod tests {
                 break;
             }
             (depth, count) = (depth + 1, count + agents.len());
-            nested = SessionView { items: agents.into_iter().flat_map(|agent| agent.items).collect(), ..SessionView::default() };
+            nested = SessionView {
+                items: agents.into_iter().flat_map(|agent| agent.items).collect(),
+                ..SessionView::default()
+            };
         }
         assert_eq!((depth, count), (DEEPEST, 20_000));
     }
 
     #[test]
     fn a_circle_ends_at_the_root() {
-        let agents = vec![view("b", Some(("c", "1")), &["1"]), view("c", Some(("b", "1")), &["1"]), view("d", Some(("d", "1")), &["1"])];
+        let agents = vec![
+            view("b", Some(("c", "1")), &["1"]),
+            view("c", Some(("b", "1")), &["1"]),
+            view("d", Some(("d", "1")), &["1"]),
+        ];
         let shape = shape(&nest(view("a", None, &[]), agents));
-        assert!(["b(", "c(", "d("].iter().all(|session| shape.matches(session).count() == 1), "{shape}");
+        assert!(
+            ["b(", "c(", "d("]
+                .iter()
+                .all(|session| shape.matches(session).count() == 1),
+            "{shape}"
+        );
     }
 }

@@ -8,8 +8,15 @@ use std::process::{Child, Command, Stdio};
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn page(wants_pager: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let pager = if wants_pager && stdout().is_terminal() { start() } else { None };
+pub fn page(
+    wants_pager: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let pager = if wants_pager && stdout().is_terminal() {
+        start()
+    } else {
+        None
+    };
     let Some(mut pager) = pager else {
         let mut out = BufWriter::new(stdout().lock());
         return write(&mut out).and_then(|()| out.flush());

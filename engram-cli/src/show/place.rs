@@ -68,7 +68,11 @@ impl Place {
     ///
     /// # Errors
     /// Those of reading and conversion, with the path.
-    pub fn load(&self, options: &SessionOptions, redact: bool) -> Result<SessionView, AdapterError> {
+    pub fn load(
+        &self,
+        options: &SessionOptions,
+        redact: bool,
+    ) -> Result<SessionView, AdapterError> {
         let mut builder = Builder::default();
         if redact {
             self.send(options, &mut Redacting::new(&mut builder)?)?;
@@ -99,18 +103,33 @@ impl Place {
     }
 
     fn send(&self, options: &SessionOptions, sink: &mut dyn EventSink) -> Result<(), AdapterError> {
-        let at_path = |error: AdapterError| if error.path.is_some() { error } else { error.path(self.path().to_string_lossy()) };
+        let at_path = |error: AdapterError| {
+            if error.path.is_some() {
+                error
+            } else {
+                error.path(self.path().to_string_lossy())
+            }
+        };
         let read = |error: io::Error| at_path(AdapterError::from(error));
-        let convert = |source: SessionSource, sink: &mut dyn EventSink| source.convert(sink).map(drop).map_err(at_path);
+        let convert = |source: SessionSource, sink: &mut dyn EventSink| {
+            source.convert(sink).map(drop).map_err(at_path)
+        };
         match self {
-            Place::Tape(path) => open_tape(path).and_then(|tape| replay(tape, sink)).map_err(read),
+            Place::Tape(path) => open_tape(path)
+                .and_then(|tape| replay(tape, sink))
+                .map_err(read),
             Place::Session(input) => convert(input.open(options).map_err(at_path)?, sink),
             Place::Stdin => {
-                let (is_tape, content) = first_bytes(open::content(stdin()).map_err(read)?).map_err(read)?;
+                let (is_tape, content) =
+                    first_bytes(open::content(stdin()).map_err(read)?).map_err(read)?;
                 if is_tape {
-                    return replay(BufReader::with_capacity(256 << 10, content), sink).map_err(read);
+                    return replay(BufReader::with_capacity(256 << 10, content), sink)
+                        .map_err(read);
                 }
-                convert(SessionSource::from_reader(content, self.path(), options).map_err(at_path)?, sink)
+                convert(
+                    SessionSource::from_reader(content, self.path(), options).map_err(at_path)?,
+                    sink,
+                )
             }
         }
     }
@@ -128,7 +147,10 @@ impl EventSink for Nothing {
 /// True if the content begins as a tape does; and the content.
 fn first_bytes<R: Read>(mut content: R) -> io::Result<(bool, impl Read + use<R>)> {
     let mut first = Vec::with_capacity(FIRST_BYTES.len());
-    content.by_ref().take(FIRST_BYTES.len() as u64).read_to_end(&mut first)?;
+    content
+        .by_ref()
+        .take(FIRST_BYTES.len() as u64)
+        .read_to_end(&mut first)?;
     Ok((first == FIRST_BYTES, Cursor::new(first).chain(content)))
 }
 
@@ -153,10 +175,17 @@ impl EventSink for Peek {
         }
         self.events += 1;
         if let Event::Meta(Meta::Session(facts)) = record.event {
-            self.parent_session_id = facts.parent_session_id.map(owned).or(self.parent_session_id.take());
+            self.parent_session_id = facts
+                .parent_session_id
+                .map(owned)
+                .or(self.parent_session_id.take());
             self.title = facts.title.map(owned).or(self.title.take());
         }
         let is_enough = self.events >= PEEKED_EVENTS || matches!(record.event, Event::MsgOut(_));
-        if is_enough { Err(io::Error::other("enough is known")) } else { Ok(()) }
+        if is_enough {
+            Err(io::Error::other("enough is known"))
+        } else {
+            Ok(())
+        }
     }
 }

@@ -53,7 +53,11 @@ impl StatedFacts {
         if !stated.harness.is_empty() {
             facts.harness = stated.harness;
             // A session was understood as well as its least known part.
-            let more: Vec<String> = stated.degraded.into_iter().filter(|reason| !facts.degraded.contains(reason)).collect();
+            let more: Vec<String> = stated
+                .degraded
+                .into_iter()
+                .filter(|reason| !facts.degraded.contains(reason))
+                .collect();
             facts.degraded.extend(more);
         }
         for model in stated.models {
@@ -113,14 +117,31 @@ fn what(event: &Event<'_>) -> Option<What> {
             is_opaque: message.redacted,
         })),
         Event::ToolCall(tool_call) => What::Body(Body::Call(Box::new(call(tool_call)))),
-        Event::ToolResult(result) => What::Result(Box::new(of_result(result)), result.tool.map(owned)),
-        Event::CodeRead(read) => {
-            What::Effect { text: format!("read {}{}", owned(read.file), lines(read.range).unwrap_or_default()), edited: None }
+        Event::ToolResult(result) => {
+            What::Result(Box::new(of_result(result)), result.tool.map(owned))
         }
-        Event::CodeEdit(edit) => What::Effect { text: of_edit(edit), edited: Some(owned(edit.file)) },
+        Event::CodeRead(read) => What::Effect {
+            text: format!(
+                "read {}{}",
+                owned(read.file),
+                lines(read.range).unwrap_or_default()
+            ),
+            edited: None,
+        },
+        Event::CodeEdit(edit) => What::Effect {
+            text: of_edit(edit),
+            edited: Some(owned(edit.file)),
+        },
         Event::SpanLink(link) => {
             let note = link.note.map_or("link".to_owned(), owned);
-            What::Effect { text: format!("{note}: {} to {}", owned(link.from_file), owned(link.to_file)), edited: None }
+            What::Effect {
+                text: format!(
+                    "{note}: {} to {}",
+                    owned(link.from_file),
+                    owned(link.to_file)
+                ),
+                edited: None,
+            }
         }
     })
 }
@@ -135,15 +156,29 @@ fn author(message: &MsgIn<'_>) -> Who {
 }
 
 fn attachment(attachment: &Attachment<'_>) -> Attached {
-    let known = [attachment.name.map(owned), attachment.media_type.map(owned), attachment.bytes.map(|bytes| format!("{bytes} bytes"))];
+    let known = [
+        attachment.name.map(owned),
+        attachment.media_type.map(owned),
+        attachment.bytes.map(|bytes| format!("{bytes} bytes")),
+    ];
     let known: Vec<String> = known.into_iter().flatten().collect();
-    let label = if known.is_empty() { "attachment".to_owned() } else { known.join(", ") };
-    Attached { label, hash: attachment.hash.map(|hash| hash.to_string()) }
+    let label = if known.is_empty() {
+        "attachment".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Attached {
+        label,
+        hash: attachment.hash.map(|hash| hash.to_string()),
+    }
 }
 
 fn of_result(result: &ToolResult<'_>) -> CallResult {
     let mut files: Vec<Attached> = result.attachments.iter().map(attachment).collect();
-    files.extend(result.artifact.as_ref().map(|file| Attached { label: format!("output in {}", owned(file.path)), hash: None }));
+    files.extend(result.artifact.as_ref().map(|file| Attached {
+        label: format!("output in {}", owned(file.path)),
+        hash: None,
+    }));
     CallResult {
         status: result.status.map(Status::as_str),
         exit: result.exit,
@@ -157,12 +192,20 @@ fn of_result(result: &ToolResult<'_>) -> CallResult {
 
 /// `update src/main.rs, lines 3 to 7`.
 fn of_edit(edit: &CodeEdit<'_>) -> String {
-    let place = match (lines(edit.after_range.or(edit.before_range)), edit.before_lines, edit.after_lines) {
+    let place = match (
+        lines(edit.after_range.or(edit.before_range)),
+        edit.before_lines,
+        edit.after_lines,
+    ) {
         (Some(lines), ..) => lines,
         (None, Some(before), Some(after)) => format!(", {before} lines by {after}"),
         _ => String::new(),
     };
-    let doubt = if edit.confirmed { "" } else { " (outcome not in the log)" };
+    let doubt = if edit.confirmed {
+        ""
+    } else {
+        " (outcome not in the log)"
+    };
     format!("{} {}{place}{doubt}", edit.op.as_str(), owned(edit.file))
 }
 
@@ -177,41 +220,91 @@ fn lines(range: Option<Range>) -> Option<String> {
 
 fn of_meta(meta: &Meta<'_>) -> Option<What> {
     use NoticeKind::{Detail, Error, Turn};
-    let notice = |kind, title: &str, text: Option<String>| Some(What::Body(Body::Notice(Notice { kind, title: title.to_owned(), text })));
+    let notice = |kind, title: &str, text: Option<String>| {
+        Some(What::Body(Body::Notice(Notice {
+            kind,
+            title: title.to_owned(),
+            text,
+        })))
+    };
     match meta {
         Meta::TapeStart(start) => facts(of_harness(&start.harness, &start.claims)),
         Meta::Revision(change) => facts(of_harness(&change.harness, &change.claims)),
         Meta::Episode(episode) => {
             let agent = episode.agent.map(owned).unwrap_or_default();
-            let version = episode.agent_version.map(|version| format!(" {}", owned(version))).unwrap_or_default();
-            notice(Detail, &format!("episode of {agent}{version}"), episode.adapter_profile_hash.map(owned))
+            let version = episode
+                .agent_version
+                .map(|version| format!(" {}", owned(version)))
+                .unwrap_or_default();
+            notice(
+                Detail,
+                &format!("episode of {agent}{version}"),
+                episode.adapter_profile_hash.map(owned),
+            )
         }
         Meta::Session(stated) => facts(of_session(stated)),
         Meta::TapeStop(stop) => {
-            let redacted = stop.ledger.redactions.iter().map(|redacted| (redacted.rule.to_string(), redacted.count));
-            Some(What::Stop { is_complete: stop.complete, redacted: redacted.collect() })
+            let redacted = stop
+                .ledger
+                .redactions
+                .iter()
+                .map(|redacted| (redacted.rule.to_string(), redacted.count));
+            Some(What::Stop {
+                is_complete: stop.complete,
+                redacted: redacted.collect(),
+            })
         }
-        Meta::Rewind { to, files } => Some(What::Rewind { to: to.get(), files: *files }),
-        Meta::Usage(usage) => Some(What::Body(Body::Usage(TokenCounts::of(usage), usage.model.map(owned)))),
-        Meta::Compaction { text, .. } => notice(Turn, "history replaced by a summary", text.map(owned)),
+        Meta::Rewind { to, files } => Some(What::Rewind {
+            to: to.get(),
+            files: *files,
+        }),
+        Meta::Usage(usage) => Some(What::Body(Body::Usage(
+            TokenCounts::of(usage),
+            usage.model.map(owned),
+        ))),
+        Meta::Compaction { text, .. } => {
+            notice(Turn, "history replaced by a summary", text.map(owned))
+        }
         Meta::Error { code, text } => {
             let title = code.map_or("error".to_owned(), |code| format!("error {}", owned(code)));
             notice(Error, &title, text.map(owned))
         }
         Meta::Interrupt { text } => notice(Turn, "interrupted", text.map(owned)),
         Meta::Permission(permission) => {
-            let tool = permission.tool.map(|tool| format!(": {}", owned(tool))).unwrap_or_default();
-            let kind = if permission.decision == Decision::Deny { Turn } else { Detail };
-            notice(kind, &format!("permission {}{tool}", permission.decision.as_str()), permission.text.map(owned))
+            let tool = permission
+                .tool
+                .map(|tool| format!(": {}", owned(tool)))
+                .unwrap_or_default();
+            let kind = if permission.decision == Decision::Deny {
+                Turn
+            } else {
+                Detail
+            };
+            notice(
+                kind,
+                &format!("permission {}{tool}", permission.decision.as_str()),
+                permission.text.map(owned),
+            )
         }
         Meta::Context(input) => {
-            let file = input.file.map(|file| format!(" {}", owned(file))).unwrap_or_default();
-            notice(Detail, &format!("context {}{file}", owned(input.name)), input.text.map(owned))
+            let file = input
+                .file
+                .map(|file| format!(" {}", owned(file)))
+                .unwrap_or_default();
+            notice(
+                Detail,
+                &format!("context {}{file}", owned(input.name)),
+                input.text.map(owned),
+            )
         }
         Meta::System { name, text } => notice(Detail, &owned(*name), text.map(owned)),
         Meta::Unrecognized(unknown) => {
             let text = || serde_json::to_string(&unknown.text.map(owned)?).ok();
-            notice(Error, &format!("not recognised: {}", owned(unknown.name)), unknown.raw.map(str::to_owned).or_else(text))
+            notice(
+                Error,
+                &format!("not recognised: {}", owned(unknown.name)),
+                unknown.raw.map(str::to_owned).or_else(text),
+            )
         }
         Meta::Other(label) => notice(Detail, label, None),
         _ => None,
@@ -226,7 +319,11 @@ fn of_harness(harness: &Harness<'_>, claims: &Claims<'_>) -> Facts {
     Facts {
         harness: harness.family.to_owned(),
         version: harness.version.map(owned),
-        degraded: claims.degraded.iter().map(|&reason| reason.to_owned()).collect(),
+        degraded: claims
+            .degraded
+            .iter()
+            .map(|&reason| reason.to_owned())
+            .collect(),
         ..Facts::default()
     }
 }

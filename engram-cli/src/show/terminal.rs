@@ -58,7 +58,12 @@ impl Look {
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write(view: &SessionView, style: Style, out: &mut impl Write) -> io::Result<()> {
-    Terminal { out, style, indent: String::new() }.view(view)
+    Terminal {
+        out,
+        style,
+        indent: String::new(),
+    }
+    .view(view)
 }
 
 /// What is before the lines of a sub-agent.
@@ -82,7 +87,9 @@ impl<W: Write> Terminal<'_, W> {
         }
         for group in groups(&view.items) {
             match group {
-                [first, ..] if first.detail().is_some() && !self.style.is_full => self.details(group)?,
+                [first, ..] if first.detail().is_some() && !self.style.is_full => {
+                    self.details(group)?
+                }
                 items => items.iter().try_for_each(|item| self.item(item))?,
             }
         }
@@ -91,7 +98,10 @@ impl<W: Write> Terminal<'_, W> {
 
     /// Notices of no importance, by their titles alone.
     fn details(&mut self, items: &[Item]) -> io::Result<()> {
-        let time = items.first().and_then(|item| item.time.as_deref()).map_or("", clock);
+        let time = items
+            .first()
+            .and_then(|item| item.time.as_deref())
+            .map_or("", clock);
         self.line(Look::Plain, "")?;
         self.wrapped(Look::Dim, format!("{time} {}", titles(items)).trim_start())
     }
@@ -100,7 +110,9 @@ impl<W: Write> Terminal<'_, W> {
         match &item.body {
             Body::Message(message) => self.message(item, message),
             Body::Call(call) => self.call(item, call),
-            Body::Usage(sum, model) => self.line(Look::Dim, &format!("  {}", usage(sum, model.as_deref()))),
+            Body::Usage(sum, model) => {
+                self.line(Look::Dim, &format!("  {}", usage(sum, model.as_deref())))
+            }
             Body::Notice(notice) => self.notice(item, notice),
             Body::Agent(agent) => self.agent(agent),
         }
@@ -117,8 +129,20 @@ impl<W: Write> Terminal<'_, W> {
             self.line(Look::Dim, "  (the log has only an encrypted form)")?;
         }
         if let Some(text) = &message.text {
-            let lines = if message.who.is_folded() { self.shown_lines() } else { usize::MAX };
-            self.prose(if message.who.is_folded() { Look::Dim } else { Look::Plain }, text, lines)?;
+            let lines = if message.who.is_folded() {
+                self.shown_lines()
+            } else {
+                usize::MAX
+            };
+            self.prose(
+                if message.who.is_folded() {
+                    Look::Dim
+                } else {
+                    Look::Plain
+                },
+                text,
+                lines,
+            )?;
         }
         for attachment in &message.attachments {
             self.line(Look::Dim, &format!("  [{}]", attachment.label))?;
@@ -127,8 +151,16 @@ impl<W: Write> Terminal<'_, W> {
     }
 
     fn call(&mut self, item: &Item, call: &Call) -> io::Result<()> {
-        let summary = call.summary.as_deref().map(visible_line).unwrap_or_default();
-        let look = if call.has_failed() { Look::Failed } else { Look::Tool };
+        let summary = call
+            .summary
+            .as_deref()
+            .map(visible_line)
+            .unwrap_or_default();
+        let look = if call.has_failed() {
+            Look::Failed
+        } else {
+            Look::Tool
+        };
         self.title(item, look, &format!("{} {summary}", call.tool))?;
         for (name, value) in &call.arguments {
             self.output(Look::Dim, &format!("{name}: {value}"))?;
@@ -146,14 +178,27 @@ impl<W: Write> Terminal<'_, W> {
     }
 
     fn result(&mut self, call: &Call) -> io::Result<()> {
-        let look = if call.has_failed() { Look::Failed } else { Look::Dim };
+        let look = if call.has_failed() {
+            Look::Failed
+        } else {
+            Look::Dim
+        };
         self.line(look, &format!("  -> {}", outcome(call)))?;
-        let Some(result) = &call.result else { return Ok(()) };
+        let Some(result) = &call.result else {
+            return Ok(());
+        };
         if let Some(text) = &result.stdout {
             self.output(Look::Dim, text)?;
         }
         if let Some(text) = &result.stderr {
-            self.output(if result.is_failure() { Look::Removed } else { Look::Dim }, text)?;
+            self.output(
+                if result.is_failure() {
+                    Look::Removed
+                } else {
+                    Look::Dim
+                },
+                text,
+            )?;
         }
         for file in &result.files {
             self.line(Look::Dim, &format!("     [{}]", file.label))?;
@@ -208,17 +253,35 @@ impl<W: Write> Terminal<'_, W> {
 
     /// The first line of an item, after an empty line.
     fn title(&mut self, item: &Item, look: Look, title: &str) -> io::Result<()> {
-        let marks = [(item.is_replay, " (repeated from another session)"), (item.is_undone, " (undone)")];
-        let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+        let marks = [
+            (item.is_replay, " (repeated from another session)"),
+            (item.is_undone, " (undone)"),
+        ];
+        let marks: String = marks
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, mark)| *mark)
+            .collect();
         let time = item.time.as_deref().map_or("", clock);
-        let look = if item.is_undone || item.is_replay { Look::Dim } else { look };
+        let look = if item.is_undone || item.is_replay {
+            Look::Dim
+        } else {
+            look
+        };
         self.line(Look::Plain, "")?;
-        self.line(look, format!("{time} {}{marks}", visible_line(title)).trim_start())
+        self.line(
+            look,
+            format!("{time} {}{marks}", visible_line(title)).trim_start(),
+        )
     }
 
     /// The lines of a folded text that are shown.
     fn shown_lines(&self) -> usize {
-        if self.style.is_full { usize::MAX } else { SHOWN_LINES }
+        if self.style.is_full {
+            usize::MAX
+        } else {
+            SHOWN_LINES
+        }
     }
 
     /// Text that is wrapped at words.
@@ -245,7 +308,13 @@ impl<W: Write> Terminal<'_, W> {
         if lines == 0 {
             return Ok(());
         }
-        self.line(Look::Dim, &format!("     … {} more (--full shows them)", count(lines as u64, "line")))
+        self.line(
+            Look::Dim,
+            &format!(
+                "     … {} more (--full shows them)",
+                count(lines as u64, "line")
+            ),
+        )
     }
 
     fn wrapped(&mut self, look: Look, text: &str) -> io::Result<()> {
@@ -254,7 +323,8 @@ impl<W: Write> Terminal<'_, W> {
             return self.line(look, text);
         }
         let begin = text.len() - text.trim_start().len();
-        let options = textwrap::Options::new(width).subsequent_indent(&text[..begin.min(width / 2)]);
+        let options =
+            textwrap::Options::new(width).subsequent_indent(&text[..begin.min(width / 2)]);
         for line in textwrap::wrap(&visible(text), options) {
             self.line(look, &line)?;
         }
@@ -266,7 +336,11 @@ impl<W: Write> Terminal<'_, W> {
         let text = visible(text).replace('\n', " ").replace('\t', "    ");
         let text = text.trim_end();
         let coloured = self.style.has_colours && look != Look::Plain && !text.is_empty();
-        let (begin, end) = if coloured { (look.code(), "\u{1b}[0m") } else { ("", "") };
+        let (begin, end) = if coloured {
+            (look.code(), "\u{1b}[0m")
+        } else {
+            ("", "")
+        };
         let line = format!("{}{begin}{text}{end}", self.indent);
         writeln!(self.out, "{}", line.trim_end())
     }
@@ -278,17 +352,36 @@ mod tests {
 
     fn shown(item: Item, style: Style) -> String {
         let mut out = Vec::new();
-        let view = SessionView { items: vec![item], is_complete: true, ..SessionView::default() };
+        let view = SessionView {
+            items: vec![item],
+            is_complete: true,
+            ..SessionView::default()
+        };
         write(&view, style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     fn reasoning(text: &str) -> Item {
-        let message = Message { who: Who::Reasoning, text: Some(text.to_owned()), attachments: Vec::new(), is_opaque: false };
-        Item { seq: 1, time: None, is_replay: false, is_undone: true, body: Body::Message(message) }
+        let message = Message {
+            who: Who::Reasoning,
+            text: Some(text.to_owned()),
+            attachments: Vec::new(),
+            is_opaque: false,
+        };
+        Item {
+            seq: 1,
+            time: None,
+            is_replay: false,
+            is_undone: true,
+            body: Body::Message(message),
+        }
     }
 
-    const PLAIN: Style = Style { width: 30, has_colours: false, is_full: false };
+    const PLAIN: Style = Style {
+        width: 30,
+        has_colours: false,
+        is_full: false,
+    };
 
     #[test]
     fn text_is_wrapped_at_words_with_its_indent() {
@@ -300,14 +393,32 @@ mod tests {
     #[test]
     fn colours_are_only_where_they_are_wanted() {
         assert!(!shown(reasoning("x"), PLAIN).contains('\u{1b}'));
-        assert!(shown(reasoning("x"), Style { has_colours: true, ..PLAIN }).contains("\u{1b}[2m  x\u{1b}[0m"));
+        assert!(
+            shown(
+                reasoning("x"),
+                Style {
+                    has_colours: true,
+                    ..PLAIN
+                }
+            )
+            .contains("\u{1b}[2m  x\u{1b}[0m")
+        );
     }
 
     #[test]
     fn long_texts_are_shortened_unless_everything_is_wanted() {
         let text = "line\n".repeat(50);
         let lines = |style| shown(reasoning(&text), style).matches("line\n").count();
-        assert_eq!((lines(PLAIN), lines(Style { is_full: true, ..PLAIN })), (SHOWN_LINES, 50));
+        assert_eq!(
+            (
+                lines(PLAIN),
+                lines(Style {
+                    is_full: true,
+                    ..PLAIN
+                })
+            ),
+            (SHOWN_LINES, 50)
+        );
         assert!(shown(reasoning(&text), PLAIN).contains("… 40 lines more"));
     }
 }

@@ -69,14 +69,19 @@ impl SessionView {
             }
             found.push(view);
         }
-        found.into_iter().filter(|view| !std::ptr::eq(*view, self)).collect()
+        found
+            .into_iter()
+            .filter(|view| !std::ptr::eq(*view, self))
+            .collect()
     }
 
     /// Edits of each file, those of sub-agents included.
     pub fn all_files(&self) -> BTreeMap<&str, u64> {
         let mut files = BTreeMap::new();
         for view in self.agents().into_iter().chain([self]) {
-            view.files.iter().for_each(|(file, edits)| *files.entry(file.as_str()).or_insert(0) += edits);
+            view.files
+                .iter()
+                .for_each(|(file, edits)| *files.entry(file.as_str()).or_insert(0) += edits);
         }
         files
     }
@@ -86,7 +91,13 @@ impl SessionView {
 pub fn push_agent(items: &mut Vec<Item>, agent: SessionView) {
     let seq = agent.items.first().map_or(u64::MAX, |item| item.seq);
     let time = agent.facts.times.as_ref().map(|(first, _)| first.clone());
-    items.push(Item { seq, time, is_replay: false, is_undone: false, body: Body::Agent(Box::new(agent)) });
+    items.push(Item {
+        seq,
+        time,
+        is_replay: false,
+        is_undone: false,
+        body: Body::Agent(Box::new(agent)),
+    });
 }
 
 /// An attachment, or a file with output.

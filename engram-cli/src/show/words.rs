@@ -26,14 +26,24 @@ const TITLE_CHARS: usize = 100;
 
 /// The title of a session, else its first prompt, else its heading.
 pub fn page_title(view: &SessionView) -> String {
-    if let Some(title) = view.facts.title.as_ref().filter(|title| !title.trim().is_empty()) {
+    if let Some(title) = view
+        .facts
+        .title
+        .as_ref()
+        .filter(|title| !title.trim().is_empty())
+    {
         return title.clone();
     }
     let prompts = view.items.iter().filter_map(|item| match &item.body {
-        Body::Message(message) if matches!(message.who, Who::Person | Who::Agent) => message.text.as_deref(),
+        Body::Message(message) if matches!(message.who, Who::Person | Who::Agent) => {
+            message.text.as_deref()
+        }
         _ => None,
     });
-    prompts.filter_map(first_line).next().unwrap_or_else(|| heading(&view.facts))
+    prompts
+        .filter_map(first_line)
+        .next()
+        .unwrap_or_else(|| heading(&view.facts))
 }
 
 /// The first line of a text that has something in it, shortened.
@@ -46,20 +56,49 @@ pub fn first_line(text: &str) -> Option<String> {
 /// The lines below the heading.
 pub fn summary(view: &SessionView) -> Vec<String> {
     let SessionView { facts, totals, .. } = view;
-    let branch = facts.branch.as_ref().map(|branch| format!("branch {branch}"));
+    let branch = facts
+        .branch
+        .as_ref()
+        .map(|branch| format!("branch {branch}"));
     let agent = facts.agent.as_ref().map(|agent| format!("agent {agent}"));
     let models = facts.models.join(", ");
-    let place = joined(&[facts.cwd.as_deref(), branch.as_deref(), agent.as_deref(), Some(&models)], ", ");
+    let place = joined(
+        &[
+            facts.cwd.as_deref(),
+            branch.as_deref(),
+            agent.as_deref(),
+            Some(&models),
+        ],
+        ", ",
+    );
     let times = facts.times.as_ref().map(|(first, last)| times(first, last));
-    let failed = if totals.failed_calls > 0 { format!(" ({} failed)", number(totals.failed_calls)) } else { String::new() };
-    let counts = format!("{}, {}{failed}, {}", count(totals.prompts, "prompt"), count(totals.calls, "call"), count(totals.edits, "edit"));
-    let mut lines = vec![place, times.unwrap_or_default(), counts, tokens(&totals.tokens)];
+    let failed = if totals.failed_calls > 0 {
+        format!(" ({} failed)", number(totals.failed_calls))
+    } else {
+        String::new()
+    };
+    let counts = format!(
+        "{}, {}{failed}, {}",
+        count(totals.prompts, "prompt"),
+        count(totals.calls, "call"),
+        count(totals.edits, "edit")
+    );
+    let mut lines = vec![
+        place,
+        times.unwrap_or_default(),
+        counts,
+        tokens(&totals.tokens),
+    ];
     lines.extend(agents(view));
     if !facts.degraded.is_empty() {
         lines.push(format!("lowered claims: {}", facts.degraded.join(", ")));
     }
     if !facts.redacted.is_empty() {
-        let rules: Vec<String> = facts.redacted.iter().map(|(rule, count)| format!("{rule} {}", number(*count))).collect();
+        let rules: Vec<String> = facts
+            .redacted
+            .iter()
+            .map(|(rule, count)| format!("{rule} {}", number(*count)))
+            .collect();
         lines.push(format!("redacted: {}", rules.join(", ")));
     }
     if !view.is_complete {
@@ -81,25 +120,53 @@ fn agents(view: &SessionView) -> Option<String> {
         sum.edits += agent.totals.edits;
         sum.tokens.add(agent.totals.tokens);
     }
-    let (calls, edits, tokens) = (count(sum.calls, "call"), count(sum.edits, "edit"), tokens(&sum.tokens));
-    let tokens = if tokens.is_empty() { tokens } else { format!(", {tokens}") };
-    Some(format!("with {}: {calls}, {edits}{tokens}", count(agents.len() as u64, "sub-agent")))
+    let (calls, edits, tokens) = (
+        count(sum.calls, "call"),
+        count(sum.edits, "edit"),
+        tokens(&sum.tokens),
+    );
+    let tokens = if tokens.is_empty() {
+        tokens
+    } else {
+        format!(", {tokens}")
+    };
+    Some(format!(
+        "with {}: {calls}, {edits}{tokens}",
+        count(agents.len() as u64, "sub-agent")
+    ))
 }
 
 /// `2026-01-02 03:04:05 to 03:09:00 UTC (4 min 55 s)`.
 fn times(first: &str, last: &str) -> String {
-    let (day, last_day) = (first.get(..10).unwrap_or_default(), last.get(..10).unwrap_or_default());
+    let (day, last_day) = (
+        first.get(..10).unwrap_or_default(),
+        last.get(..10).unwrap_or_default(),
+    );
     let last_time = last;
-    let last = if day == last_day { clock(last).to_owned() } else { format!("{last_day} {}", clock(last)) };
-    let span = span(first, last_time).map(|span| format!(" ({span})")).unwrap_or_default();
+    let last = if day == last_day {
+        clock(last).to_owned()
+    } else {
+        format!("{last_day} {}", clock(last))
+    };
+    let span = span(first, last_time)
+        .map(|span| format!(" ({span})"))
+        .unwrap_or_default();
     format!("{day} {} to {last} UTC{span}", clock(first))
 }
 
 /// How long it is between two times: `4 min 55 s`, `3 h 20 min`, `2 d 4 h`.
 fn span(first: &str, last: &str) -> Option<String> {
-    let seconds = last.parse::<Timestamp>().ok()?.duration_since(first.parse().ok()?).as_secs();
+    let seconds = last
+        .parse::<Timestamp>()
+        .ok()?
+        .duration_since(first.parse().ok()?)
+        .as_secs();
     let of = |large: i64, unit: &str, small: i64, small_unit: &str| {
-        if small > 0 { format!("{large} {unit} {small} {small_unit}") } else { format!("{large} {unit}") }
+        if small > 0 {
+            format!("{large} {unit} {small} {small_unit}")
+        } else {
+            format!("{large} {unit}")
+        }
     };
     match seconds {
         ..=0 => None,
@@ -114,10 +181,15 @@ fn span(first: &str, last: &str) -> Option<String> {
 pub fn tokens(sum: &TokenCounts) -> String {
     let least = |is_partial: bool| if is_partial { "at least " } else { "" };
     let of = |count: Option<u64>, is_partial: bool, what: &str| {
-        count.filter(|count| *count > 0).map(|count| format!("{}{} {what}", least(is_partial), number(count)))
+        count
+            .filter(|count| *count > 0)
+            .map(|count| format!("{}{} {what}", least(is_partial), number(count)))
     };
     let partial = sum.partial;
-    let cost = sum.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("{}{cost:.4} USD", least(partial.cost_usd)));
+    let cost = sum
+        .cost_usd
+        .filter(|cost| *cost > 0.0)
+        .map(|cost| format!("{}{cost:.4} USD", least(partial.cost_usd)));
     let parts = [
         of(sum.input, partial.input, "in"),
         of(sum.cache_read, partial.cache_read, "cache read"),
@@ -126,7 +198,11 @@ pub fn tokens(sum: &TokenCounts) -> String {
         cost,
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { String::new() } else { format!("tokens: {}", parts.join(", ")) }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("tokens: {}", parts.join(", "))
+    }
 }
 
 /// Tokens and cost of one response, and its model.
@@ -137,7 +213,8 @@ pub fn usage(sum: &TokenCounts, model: Option<&str>) -> String {
 
 /// All tokens of one response: `12,345 tokens`.
 pub fn short_usage(sum: &TokenCounts) -> String {
-    sum.all().map_or_else(|| "tokens".to_owned(), |(all, _)| count(all, "token"))
+    sum.all()
+        .map_or_else(|| "tokens".to_owned(), |(all, _)| count(all, "token"))
 }
 
 /// The titles of a group of items of no importance, each once with its number.
@@ -149,23 +226,45 @@ pub fn titles(items: &[Item]) -> String {
             None => titles.push((title, 1)),
         }
     }
-    let titles: Vec<String> =
-        titles.into_iter().map(|(title, times)| if times > 1 { format!("{title} ({})", number(times)) } else { title }).collect();
+    let titles: Vec<String> = titles
+        .into_iter()
+        .map(|(title, times)| {
+            if times > 1 {
+                format!("{title} ({})", number(times))
+            } else {
+                title
+            }
+        })
+        .collect();
     titles.join(", ")
 }
 
 /// How a call ended: `error, exit 1, 2.3 s`.
 pub fn outcome(call: &Call) -> String {
-    let Some(result) = &call.result else { return "no result".to_owned() };
-    let CallResult { status, exit, is_truncated, duration_ms, .. } = result;
-    let exit = exit.filter(|exit| *exit != 0).map(|exit| format!("exit {exit}"));
+    let Some(result) = &call.result else {
+        return "no result".to_owned();
+    };
+    let CallResult {
+        status,
+        exit,
+        is_truncated,
+        duration_ms,
+        ..
+    } = result;
+    let exit = exit
+        .filter(|exit| *exit != 0)
+        .map(|exit| format!("exit {exit}"));
     let cut = is_truncated.then_some("output cut by the harness");
     let duration = duration_ms.map(duration);
     joined(&[*status, exit.as_deref(), duration.as_deref(), cut], ", ")
 }
 
 fn duration(ms: u64) -> String {
-    if ms < 1000 { format!("{ms} ms") } else { format!("{}.{} s", number(ms / 1000), ms % 1000 / 100) }
+    if ms < 1000 {
+        format!("{ms} ms")
+    } else {
+        format!("{}.{} s", number(ms / 1000), ms % 1000 / 100)
+    }
 }
 
 /// `1,234 prompts`.
@@ -187,7 +286,12 @@ pub fn number(n: u64) -> String {
 }
 
 fn joined(parts: &[Option<&str>], separator: &str) -> String {
-    let parts: Vec<&str> = parts.iter().copied().flatten().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = parts
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.join(separator)
 }
 
@@ -197,14 +301,26 @@ mod tests {
 
     #[test]
     fn numbers_have_commas() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(number), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([count(1, "call"), count(2000, "call")], ["1 call", "2,000 calls"]);
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(number),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [count(1, "call"), count(2000, "call")],
+            ["1 call", "2,000 calls"]
+        );
     }
 
     #[test]
     fn the_day_is_written_once() {
-        assert_eq!(times("2026-01-02T03:04:05.1Z", "2026-01-02T03:09:00Z"), "2026-01-02 03:04:05 to 03:09:00 UTC (4 min 54 s)");
-        assert_eq!(times("2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z"), "2026-01-02 03:04:05 to 2026-01-03 00:00:00 UTC (20 h 55 min)");
+        assert_eq!(
+            times("2026-01-02T03:04:05.1Z", "2026-01-02T03:09:00Z"),
+            "2026-01-02 03:04:05 to 03:09:00 UTC (4 min 54 s)"
+        );
+        assert_eq!(
+            times("2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z"),
+            "2026-01-02 03:04:05 to 2026-01-03 00:00:00 UTC (20 h 55 min)"
+        );
     }
 
     #[test]

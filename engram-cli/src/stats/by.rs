@@ -92,10 +92,22 @@ impl EventSink for Parts {
 /// The counts by value.
 pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMap<String, Counts> {
     let mut groups: BTreeMap<String, Stats> = BTreeMap::new();
-    for Counted { stats, overview, more, .. } in sessions {
+    for Counted {
+        stats,
+        overview,
+        more,
+        ..
+    } in sessions
+    {
         match more.0 {
-            Some(parts) => parts.into_groups().into_iter().for_each(|(value, part)| groups.entry(value).or_default().merge(part)),
-            None => groups.entry(by.of_session(&overview)).or_default().merge(stats),
+            Some(parts) => parts
+                .into_groups()
+                .into_iter()
+                .for_each(|(value, part)| groups.entry(value).or_default().merge(part)),
+            None => groups
+                .entry(by.of_session(&overview))
+                .or_default()
+                .merge(stats),
         }
     }
     // A session that was active in the period may have begun before it.
@@ -105,10 +117,19 @@ pub fn groups(by: By, sessions: Vec<Counted<Parts>>, filter: &Filter) -> BTreeMa
         _ => None,
     };
     if let Some(name) = name {
-        let (first, last) = (filter.since.map(|time| name(&time.to_string())), filter.until.map(|time| name(&time.to_string())));
-        groups.retain(|value, _| first.as_ref().is_none_or(|first| value >= first) && last.as_ref().is_none_or(|last| value <= last));
+        let (first, last) = (
+            filter.since.map(|time| name(&time.to_string())),
+            filter.until.map(|time| name(&time.to_string())),
+        );
+        groups.retain(|value, _| {
+            first.as_ref().is_none_or(|first| value >= first)
+                && last.as_ref().is_none_or(|last| value <= last)
+        });
     }
-    groups.into_iter().map(|(value, stats)| (value, stats.counts())).collect()
+    groups
+        .into_iter()
+        .map(|(value, stats)| (value, stats.counts()))
+        .collect()
 }
 
 #[derive(Serialize)]
@@ -125,28 +146,55 @@ struct Row<'r> {
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn print(by: By, groups: &BTreeMap<String, Counts>, total: &Counts, output: Output, out: &mut dyn Write) -> io::Result<()> {
+pub fn print(
+    by: By,
+    groups: &BTreeMap<String, Counts>,
+    total: &Counts,
+    output: Output,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut rows: Vec<(&String, &Counts)> = groups.iter().collect();
     if !matches!(by, By::Day | By::Week) {
-        let size = |counts: &Counts| (all_tokens(counts).all().map_or(0, |(all, _)| all), calls(counts));
+        let size = |counts: &Counts| {
+            (
+                all_tokens(counts).all().map_or(0, |(all, _)| all),
+                calls(counts),
+            )
+        };
         rows.sort_by_key(|(_, counts)| std::cmp::Reverse(size(counts)));
     }
     if output.json {
         let row = |(value, counts): (&'_ String, &'_ Counts)| {
-            serde_json::to_value(Row { value: BTreeMap::from([(by.name(), value.as_str())]), counts, all_tokens: all_tokens(counts) })
+            serde_json::to_value(Row {
+                value: BTreeMap::from([(by.name(), value.as_str())]),
+                counts,
+                all_tokens: all_tokens(counts),
+            })
         };
-        return rows.into_iter().try_for_each(|(value, counts)| crate::report::write_json(out, &row((value, counts))?));
+        return rows.into_iter().try_for_each(|(value, counts)| {
+            crate::report::write_json(out, &row((value, counts))?)
+        });
     }
     if output.csv {
         let names: Vec<&str> = std::iter::once(by.name()).chain(NUMBERS).collect();
         let row = |(value, counts): (&String, &Counts)| {
-            let numbers = numbers(counts).map(|number| number.map(|number| number.to_string()).unwrap_or_default());
-            let cost = all_tokens(counts).cost_usd.map(|cost| cost.to_string()).unwrap_or_default();
-            std::iter::once(value.clone()).chain(numbers).chain([cost]).collect()
+            let numbers = numbers(counts)
+                .map(|number| number.map(|number| number.to_string()).unwrap_or_default());
+            let cost = all_tokens(counts)
+                .cost_usd
+                .map(|cost| cost.to_string())
+                .unwrap_or_default();
+            std::iter::once(value.clone())
+                .chain(numbers)
+                .chain([cost])
+                .collect()
         };
         return table::write_csv(&names, rows.into_iter().map(row), out);
     }
-    let mut cells: Vec<Vec<String>> = rows.iter().map(|(value, counts)| cells(by, &shown(by, value), counts)).collect();
+    let mut cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(value, counts)| cells(by, &shown(by, value), counts))
+        .collect();
     if cells.len() > 1 {
         cells.push(self::cells(by, "total", total));
     }
@@ -181,7 +229,13 @@ const NUMBERS: [&str; 13] = [
 /// The counts of one row. A number of tokens that no response has is unknown.
 fn numbers(counts: &Counts) -> [Option<u64>; 12] {
     let tokens = all_tokens(counts);
-    let failed = counts.calls.values().flatten().filter(|(status, _)| !matches!(**status, "ok" | "unknown")).map(|(_, calls)| *calls).sum();
+    let failed = counts
+        .calls
+        .values()
+        .flatten()
+        .filter(|(status, _)| !matches!(**status, "ok" | "unknown"))
+        .map(|(_, calls)| *calls)
+        .sum();
     [
         Some(counts.sessions),
         Some(counts.sub_agents),
@@ -199,7 +253,11 @@ fn numbers(counts: &Counts) -> [Option<u64>; 12] {
 }
 
 fn columns(by: By) -> Vec<Column> {
-    let value = text(by.name()).look(Look::Name).fit(if by == By::Project { Fit::End(16) } else { Fit::Start(16) });
+    let value = text(by.name()).look(Look::Name).fit(if by == By::Project {
+        Fit::End(16)
+    } else {
+        Fit::Start(16)
+    });
     let headings: [(&str, u8); 13] = [
         ("sessions", 0),
         ("agents", 5),
@@ -215,14 +273,22 @@ fn columns(by: By) -> Vec<Column> {
         ("output", 0),
         ("USD", 0),
     ];
-    let number = |(heading, drops): (&'static str, u8)| Column { align: Align::Right, ..text(heading).drops(drops) };
+    let number = |(heading, drops): (&'static str, u8)| Column {
+        align: Align::Right,
+        ..text(heading).drops(drops)
+    };
     std::iter::once(value).chain(headings.map(number)).collect()
 }
 
 /// The cells of a row. What a division does not have stays empty, and so does a column that is 0 everywhere for its kind.
 fn cells(by: By, value: &str, counts: &Counts) -> Vec<String> {
     let tokens = all_tokens(counts);
-    let partial = [tokens.partial.input, tokens.partial.cache_read, tokens.partial.cache_write, tokens.partial.output];
+    let partial = [
+        tokens.partial.input,
+        tokens.partial.cache_read,
+        tokens.partial.cache_write,
+        tokens.partial.output,
+    ];
     let mut cells = vec![value.to_owned()];
     for (index, number) in numbers(counts).into_iter().enumerate() {
         let has_it = match by {
@@ -234,22 +300,36 @@ fn cells(by: By, value: &str, counts: &Counts) -> Vec<String> {
         cells.push(match number {
             _ if !has_it => String::new(),
             None => "-".to_owned(),
-            Some(number) if index >= 8 => sum(Some(short_number(number)).filter(|_| number > 0 || !is_partial), is_partial),
+            Some(number) if index >= 8 => sum(
+                Some(short_number(number)).filter(|_| number > 0 || !is_partial),
+                is_partial,
+            ),
             Some(number) => number.to_string(),
         });
     }
     let cost = tokens.cost_usd.map(|cost| format!("{cost:.2}"));
-    cells.push(cost.map(|cost| cost + if tokens.partial.cost_usd { "+" } else { "" }).unwrap_or_default());
+    cells.push(
+        cost.map(|cost| cost + if tokens.partial.cost_usd { "+" } else { "" })
+            .unwrap_or_default(),
+    );
     cells
 }
 
 /// A sum in a table: `-` if it is unknown, with `+` if some of its parts are. That it is at least 0 says nothing.
 pub fn sum(known: Option<String>, is_partial: bool) -> String {
-    known.map_or_else(|| "-".to_owned(), |sum| sum + if is_partial { "+" } else { "" })
+    known.map_or_else(
+        || "-".to_owned(),
+        |sum| sum + if is_partial { "+" } else { "" },
+    )
 }
 
 fn calls(counts: &Counts) -> u64 {
-    counts.calls.values().flatten().map(|(_, calls)| *calls).sum()
+    counts
+        .calls
+        .values()
+        .flatten()
+        .map(|(_, calls)| *calls)
+        .sum()
 }
 
 fn all_tokens(counts: &Counts) -> TokenCounts {

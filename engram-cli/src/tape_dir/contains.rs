@@ -16,8 +16,10 @@ const NUMBERS: [&str; 2] = ["seq", "parent"];
 const OVERWRITTEN: [&str; 3] = ["title", "cost_total_usd", "context_tokens"];
 
 const NO_TAPE: &str = "one of the two is no tape";
-const OTHER_SOURCE: &str = "the source does not begin as it did, and events of this tape are not in the new one";
-const FEWER_FILES: &str = "files beside the source have changed, and what they stated is not in the new tape";
+const OTHER_SOURCE: &str =
+    "the source does not begin as it did, and events of this tape are not in the new one";
+const FEWER_FILES: &str =
+    "files beside the source have changed, and what they stated is not in the new tape";
 
 /// The events of a tape: how often each occurs. Its frame (`tape.start`, `tape.stop`) does not count.
 #[derive(Default)]
@@ -54,7 +56,9 @@ struct Beside {
 /// # Errors
 /// As the file system gives them.
 pub fn has_events_of(new: &Path, old: &Path) -> io::Result<bool> {
-    let (Some(old), Some(new)) = (events(old)?, events(new)?) else { return Ok(false) };
+    let (Some(old), Some(new)) = (events(old)?, events(new)?) else {
+        return Ok(false);
+    };
     Ok(old.is_whole() && old.are_in(&new))
 }
 
@@ -67,8 +71,15 @@ pub fn has_events_of(new: &Path, old: &Path) -> io::Result<bool> {
 ///
 /// # Errors
 /// As the file system gives them.
-pub fn why_poorer(new: &Path, old: &Path, extends_old: bool, is_same_setup: bool) -> io::Result<Option<&'static str>> {
-    let (Some(old), Some(new)) = (events(old)?, events(new)?) else { return Ok(Some(NO_TAPE)) };
+pub fn why_poorer(
+    new: &Path,
+    old: &Path,
+    extends_old: bool,
+    is_same_setup: bool,
+) -> io::Result<Option<&'static str>> {
+    let (Some(old), Some(new)) = (events(old)?, events(new)?) else {
+        return Ok(Some(NO_TAPE));
+    };
     if old.is_whole() && old.are_in(&new) {
         return Ok(None);
     }
@@ -88,41 +99,57 @@ impl Events {
     }
 
     fn are_in(&self, other: &Events) -> bool {
-        let is_there = |event: &u64, count: &u64| other.counts.get(event).is_some_and(|there| there >= count);
-        self.counts.iter().all(|(event, count)| is_there(event, count) || self.is_begun(*event, other))
+        let is_there =
+            |event: &u64, count: &u64| other.counts.get(event).is_some_and(|there| there >= count);
+        self.counts
+            .iter()
+            .all(|(event, count)| is_there(event, count) || self.is_begun(*event, other))
     }
 
     /// True for a call that the model had not finished when the log was read: it has no result and no arguments, and is in `other` with them.
     fn is_begun(&self, event: u64, other: &Events) -> bool {
-        self.empty_calls.get(&event).is_some_and(|(id, call)| !self.ended.contains(id) && other.calls.contains(call))
+        self.empty_calls
+            .get(&event)
+            .is_some_and(|(id, call)| !self.ended.contains(id) && other.calls.contains(call))
     }
 
     fn add(&mut self, members: &Members<'_>) {
-        let value = |name: &str| members.get(name).map(|value| value.get()).unwrap_or_default();
+        let value = |name: &str| {
+            members
+                .get(name)
+                .map(|value| value.get())
+                .unwrap_or_default()
+        };
         let (kind, label) = (value("k"), value("label"));
         *self.counts.entry(hash(members, label)).or_default() += 1;
         let own = members.0.iter().filter(|(key, _)| !NUMBERS.contains(key));
         match (kind, label) {
             (_, "\"session\"") => {
                 let is_fact = |key: &str| !["t", "t_basis", "origin"].contains(&key);
-                let facts =
-                    own.filter(|(key, _)| is_fact(key)).map(|(key, text)| (*key, if is_overwritten(key) { "" } else { text.get() }));
+                let facts = own
+                    .filter(|(key, _)| is_fact(key))
+                    .map(|(key, text)| (*key, if is_overwritten(key) { "" } else { text.get() }));
                 self.facts.extend(facts.map(hash64));
             }
             ("\"tool.result\"", _) => {
                 self.ended.insert(value("call_id").to_owned());
-                self.facts.extend(own.map(|(key, _)| hash64((value("call_id"), *key))));
+                self.facts
+                    .extend(own.map(|(key, _)| hash64((value("call_id"), *key))));
             }
             ("\"tool.call\"", _) if !value("call_id").is_empty() => {
-                let call = own.filter(|(key, _)| !["t", "t_basis", "args"].contains(key)).map(|(key, text)| (*key, text.get()));
+                let call = own
+                    .filter(|(key, _)| !["t", "t_basis", "args"].contains(key))
+                    .map(|(key, text)| (*key, text.get()));
                 let call = hash64(call.collect::<Vec<_>>());
                 self.calls.insert(call);
                 if value("args") == "{}" {
-                    self.empty_calls.insert(hash(members, label), (value("call_id").to_owned(), call));
+                    self.empty_calls
+                        .insert(hash(members, label), (value("call_id").to_owned(), call));
                 }
             }
             ("\"code.read\"" | "\"code.edit\"", _) if value("confirmed").is_empty() => {
-                self.facts.insert(hash64((kind, value("call_id"), value("file"))));
+                self.facts
+                    .insert(hash64((kind, value("call_id"), value("file"))));
             }
             _ => {}
         }
@@ -139,15 +166,26 @@ fn events(path: &Path) -> io::Result<Option<Events>> {
             Ok(0) => return Ok(Some(events)),
             Ok(_) => {}
             // Not text, or not what its compression says.
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => return Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                ) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         }
-        let Ok(members) = Members::of(line.trim_end_matches('\n')) else { return Ok(None) };
+        let Ok(members) = Members::of(line.trim_end_matches('\n')) else {
+            return Ok(None);
+        };
         match members.get("label").map(|label| label.get()) {
             Some("\"tape.start\"") => events.has_start = true,
             Some("\"tape.stop\"") => {
                 events.has_stop = true;
-                let input = members.get("input").and_then(|input| serde_json::from_str(input.get()).ok());
+                let input = members
+                    .get("input")
+                    .and_then(|input| serde_json::from_str(input.get()).ok());
                 events.input = input.unwrap_or_default();
             }
             _ => events.add(&members),
@@ -162,7 +200,20 @@ fn is_overwritten(key: &str) -> bool {
 fn hash(members: &Members<'_>, label: &str) -> u64 {
     let is_session = label == "\"session\"";
     let counted = members.0.iter().filter(|(key, _)| !NUMBERS.contains(key));
-    hash64(counted.map(|(key, value)| (*key, if is_session && is_overwritten(key) { "" } else { value.get() })).collect::<Vec<_>>())
+    hash64(
+        counted
+            .map(|(key, value)| {
+                (
+                    *key,
+                    if is_session && is_overwritten(key) {
+                        ""
+                    } else {
+                        value.get()
+                    },
+                )
+            })
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[cfg(test)]
@@ -187,20 +238,44 @@ mod tests {
     #[test]
     fn events_are_compared_without_their_numbers() {
         let old = [START, r#"{"seq":1,"k":"a","parent":0}"#, STOP];
-        assert!(has(&[START, r#"{"seq":1,"k":"b"}"#, r#"{"seq":2,"k":"a","parent":1}"#, STOP], &old));
+        assert!(has(
+            &[
+                START,
+                r#"{"seq":1,"k":"b"}"#,
+                r#"{"seq":2,"k":"a","parent":1}"#,
+                STOP
+            ],
+            &old
+        ));
         assert!(!has(&[START, r#"{"seq":1,"k":"b"}"#, STOP], &old));
-        assert!(!has(&[START, r#"{"seq":1,"k":"a","args":{"parent":0}}"#, STOP], &old));
+        assert!(!has(
+            &[START, r#"{"seq":1,"k":"a","args":{"parent":0}}"#, STOP],
+            &old
+        ));
     }
 
     #[test]
     fn a_call_without_arguments_and_result_may_get_them() {
-        let call = |t: u8, args: &str| format!(r#"{{"seq":1,"t":"{t}","k":"tool.call","tool":"read","call_id":"c","args":{args}}}"#);
+        let call = |t: u8, args: &str| {
+            format!(
+                r#"{{"seq":1,"t":"{t}","k":"tool.call","tool":"read","call_id":"c","args":{args}}}"#
+            )
+        };
         let (begun, made) = (call(1, "{}"), call(2, r#"{"file":"a"}"#));
         let result = r#"{"seq":2,"k":"tool.result","call_id":"c"}"#;
         assert!(has(&[START, &made, result, STOP], &[START, &begun, STOP]));
-        assert!(!has(&[START, &made, result, STOP], &[START, &begun, result, STOP]));
-        assert!(!has(&[START, &made, STOP], &[START, &call(1, r#"{"file":"b"}"#), STOP]));
-        assert!(!has(&[START, &made.replace("read", "edit"), STOP], &[START, &begun, STOP]));
+        assert!(!has(
+            &[START, &made, result, STOP],
+            &[START, &begun, result, STOP]
+        ));
+        assert!(!has(
+            &[START, &made, STOP],
+            &[START, &call(1, r#"{"file":"b"}"#), STOP]
+        ));
+        assert!(!has(
+            &[START, &made.replace("read", "edit"), STOP],
+            &[START, &begun, STOP]
+        ));
     }
 
     #[test]

@@ -41,12 +41,19 @@ impl OutDir {
                 Ok(Some(lock)) => break lock,
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ if attempts.next().is_none() => {
-                    return Err(io::Error::new(ErrorKind::NotFound, "no file can be made in this directory; it may be deleted already"));
+                    return Err(io::Error::new(
+                        ErrorKind::NotFound,
+                        "no file can be made in this directory; it may be deleted already",
+                    ));
                 }
                 _ => {}
             }
         };
-        let out = OutDir { root: root.to_owned(), is_new, _lock: lock };
+        let out = OutDir {
+            root: root.to_owned(),
+            is_new,
+            _lock: lock,
+        };
         out.remove_leftovers()?;
         Ok(out)
     }
@@ -103,7 +110,10 @@ fn remove_temporary(directory: &Path) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1) && entry.file_type()?.is_file() {
+        if name.starts_with(TEMPORARY.0)
+            && name.ends_with(TEMPORARY.1)
+            && entry.file_type()?.is_file()
+        {
             files::remove(&entry.path())?;
         }
     }
@@ -114,7 +124,10 @@ fn remove_temporary(directory: &Path) -> io::Result<()> {
 fn make_directory(path: &Path) -> io::Result<bool> {
     match path.metadata() {
         Ok(found) if found.is_dir() => Ok(false),
-        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a file; tapes need a directory")),
+        Ok(_) => Err(io::Error::new(
+            ErrorKind::NotADirectory,
+            "this is a file; tapes need a directory",
+        )),
         Err(_) => files::make_directory(path, true).map(|()| true),
     }
 }
@@ -123,7 +136,10 @@ fn make_directory(path: &Path) -> io::Result<bool> {
 fn make_own_directory(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "this is a link or a file; tapes need a real directory")),
+        Ok(_) => Err(io::Error::new(
+            ErrorKind::NotADirectory,
+            "this is a link or a file; tapes need a real directory",
+        )),
         Err(_) => match files::make_directory(path, false) {
             // Another thread made it.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -135,7 +151,10 @@ fn make_own_directory(path: &Path) -> io::Result<()> {
 /// Locks a file; `None` if it is not there any more when the lock is got.
 fn lock(path: &Path, wait: &mut dyn FnMut()) -> io::Result<Option<File>> {
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "the lock is not a regular file"));
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "the lock is not a regular file",
+        ));
     }
     let mut options = File::options();
     options.write(true).create(true).truncate(false);
@@ -176,13 +195,25 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("codex");
         fs::create_dir(&directory).unwrap();
-        for name in [".engram-abc.tmp", "codex/.engram-abc.tmp", "codex/a.tape.jsonl", "codex/notes.tmp", ".engram-others.jsonl"] {
+        for name in [
+            ".engram-abc.tmp",
+            "codex/.engram-abc.tmp",
+            "codex/a.tape.jsonl",
+            "codex/notes.tmp",
+            ".engram-others.jsonl",
+        ] {
             fs::write(root.path().join(name), "x").unwrap();
         }
         OutDir::open(root.path(), || ()).unwrap();
-        let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let left: Vec<_> = fs::read_dir(&directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(left.len(), 2, "{left:?}");
-        assert!(root.path().join(".engram-others.jsonl").exists() && !root.path().join(".engram-abc.tmp").exists());
+        assert!(
+            root.path().join(".engram-others.jsonl").exists()
+                && !root.path().join(".engram-abc.tmp").exists()
+        );
     }
 
     #[test]
@@ -191,7 +222,8 @@ mod tests {
         let first = OutDir::open(root.path(), || panic!("nobody has it")).unwrap();
         let (sender, waits) = std::sync::mpsc::channel();
         let path = root.path().to_owned();
-        let second = std::thread::spawn(move || OutDir::open(&path, || sender.send(()).unwrap()).map(drop));
+        let second =
+            std::thread::spawn(move || OutDir::open(&path, || sender.send(()).unwrap()).map(drop));
         waits.recv().unwrap();
         drop(first);
         second.join().unwrap().unwrap();
@@ -201,8 +233,12 @@ mod tests {
     #[test]
     fn a_directory_that_takes_no_files_is_an_error() {
         let (sender, opened) = std::sync::mpsc::channel();
-        std::thread::spawn(move || sender.send(OutDir::open(Path::new("/proc/self"), || ()).map(drop)));
-        let opened = opened.recv_timeout(std::time::Duration::from_secs(20)).expect("it ends");
+        std::thread::spawn(move || {
+            sender.send(OutDir::open(Path::new("/proc/self"), || ()).map(drop))
+        });
+        let opened = opened
+            .recv_timeout(std::time::Duration::from_secs(20))
+            .expect("it ends");
         assert_eq!(opened.unwrap_err().kind(), ErrorKind::NotFound);
     }
 
@@ -214,14 +250,18 @@ mod tests {
         let first = OutDir::open(&root, || ()).unwrap();
         let (sender, waits) = std::sync::mpsc::channel();
         let path = root.clone();
-        let second = std::thread::spawn(move || OutDir::open(&path, || sender.send(()).unwrap()).unwrap());
+        let second =
+            std::thread::spawn(move || OutDir::open(&path, || sender.send(()).unwrap()).unwrap());
         waits.recv().unwrap();
         first.remove_if_new();
         assert!(!root.exists());
         drop(first);
         let second = second.join().unwrap();
         let lock = File::options().write(true).open(root.join(LOCK)).unwrap();
-        assert!(matches!(lock.try_lock(), Err(TryLockError::WouldBlock)), "the second run has the lock that is there");
+        assert!(
+            matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
+            "the second run has the lock that is there"
+        );
         drop(second);
     }
 
@@ -234,10 +274,18 @@ mod tests {
         let out = OutDir::open(&root, || ()).unwrap();
         let tape = out.temporary("codex").unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!([mode(&root), mode(&root.join("codex")), mode(tape.path())], [0o700, 0o700, 0o600]);
+        assert_eq!(
+            [mode(&root), mode(&root.join("codex")), mode(tape.path())],
+            [0o700, 0o700, 0o600]
+        );
         fs::create_dir(parent.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(parent.path().join("elsewhere"), root.join("gemini")).unwrap();
         assert!(out.temporary("gemini").is_err());
-        assert_eq!(fs::read_dir(parent.path().join("elsewhere")).unwrap().count(), 0);
+        assert_eq!(
+            fs::read_dir(parent.path().join("elsewhere"))
+                .unwrap()
+                .count(),
+            0
+        );
     }
 }

@@ -89,9 +89,19 @@ impl Setup {
     /// The versions of these adapters, and these options.
     pub fn new(registry: &Registry, options: String) -> Setup {
         let descriptors = registry.adapters().map(|adapter| adapter.descriptor());
-        let versions: Vec<String> = descriptors.map(|it| format!("{} {}", it.adapter_id, it.adapter_version)).collect();
+        let versions: Vec<String> = descriptors
+            .map(|it| format!("{} {}", it.adapter_id, it.adapter_version))
+            .collect();
         let hash = Hash::of_bytes(versions.join("\n").as_bytes()).to_string();
-        Setup { adapters: hash.chars().skip_while(|c| *c != ':').skip(1).take(16).collect(), options }
+        Setup {
+            adapters: hash
+                .chars()
+                .skip_while(|c| *c != ':')
+                .skip(1)
+                .take(16)
+                .collect(),
+            options,
+        }
     }
 }
 
@@ -116,7 +126,10 @@ pub struct Failure {
 impl Failure {
     /// The failure that an error is.
     pub fn of(error: &AdapterError) -> Failure {
-        Failure { code: error.code.as_str().to_owned(), message: sentence(error) }
+        Failure {
+            code: error.code.as_str().to_owned(),
+            message: sentence(error),
+        }
     }
 }
 

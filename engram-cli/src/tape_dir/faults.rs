@@ -35,7 +35,10 @@ pub fn follow(plan: Plan) {
 /// Ends the plan for a directory, and returns how many operations there were.
 pub fn end(root: &Path) -> u64 {
     let mut plans = plans();
-    let seen = plans.iter().find(|plan| plan.root == root).map_or(0, |plan| plan.seen);
+    let seen = plans
+        .iter()
+        .find(|plan| plan.root == root)
+        .map_or(0, |plan| plan.seen);
     plans.retain(|plan| plan.root != root);
     seen
 }
@@ -43,8 +46,14 @@ pub fn end(root: &Path) -> u64 {
 /// Counts an operation, and lets it fail if a plan says so.
 pub fn step(path: &Path) -> io::Result<()> {
     let mut plans = plans();
-    let Some(plan) = plans.iter_mut().find(|plan| path.starts_with(&plan.root)) else { return Ok(()) };
+    let Some(plan) = plans.iter_mut().find(|plan| path.starts_with(&plan.root)) else {
+        return Ok(());
+    };
     plan.seen += 1;
     let fails = plan.fails > 0 && (plan.seen == plan.fails || plan.stays && plan.seen > plan.fails);
-    if fails { Err(io::Error::from_raw_os_error(plan.error)) } else { Ok(()) }
+    if fails {
+        Err(io::Error::from_raw_os_error(plan.error))
+    } else {
+        Ok(())
+    }
 }

@@ -11,7 +11,11 @@ use engram_core::hash::StreamHasher;
 /// # Errors
 /// As the file system gives them.
 pub fn hash_of(path: &Path) -> io::Result<(String, u64)> {
-    let (mut file, mut hasher, mut buffer) = (open::regular(path)?, StreamHasher::default(), vec![0; 256 << 10]);
+    let (mut file, mut hasher, mut buffer) = (
+        open::regular(path)?,
+        StreamHasher::default(),
+        vec![0; 256 << 10],
+    );
     loop {
         match file.read(&mut buffer)? {
             0 => break,

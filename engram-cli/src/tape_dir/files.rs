@@ -26,7 +26,10 @@ fn step(_: &Path) -> io::Result<()> {
 /// As the file system gives them, here and below.
 pub fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
     step(directory)?;
-    tempfile::Builder::new().prefix(TEMPORARY.0).suffix(TEMPORARY.1).tempfile_in(directory)
+    tempfile::Builder::new()
+        .prefix(TEMPORARY.0)
+        .suffix(TEMPORARY.1)
+        .tempfile_in(directory)
 }
 
 /// Writes to a temporary file.
@@ -52,7 +55,11 @@ pub fn sync(file: &NamedTempFile) -> io::Result<()> {
 /// Waits until the names in a directory are on the disk. Some systems have nothing of the kind.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     step(path)?;
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(path)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 /// Gives a file a name, in place of the file that has it.

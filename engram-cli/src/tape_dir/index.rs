@@ -70,9 +70,17 @@ impl Index {
         match path.symlink_metadata() {
             Ok(found) if found.is_file() && found.len() <= INDEX_BYTES => {}
             Ok(found) if found.is_file() => {
-                return Err(io::Error::new(ErrorKind::InvalidInput, format!("the index has more than {INDEX_BYTES} bytes")));
+                return Err(io::Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("the index has more than {INDEX_BYTES} bytes"),
+                ));
             }
-            Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "the index is not a regular file")),
+            Ok(_) => {
+                return Err(io::Error::new(
+                    ErrorKind::InvalidInput,
+                    "the index is not a regular file",
+                ));
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -100,9 +108,18 @@ impl Index {
         if !self.has_changed {
             return Ok(());
         }
-        let is_other = |entry: &&Entry| matches!(entry.state, State::NoSession | State::Nothing | State::Filtered) && entry.tape.is_none();
+        let is_other = |entry: &&Entry| {
+            matches!(
+                entry.state,
+                State::NoSession | State::Nothing | State::Filtered
+            ) && entry.tape.is_none()
+        };
         write(root, OTHERS, self.entries.values().filter(is_other))?;
-        write(root, INDEX, self.entries.values().filter(|entry| !is_other(entry)))?;
+        write(
+            root,
+            INDEX,
+            self.entries.values().filter(|entry| !is_other(entry)),
+        )?;
         self.has_changed = false;
         Ok(())
     }
@@ -120,23 +137,35 @@ impl Index {
     /// The entries of a file or store.
     pub fn of_source<'i>(&'i self, source: &str) -> impl Iterator<Item = &'i Entry> + use<'i> {
         let source = source.to_owned();
-        self.entries.range((source.clone(), None)..).map(|(_, entry)| entry).take_while(move |entry| entry.source == source)
+        self.entries
+            .range((source.clone(), None)..)
+            .map(|(_, entry)| entry)
+            .take_while(move |entry| entry.source == source)
     }
 
     /// The tapes that a newer one of the same source supersedes: paths in the directory of tapes.
     pub fn superseded(&self) -> impl Iterator<Item = &str> {
-        self.entries.values().flat_map(|entry| &entry.supersedes).map(|old| old.tape.as_str())
+        self.entries
+            .values()
+            .flat_map(|entry| &entry.supersedes)
+            .map(|old| old.tape.as_str())
     }
 
     /// True if a tape was made with this word among the options.
     pub fn has_made_with(&self, word: &str) -> bool {
-        let is_made = |entry: &Entry| entry.tape.is_some() && entry.setup.options.split(' ').any(|option| option == word);
+        let is_made = |entry: &Entry| {
+            entry.tape.is_some() && entry.setup.options.split(' ').any(|option| option == word)
+        };
         self.entries.values().any(is_made)
     }
 
     /// The number of tapes that were not made with these options: older ones that stayed, and those whose source is gone.
     pub fn made_otherwise(&self, options: &str) -> usize {
-        let others = self.entries.values().filter(|entry| entry.tape.is_some() && entry.setup.options != options).count();
+        let others = self
+            .entries
+            .values()
+            .filter(|entry| entry.tape.is_some() && entry.setup.options != options)
+            .count();
         others + self.superseded().count()
     }
 
@@ -160,7 +189,9 @@ impl Index {
     pub fn sources_with_tapes(&self) -> impl Iterator<Item = (&str, &Entry)> {
         let mut last = None;
         let with_tapes = self.entries.values().filter(|entry| entry.tape.is_some());
-        with_tapes.filter(move |entry| last.replace(&entry.source) != Some(&entry.source)).map(|entry| (&*entry.source, entry))
+        with_tapes
+            .filter(move |entry| last.replace(&entry.source) != Some(&entry.source))
+            .map(|entry| (&*entry.source, entry))
     }
 
     /// Adds an entry, in place of the one of the same source.
@@ -168,10 +199,16 @@ impl Index {
         let key = entry.key();
         self.remove(&key);
         if let Some(tape) = &entry.tape {
-            self.claims.entry(tape.clone()).or_default().insert(key.clone());
+            self.claims
+                .entry(tape.clone())
+                .or_default()
+                .insert(key.clone());
         }
         if let Some((source, _)) = &entry.form_of {
-            self.forms.entry(source.clone()).or_default().insert(key.clone());
+            self.forms
+                .entry(source.clone())
+                .or_default()
+                .insert(key.clone());
         }
         self.entries.insert(key, entry);
         self.has_changed = true;
@@ -184,19 +221,33 @@ impl Index {
 
     /// Removes the entry of a source.
     pub fn remove(&mut self, key: &Key) {
-        let Some(entry) = self.entries.remove(key) else { return };
+        let Some(entry) = self.entries.remove(key) else {
+            return;
+        };
         self.has_changed = true;
-        if let Some(keys) = entry.tape.as_ref().and_then(|tape| self.claims.get_mut(tape)) {
+        if let Some(keys) = entry
+            .tape
+            .as_ref()
+            .and_then(|tape| self.claims.get_mut(tape))
+        {
             keys.remove(key);
         }
-        if let Some(keys) = entry.form_of.as_ref().and_then(|(source, _)| self.forms.get_mut(source)) {
+        if let Some(keys) = entry
+            .form_of
+            .as_ref()
+            .and_then(|(source, _)| self.forms.get_mut(source))
+        {
             keys.remove(key);
         }
     }
 
     /// The entries of other forms of the sessions of a source.
     pub fn forms_of(&self, source: &str) -> impl Iterator<Item = &Entry> {
-        self.forms.get(source).into_iter().flatten().filter_map(|key| self.entries.get(key))
+        self.forms
+            .get(source)
+            .into_iter()
+            .flatten()
+            .filter_map(|key| self.entries.get(key))
     }
 
     /// Removes the entries of sources that are not there any more, and whose tape gets a new source.
@@ -211,10 +262,23 @@ impl Index {
     /// # Errors
     /// As the file system gives them.
     pub fn recover(&mut self, root: &Path) -> io::Result<()> {
-        let unsettled: Vec<Entry> = self.entries.values().filter(|entry| entry.state == State::Writing).cloned().collect();
+        let unsettled: Vec<Entry> = self
+            .entries
+            .values()
+            .filter(|entry| entry.state == State::Writing)
+            .cloned()
+            .collect();
         for mut entry in unsettled {
-            let path = entry.tape.as_ref().map(|tape| root.join(tape)).unwrap_or_default();
-            let there = if path.symlink_metadata().is_ok_and(|found| found.is_file()) { Some(hash_of(&path)?) } else { None };
+            let path = entry
+                .tape
+                .as_ref()
+                .map(|tape| root.join(tape))
+                .unwrap_or_default();
+            let there = if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+                Some(hash_of(&path)?)
+            } else {
+                None
+            };
             let old = entry.replaces_hash.take();
             match there {
                 Some((hash, _)) if Some(&hash) == entry.tape_hash.as_ref() => {
@@ -223,9 +287,13 @@ impl Index {
                 }
                 Some((hash, bytes)) if Some(&hash) == old.as_ref() => {
                     entry.overview = overview_of(&path);
-                    (entry.state, entry.tape_hash, entry.tape_bytes) = (State::Failed, Some(hash), Some(bytes));
+                    (entry.state, entry.tape_hash, entry.tape_bytes) =
+                        (State::Failed, Some(hash), Some(bytes));
                     let message = "the run was killed before it could replace the tape".to_owned();
-                    entry.error = Some(Failure { code: "interrupted".to_owned(), message });
+                    entry.error = Some(Failure {
+                        code: "interrupted".to_owned(),
+                        message,
+                    });
                     self.insert(entry);
                 }
                 _ => self.remove(&entry.key()),
@@ -236,7 +304,11 @@ impl Index {
 
     /// The tape of a source has its name.
     pub fn settle(&mut self, key: &Key) {
-        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state == State::Writing) {
+        if let Some(entry) = self
+            .entries
+            .get_mut(key)
+            .filter(|entry| entry.state == State::Writing)
+        {
             (entry.state, entry.replaces_hash) = (State::Current, None);
             self.has_changed = true;
         }
@@ -252,7 +324,11 @@ impl Index {
 
     /// Changes the state of a source's entry.
     pub fn set_state(&mut self, key: &Key, state: State) {
-        if let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.state != state) {
+        if let Some(entry) = self
+            .entries
+            .get_mut(key)
+            .filter(|entry| entry.state != state)
+        {
             (entry.state, entry.error) = (state, None);
             self.has_changed = true;
         }
@@ -260,7 +336,9 @@ impl Index {
 
     /// The source of an entry could not be read. Its tape is that of the last time that it could.
     pub fn set_failed(&mut self, key: &Key, failure: &Failure) {
-        let is_new = |entry: &&mut Entry| (entry.state, entry.error.as_ref()) != (State::Failed, Some(failure));
+        let is_new = |entry: &&mut Entry| {
+            (entry.state, entry.error.as_ref()) != (State::Failed, Some(failure))
+        };
         if let Some(entry) = self.entries.get_mut(key).filter(is_new) {
             (entry.state, entry.error) = (State::Failed, Some(failure.clone()));
             self.has_changed = true;
@@ -271,7 +349,9 @@ impl Index {
 /// Reads the next line; an empty one in place of one that is too long. False at the end.
 fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    if lines.take(LINE_BYTES).read_until(b'\n', line)? as u64 == LINE_BYTES && line.last() != Some(&b'\n') {
+    if lines.take(LINE_BYTES).read_until(b'\n', line)? as u64 == LINE_BYTES
+        && line.last() != Some(&b'\n')
+    {
         line.clear();
         lines.skip_until(b'\n')?;
         return Ok(true);
@@ -282,13 +362,17 @@ fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 /// True if nothing is at this path. What cannot be looked at may be there. A source that is no whole path is not known.
 pub fn is_missing(path: &Path) -> bool {
     !path.is_absolute()
-        || path.symlink_metadata().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+        || path.symlink_metadata().is_err_and(|error| {
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        })
 }
 
 /// What a tape is about; `None` if it cannot be read.
 pub(super) fn overview_of(tape: &Path) -> Option<Overview> {
     let mut sink = OverviewSink::default();
-    open_tape(tape).and_then(|tape| replay(tape, &mut sink)).ok()?;
+    open_tape(tape)
+        .and_then(|tape| replay(tape, &mut sink))
+        .ok()?;
     Some(sink.overview())
 }
 
@@ -301,7 +385,10 @@ fn write<'e>(root: &Path, name: &str, entries: impl Iterator<Item = &'e Entry>) 
     saved.and_then(|()| files::sync_directory(root))
 }
 
-fn write_lines<'e>(file: &mut NamedTempFile, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
+fn write_lines<'e>(
+    file: &mut NamedTempFile,
+    entries: impl Iterator<Item = &'e Entry>,
+) -> io::Result<()> {
     let mut out = BufWriter::new(files::Writer(file));
     for entry in entries {
         serde_json::to_writer(&mut out, entry)?;
@@ -320,8 +407,18 @@ mod tests {
     use crate::tape_dir::entry::Setup;
 
     fn entry(source: &str, session: Option<&str>, state: State) -> Entry {
-        let stamp = Stamp { size: 1, modified: "2026-01-01T00:00:00Z".to_owned(), changed: None, with: None };
-        Entry::new(&(source.to_owned(), session.map(str::to_owned)), state, stamp, &Setup::default())
+        let stamp = Stamp {
+            size: 1,
+            modified: "2026-01-01T00:00:00Z".to_owned(),
+            changed: None,
+            with: None,
+        };
+        Entry::new(
+            &(source.to_owned(), session.map(str::to_owned)),
+            state,
+            stamp,
+            &Setup::default(),
+        )
     }
 
     #[test]
@@ -332,10 +429,21 @@ mod tests {
         index.insert(entry("/b", Some("1"), State::Failed));
         index.insert(entry("/a", None, State::NoSession));
         index.save(root.path()).unwrap();
-        assert_eq!(fs::read_to_string(root.path().join(INDEX)).unwrap().lines().count(), 2);
+        assert_eq!(
+            fs::read_to_string(root.path().join(INDEX))
+                .unwrap()
+                .lines()
+                .count(),
+            2
+        );
         let read = Index::load(root.path()).unwrap();
         assert_eq!(read.entries().count(), 3);
-        assert_eq!(read.of_source("/b").map(|entry| entry.session.clone().unwrap()).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(
+            read.of_source("/b")
+                .map(|entry| entry.session.clone().unwrap())
+                .collect::<Vec<_>>(),
+            ["1", "2"]
+        );
         assert_eq!(read.of_source("/").count(), 0);
     }
 
@@ -344,7 +452,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut outside = entry("/a", None, State::Current);
         outside.tape = Some("../../a.tape.jsonl".to_owned());
-        let lines = format!("{}\nnonsense\n{{}}\n", serde_json::to_string(&outside).unwrap());
+        let lines = format!(
+            "{}\nnonsense\n{{}}\n",
+            serde_json::to_string(&outside).unwrap()
+        );
         fs::write(root.path().join(INDEX), lines).unwrap();
         assert_eq!(Index::load(root.path()).unwrap().entries().count(), 0);
     }
@@ -354,12 +465,24 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let line = serde_json::to_string(&entry("/a", None, State::Current)).unwrap();
         let long = "x".repeat(LINE_BYTES as usize);
-        fs::write(root.path().join(INDEX), format!("{line}\n{long}\n{line}\n{long}yy\n\n{}", line.replace("/a", "/b"))).unwrap();
+        fs::write(
+            root.path().join(INDEX),
+            format!(
+                "{line}\n{long}\n{line}\n{long}yy\n\n{}",
+                line.replace("/a", "/b")
+            ),
+        )
+        .unwrap();
         assert_eq!(Index::load(root.path()).unwrap().entries().count(), 2);
         let mut kept = Vec::new();
         let mut lines = BufReader::new(long.as_bytes());
         assert!(read_line(&mut lines, &mut kept).unwrap() && kept.is_empty());
-        fs::File::options().write(true).open(root.path().join(INDEX)).unwrap().set_len(INDEX_BYTES + 1).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(root.path().join(INDEX))
+            .unwrap()
+            .set_len(INDEX_BYTES + 1)
+            .unwrap();
         assert!(Index::load(root.path()).is_err());
     }
 

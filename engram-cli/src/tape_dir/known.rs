@@ -32,10 +32,17 @@ pub struct Known<'k> {
 impl Known<'_> {
     /// True if no file or store at this path needs to be opened.
     pub fn is_unchanged(&self, path: &Path) -> bool {
-        let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else { return false };
-        let mut entries = self.index.of_source(&source).filter(|entry| entry.state != State::Gone).peekable();
-        let is_unchanged =
-            entries.peek().is_some() && entries.all(|entry| self.is_current(entry, path, &now)) && !self.has_changed_form(&source);
+        let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) else {
+            return false;
+        };
+        let mut entries = self
+            .index
+            .of_source(&source)
+            .filter(|entry| entry.state != State::Gone)
+            .peekable();
+        let is_unchanged = entries.peek().is_some()
+            && entries.all(|entry| self.is_current(entry, path, &now))
+            && !self.has_changed_form(&source);
         if !is_unchanged {
             self.changed.borrow_mut().insert(source, now);
         }
@@ -43,7 +50,11 @@ impl Known<'_> {
     }
 
     fn is_current(&self, entry: &Entry, path: &Path, now: &Stamp) -> bool {
-        let beside = entry.overview.as_ref().map(|overview| &overview.beside[..]).unwrap_or_default();
+        let beside = entry
+            .overview
+            .as_ref()
+            .map(|overview| &overview.beside[..])
+            .unwrap_or_default();
         let has_stamp = || match beside {
             [] => entry.stamp == *now,
             beside => Stamp::of(self.registry, path, beside).is_ok_and(|now| entry.stamp == now),
@@ -52,41 +63,65 @@ impl Known<'_> {
         let is_settled = match entry.state {
             State::Current => self.has_tape(entry),
             State::NoSession | State::Nothing => !self.named.contains(&entry.source),
-            State::OtherForm => entry.form_of.as_ref().is_some_and(|used| self.is_current_source(used)),
+            State::OtherForm => entry
+                .form_of
+                .as_ref()
+                .is_some_and(|used| self.is_current_source(used)),
             State::Filtered => entry.tape.is_none() && !wanted(),
             State::Writing | State::Failed | State::Gone => false,
         };
-        let has_options = self.setup.options.is_empty() || entry.setup.options == self.setup.options;
+        let has_options =
+            self.setup.options.is_empty() || entry.setup.options == self.setup.options;
         is_settled && entry.setup.adapters == self.setup.adapters && has_options && has_stamp()
     }
 
     /// True if the session that another form was compared with is as it was then.
     fn is_current_source(&self, used: &Key) -> bool {
-        let Some(entry) = self.index.get(used).filter(|entry| entry.state != State::OtherForm) else { return false };
+        let Some(entry) = self
+            .index
+            .get(used)
+            .filter(|entry| entry.state != State::OtherForm)
+        else {
+            return false;
+        };
         let path = Path::new(&used.0);
         Stamp::of(self.registry, path, &[]).is_ok_and(|now| self.is_current(entry, path, &now))
     }
 
     /// True if a form that was skipped for a session of this source has changed.
     fn has_changed_form(&self, source: &str) -> bool {
-        let has_changed = |entry: &Entry| Stamp::of(self.registry, Path::new(&entry.source), &[]).is_ok_and(|now| now != entry.stamp);
+        let has_changed = |entry: &Entry| {
+            Stamp::of(self.registry, Path::new(&entry.source), &[])
+                .is_ok_and(|now| now != entry.stamp)
+        };
         self.index.forms_of(source).any(has_changed)
     }
 
     /// The unchanged sources that have one of these sessions in another form: which form is used must be decided again.
-    pub fn in_other_forms<'f>(&self, forms: impl Iterator<Item = &'f FormIdentity>, unchanged: &[PathBuf]) -> Vec<PathBuf> {
-        let changed: HashSet<(&str, &str)> = forms.map(|form| (form.harness, form.session_id.as_str())).collect();
+    pub fn in_other_forms<'f>(
+        &self,
+        forms: impl Iterator<Item = &'f FormIdentity>,
+        unchanged: &[PathBuf],
+    ) -> Vec<PathBuf> {
+        let changed: HashSet<(&str, &str)> = forms
+            .map(|form| (form.harness, form.session_id.as_str()))
+            .collect();
         if changed.is_empty() {
             return Vec::new();
         }
         let has_one = |entry: &Entry| {
             let overview = entry.overview.as_ref();
-            overview.is_some_and(|it| changed.contains(&(&*it.harness, it.session_id.as_deref().unwrap_or_default())))
+            overview.is_some_and(|it| {
+                changed.contains(&(&*it.harness, it.session_id.as_deref().unwrap_or_default()))
+            })
         };
-        let again = |path: &&PathBuf| source_of(path).is_some_and(|source| self.index.of_source(&source).any(has_one));
+        let again = |path: &&PathBuf| {
+            source_of(path).is_some_and(|source| self.index.of_source(&source).any(has_one))
+        };
         let again: Vec<PathBuf> = unchanged.iter().filter(again).cloned().collect();
         for path in &again {
-            if let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[])) {
+            if let (Some(source), Ok(now)) = (source_of(path), Stamp::of(self.registry, path, &[]))
+            {
                 self.changed.borrow_mut().insert(source, now);
             }
         }
@@ -95,18 +130,27 @@ impl Known<'_> {
 
     fn has_tape(&self, entry: &Entry) -> bool {
         let tape: Option<PathBuf> = entry.tape.as_ref().map(|tape| self.root.join(tape));
-        tape.and_then(|tape| tape.symlink_metadata().ok()).is_some_and(|found| found.is_file() && Some(found.len()) == entry.tape_bytes)
+        tape.and_then(|tape| tape.symlink_metadata().ok())
+            .is_some_and(|found| found.is_file() && Some(found.len()) == entry.tape_bytes)
     }
 }
 
 /// The source that a path is, or the store whose root contains it.
 pub fn container(changed: &BTreeMap<String, Stamp>, path: &Path) -> Option<String> {
     let own = source_of(path)?;
-    let store = Path::new(&own).ancestors().filter_map(Path::to_str).find(|source| changed.contains_key(*source)).map(str::to_owned);
+    let store = Path::new(&own)
+        .ancestors()
+        .filter_map(Path::to_str)
+        .find(|source| changed.contains_key(*source))
+        .map(str::to_owned);
     Some(store.unwrap_or(own))
 }
 
 /// The path of a source in the index. `None` for a path that is not Unicode: it would not be the same path when it is read again.
 pub fn source_of(path: &Path) -> Option<String> {
-    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
+    std::path::absolute(path)
+        .ok()?
+        .into_os_string()
+        .into_string()
+        .ok()
 }

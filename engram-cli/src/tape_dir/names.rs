@@ -17,7 +17,11 @@ pub const ENDINGS: [&str; 2] = [".tape.jsonl", ".tape.jsonl.zst"];
 pub fn tape_stem(session: &str, agent: Option<&str>) -> String {
     // The session of a sub-agent of its own has the agent's id.
     match agent.filter(|agent| !agent.is_empty() && *agent != session) {
-        Some(agent) => format!("{}.{}", stem_of(session, PART_BYTES), stem_of(agent, PART_BYTES)),
+        Some(agent) => format!(
+            "{}.{}",
+            stem_of(session, PART_BYTES),
+            stem_of(agent, PART_BYTES)
+        ),
         None => stem(session),
     }
 }
@@ -41,7 +45,12 @@ fn stem_of(id: &str, limit: usize) -> String {
     }
     if name.len() > limit {
         let hash = Hash::of_bytes(id.as_bytes()).to_string();
-        let digits: String = hash.chars().skip_while(|c| *c != ':').skip(1).take(16).collect();
+        let digits: String = hash
+            .chars()
+            .skip_while(|c| *c != ':')
+            .skip(1)
+            .take(16)
+            .collect();
         name.truncate(limit - digits.len() - 1);
         name.push('-');
         name.push_str(&digits);
@@ -51,7 +60,11 @@ fn stem_of(id: &str, limit: usize) -> String {
 
 /// The name with this number among those that have one stem: `stem`, `stem-2`, `stem-3`.
 pub fn numbered(stem: &str, number: u64, ending: &str) -> String {
-    if number == 1 { format!("{stem}{ending}") } else { format!("{stem}-{number}{ending}") }
+    if number == 1 {
+        format!("{stem}{ending}")
+    } else {
+        format!("{stem}-{number}{ending}")
+    }
 }
 
 /// True for a path that a tape can have, from the directory of tapes: `<harness>/<name>`. An index can be anybody's, so what it names
@@ -61,7 +74,9 @@ pub fn is_tape_path(path: &str) -> bool {
         let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-_%.".contains(&byte);
         !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && name.bytes().all(is_kept)
     };
-    let Some((directory, name)) = path.split_once('/') else { return false };
+    let Some((directory, name)) = path.split_once('/') else {
+        return false;
+    };
     is_plain(directory) && is_plain(name) && ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
@@ -70,7 +85,10 @@ fn is_reserved(id: &str) -> bool {
         return false;
     }
     let id = id.to_ascii_lowercase();
-    let numbered = |port: &str| id.strip_prefix(port).is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit());
+    let numbered = |port: &str| {
+        id.strip_prefix(port)
+            .is_some_and(|number| number.len() == 1 && number.as_bytes()[0].is_ascii_digit())
+    };
     RESERVED.contains(&id.as_str()) || numbered("com") || numbered("lpt")
 }
 

@@ -106,49 +106,93 @@ impl Placer {
     ///
     /// # Errors
     /// As the file system gives them.
-    pub fn decide(&mut self, out: &OutDir, index: &Index, tape: &Finished, target: &Target<'_>) -> io::Result<Placement> {
+    pub fn decide(
+        &mut self,
+        out: &OutDir,
+        index: &Index,
+        tape: &Finished,
+        target: &Target<'_>,
+    ) -> io::Result<Placement> {
         let old = target.key.and_then(|key| index.get(key));
         let mut supersedes = old.map(|old| old.supersedes.clone()).unwrap_or_default();
         supersedes.retain(|old| is_file(&out.path(&old.tape)));
         let (mut kept, mut removes) = (None, None);
-        let old = old.and_then(|old| Some((old, old.tape.clone()?))).filter(|(_, name)| is_file(&out.path(name)));
-        if let Some((old, name)) = old.as_ref().filter(|(_, name)| !has_name(name, target, target.ending)) {
+        let old = old
+            .and_then(|old| Some((old, old.tape.clone()?)))
+            .filter(|(_, name)| is_file(&out.path(name)));
+        if let Some((old, name)) = old
+            .as_ref()
+            .filter(|(_, name)| !has_name(name, target, target.ending))
+        {
             let mut why = "it has another session id";
             if ENDINGS.iter().any(|ending| has_name(name, target, ending)) {
                 let (hash, _) = hash_of(&out.path(name))?;
                 let stays = why_not(out, index, old, (name, &hash), tape, target)?;
                 removes = stays.is_none().then(|| name.clone());
-                why = stays.unwrap_or("it has another form, and the run ended before it was removed");
+                why =
+                    stays.unwrap_or("it has another form, and the run ended before it was removed");
             }
-            supersedes.push(Superseded { tape: name.clone(), why: why.to_owned() });
+            supersedes.push(Superseded {
+                tape: name.clone(),
+                why: why.to_owned(),
+            });
         } else if let Some((old, name)) = old {
             let (hash, _) = hash_of(&out.path(&name))?;
             if hash == tape.hash {
-                return Ok(Placement { placed: Placed::Unchanged, tape: name, replaces_hash: None, supersedes, removes: None });
+                return Ok(Placement {
+                    placed: Placed::Unchanged,
+                    tape: name,
+                    replaces_hash: None,
+                    supersedes,
+                    removes: None,
+                });
             }
             match why_not(out, index, old, (&name, &hash), tape, target)? {
                 None => {
                     let replaces_hash = Some(hash);
-                    return Ok(Placement { placed: Placed::Replaced, tape: name, replaces_hash, supersedes, removes: None });
+                    return Ok(Placement {
+                        placed: Placed::Replaced,
+                        tape: name,
+                        replaces_hash,
+                        supersedes,
+                        removes: None,
+                    });
                 }
                 Some(why) => {
                     kept = Some(name.clone());
-                    supersedes.push(Superseded { tape: name, why: why.to_owned() });
+                    supersedes.push(Superseded {
+                        tape: name,
+                        why: why.to_owned(),
+                    });
                 }
             }
         }
-        let (placed, tape, replaces_hash) = self.free_name(out, index, tape, target, kept.as_deref())?;
+        let (placed, tape, replaces_hash) =
+            self.free_name(out, index, tape, target, kept.as_deref())?;
         supersedes.retain(|old| old.tape != tape);
-        Ok(Placement { placed, tape, replaces_hash, supersedes, removes })
+        Ok(Placement {
+            placed,
+            tape,
+            replaces_hash,
+            supersedes,
+            removes,
+        })
     }
 
     /// Gives a tape the name that was decided on. False if another program has taken that name meanwhile.
     ///
     /// # Errors
     /// As the file system gives them.
-    pub fn commit(&mut self, out: &OutDir, tape: &mut Finished, placement: &Placement) -> io::Result<bool> {
+    pub fn commit(
+        &mut self,
+        out: &OutDir,
+        tape: &mut Finished,
+        placement: &Placement,
+    ) -> io::Result<bool> {
         self.reserved.remove(&placement.tape);
-        let Some(file) = tape.file.take() else { return Ok(true) };
+        let Some(file) = tape.file.take() else {
+            return Ok(true);
+        };
         let (temporary, path) = (file.to_path_buf(), out.path(&placement.tape));
         let named = match placement.placed {
             Placed::Unchanged => file.close(),
@@ -169,8 +213,14 @@ impl Placer {
     ///
     /// # Errors
     /// As the file system gives them.
-    pub fn remove_other_form<'p>(&self, out: &OutDir, placement: &'p Placement) -> io::Result<Option<&'p str>> {
-        let Some(name) = placement.removes.as_deref() else { return Ok(None) };
+    pub fn remove_other_form<'p>(
+        &self,
+        out: &OutDir,
+        placement: &'p Placement,
+    ) -> io::Result<Option<&'p str>> {
+        let Some(name) = placement.removes.as_deref() else {
+            return Ok(None);
+        };
         files::remove(&out.path(name)).map(|()| Some(name))
     }
 
@@ -190,11 +240,18 @@ impl Placer {
     ) -> io::Result<(Placed, String, Option<String>)> {
         let directory = OutDir::directory_name(target.harness);
         if !self.taken.contains_key(&directory) {
-            self.taken.insert(directory.clone(), names_in(&out.path(&directory))?);
+            self.taken
+                .insert(directory.clone(), names_in(&out.path(&directory))?);
         }
         let taken = self.taken.entry(directory.clone()).or_default();
-        let passed = self.passed.entry(format!("{directory}/{}{}", target.stem, target.ending)).or_default();
-        if let Some(place) = passed.by_hash.get(&tape.hash).filter(|place| kept != Some(place.as_str()) && !self.reserved.contains(*place))
+        let passed = self
+            .passed
+            .entry(format!("{directory}/{}{}", target.stem, target.ending))
+            .or_default();
+        if let Some(place) = passed
+            .by_hash
+            .get(&tape.hash)
+            .filter(|place| kept != Some(place.as_str()) && !self.reserved.contains(*place))
             && is_same(&out.path(place), tape)?
         {
             return Ok((Placed::Unchanged, place.clone(), None));
@@ -202,13 +259,19 @@ impl Placer {
         let mut all_passed = true;
         for number in passed.count + 1.. {
             let name = numbered(target.stem, number, target.ending);
-            let there = taken.entry(name.to_lowercase()).or_insert_with(|| name.clone()).clone();
+            let there = taken
+                .entry(name.to_lowercase())
+                .or_insert_with(|| name.clone())
+                .clone();
             let place = format!("{directory}/{there}");
             let path = out.path(&place);
             let owner = owner(index, &place, target.key);
             // A session may have the id that another one's number gives.
             if kept != Some(place.as_str()) && !self.reserved.contains(&place) {
-                if path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                if path
+                    .symlink_metadata()
+                    .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+                {
                     self.reserved.insert(place.clone());
                     return Ok((Placed::New, place, None));
                 }
@@ -216,7 +279,11 @@ impl Placer {
                     return Ok((Placed::Unchanged, place, None));
                 }
                 // Names that differ only in case are those of different sessions.
-                if is_file(&path) && there == name && owner.is_none() && has_events_of(tape.path()?, &path)? {
+                if is_file(&path)
+                    && there == name
+                    && owner.is_none()
+                    && has_events_of(tape.path()?, &path)?
+                {
                     return Ok((Placed::Replaced, place, Some(hash_of(&path)?.0)));
                 }
             }
@@ -232,7 +299,9 @@ impl Placer {
 
 impl Finished {
     fn path(&self) -> io::Result<&Path> {
-        self.file.as_deref().ok_or_else(|| ErrorKind::NotFound.into())
+        self.file
+            .as_deref()
+            .ok_or_else(|| ErrorKind::NotFound.into())
     }
 }
 
@@ -251,7 +320,12 @@ fn why_not(
     if Some(hash) != old.tape_hash.as_deref() {
         return Ok(Some("the tape is not as it was written"));
     }
-    why_poorer(tape.path()?, &out.path(name), target.extends_old, old.setup == *target.setup)
+    why_poorer(
+        tape.path()?,
+        &out.path(name),
+        target.extends_old,
+        old.setup == *target.setup,
+    )
 }
 
 /// True if a source that is still there has this tape, besides `own`.
@@ -261,29 +335,40 @@ fn is_claimed(index: &Index, tape: &str, own: Option<&Key>) -> bool {
 
 /// The hash of this tape in the index, if a source that is still there has it, besides `own`.
 fn owner<'i>(index: &'i Index, tape: &str, own: Option<&Key>) -> Option<&'i str> {
-    let key = index.sources_of(tape).find(|key| Some(*key) != own && !is_missing(Path::new(&key.0)))?;
+    let key = index
+        .sources_of(tape)
+        .find(|key| Some(*key) != own && !is_missing(Path::new(&key.0)))?;
     Some(index.get(key)?.tape_hash.as_deref().unwrap_or_default())
 }
 
 /// True if the file at this path has the bytes of a tape. Files of another size are not read.
 fn is_same(path: &Path, tape: &Finished) -> io::Result<bool> {
-    let has_size = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == tape.bytes);
+    let has_size = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_file() && found.len() == tape.bytes);
     Ok(has_size && hash_of(path)?.0 == tape.hash)
 }
 
 /// True if a tape with this path may be that of the target, in the form with this ending: the name, with or without a number.
 fn has_name(path: &str, target: &Target<'_>, ending: &str) -> bool {
     let number = || {
-        let name = path.strip_prefix(&OutDir::directory_name(target.harness))?.strip_prefix('/')?;
+        let name = path
+            .strip_prefix(&OutDir::directory_name(target.harness))?
+            .strip_prefix('/')?;
         name.strip_prefix(target.stem)?.strip_suffix(ending)
     };
-    let is_number = |rest: &str| rest.strip_prefix('-').is_some_and(|digits| digits.parse::<u64>().is_ok());
+    let is_number = |rest: &str| {
+        rest.strip_prefix('-')
+            .is_some_and(|digits| digits.parse::<u64>().is_ok())
+    };
     number().is_some_and(|rest| rest.is_empty() || is_number(rest))
 }
 
 fn names_in(directory: &Path) -> io::Result<HashMap<String, String>> {
     let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
-    let names = entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = entries
+        .into_iter()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     Ok(names.map(|name| (name.to_lowercase(), name)).collect())
 }
 

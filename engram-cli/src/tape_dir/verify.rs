@@ -35,18 +35,26 @@ pub struct Repaired {
 /// # Errors
 /// As the file system gives them.
 pub fn verify(root: &Path, found: &mut dyn FnMut(&str, &str)) -> io::Result<()> {
-    let index = Index::load_with(root, &mut |name, line| found(&format!("{name}, line {line}"), "it is no line of an index"))?;
+    let index = Index::load_with(root, &mut |name, line| {
+        found(&format!("{name}, line {line}"), "it is no line of an index")
+    })?;
     for entry in index.entries() {
         let Some(tape) = &entry.tape else { continue };
         match hash_at(root, tape)? {
             None if entry.state == State::Writing => {}
             None => found(tape, "the index has it, and it is missing"),
             Some(hash) if is_hash_of(entry, &hash) => {}
-            Some(_) => found(tape, "it is not as it was written: the index has another hash"),
+            Some(_) => found(
+                tape,
+                "it is not as it was written: the index has another hash",
+            ),
         }
     }
     let known = known(&index);
-    for tape in tapes_in(root)?.into_iter().filter(|tape| !known.contains(tape)) {
+    for tape in tapes_in(root)?
+        .into_iter()
+        .filter(|tape| !known.contains(tape))
+    {
         found(&tape, "it is foreign: the index does not have it");
     }
     Ok(())
@@ -73,7 +81,10 @@ pub fn repair(out: &OutDir) -> io::Result<Repaired> {
         }
     }
     let known = known(&index);
-    for tape in tapes_in(root)?.into_iter().filter(|tape| !known.contains(tape)) {
+    for tape in tapes_in(root)?
+        .into_iter()
+        .filter(|tape| !known.contains(tape))
+    {
         if let Some(entry) = entry_of(root, &tape)? {
             index.insert(entry);
             repaired.made += 1;
@@ -86,13 +97,33 @@ pub fn repair(out: &OutDir) -> io::Result<Repaired> {
 /// The line of a tape of an unknown log. `None` if it cannot be read.
 fn entry_of(root: &Path, tape: &str) -> io::Result<Option<Entry>> {
     let path = root.join(tape);
-    let Some(overview) = overview_of(&path) else { return Ok(None) };
-    let stamp = Stamp { size: overview.input_bytes, modified: String::new(), changed: None, with: None };
-    let words = if is_redacted(&path)? { "redacted" } else { "whole" };
-    let setup = Setup { adapters: String::new(), options: words.to_owned() };
-    let mut entry = Entry::new(&(UNKNOWN.to_owned(), Some(tape.to_owned())), State::Gone, stamp, &setup);
+    let Some(overview) = overview_of(&path) else {
+        return Ok(None);
+    };
+    let stamp = Stamp {
+        size: overview.input_bytes,
+        modified: String::new(),
+        changed: None,
+        with: None,
+    };
+    let words = if is_redacted(&path)? {
+        "redacted"
+    } else {
+        "whole"
+    };
+    let setup = Setup {
+        adapters: String::new(),
+        options: words.to_owned(),
+    };
+    let mut entry = Entry::new(
+        &(UNKNOWN.to_owned(), Some(tape.to_owned())),
+        State::Gone,
+        stamp,
+        &setup,
+    );
     let (hash, bytes) = hash_of(&path)?;
-    (entry.tape, entry.tape_hash, entry.tape_bytes) = (Some(tape.to_owned()), Some(hash), Some(bytes));
+    (entry.tape, entry.tape_hash, entry.tape_bytes) =
+        (Some(tape.to_owned()), Some(hash), Some(bytes));
     entry.overview = Some(overview);
     Ok(Some(entry))
 }
@@ -100,7 +131,9 @@ fn entry_of(root: &Path, tape: &str) -> io::Result<Option<Entry>> {
 /// True if the first event of a tape names rules of redaction.
 fn is_redacted(path: &Path) -> io::Result<bool> {
     let mut first = Vec::new();
-    open_tape(path)?.take(FIRST_LINE).read_until(b'\n', &mut first)?;
+    open_tape(path)?
+        .take(FIRST_LINE)
+        .read_until(b'\n', &mut first)?;
     let start: serde_json::Value = serde_json::from_slice(&first).unwrap_or_default();
     Ok(start.get("redaction").is_some())
 }
@@ -113,14 +146,22 @@ fn is_hash_of(entry: &Entry, hash: &str) -> bool {
 
 /// The tapes that an index has: those of its entries, and the older ones that stayed.
 fn known(index: &Index) -> BTreeSet<String> {
-    index.entries().filter_map(|entry| entry.tape.clone()).chain(index.superseded().map(str::to_owned)).collect()
+    index
+        .entries()
+        .filter_map(|entry| entry.tape.clone())
+        .chain(index.superseded().map(str::to_owned))
+        .collect()
 }
 
 /// The hash of a regular file in the directory; `None` if there is none.
 fn hash_at(root: &Path, tape: &str) -> io::Result<Option<String>> {
     let path = root.join(tape);
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_file { hash_of(&path).map(|(hash, _)| Some(hash)) } else { Ok(None) }
+    if is_file {
+        hash_of(&path).map(|(hash, _)| Some(hash))
+    } else {
+        Ok(None)
+    }
 }
 
 /// The paths of all tapes, in order. Links are not followed.
@@ -133,7 +174,11 @@ fn tapes_in(root: &Path) -> io::Result<BTreeSet<String>> {
         }
         for file in fs::read_dir(directory.path())? {
             let file = file?;
-            let path = format!("{}/{}", directory.file_name().to_string_lossy(), file.file_name().to_string_lossy());
+            let path = format!(
+                "{}/{}",
+                directory.file_name().to_string_lossy(),
+                file.file_name().to_string_lossy()
+            );
             if file.file_type()?.is_file() && is_tape_path(&path) {
                 tapes.insert(path);
             }

@@ -11,13 +11,31 @@ const KEY: &str = "ghp_aB3dE5gH7jK9mN2pQ4rS6tU8vW0xY1zA2b3C";
 
 /// A directory with this many small sessions.
 fn many(sessions: usize) -> TempDir {
-    let text: String = claude_session("ID-OF-IT").split_inclusive('\n').take(14).collect();
-    let files: Vec<(String, String)> = (0..sessions).map(|n| (format!("{n}.jsonl"), text.replace("ID-OF-IT", &format!("s{n}")))).collect();
-    directory_of(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>())
+    let text: String = claude_session("ID-OF-IT")
+        .split_inclusive('\n')
+        .take(14)
+        .collect();
+    let files: Vec<(String, String)> = (0..sessions)
+        .map(|n| {
+            (
+                format!("{n}.jsonl"),
+                text.replace("ID-OF-IT", &format!("s{n}")),
+            )
+        })
+        .collect();
+    directory_of(
+        &files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn signal(child: &std::process::Child, name: &str) {
-    Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status()
+        .unwrap();
 }
 
 /// Waits for the end, at most so long. `None` if the process hangs; then it is killed.
@@ -39,17 +57,31 @@ fn interrupted(rounds: u64, sessions: usize) -> usize {
     let input = many(sessions);
     let mut random = fastrand::Rng::with_seed(7);
     let began = Instant::now();
-    assert_eq!(code(&run(&["ingest", "-q", text(input.path()), "--out", text(&tempfile::tempdir().unwrap().path().join("o"))])), 0);
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            "-q",
+            text(input.path()),
+            "--out",
+            text(&tempfile::tempdir().unwrap().path().join("o"))
+        ])),
+        0
+    );
     let whole = began.elapsed();
     let mut interrupted = 0;
     for round in 0..rounds {
         let parent = tempfile::tempdir().unwrap();
         let out = parent.path().join("tapes");
         let mut command = engram();
-        let mut child = command.args(["ingest", "-v", text(input.path()), "--out", text(&out)]).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .args(["ingest", "-v", text(input.path()), "--out", text(&out)])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(whole.mul_f64(random.f64() * 1.1));
         signal(&child, ["INT", "TERM", "HUP"][round as usize % 3]);
-        let exit = wait(&mut child, Duration::from_secs(20)).unwrap_or_else(|| panic!("round {round} hangs"));
+        let exit = wait(&mut child, Duration::from_secs(20))
+            .unwrap_or_else(|| panic!("round {round} hangs"));
         assert!([0, 130, -1].contains(&exit), "round {round}: {exit}");
         interrupted += usize::from(exit == 130);
         if out.exists() {
@@ -80,7 +112,11 @@ fn a_second_signal_ends_a_process_that_stands_still() {
     let parent = tempfile::tempdir().unwrap();
     let out = parent.path().join("tapes");
     let mut command = engram();
-    let mut child = command.args(["ingest", "-v", text(input.path()), "--out", text(&out)]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .args(["ingest", "-v", text(input.path()), "--out", text(&out)])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let unread = child.stderr.take();
     let until = Instant::now() + Duration::from_secs(60);
     // Until tapes get their names, of which each is a line in the pipe.
@@ -95,14 +131,28 @@ fn a_second_signal_ends_a_process_that_stands_still() {
     let began = Instant::now();
     let exit = wait(&mut child, Duration::from_secs(10));
     assert_eq!(exit, Some(130), "it hangs");
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        began.elapsed()
+    );
     drop(unread);
     assert_whole_and_true(&out);
 }
 
 fn tapes_of(out: &Path) -> usize {
-    fs::read_dir(out.join("claude-code"))
-        .map_or(0, |entries| entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".tape.jsonl")).count())
+    fs::read_dir(out.join("claude-code")).map_or(0, |entries| {
+        entries
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_string_lossy()
+                    .ends_with(".tape.jsonl")
+            })
+            .count()
+    })
 }
 
 #[test]
@@ -111,24 +161,53 @@ fn outputs_that_are_no_regular_files_are_written_into() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     symlink("page", at("link")).unwrap();
-    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let out = at("tapes");
-    for args in [vec!["show", text(&log), "--html"], vec!["ingest", "-q", text(&log), "--out", text(&out), "--summary"]] {
+    for args in [
+        vec!["show", text(&log), "--html"],
+        vec!["ingest", "-q", text(&log), "--out", text(&out), "--summary"],
+    ] {
         let run_to = |file: &Path| engram().args(&args).arg(file).output().unwrap();
         assert_eq!(code(&run_to(&at("link"))), 0);
-        assert!(at("link").is_symlink() && fs::read(at("page")).unwrap().len() > 100, "{args:?}");
+        assert!(
+            at("link").is_symlink() && fs::read(at("page")).unwrap().len() > 100,
+            "{args:?}"
+        );
         fs::remove_file(at("page")).unwrap();
         let pipe = at("pipe");
         let reader = std::thread::spawn(move || fs::read(pipe).unwrap().len());
         assert_eq!(code(&run_to(&at("pipe"))), 0);
-        assert!(reader.join().unwrap() > 100 && at("pipe").symlink_metadata().unwrap().file_type().is_fifo());
+        assert!(
+            reader.join().unwrap() > 100
+                && at("pipe").symlink_metadata().unwrap().file_type().is_fifo()
+        );
         let full = run_to(Path::new("/dev/full"));
         assert_eq!(code(&full), 6, "{}", stderr(&full));
-        assert!(stderr(&full).contains("the disk is full"), "{}", stderr(&full));
-        assert!(Path::new("/dev/full").symlink_metadata().unwrap().file_type().is_char_device());
+        assert!(
+            stderr(&full).contains("the disk is full"),
+            "{}",
+            stderr(&full)
+        );
+        assert!(
+            Path::new("/dev/full")
+                .symlink_metadata()
+                .unwrap()
+                .file_type()
+                .is_char_device()
+        );
         let file = at("file");
         assert_eq!(code(&run_to(&file)), 0);
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{args:?}");
+        assert_eq!(
+            file.metadata().unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{args:?}"
+        );
     }
 }
 
@@ -144,7 +223,14 @@ fn an_output_that_is_an_input_is_refused() {
         &["show", text(&log), "--html", text(&log)][..],
         &["show", text(&log), "--html", text(&link)],
         &["ingest", text(&log), "--summary", text(&log)],
-        &["ingest", text(input.path()), "--out", text(out.path()), "--summary", text(&log)],
+        &[
+            "ingest",
+            text(input.path()),
+            "--out",
+            text(out.path()),
+            "--summary",
+            text(&log),
+        ],
     ] {
         let refused = run(args);
         assert_eq!(code(&refused), 2, "{args:?} {}", stderr(&refused));
@@ -152,7 +238,17 @@ fn an_output_that_is_an_input_is_refused() {
     }
     for command in [&["show", text(&log)][..], &["ingest", text(&log)]] {
         let own = fs::File::options().append(true).open(&log).unwrap();
-        assert_eq!(code(&engram().args(command).stdout(own).stderr(Stdio::null()).output().unwrap()), 2);
+        assert_eq!(
+            code(
+                &engram()
+                    .args(command)
+                    .stdout(own)
+                    .stderr(Stdio::null())
+                    .output()
+                    .unwrap()
+            ),
+            2
+        );
         assert!(fs::read(&log).unwrap() == before, "{command:?}");
     }
 }
@@ -164,9 +260,26 @@ fn a_directory_that_is_gone_is_an_error_and_not_an_endless_search() {
     for out in [".", "/proc/self"] {
         let mut command = Command::new("sh");
         fs::create_dir_all(&gone).unwrap();
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_engram"), "ingest", text(&claude_file()), "--out", out]);
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        assert_eq!(wait(&mut child, Duration::from_secs(20)), Some(6), "--out {out}");
+        command.args([
+            "-c",
+            &script,
+            "sh",
+            env!("CARGO_BIN_EXE_engram"),
+            "ingest",
+            text(&claude_file()),
+            "--out",
+            out,
+        ]);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert_eq!(
+            wait(&mut child, Duration::from_secs(20)),
+            Some(6),
+            "--out {out}"
+        );
     }
 }
 
@@ -179,12 +292,25 @@ fn with(old: &str, new: &str) -> String {
 
 #[test]
 fn with_redaction_no_key_leaves_the_process() {
-    let broken = format!("{}{{\"type\":\"user\",\"message\": {KEY} }}\n", with("x", "x"));
+    let broken = format!(
+        "{}{{\"type\":\"user\",\"message\": {KEY} }}\n",
+        with("x", "x")
+    );
     let unknown = format!("{}{{\"type\":\"{KEY}\",\"a\":1}}\n", with("x", "x"));
-    let padded = format!("{}{{\"type\":\"user\",\"message\": {} {KEY} }}\n", with("x", "x"), "word ".repeat(10));
+    let padded = format!(
+        "{}{{\"type\":\"user\",\"message\": {} {KEY} }}\n",
+        with("x", "x"),
+        "word ".repeat(10)
+    );
     for (name, log) in [
-        ("version", with("\"version\":\"2.1.329\"", &format!("\"version\":\"{KEY}\""))),
-        ("member", with("\"isSidechain\":", &format!("\"{KEY}\":1,\"isSidechain\":"))),
+        (
+            "version",
+            with("\"version\":\"2.1.329\"", &format!("\"version\":\"{KEY}\"")),
+        ),
+        (
+            "member",
+            with("\"isSidechain\":", &format!("\"{KEY}\":1,\"isSidechain\":")),
+        ),
         ("broken", broken),
         ("padded", padded),
         ("unknown", unknown),
@@ -195,11 +321,30 @@ fn with_redaction_no_key_leaves_the_process() {
                 let parent = directory_of(&[("logs/s.jsonl", &log)]);
                 let at = |name: &str| parent.path().join(name);
                 let (logs, out, summary) = (at("logs/s.jsonl"), at("tapes"), at("summary"));
-                let args = ["ingest", "--redact", text(&logs), "--out", text(&out), "--summary", text(&summary)];
-                let output = engram().args(args).args(["--policy", policy, "--error-format", format]).output().unwrap();
+                let args = [
+                    "ingest",
+                    "--redact",
+                    text(&logs),
+                    "--out",
+                    text(&out),
+                    "--summary",
+                    text(&summary),
+                ];
+                let output = engram()
+                    .args(args)
+                    .args(["--policy", policy, "--error-format", format])
+                    .output()
+                    .unwrap();
                 let mut all = vec![("standard error".to_owned(), stderr(&output))];
-                let written = files(parent.path()).into_iter().filter(|file| *file != logs);
-                all.extend(written.map(|file| (text(&file).to_owned(), String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned())));
+                let written = files(parent.path())
+                    .into_iter()
+                    .filter(|file| *file != logs);
+                all.extend(written.map(|file| {
+                    (
+                        text(&file).to_owned(),
+                        String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned(),
+                    )
+                }));
                 for (place, content) in all {
                     let leak = content.find(&KEY[..20]);
                     assert_eq!(
@@ -217,16 +362,42 @@ fn with_redaction_no_key_leaves_the_process() {
 #[test]
 fn redaction_is_remembered() {
     let (input, out) = (many(2), tempfile::tempdir().unwrap());
-    let ingest = |more: &[&str]| run(&[&["ingest", text(input.path()), "--out", text(out.path())], more].concat());
+    let ingest = |more: &[&str]| {
+        run(&[
+            &["ingest", text(input.path()), "--out", text(out.path())],
+            more,
+        ]
+        .concat())
+    };
     assert_eq!(code(&ingest(&["--redact"])), 0);
-    let redacted: Vec<Vec<u8>> = tape_files(out.path()).iter().map(|tape| fs::read(tape).unwrap()).collect();
+    let redacted: Vec<Vec<u8>> = tape_files(out.path())
+        .iter()
+        .map(|tape| fs::read(tape).unwrap())
+        .collect();
     let refused = ingest(&[]);
     assert_eq!(code(&refused), 2);
-    assert!(stderr(&refused).contains("--no-redact"), "{}", stderr(&refused));
-    assert!(redacted == tape_files(out.path()).iter().map(|tape| fs::read(tape).unwrap()).collect::<Vec<_>>());
+    assert!(
+        stderr(&refused).contains("--no-redact"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(
+        redacted
+            == tape_files(out.path())
+                .iter()
+                .map(|tape| fs::read(tape).unwrap())
+                .collect::<Vec<_>>()
+    );
     assert_eq!(code(&ingest(&["--redact"])), 0);
     assert_eq!(code(&ingest(&["--no-redact"])), 0);
-    assert!(!fs::read_to_string(&tape_files(out.path())[0]).unwrap().lines().next().unwrap().contains("redaction"));
+    assert!(
+        !fs::read_to_string(&tape_files(out.path())[0])
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap()
+            .contains("redaction")
+    );
     assert_eq!(code(&ingest(&[])), 0);
 }
 
@@ -235,14 +406,34 @@ fn a_session_has_one_tape_whatever_the_options() {
     let (input, out) = (many(3), tempfile::tempdir().unwrap());
     let forms: [&[&str]; 4] = [&[], &["--redact"], &["--no-redact"], &[]];
     for options in forms {
-        let output = run(&[&["ingest", text(input.path()), "--out", text(out.path())], options].concat());
+        let output = run(&[
+            &["ingest", text(input.path()), "--out", text(out.path())],
+            options,
+        ]
+        .concat());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        assert_eq!(tapes(out.path()).len(), 3, "{options:?}: {:?}", tapes(out.path()));
-        assert!(index(out.path()).iter().all(|entry| entry.get("supersedes").is_none()), "{options:?}");
+        assert_eq!(
+            tapes(out.path()).len(),
+            3,
+            "{options:?}: {:?}",
+            tapes(out.path())
+        );
+        assert!(
+            index(out.path())
+                .iter()
+                .all(|entry| entry.get("supersedes").is_none()),
+            "{options:?}"
+        );
         assert_whole_in_any_form(out.path());
     }
     // Another form beside them would count twice.
-    let compressed = run(&["ingest", text(input.path()), "--out", text(out.path()), "--zstd"]);
+    let compressed = run(&[
+        "ingest",
+        text(input.path()),
+        "--out",
+        text(out.path()),
+        "--zstd",
+    ]);
     assert_eq!(code(&compressed), 2, "{}", stderr(&compressed));
     assert_eq!(tapes(out.path()).len(), 3);
 }
@@ -261,16 +452,27 @@ fn a_deleted_log_is_said_and_its_tape_stays() {
     for _ in 0..2 {
         let output = ingest();
         assert_eq!(code(&output), 0);
-        assert!(stderr(&output).contains("1 tape whose log is gone"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("1 tape whose log is gone"),
+            "{}",
+            stderr(&output)
+        );
         assert_eq!(tapes(out.path()), before);
-        let states: Vec<Value> = index(out.path()).into_iter().map(|entry| entry["state"].clone()).collect();
+        let states: Vec<Value> = index(out.path())
+            .into_iter()
+            .map(|entry| entry["state"].clone())
+            .collect();
         assert_eq!(states, ["current", "gone", "current"]);
     }
     for n in [0, 2] {
         fs::remove_file(input.path().join(format!("{n}.jsonl"))).unwrap();
     }
     let all_gone = ingest();
-    assert!(stderr(&all_gone).contains("3 tapes whose log is gone"), "{}", stderr(&all_gone));
+    assert!(
+        stderr(&all_gone).contains("3 tapes whose log is gone"),
+        "{}",
+        stderr(&all_gone)
+    );
     assert_eq!(tapes(out.path()), before);
 }
 
@@ -278,11 +480,26 @@ fn a_deleted_log_is_said_and_its_tape_stays() {
 fn a_rewrite_with_the_same_size_and_time_is_read() {
     let (input, out) = (many(1), tempfile::tempdir().unwrap());
     let log = input.path().join("0.jsonl");
-    let ingest = || stderr(&run(&["ingest", text(input.path()), "--out", text(out.path())]));
+    let ingest = || {
+        stderr(&run(&[
+            "ingest",
+            text(input.path()),
+            "--out",
+            text(out.path()),
+        ]))
+    };
     ingest();
-    let (text_before, time) = (fs::read_to_string(&log).unwrap(), log.metadata().unwrap().modified().unwrap());
+    let (text_before, time) = (
+        fs::read_to_string(&log).unwrap(),
+        log.metadata().unwrap().modified().unwrap(),
+    );
     fs::write(&log, text_before.replace("s0", "s9")).unwrap();
-    fs::File::options().write(true).open(&log).unwrap().set_modified(time).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&log)
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
     assert!(ingest().contains("1 new"));
     assert!(ingest().contains("1 unchanged"));
 }
@@ -300,38 +517,82 @@ fn a_directory_is_compared_with_its_index_and_the_index_is_made_again() {
     fs::write(tape(1), changed).unwrap();
     fs::copy(tape(2), tape(9)).unwrap();
     let index_file = out.path().join("index.jsonl");
-    fs::write(&index_file, fs::read_to_string(&index_file).unwrap() + "nonsense\n").unwrap();
+    fs::write(
+        &index_file,
+        fs::read_to_string(&index_file).unwrap() + "nonsense\n",
+    )
+    .unwrap();
     let found = check(&[]);
     let printed = String::from_utf8(found.stdout.clone()).unwrap();
     assert_eq!(code(&found), 1);
-    for line in
-        ["s0.tape.jsonl: the index has it, and it is missing", "s1.tape.jsonl: it is not as it was written", "s9.tape.jsonl: it is foreign"]
-    {
+    for line in [
+        "s0.tape.jsonl: the index has it, and it is missing",
+        "s1.tape.jsonl: it is not as it was written",
+        "s9.tape.jsonl: it is foreign",
+    ] {
         assert!(printed.contains(line), "{line}: {printed}");
     }
-    assert!(printed.contains("index.jsonl, line 5: it is no line of an index"), "{printed}");
+    assert!(
+        printed.contains("index.jsonl, line 5: it is no line of an index"),
+        "{printed}"
+    );
     // From the tapes alone.
     fs::remove_file(tape(1)).unwrap();
     fs::remove_file(tape(9)).unwrap();
     fs::remove_file(&index_file).unwrap();
     let repaired = check(&["--repair"]);
-    assert_eq!(code(&repaired), 0, "{}{}", String::from_utf8_lossy(&repaired.stdout), stderr(&repaired));
+    assert_eq!(
+        code(&repaired),
+        0,
+        "{}{}",
+        String::from_utf8_lossy(&repaired.stdout),
+        stderr(&repaired)
+    );
     assert_eq!(index(out.path()).len(), 2);
-    assert!(index(out.path()).iter().all(|entry| entry["state"] == "gone" && entry["overview"]["session_id"].is_string()));
+    assert!(
+        index(out.path())
+            .iter()
+            .all(|entry| entry["state"] == "gone" && entry["overview"]["session_id"].is_string())
+    );
     let again = ingest();
-    assert!(stderr(&again).contains("2 new, 0 replaced, 2 unchanged"), "{}", stderr(&again));
+    assert!(
+        stderr(&again).contains("2 new, 0 replaced, 2 unchanged"),
+        "{}",
+        stderr(&again)
+    );
     assert_eq!(index(out.path()).len(), 4);
-    assert!(index(out.path()).iter().all(|entry| entry["state"] == "current" && entry["source"] != "unknown"));
+    assert!(
+        index(out.path())
+            .iter()
+            .all(|entry| entry["state"] == "current" && entry["source"] != "unknown")
+    );
     assert_eq!(code(&check(&[])), 0);
 }
 
 #[test]
 fn a_repaired_index_remembers_redaction() {
     let (input, out) = (many(1), tempfile::tempdir().unwrap());
-    assert_eq!(code(&run(&["ingest", "--redact", text(input.path()), "--out", text(out.path())])), 0);
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            "--redact",
+            text(input.path()),
+            "--out",
+            text(out.path())
+        ])),
+        0
+    );
     fs::remove_file(out.path().join("index.jsonl")).unwrap();
     assert_eq!(code(&run(&["check", "--repair", text(out.path())])), 0);
-    assert_eq!(code(&run(&["ingest", text(input.path()), "--out", text(out.path())])), 2);
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            text(input.path()),
+            "--out",
+            text(out.path())
+        ])),
+        2
+    );
 }
 
 #[test]
@@ -346,18 +607,43 @@ fn a_bomb_is_refused_by_a_limit_that_has_a_name() {
     let path = directory.path().join("bomb.jsonl.zst");
     fs::write(&path, bomb.finish().unwrap()).unwrap();
     let out = directory.path().join("tapes");
-    let refused = run(&["ingest", text(&path), "--out", text(&out), "--error-format", "json"]);
+    let refused = run(&[
+        "ingest",
+        text(&path),
+        "--out",
+        text(&out),
+        "--error-format",
+        "json",
+    ]);
     assert_eq!(code(&refused), 5, "{}", stderr(&refused));
     let errors = json_errors(&refused);
     assert_eq!(errors[0]["code"], "limit_exceeded");
-    assert!(errors[0]["found"].as_str().unwrap().contains("expansion_ratio"), "{errors:?}");
+    assert!(
+        errors[0]["found"]
+            .as_str()
+            .unwrap()
+            .contains("expansion_ratio"),
+        "{errors:?}"
+    );
     assert!(!out.exists() || tapes(&out).is_empty());
     let hole = directory.path().join("hole.jsonl");
     fs::write(&hole, claude_session("hole")).unwrap();
-    fs::File::options().write(true).open(&hole).unwrap().set_len(20 << 30).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&hole)
+        .unwrap()
+        .set_len(20 << 30)
+        .unwrap();
     let began = Instant::now();
     let refused = run(&["ingest", text(&hole), "--error-format", "json"]);
     assert_eq!(code(&refused), 5, "{}", stderr(&refused));
-    assert!(json_errors(&refused)[0]["found"].as_str().unwrap().contains("source_bytes"), "{}", stderr(&refused));
+    assert!(
+        json_errors(&refused)[0]["found"]
+            .as_str()
+            .unwrap()
+            .contains("source_bytes"),
+        "{}",
+        stderr(&refused)
+    );
     assert!(began.elapsed() < Duration::from_secs(20));
 }

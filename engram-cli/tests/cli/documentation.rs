@@ -6,25 +6,37 @@ use super::*;
 
 /// The commands that the overview lists.
 pub fn commands(overview: &str) -> Vec<&str> {
-    let lines = overview.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let lines = overview
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
     // A long description goes on in a line that is indented further.
-    let own = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
-    own.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+    let own = lines
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '));
+    own.filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect()
 }
 
 #[test]
 fn version_and_help_are_no_errors() {
     let version = run(&["--version"]);
     assert_eq!((code(&version), stderr(&version)), (0, String::new()));
-    assert!(String::from_utf8(version.stdout).unwrap().starts_with("engram "));
+    assert!(
+        String::from_utf8(version.stdout)
+            .unwrap()
+            .starts_with("engram ")
+    );
 }
 
 /// The members of the smaller object are in the larger one, with the same values.
 fn is_part_of(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
-        (Value::Object(part), Value::Object(whole)) => {
-            part.iter().all(|(key, value)| whole.get(key).is_some_and(|other| is_part_of(value, other)))
-        }
+        (Value::Object(part), Value::Object(whole)) => part
+            .iter()
+            .all(|(key, value)| whole.get(key).is_some_and(|other| is_part_of(value, other))),
         _ => part == whole,
     }
 }
@@ -33,16 +45,39 @@ fn is_part_of(part: &Value, whole: &Value) -> bool {
 fn the_events_of_the_readme_are_in_the_tapes_of_the_fixtures_that_it_names() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    assert!(readme.contains(&format!("engram ingest --out tapes fixtures/{CLAUDE} fixtures/{CODEX}")));
+    assert!(readme.contains(&format!(
+        "engram ingest --out tapes fixtures/{CLAUDE} fixtures/{CODEX}"
+    )));
     let out = tempfile::tempdir().unwrap();
-    assert_eq!(code(&run(&["ingest", "--out", text(out.path()), text(&fixture(CLAUDE)), text(&fixture(CODEX))])), 0);
-    let tapes: String = tape_files(out.path()).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-    let events: Vec<Value> = tapes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let shown: Vec<Value> =
-        readme.lines().filter(|line| line.starts_with("{\"seq\":")).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            "--out",
+            text(out.path()),
+            text(&fixture(CLAUDE)),
+            text(&fixture(CODEX))
+        ])),
+        0
+    );
+    let tapes: String = tape_files(out.path())
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let events: Vec<Value> = tapes
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let shown: Vec<Value> = readme
+        .lines()
+        .filter(|line| line.starts_with("{\"seq\":"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(shown.len(), 5);
     for event in &shown {
-        assert!(events.iter().any(|other| is_part_of(event, other)), "no event of the tapes is {event}");
+        assert!(
+            events.iter().any(|other| is_part_of(event, other)),
+            "no event of the tapes is {event}"
+        );
     }
 }
 
@@ -50,13 +85,34 @@ fn the_events_of_the_readme_are_in_the_tapes_of_the_fixtures_that_it_names() {
 fn the_changelog_has_each_section_and_each_line_once() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let text = fs::read_to_string(root.join("CHANGELOG.md")).unwrap();
-    let (_, unreleased) = text.split_once("\n## [Unreleased]\n").expect("a section of what is not released");
+    let (_, unreleased) = text
+        .split_once("\n## [Unreleased]\n")
+        .expect("a section of what is not released");
     let unreleased = unreleased.split("\n## ").next().unwrap();
-    let sections: Vec<&str> = unreleased.lines().filter_map(|line| line.strip_prefix("### ")).collect();
-    let order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
-    let expected: Vec<&str> = order.into_iter().filter(|name| sections.contains(name)).collect();
-    assert_eq!(sections, expected, "the sections of Keep a Changelog, each once and in order");
-    let mut items: Vec<&str> = unreleased.lines().filter(|line| line.trim_start().starts_with("- ") && line.len() > 30).collect();
+    let sections: Vec<&str> = unreleased
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .collect();
+    let order = [
+        "Added",
+        "Changed",
+        "Deprecated",
+        "Removed",
+        "Fixed",
+        "Security",
+    ];
+    let expected: Vec<&str> = order
+        .into_iter()
+        .filter(|name| sections.contains(name))
+        .collect();
+    assert_eq!(
+        sections, expected,
+        "the sections of Keep a Changelog, each once and in order"
+    );
+    let mut items: Vec<&str> = unreleased
+        .lines()
+        .filter(|line| line.trim_start().starts_with("- ") && line.len() > 30)
+        .collect();
     let all = items.len();
     items.sort_unstable();
     items.dedup();

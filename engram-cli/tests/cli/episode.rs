@@ -7,17 +7,38 @@ use super::*;
 
 /// The canonical bytes of a shipped profile.
 fn shipped(id: &str) -> Vec<u8> {
-    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../engram-profiles/profiles/{id}.json"))).unwrap()
+    fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("../engram-profiles/profiles/{id}.json")),
+    )
+    .unwrap()
 }
 
 fn episode(out: &Path, more: &[&str]) -> Output {
-    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engram-profiles/profiles/local-inference.json");
-    run(&[&["episode", "run", "--open", "--no-times", "--profile", text(&profile), "--out", text(out)], more].concat())
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../engram-profiles/profiles/local-inference.json");
+    run(&[
+        &[
+            "episode",
+            "run",
+            "--open",
+            "--no-times",
+            "--profile",
+            text(&profile),
+            "--out",
+            text(out),
+        ],
+        more,
+    ]
+    .concat())
 }
 
 fn verify(directory: &Path) -> (i32, String) {
     let output = run(&["episode", "verify", text(directory)]);
-    (code(&output), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    (
+        code(&output),
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
 fn stdout(output: &Output) -> String {
@@ -27,7 +48,9 @@ fn stdout(output: &Output) -> String {
 /// A program that does this with the arguments, unless it is asked for its version or its flags.
 fn wrapper(directory: &Path, body: &str) -> PathBuf {
     let (path, engram) = (directory.join("agent"), env!("CARGO_BIN_EXE_engram"));
-    let text = format!("#!/bin/sh\ncase \"$*\" in *--version*|*--help*) exec '{engram}' \"$@\";; esac\nengram='{engram}'\n{body}\n");
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version*|*--help*) exec '{engram}' \"$@\";; esac\nengram='{engram}'\n{body}\n"
+    );
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
@@ -48,9 +71,17 @@ fn episode_has_a_receipt_and_is_the_same_twice() {
     for out in &outs {
         let output = episode(out, &[]);
         assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
-        assert!(stdout(&output).contains("P8 episode.deny      passed  1 denied, none executed, all told\n"), "{}", stdout(&output));
+        assert!(
+            stdout(&output)
+                .contains("P8 episode.deny      passed  1 denied, none executed, all told\n"),
+            "{}",
+            stdout(&output)
+        );
         let (exit, said) = verify(out);
-        assert!(exit == 0 && said.contains("whole, 17 lines") && said.ends_with("; receipt\n"), "{exit} {said}");
+        assert!(
+            exit == 0 && said.contains("whole, 17 lines") && said.ends_with("; receipt\n"),
+            "{exit} {said}"
+        );
     }
     let [first, second] = outs.map(|out| fs::read(out.join("sums.txt")).unwrap());
     assert!(first == second && !first.is_empty());
@@ -66,8 +97,15 @@ fn changed_episode_is_refused_with_8() {
     bytes[40] ^= 1;
     fs::write(&tape, bytes).unwrap();
     let (exit, said) = verify(&out);
-    assert!(exit == 8 && said.contains("tape.jsonl: it is not the file that the sums name"), "{exit} {said}");
-    assert_eq!(code(&episode(&out, &[])), 6, "an episode is never written over");
+    assert!(
+        exit == 8 && said.contains("tape.jsonl: it is not the file that the sums name"),
+        "{exit} {said}"
+    );
+    assert_eq!(
+        code(&episode(&out, &[])),
+        6,
+        "an episode is never written over"
+    );
 }
 
 #[test]
@@ -79,18 +117,53 @@ fn reason_of_a_missing_receipt_is_the_exit_code() {
         .replace("~0.1", "~0.2")
         .replace("\"local-inference\",\"req", "\"mine\",\"req");
     fs::write(place("changed.json"), changed).unwrap();
-    let run_with = |profile: &Path, out: &Path| run(&["episode", "run", "--open", "--profile", text(profile), "--out", text(out)]);
+    let run_with = |profile: &Path, out: &Path| {
+        run(&[
+            "episode",
+            "run",
+            "--open",
+            "--profile",
+            text(profile),
+            "--out",
+            text(out),
+        ])
+    };
     let output = run_with(&place("changed.json"), &place("version"));
-    assert!(code(&output) == 7 && stdout(&output).ends_with("blocked: ADAPTER_MISCONFIGURED/version\n"), "{}", stdout(&output));
+    assert!(
+        code(&output) == 7 && stdout(&output).ends_with("blocked: ADAPTER_MISCONFIGURED/version\n"),
+        "{}",
+        stdout(&output)
+    );
     assert_eq!(verify(&place("version")).0, 7);
     let ledger = fs::read_to_string(place("version/ledger.jsonl")).unwrap();
-    assert!(ledger.lines().count() == 1 && ledger.contains("ReviewBlockedRecorded"), "{ledger}");
-    let silent = script(directory.path(), serde_json::json!([[{"say": "Nothing to do.\n{\"status\":\"done\",\"summary\":\"x\"}\n"}]]));
+    assert!(
+        ledger.lines().count() == 1 && ledger.contains("ReviewBlockedRecorded"),
+        "{ledger}"
+    );
+    let silent = script(
+        directory.path(),
+        serde_json::json!([[{"say": "Nothing to do.\n{\"status\":\"done\",\"summary\":\"x\"}\n"}]]),
+    );
     let output = episode(&place("silent"), &["--scenario", text(&silent)]);
-    assert!(code(&output) == 8 && stdout(&output).contains("P5 episode.intent    failed  ADAPTER_PROTOCOL_VIOLATION/no_intent"));
+    assert!(
+        code(&output) == 8
+            && stdout(&output)
+                .contains("P5 episode.intent    failed  ADAPTER_PROTOCOL_VIOLATION/no_intent")
+    );
     assert_eq!(verify(&place("silent")).0, 8);
     assert_eq!(code(&episode(&place("none"), &["--scenario", "nobody"])), 2);
-    assert_eq!(code(&run(&["episode", "run", "--profile", "local-inference", "--out", text(&place("none"))])), 2, "a name chooses none");
+    assert_eq!(
+        code(&run(&[
+            "episode",
+            "run",
+            "--profile",
+            "local-inference",
+            "--out",
+            text(&place("none"))
+        ])),
+        2,
+        "a name chooses none"
+    );
 }
 
 #[test]
@@ -99,7 +172,10 @@ fn tier_says_what_the_driver_does() {
     let out = directory.path().join("a");
     assert_eq!(code(&episode(&out, &["--tier", "observe"])), 0);
     let log = fs::read_to_string(out.join("episode.jsonl")).unwrap();
-    assert!(log.contains("r4 denied NOT_IN_TIER") && log.contains("r5 denied UNKNOWN_TOOL"), "{log}");
+    assert!(
+        log.contains("r4 denied NOT_IN_TIER") && log.contains("r5 denied UNKNOWN_TOOL"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -108,14 +184,23 @@ fn agent_that_hides_a_denial_from_its_model_fails_p8() {
     let deaf = wrapper(directory.path(), "grep -v ' denied ' | \"$engram\" \"$@\"");
     let output = episode(&directory.path().join("a"), &["--exe", text(&deaf)]);
     assert_eq!(code(&output), 8, "{}", stdout(&output));
-    assert!(stdout(&output).contains("P8 episode.deny      failed  ADAPTER_PROTOCOL_VIOLATION/deny"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("P8 episode.deny      failed  ADAPTER_PROTOCOL_VIOLATION/deny"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
 fn tokens_of_the_model_are_bounded() {
     let directory = tempfile::tempdir().unwrap();
-    let small = String::from_utf8(shipped("local-inference")).unwrap().replace("\"tokens\":1000000", "\"tokens\":100");
-    let small = small.replace("\"profile_id\":\"local-inference\"", "\"profile_id\":\"small\"");
+    let small = String::from_utf8(shipped("local-inference"))
+        .unwrap()
+        .replace("\"tokens\":1000000", "\"tokens\":100");
+    let small = small.replace(
+        "\"profile_id\":\"local-inference\"",
+        "\"profile_id\":\"small\"",
+    );
     let profile = directory.path().join("small.json");
     fs::write(&profile, small).unwrap();
     let asks = script(
@@ -123,8 +208,22 @@ fn tokens_of_the_model_are_bounded() {
         serde_json::json!([[{"intent": {"id": "r1", "tool": "list", "args": {"path": "."}}}], [{"sleep": {"ms": 3000}}, {"say": "x"}]]),
     );
     let out = directory.path().join("a");
-    let output = run(&["episode", "run", "--open", "--profile", text(&profile), "--scenario", text(&asks), "--out", text(&out)]);
-    assert!(code(&output) == 8 && stdout(&output).ends_with("/budget_tokens\n"), "{}", stdout(&output));
+    let output = run(&[
+        "episode",
+        "run",
+        "--open",
+        "--profile",
+        text(&profile),
+        "--scenario",
+        text(&asks),
+        "--out",
+        text(&out),
+    ]);
+    assert!(
+        code(&output) == 8 && stdout(&output).ends_with("/budget_tokens\n"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
@@ -132,18 +231,40 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
     let nowhere = tempfile::tempdir().unwrap();
     let conform = |adapters: &str, more: &[&str]| {
         let mut command = engram();
-        command.env("ACK_ADAPTERS", adapters).args(["profile", "conform", "--open", "--installed", text(nowhere.path())]).args(more);
+        command
+            .env("ACK_ADAPTERS", adapters)
+            .args([
+                "profile",
+                "conform",
+                "--open",
+                "--installed",
+                text(nowhere.path()),
+            ])
+            .args(more);
         command.output().unwrap()
     };
     let output = conform("local-inference", &["--json"]);
     let column: Value = serde_json::from_slice(&output.stdout).unwrap();
     let outcomes = column["outcomes"].as_array().unwrap();
-    let passed: Vec<&Value> = outcomes.iter().filter(|outcome| outcome["verdict"] == "passed").collect();
-    assert_eq!((code(&output), passed.len(), outcomes.len()), (0, 10, 11), "{column:#}");
+    let passed: Vec<&Value> = outcomes
+        .iter()
+        .filter(|outcome| outcome["verdict"] == "passed")
+        .collect();
+    assert_eq!(
+        (code(&output), passed.len(), outcomes.len()),
+        (0, 10, 11),
+        "{column:#}"
+    );
     let output = conform("codex,cursor", &[]);
     let table = stdout(&output);
     println!("{table}");
-    assert!(code(&output) == 0 && table.contains("codex-cli-black-box P5 episode.intent: skipped codex is not installed below"), "{table}");
+    assert!(
+        code(&output) == 0
+            && table.contains(
+                "codex-cli-black-box P5 episode.intent: skipped codex is not installed below"
+            ),
+        "{table}"
+    );
     assert!(table.contains("cursor-hooked P4 profile.powerless: skipped this agent cannot be pointed at a model on loopback"), "{table}");
     assert_eq!(code(&conform("nobody", &[])), 7);
 }
@@ -152,49 +273,118 @@ fn tier_4_passes_for_the_loop_and_skips_what_is_not_installed() {
 fn runtime_contract_has_a_row_for_each_demand() {
     let nowhere = tempfile::tempdir().unwrap();
     let mut command = engram();
-    command.env("ACK_ADAPTERS", "local-inference,gemini").env("ACK_TIMEOUT", "60");
-    command.args(["profile", "conform", "--contract", "--open", "--json", "--installed", text(nowhere.path())]);
+    command
+        .env("ACK_ADAPTERS", "local-inference,gemini")
+        .env("ACK_TIMEOUT", "60");
+    command.args([
+        "profile",
+        "conform",
+        "--contract",
+        "--open",
+        "--json",
+        "--installed",
+        text(nowhere.path()),
+    ]);
     let output = command.output().unwrap();
-    let columns: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let columns: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let of = |profile: &str| {
-        let column = columns.iter().find(|column| column["profile"] == profile).unwrap();
+        let column = columns
+            .iter()
+            .find(|column| column["profile"] == profile)
+            .unwrap();
         let outcomes = column["outcomes"].as_array().unwrap();
         outcomes
             .iter()
-            .map(|outcome| format!("{} {}", outcome["check"].as_str().unwrap(), outcome["verdict"].as_str().unwrap()))
+            .map(|outcome| {
+                format!(
+                    "{} {}",
+                    outcome["check"].as_str().unwrap(),
+                    outcome["verdict"].as_str().unwrap()
+                )
+            })
             .collect::<Vec<_>>()
     };
     let rows = of("local-inference");
-    let skipped: Vec<&String> = rows.iter().filter(|row| !row.ends_with(" passed")).collect();
-    assert_eq!((code(&output), rows.len(), skipped), (0, 11, vec![&"mcp_transport skipped".to_owned()]), "{columns:#?}");
-    assert!(of("gemini-cli-black-box").iter().all(|row| row.ends_with(" skipped")));
+    let skipped: Vec<&String> = rows
+        .iter()
+        .filter(|row| !row.ends_with(" passed"))
+        .collect();
+    assert_eq!(
+        (code(&output), rows.len(), skipped),
+        (0, 11, vec![&"mcp_transport skipped".to_owned()]),
+        "{columns:#?}"
+    );
+    assert!(
+        of("gemini-cli-black-box")
+            .iter()
+            .all(|row| row.ends_with(" skipped"))
+    );
 }
 
 #[test]
 fn signal_ends_the_agent_too() {
     let directory = tempfile::tempdir().unwrap();
     let place = |name: &str| text(&directory.path().join(name)).to_owned();
-    let agent = wrapper(directory.path(), &format!("trap '' TERM; echo $$ > {}; while :; do sleep 1; done", place("pid")));
-    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engram-profiles/profiles/local-inference.json");
+    let agent = wrapper(
+        directory.path(),
+        &format!(
+            "trap '' TERM; echo $$ > {}; while :; do sleep 1; done",
+            place("pid")
+        ),
+    );
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../engram-profiles/profiles/local-inference.json");
     let mut command = engram();
-    command.args(["episode", "run", "--open", "--profile", text(&profile), "--exe", text(&agent), "--out", &place("out")]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    command.args([
+        "episode",
+        "run",
+        "--open",
+        "--profile",
+        text(&profile),
+        "--exe",
+        text(&agent),
+        "--out",
+        &place("out"),
+    ]);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let pid = loop {
         match fs::read_to_string(place("pid")) {
             Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
             _ => std::thread::sleep(Duration::from_millis(20)),
         }
     };
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let is_alive = || {
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        !state.is_empty() && !state.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X'])
+        !state.is_empty()
+            && !state
+                .rsplit(')')
+                .next()
+                .unwrap_or_default()
+                .trim_start()
+                .starts_with(['Z', 'X'])
     };
     // A process that got KILL is still there for a moment. Left alone, this one never ends.
     let begun = Instant::now();
     while is_alive() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the agent goes on");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the agent goes on"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 }

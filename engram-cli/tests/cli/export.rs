@@ -7,7 +7,18 @@ fn exported_tapes() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let (claude, agents, codex) = (fixture(CLAUDE), fixture(SUB_AGENTS), fixture(CODEX));
     let out = directory.path().join("tapes");
-    assert_eq!(code(&run(&["ingest", "--quiet", "--out", text(&out), text(&claude), text(&agents), text(&codex)])), 0);
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            "--quiet",
+            "--out",
+            text(&out),
+            text(&claude),
+            text(&agents),
+            text(&codex)
+        ])),
+        0
+    );
     directory
 }
 
@@ -35,37 +46,88 @@ fn each_export_is_the_same_again_and_overwrites_nothing() {
         let other = export(at, target, &format!("{target}-2-{}", more.len()), more);
         let content = |place: &Path| match is_file {
             true => vec![fs::read(place).unwrap()],
-            false => files(place).iter().map(|file| fs::read(file).unwrap()).collect(),
+            false => files(place)
+                .iter()
+                .map(|file| fs::read(file).unwrap())
+                .collect(),
         };
         assert!(content(&one) == content(&other), "{target} differs");
-        let again = run(&["export", target, text(&at.join("tapes")), "--out", text(&one), "--error-format", "json"]);
-        assert_eq!((code(&again), &json_errors(&again)[0]["code"]), (6, &"io".into()));
+        let again = run(&[
+            "export",
+            target,
+            text(&at.join("tapes")),
+            "--out",
+            text(&one),
+            "--error-format",
+            "json",
+        ]);
+        assert_eq!(
+            (code(&again), &json_errors(&again)[0]["code"]),
+            (6, &"io".into())
+        );
         assert!(content(&one) == content(&other), "{target} was overwritten");
     }
-    let left: Vec<String> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    assert!(left.iter().all(|name| !name.starts_with(".engram-")), "{left:?}");
+    let left: Vec<String> = fs::read_dir(at)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(
+        left.iter().all(|name| !name.starts_with(".engram-")),
+        "{left:?}"
+    );
 }
 
 #[test]
 fn sub_agents_are_in_the_document_of_their_session_or_linked_from_it() {
     let directory = exported_tapes();
-    let embedded = export(directory.path(), "atif", "embedded", &["--losses", text(&directory.path().join("losses.json"))]);
+    let embedded = export(
+        directory.path(),
+        "atif",
+        "embedded",
+        &["--losses", text(&directory.path().join("losses.json"))],
+    );
     assert_eq!(files(&embedded).len(), 3);
-    let linked = export(directory.path(), "atif", "linked", &["--link-agents", "--atif", "1.8"]);
-    assert_eq!(files(&linked).len(), tapes(&directory.path().join("tapes")).len());
+    let linked = export(
+        directory.path(),
+        "atif",
+        "linked",
+        &["--link-agents", "--atif", "1.8"],
+    );
+    assert_eq!(
+        files(&linked).len(),
+        tapes(&directory.path().join("tapes")).len()
+    );
     let mut paths = 0;
     for file in files(&linked) {
         let document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(document["schema_version"], "ATIF-v1.8");
-        let results = document["steps"].as_array().unwrap().iter().filter_map(|step| step["observation"]["results"].as_array()).flatten();
-        for reference in results.filter_map(|result| result["subagent_trajectory_ref"].as_array()).flatten() {
-            assert!(file.with_file_name(reference["trajectory_path"].as_str().unwrap()).is_file());
+        let results = document["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|step| step["observation"]["results"].as_array())
+            .flatten();
+        for reference in results
+            .filter_map(|result| result["subagent_trajectory_ref"].as_array())
+            .flatten()
+        {
+            assert!(
+                file.with_file_name(reference["trajectory_path"].as_str().unwrap())
+                    .is_file()
+            );
             paths += 1;
         }
     }
     assert!(paths > 1);
-    let losses: Value = serde_json::from_slice(&fs::read(directory.path().join("losses.json")).unwrap()).unwrap();
-    assert_eq!((&losses["target"], losses["tapes"].as_u64().unwrap() as usize), (&"atif".into(), tapes(directory.path()).len()));
+    let losses: Value =
+        serde_json::from_slice(&fs::read(directory.path().join("losses.json")).unwrap()).unwrap();
+    assert_eq!(
+        (
+            &losses["target"],
+            losses["tapes"].as_u64().unwrap() as usize
+        ),
+        (&"atif".into(), tapes(directory.path()).len())
+    );
     assert!(losses["rules"]["event.origin"]["count"].as_u64().unwrap() > 0);
 }
 
@@ -74,13 +136,25 @@ fn tables_straight_from_logs_are_those_of_the_tapes() {
     let directory = exported_tapes();
     let (claude, agents, codex) = (fixture(CLAUDE), fixture(SUB_AGENTS), fixture(CODEX));
     let direct = directory.path().join("direct");
-    let output = run(&["ingest", "--to", "parquet", "--out", text(&direct), text(&claude), text(&agents), text(&codex)]);
+    let output = run(&[
+        "ingest",
+        "--to",
+        "parquet",
+        "--out",
+        text(&direct),
+        text(&claude),
+        text(&agents),
+        text(&codex),
+    ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stderr(&output).contains("events ") && stderr(&output).contains(text(&direct)));
     let of_tapes = export(directory.path(), "parquet", "tables", &[]);
     assert_eq!(names(&direct), names(&of_tapes));
     for name in names(&direct) {
-        assert_same(&fs::read(direct.join(&name)).unwrap(), &fs::read(of_tapes.join(&name)).unwrap());
+        assert_same(
+            &fs::read(direct.join(&name)).unwrap(),
+            &fs::read(of_tapes.join(&name)).unwrap(),
+        );
     }
 }
 
@@ -93,11 +167,31 @@ fn a_tape_that_breaks_a_rule_is_refused_and_others_are_written() {
     )]);
     for target in ["parquet", "hf", "atif", "otlp"] {
         let out = directory.path().join(format!("none-{target}"));
-        let output = run(&["export", target, text(broken.path()), "--out", text(&out), "--error-format", "json"]);
-        assert_eq!((code(&output), &json_errors(&output)[0]["code"]), (5, &"malformed_record".into()), "{}", stderr(&output));
+        let output = run(&[
+            "export",
+            target,
+            text(broken.path()),
+            "--out",
+            text(&out),
+            "--error-format",
+            "json",
+        ]);
+        assert_eq!(
+            (code(&output), &json_errors(&output)[0]["code"]),
+            (5, &"malformed_record".into()),
+            "{}",
+            stderr(&output)
+        );
         assert!(!out.exists());
         let out = directory.path().join(format!("some-{target}"));
-        let output = run(&["export", target, text(broken.path()), text(&directory.path().join("tapes")), "--out", text(&out)]);
+        let output = run(&[
+            "export",
+            target,
+            text(broken.path()),
+            text(&directory.path().join("tapes")),
+            "--out",
+            text(&out),
+        ]);
         assert_eq!(code(&output), 1, "{}", stderr(&output));
         assert!(out.exists());
     }
@@ -106,13 +200,35 @@ fn a_tape_that_breaks_a_rule_is_refused_and_others_are_written() {
 /// Synthetic: a tape with a key.
 #[test]
 fn traces_are_redacted_unless_told_otherwise() {
-    let log = claude_session("00000000-0000-4000-8000-000000000001").replacen("LAB please", "AKIAIOSFODNN7EXAMPLE please", 1);
+    let log = claude_session("00000000-0000-4000-8000-000000000001").replacen(
+        "LAB please",
+        "AKIAIOSFODNN7EXAMPLE please",
+        1,
+    );
     let logs = directory_of(&[("s.jsonl", &log)]);
     let at = logs.path();
-    assert_eq!(code(&run(&["ingest", "--quiet", "--out", text(&at.join("tapes")), text(&at.join("s.jsonl"))])), 0);
+    assert_eq!(
+        code(&run(&[
+            "ingest",
+            "--quiet",
+            "--out",
+            text(&at.join("tapes")),
+            text(&at.join("s.jsonl"))
+        ])),
+        0
+    );
     for (more, is_there) in [(&[][..], false), (&["--no-redact"], true)] {
         let out = export(at, "hf", &format!("traces-{is_there}"), more);
-        let all: String = files(&out).iter().map(|file| fs::read_to_string(file).unwrap()).collect();
-        assert_eq!((all.contains("AKIAIOSFODNN7EXAMPLE"), all.contains("[redacted:aws-access-key-id]")), (is_there, !is_there));
+        let all: String = files(&out)
+            .iter()
+            .map(|file| fs::read_to_string(file).unwrap())
+            .collect();
+        assert_eq!(
+            (
+                all.contains("AKIAIOSFODNN7EXAMPLE"),
+                all.contains("[redacted:aws-access-key-id]")
+            ),
+            (is_there, !is_there)
+        );
     }
 }

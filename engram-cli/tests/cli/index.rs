@@ -13,28 +13,52 @@ const TEXT: &str = "# whole rewrite\nb = 1\n";
 
 impl Home {
     fn new() -> Home {
-        let home = Home { directory: tempfile::tempdir().unwrap() };
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/claude-code/2.1.329/b_edit");
-        let out = home.run(&["ingest", "--out", &home.path("tapes"), fixture.join("session").to_str().unwrap(), "--index"]);
+        let home = Home {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        let fixture =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/claude-code/2.1.329/b_edit");
+        let out = home.run(&[
+            "ingest",
+            "--out",
+            &home.path("tapes"),
+            fixture.join("session").to_str().unwrap(),
+            "--index",
+        ]);
         assert_eq!(code(&out), 0, "{}", stderr(&out));
         home
     }
 
     fn path(&self, name: &str) -> String {
-        self.directory.path().join(name).to_str().unwrap().to_owned()
+        self.directory
+            .path()
+            .join(name)
+            .to_str()
+            .unwrap()
+            .to_owned()
     }
 
     fn run(&self, args: &[&str]) -> Output {
         let mut command = engram();
-        command.env("ENGRAM_TAPES", self.path("tapes")).env("ENGRAM_INDEX", self.path("index"));
-        command.args(args).current_dir(self.directory.path()).output().unwrap()
+        command
+            .env("ENGRAM_TAPES", self.path("tapes"))
+            .env("ENGRAM_INDEX", self.path("index"));
+        command
+            .args(args)
+            .current_dir(self.directory.path())
+            .output()
+            .unwrap()
     }
 
     /// The lines of an answer in JSON.
     fn json(&self, args: &[&str]) -> Vec<Value> {
         let out = self.run(args);
         assert_eq!(code(&out), 0, "{}", stderr(&out));
-        String::from_utf8(out.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        String::from_utf8(out.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 
@@ -45,13 +69,27 @@ fn text_of(out: &Output) -> String {
 #[test]
 fn a_line_is_explained_with_its_prompt_and_words_are_quoted() {
     let home = Home::new();
-    let answer =
-        home.json(&["explain", "--text", "# whole rewrite\nb = 1\n# and twenty letters more, so that it can be found\n", "--json"]);
+    let answer = home.json(&[
+        "explain",
+        "--text",
+        "# whole rewrite\nb = 1\n# and twenty letters more, so that it can be found\n",
+        "--json",
+    ]);
     assert_eq!(answer.last().unwrap()["k"], "end");
     // The whole text of a file that the session wrote: proven by its bytes, in any directory.
-    let out = home.run(&["explain", "--history", "--json", "--limit", "100", "/home/dev/proj/src/b.py"]);
+    let out = home.run(&[
+        "explain",
+        "--history",
+        "--json",
+        "--limit",
+        "100",
+        "/home/dev/proj/src/b.py",
+    ]);
     let lines = text_of(&out);
-    assert!(lines.contains("\"what\":\"overwrite\"") && lines.contains("\"what\":\"read\""), "{lines}");
+    assert!(
+        lines.contains("\"what\":\"overwrite\"") && lines.contains("\"what\":\"read\""),
+        "{lines}"
+    );
     let prompt: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(prompt["prompt"]["quoted"], true);
     assert_eq!(prompt["prompt"]["text"], "LAB please do many edits");
@@ -72,22 +110,41 @@ fn a_file_in_its_place_is_explained_line_by_line() {
     {
         let tape = fs::read_to_string(entry.path()).unwrap();
         if entry.path().to_string_lossy().ends_with(".tape.jsonl") {
-            fs::write(entry.path(), tape.replace("/home/dev/proj", project.to_str().unwrap())).unwrap();
+            fs::write(
+                entry.path(),
+                tape.replace("/home/dev/proj", project.to_str().unwrap()),
+            )
+            .unwrap();
         }
     }
     assert_eq!(code(&home.run(&["index", "add"])), 0);
     let out = home.run(&["explain", "proj/src/b.py:1-2"]);
     let text = text_of(&out);
-    assert!(text.starts_with("lines 1-2  state:") && text.contains("| LAB please do many edits") && text.contains("by Write"), "{text}");
+    assert!(
+        text.starts_with("lines 1-2  state:")
+            && text.contains("| LAB please do many edits")
+            && text.contains("by Write"),
+        "{text}"
+    );
     let blamed = text_of(&home.run(&["blame", "proj/src/b.py"]));
     assert!(
-        blamed.lines().count() == 2 && blamed.lines().all(|line| line.starts_with("state ") && line.contains("claude-code")),
+        blamed.lines().count() == 2
+            && blamed
+                .lines()
+                .all(|line| line.starts_with("state ") && line.contains("claude-code")),
         "{blamed}"
     );
     let answer = home.json(&["explain", "proj/src/b.py:2", "--json"]);
-    assert_eq!((&answer[0]["tier"], &answer[0]["lines"], &answer[1]["total"]), (&"state".into(), &serde_json::json!([[2, 2]]), &1.into()));
+    assert_eq!(
+        (&answer[0]["tier"], &answer[0]["lines"], &answer[1]["total"]),
+        (&"state".into(), &serde_json::json!([[2, 2]]), &1.into())
+    );
     // What the prompt of that call changed.
-    let call = format!("{}#{}", answer[0]["call"]["tape"].as_str().unwrap(), answer[0]["call"]["seq"]);
+    let call = format!(
+        "{}#{}",
+        answer[0]["call"]["tape"].as_str().unwrap(),
+        answer[0]["call"]["seq"]
+    );
     let changes = home.json(&["explain", "--prompt", &call, "--json", "--limit", "100"]);
     assert!(changes.len() > 5, "{changes:?}");
 }
@@ -95,23 +152,43 @@ fn a_file_in_its_place_is_explained_line_by_line() {
 /// Each line of the examples in the guide is a line of a real answer. Where the project and the tapes lie is another matter.
 #[test]
 fn the_worked_example_of_the_guide_is_true() {
-    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/index.md")).unwrap();
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/index.md")).unwrap();
     let home = Home::new();
     let project = home.directory.path().join("proj/src");
     fs::create_dir_all(&project).unwrap();
     let root = home.directory.path().join("proj");
-    let tape = walkdir::WalkDir::new(home.path("tapes")).into_iter().flatten().map(|entry| entry.into_path());
+    let tape = walkdir::WalkDir::new(home.path("tapes"))
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.into_path());
     let tape = tape
         .into_iter()
-        .find(|path| path.to_string_lossy().contains("08a7d153") && path.to_string_lossy().ends_with(".tape.jsonl"))
+        .find(|path| {
+            path.to_string_lossy().contains("08a7d153")
+                && path.to_string_lossy().ends_with(".tape.jsonl")
+        })
         .unwrap();
     let text = fs::read_to_string(&tape).unwrap();
-    fs::write(&tape, text.replace("/home/dev/proj", root.to_str().unwrap())).unwrap();
+    fs::write(
+        &tape,
+        text.replace("/home/dev/proj", root.to_str().unwrap()),
+    )
+    .unwrap();
     // The file as the recorded session left it.
-    let truth = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/claude-code/2.1.329/b_edit/truth.json")).unwrap();
+    let truth = fs::read(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../fixtures/claude-code/2.1.329/b_edit/truth.json"),
+    )
+    .unwrap();
     let truth: Value = serde_json::from_slice(&truth).unwrap();
     let edits = truth["edits"].as_array().unwrap().iter().rev();
-    let last = edits.clone().find(|edit| edit["file"] == "src/a.py").unwrap()["after"].as_str().unwrap();
+    let last = edits
+        .clone()
+        .find(|edit| edit["file"] == "src/a.py")
+        .unwrap()["after"]
+        .as_str()
+        .unwrap();
     fs::write(project.join("a.py"), last).unwrap();
     assert_eq!(code(&home.run(&["index", "add"])), 0);
     let run = |args: &[&str]| {
@@ -119,14 +196,27 @@ fn the_worked_example_of_the_guide_is_true() {
         assert_eq!(code(&out), 0, "{}", stderr(&out));
         text_of(&out).replace(root.to_str().unwrap(), "/home/dev/proj")
     };
-    let answers = [run(&["explain", "proj/src/a.py:6-7"]), run(&["blame", "proj/src/a.py"])];
-    let examples: Vec<&str> = guide.split("```text").skip(1).take(2).map(|rest| rest.split("```").next().unwrap()).collect();
+    let answers = [
+        run(&["explain", "proj/src/a.py:6-7"]),
+        run(&["blame", "proj/src/a.py"]),
+    ];
+    let examples: Vec<&str> = guide
+        .split("```text")
+        .skip(1)
+        .take(2)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
     for (example, answer) in examples.iter().zip(&answers) {
-        let lines = example.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("$ "));
+        let lines = example
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !line.starts_with("$ "));
         let mut compared = 0;
         for line in lines {
             let shown = line.split("~/.local").next().unwrap();
-            assert!(answer.lines().any(|real| real.starts_with(shown)), "{line}\n--- is not in\n{answer}");
+            assert!(
+                answer.lines().any(|real| real.starts_with(shown)),
+                "{line}\n--- is not in\n{answer}"
+            );
             compared += 1;
         }
         assert!(compared >= 4);
@@ -138,10 +228,17 @@ fn blame_stops_at_its_bounds() {
     let home = Home::new();
     fs::write(home.directory.path().join("own.py"), "one\n".repeat(50)).unwrap();
     let page = text_of(&home.run(&["blame", "own.py", "--limit", "3", "--skip", "2"]));
-    assert!(page.lines().count() == 4 && page.contains("   3 | one") && page.contains("`--skip 5`"), "{page}");
+    assert!(
+        page.lines().count() == 4 && page.contains("   3 | one") && page.contains("`--skip 5`"),
+        "{page}"
+    );
     let answer = home.json(&["blame", "own.py", "--json"]);
     assert_eq!(
-        (&answer[0]["lines"], &answer[1]["total"], &answer[1]["lines"]["unknown"]),
+        (
+            &answer[0]["lines"],
+            &answer[1]["total"],
+            &answer[1]["lines"]["unknown"]
+        ),
         (&serde_json::json!([1, 50]), &1.into(), &50.into())
     );
 }
@@ -149,9 +246,26 @@ fn blame_stops_at_its_bounds() {
 #[test]
 fn bounds_and_exit_codes_are_as_documented() {
     let home = Home::new();
-    let page = home.json(&["explain", "/home/dev/proj/src/b.py", "--history", "--json", "--limit", "2"]);
-    assert_eq!((page.len(), &page[2]["returned"], &page[2]["next"]), (3, &2.into(), &2.into()));
-    let small = home.json(&["explain", "/home/dev/proj/src/b.py", "--history", "--json", "--max-bytes", "10"]);
+    let page = home.json(&[
+        "explain",
+        "/home/dev/proj/src/b.py",
+        "--history",
+        "--json",
+        "--limit",
+        "2",
+    ]);
+    assert_eq!(
+        (page.len(), &page[2]["returned"], &page[2]["next"]),
+        (3, &2.into(), &2.into())
+    );
+    let small = home.json(&[
+        "explain",
+        "/home/dev/proj/src/b.py",
+        "--history",
+        "--json",
+        "--max-bytes",
+        "10",
+    ]);
     assert_eq!(small.last().unwrap()["returned"], 1);
     let other = home.path("nowhere");
     for (args, exit, name) in [
@@ -160,11 +274,19 @@ fn bounds_and_exit_codes_are_as_documented() {
         (vec!["query", "DELETE FROM tape"], 2, "bad_query"),
         (vec!["grep", "("], 2, "bad_query"),
         (vec!["index", "forget", "nothing"], 3, "not_found"),
-        (vec!["blame", "missing.rs", "--index", &other], 3, "no_index"),
+        (
+            vec!["blame", "missing.rs", "--index", &other],
+            3,
+            "no_index",
+        ),
     ] {
         let out = home.run(&[args.as_slice(), &["--error-format", "json"]].concat());
         let error: Value = serde_json::from_str(stderr(&out).lines().last().unwrap()).unwrap();
-        assert_eq!((code(&out), &error["code"]), (exit, &name.into()), "{args:?}");
+        assert_eq!(
+            (code(&out), &error["code"]),
+            (exit, &name.into()),
+            "{args:?}"
+        );
     }
     assert!(!Path::new(&other).exists(), "a question makes no index");
 }
@@ -172,15 +294,31 @@ fn bounds_and_exit_codes_are_as_documented() {
 #[test]
 fn a_question_takes_in_what_is_new() {
     let home = Home::new();
-    let rows = |home: &Home| home.json(&["query", "SELECT harness FROM sessions ORDER BY 1", "--json"]).len();
+    let rows = |home: &Home| {
+        home.json(&["query", "SELECT harness FROM sessions ORDER BY 1", "--json"])
+            .len()
+    };
     let before = rows(&home);
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/codex/0.169.0/main/session");
-    let out = home.run(&["ingest", "--out", &home.path("tapes"), fixture.to_str().unwrap()]);
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/codex/0.169.0/main/session");
+    let out = home.run(&[
+        "ingest",
+        "--out",
+        &home.path("tapes"),
+        fixture.to_str().unwrap(),
+    ]);
     assert_eq!(code(&out), 0, "{}", stderr(&out));
     assert!(rows(&home) > before);
-    let csv = text_of(&home.run(&["query", "SELECT harness, count(*) AS n FROM sessions GROUP BY 1 ORDER BY 1", "--csv"]));
+    let csv = text_of(&home.run(&[
+        "query",
+        "SELECT harness, count(*) AS n FROM sessions GROUP BY 1 ORDER BY 1",
+        "--csv",
+    ]));
     assert!(csv.starts_with("harness,n\nclaude-code,"), "{csv}");
-    assert!(text_of(&home.run(&["grep", "LAB please", "--kind", "msg.in"])).contains("msg.in text\n  | LAB please"));
+    assert!(
+        text_of(&home.run(&["grep", "LAB please", "--kind", "msg.in"]))
+            .contains("msg.in text\n  | LAB please")
+    );
     assert_eq!(code(&home.run(&["index", "verify"])), 0);
     assert!(text_of(&home.run(&["index", "status"])).contains("tapes       "));
 }
@@ -192,17 +330,49 @@ fn the_sessions_of_a_commit_are_named() {
     }
     let home = Home::new();
     let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
-        let out = Command::new("git").args(identity).args(args).current_dir(home.directory.path()).output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let identity = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        let out = Command::new("git")
+            .args(identity)
+            .args(args)
+            .current_dir(home.directory.path())
+            .output()
+            .unwrap();
+        assert!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
     };
     git(&["init", "--quiet"]);
-    fs::write(home.directory.path().join("own.py"), "nobody = 'wrote this with an agent'\n").unwrap();
+    fs::write(
+        home.directory.path().join("own.py"),
+        "nobody = 'wrote this with an agent'\n",
+    )
+    .unwrap();
     git(&["add", "own.py"]);
     git(&["commit", "--quiet", "-m", "one"]);
     let answer = home.json(&["explain", "--commit", "HEAD", "--json"]);
     let end = answer.last().unwrap();
-    assert_eq!((&end["lines"]["unknown"], &end["files"]), (&1.into(), &1.into()));
-    let out = home.run(&["explain", "--commit", "--output=x", "--error-format", "json"]);
-    assert!(code(&out) == 2 || code(&out) == 3, "a revision is no option of git");
+    assert_eq!(
+        (&end["lines"]["unknown"], &end["files"]),
+        (&1.into(), &1.into())
+    );
+    let out = home.run(&[
+        "explain",
+        "--commit",
+        "--output=x",
+        "--error-format",
+        "json",
+    ]);
+    assert!(
+        code(&out) == 2 || code(&out) == 3,
+        "a revision is no option of git"
+    );
 }

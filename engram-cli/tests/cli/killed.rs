@@ -13,7 +13,11 @@ use super::*;
 fn write_sessions(directory: &Path, log: &str, sessions: usize, records: usize) {
     let text: String = log.split_inclusive('\n').take(records).collect();
     for n in 0..sessions {
-        fs::write(directory.join(format!("{n}.jsonl")), text.replace(CLAUDE_ID, &format!("s{n}"))).unwrap();
+        fs::write(
+            directory.join(format!("{n}.jsonl")),
+            text.replace(CLAUDE_ID, &format!("s{n}")),
+        )
+        .unwrap();
     }
 }
 
@@ -22,32 +26,52 @@ pub(super) fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
     for path in tape_files(out) {
         let tape = fs::read_to_string(&path).unwrap();
         let last = tape.lines().last().unwrap_or_default();
-        assert!(tape.ends_with('\n') && last.contains("\"label\":\"tape.stop\""), "{} is cut", path.display());
+        assert!(
+            tape.ends_with('\n') && last.contains("\"label\":\"tape.stop\""),
+            "{} is cut",
+            path.display()
+        );
     }
     let entries = index(out);
     for entry in &entries {
-        let Some(tape) = entry["tape"].as_str() else { continue };
-        let there = fs::read(out.join(tape)).ok().map(|bytes| Hash::of_bytes(&bytes).to_string());
+        let Some(tape) = entry["tape"].as_str() else {
+            continue;
+        };
+        let there = fs::read(out.join(tape))
+            .ok()
+            .map(|bytes| Hash::of_bytes(&bytes).to_string());
         let (hash, old) = (entry["tape_hash"].as_str(), entry["replaces_hash"].as_str());
         match entry["state"].as_str().unwrap() {
-            "writing" => assert!(there.is_none() || there.as_deref() == hash || there.as_deref() == old, "{entry}"),
+            "writing" => assert!(
+                there.is_none() || there.as_deref() == hash || there.as_deref() == old,
+                "{entry}"
+            ),
             _ => assert_eq!(there.as_deref(), hash, "{entry}"),
         }
     }
-    entries.iter().map(|entry| entry["state"].as_str().unwrap().to_owned()).collect()
+    entries
+        .iter()
+        .map(|entry| entry["state"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// The directories have the same tapes. No tape has a number that the other one does not have.
 pub(super) fn assert_same_tapes(out: &Path, fresh: &Path) {
     assert_eq!(tapes(out), tapes(fresh));
     for name in tapes(out) {
-        assert_same(&fs::read(out.join(&name)).unwrap(), &fs::read(fresh.join(&name)).unwrap());
+        assert_same(
+            &fs::read(out.join(&name)).unwrap(),
+            &fs::read(fresh.join(&name)).unwrap(),
+        );
     }
 }
 
 /// The temporary files in a directory.
 pub(super) fn leftovers(out: &Path) -> Vec<String> {
-    names(out).into_iter().filter(|name| name.ends_with(".tmp")).collect()
+    names(out)
+        .into_iter()
+        .filter(|name| name.ends_with(".tmp"))
+        .collect()
 }
 
 /// A directory of sessions, and one of the tapes that killed runs made from it.
@@ -64,7 +88,14 @@ impl Killed {
     fn new(sessions: usize) -> Killed {
         let (directory, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let log = fs::read_to_string(claude_file()).unwrap();
-        Killed { log, sessions, directory, parent, killed: 0, states: BTreeSet::new() }
+        Killed {
+            log,
+            sessions,
+            directory,
+            parent,
+            killed: 0,
+            states: BTreeSet::new(),
+        }
     }
 
     fn out(&self) -> PathBuf {
@@ -73,7 +104,16 @@ impl Killed {
 
     fn ingest(&self) -> Command {
         let mut command = engram();
-        command.args(["ingest", text(self.directory.path()), "--out", text(&self.out()), "--jobs", "2"]).stderr(Stdio::null());
+        command
+            .args([
+                "ingest",
+                text(self.directory.path()),
+                "--out",
+                text(&self.out()),
+                "--jobs",
+                "2",
+            ])
+            .stderr(Stdio::null());
         command
     }
 
@@ -103,9 +143,17 @@ impl Killed {
         let out = self.out();
         let last = run(&["ingest", text(self.directory.path()), "--out", text(&out)]);
         assert_eq!(code(&last), 0, "{}", stderr(&last));
-        assert_eq!(assert_whole_and_true(&out), BTreeSet::from(["current".to_owned()]));
+        assert_eq!(
+            assert_whole_and_true(&out),
+            BTreeSet::from(["current".to_owned()])
+        );
         let fresh = tempfile::tempdir().unwrap();
-        run(&["ingest", text(self.directory.path()), "--out", text(fresh.path())]);
+        run(&[
+            "ingest",
+            text(self.directory.path()),
+            "--out",
+            text(fresh.path()),
+        ]);
         assert_same_tapes(&out, fresh.path());
         assert_eq!(leftovers(&out), [""; 0], "seen states: {:?}", self.states);
     }
@@ -131,7 +179,10 @@ fn a_killed_run_leaves_whole_tapes_and_a_true_index() {
 #[test]
 #[ignore = "takes minutes"]
 fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
-    let mut random = std::env::var("ENGRAM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x9e37_79b9_7f4a_7c15_u64);
+    let mut random = std::env::var("ENGRAM_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(0x9e37_79b9_7f4a_7c15_u64);
     let mut next = || {
         random ^= random << 13;
         random ^= random >> 7;
@@ -147,15 +198,30 @@ fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
         if round % 10 == 9 {
             fs::remove_dir_all(rounds.out()).unwrap();
         }
-        rounds.round(21 + round % 10 * 8 + next() as usize % 8, Duration::from_micros(next() % whole));
+        rounds.round(
+            21 + round % 10 * 8 + next() as usize % 8,
+            Duration::from_micros(next() % whole),
+        );
         if !rounds.out().exists() || tapes(&rounds.out()).is_empty() {
             continue;
         }
         let check = run(&["-q", "check", text(&rounds.out())]);
-        assert_eq!(code(&check), 0, "{}", String::from_utf8_lossy(&check.stdout));
+        assert_eq!(
+            code(&check),
+            0,
+            "{}",
+            String::from_utf8_lossy(&check.stdout)
+        );
         checked += tapes(&rounds.out()).len();
     }
-    println!("200 runs, {} killed; {checked} tapes checked; states of sources: {:?}", rounds.killed, rounds.states);
-    assert!(rounds.killed > 100, "only {} runs were killed", rounds.killed);
+    println!(
+        "200 runs, {} killed; {checked} tapes checked; states of sources: {:?}",
+        rounds.killed, rounds.states
+    );
+    assert!(
+        rounds.killed > 100,
+        "only {} runs were killed",
+        rounds.killed
+    );
     rounds.assert_made_up_for();
 }

@@ -13,20 +13,39 @@ const TEXT_BYTES: usize = 144 << 20;
 const BASE_KIB: usize = 64 << 10;
 
 /// Parts of a text: with canonical escapes, and with others, which are as long.
-const PIECES: [&str; 2] = [r"line of text \n\t\u001f x ", r"line of text \u000A \u001F "];
+const PIECES: [&str; 2] = [
+    r"line of text \n\t\u001f x ",
+    r"line of text \u000A \u001F ",
+];
 
 /// Where fixtures get a large text: the fixture, the ending of the file, and what is directly before each large text.
 const PLACES: &[(&str, &str, &[&str])] = &[
     (CLAUDE, ".jsonl", &[r#""stdout":""#]),
     (CLAUDE, ".jsonl", &[r#""role":"user","content":""#]),
     // A prompt behind a rewind waits for the next line.
-    ("claude-code/2.1.329/n_tui2", "4f975b10-b26a-4b20-83ac-96113e244e93.jsonl", &[r#""content":"LAB tui after rewind"#]),
+    (
+        "claude-code/2.1.329/n_tui2",
+        "4f975b10-b26a-4b20-83ac-96113e244e93.jsonl",
+        &[r#""content":"LAB tui after rewind"#],
+    ),
     // Arguments of a call that has no result yet.
     (CLAUDE, ".jsonl", &[r#""old_string":""#]),
-    (SUB_AGENTS, "69a38eaa-79ad-4865-bd62-78e0d1276315.jsonl", &[r#""prompt":""#]),
-    ("opencode/1.3.2/main", "export/ses_e0262ac77ffe1739GenJMa6wLZ.json", &[r#""output": ""#]),
+    (
+        SUB_AGENTS,
+        "69a38eaa-79ad-4865-bd62-78e0d1276315.jsonl",
+        &[r#""prompt":""#],
+    ),
+    (
+        "opencode/1.3.2/main",
+        "export/ses_e0262ac77ffe1739GenJMa6wLZ.json",
+        &[r#""output": ""#],
+    ),
     // A message and the event that repeats it.
-    ("codex/0.125.0/main", ".jsonl", &[r#""text":"Please do"#, r#""message":"Please do"#]),
+    (
+        "codex/0.125.0/main",
+        ".jsonl",
+        &[r#""text":"Please do"#, r#""message":"Please do"#],
+    ),
     ("gemini/0.61.0/a_qa", ".jsonl", &[r#""text":"LAB what"#]),
 ];
 
@@ -36,7 +55,10 @@ fn with_large_text(log: &Path, marks: &[&str], piece: &str) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     let mut rest = fs::read_to_string(log).unwrap();
     for mark in marks {
-        let at = rest.find(mark).unwrap_or_else(|| panic!("{} has no {mark}", log.display())) + mark.len();
+        let at = rest
+            .find(mark)
+            .unwrap_or_else(|| panic!("{} has no {mark}", log.display()))
+            + mark.len();
         let after = rest.split_off(at);
         file.write_all(rest.as_bytes()).unwrap();
         file.write_all(large.as_bytes()).unwrap();
@@ -48,7 +70,12 @@ fn with_large_text(log: &Path, marks: &[&str], piece: &str) -> NamedTempFile {
 
 /// The peak of the memory of a run, when the complete tape is about to be written.
 fn peak_kib(log: &Path) -> usize {
-    let mut run = engram().args(["ingest", text(log)]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = engram()
+        .args(["ingest", text(log)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut tape = run.stdout.take().unwrap();
     // The tape is longer than what a pipe holds, so the process is still there.
     tape.read_exact(&mut [0]).unwrap();
@@ -58,7 +85,9 @@ fn peak_kib(log: &Path) -> usize {
     while {
         let status = fs::read_to_string(format!("/proc/{}/status", run.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = line.map_or(peak, |kib| kib.trim().trim_end_matches(" kB").parse().unwrap());
+        peak = line.map_or(peak, |kib| {
+            kib.trim().trim_end_matches(" kB").parse().unwrap()
+        });
         tape.read(&mut chunk).unwrap() > 0
     } {}
     assert!(run.wait().unwrap().success());
@@ -77,7 +106,11 @@ fn a_large_record_is_in_memory_once() {
     for (name, ending, marks) in PLACES {
         let log = only_file(&fixture(name), ending);
         for piece in PIECES {
-            check_bound(with_large_text(&log, marks, piece).path(), TEXT_BYTES, &format!("{name}, {marks:?}, {piece}"));
+            check_bound(
+                with_large_text(&log, marks, piece).path(),
+                TEXT_BYTES,
+                &format!("{name}, {marks:?}, {piece}"),
+            );
         }
     }
 }
@@ -87,7 +120,8 @@ fn records_that_wait_are_bounded_together() {
     const TITLES: usize = 40;
     const TITLE_BYTES: usize = 6 << 20;
     let mut log = NamedTempFile::new().unwrap();
-    log.write_all(fs::read_to_string(claude_file()).unwrap().as_bytes()).unwrap();
+    log.write_all(fs::read_to_string(claude_file()).unwrap().as_bytes())
+        .unwrap();
     for n in 0..TITLES {
         let title = format!("{n} ").repeat(TITLE_BYTES / 3);
         writeln!(log, r#"{{"type":"summary","summary":"{title}","leafUuid":"00000000-0000-4000-8000-{n:012}"}}"#).unwrap();

@@ -3,23 +3,45 @@
 use super::*;
 
 fn list(args: &[&str]) -> Vec<Value> {
-    let output = engram().args(["list", "--json"]).args(args).output().unwrap();
+    let output = engram()
+        .args(["list", "--json"])
+        .args(args)
+        .output()
+        .unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn states(rows: &[Value]) -> Vec<&str> {
-    rows.iter().map(|row| row["tape"].as_str().unwrap()).collect()
+    rows.iter()
+        .map(|row| row["tape"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
 fn sessions_are_listed_with_what_is_worth_knowing() {
     let rows = list(&[text(&fixture(CLAUDE)), text(&fixture(CODEX))]);
     assert_eq!(rows.len(), 2);
-    let claude = rows.iter().find(|row| row["harness"] == "claude-code").unwrap();
-    assert_eq!((&claude["session_id"], &claude["version"]), (&CLAUDE_ID.into(), &"2.1.329".into()));
-    assert_eq!((&claude["project"], &claude["prompts"]), (&"/home/dev/proj".into(), &1.into()));
-    assert!(claude["calls"].as_u64() > Some(10) && claude["tokens"]["output"].as_u64() > Some(0), "{claude}");
+    let claude = rows
+        .iter()
+        .find(|row| row["harness"] == "claude-code")
+        .unwrap();
+    assert_eq!(
+        (&claude["session_id"], &claude["version"]),
+        (&CLAUDE_ID.into(), &"2.1.329".into())
+    );
+    assert_eq!(
+        (&claude["project"], &claude["prompts"]),
+        (&"/home/dev/proj".into(), &1.into())
+    );
+    assert!(
+        claude["calls"].as_u64() > Some(10) && claude["tokens"]["output"].as_u64() > Some(0),
+        "{claude}"
+    );
     assert!(claude["start"].as_str() < claude["end"].as_str() && claude["start"].is_string());
     assert_eq!(states(&rows), ["none", "none"]);
 }
@@ -32,7 +54,13 @@ fn a_tape_is_none_current_or_old() {
     let out = tempfile::tempdir().unwrap();
     let seen = || list(&[text(directory.path()), "--tapes", text(out.path())]);
     assert_eq!(states(&seen()), ["none"]);
-    run(&["ingest", text(directory.path()), "--out", text(out.path()), "--zstd"]);
+    run(&[
+        "ingest",
+        text(directory.path()),
+        "--out",
+        text(out.path()),
+        "--zstd",
+    ]);
     let listed = seen();
     assert_eq!(states(&listed), ["current"]);
     fs::write(directory.path().join("1.jsonl"), &session).unwrap();
@@ -47,19 +75,35 @@ fn tapes_give_the_rows_of_their_sessions() {
     run(&["ingest", text(&fixture(CLAUDE)), "--out", text(out.path())]);
     let (mut tapes, mut logs) = (list(&[text(out.path())]), list(&[text(&fixture(CLAUDE))]));
     for rows in [&mut tapes, &mut logs] {
-        rows[0].as_object_mut().unwrap().retain(|key, _| key != "path" && key != "tape");
+        rows[0]
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| key != "path" && key != "tape");
     }
     assert_eq!(tapes, logs);
 }
 
 #[test]
 fn sessions_with_one_id_are_told_apart_by_their_paths() {
-    let directory =
-        directory_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("a")), ("3.jsonl", &claude_session("b"))]);
+    let directory = directory_of(&[
+        ("1.jsonl", &claude_session("a")),
+        ("2.jsonl", &claude_session("a")),
+        ("3.jsonl", &claude_session("b")),
+    ]);
     let table = String::from_utf8(run(&["list", text(directory.path())]).stdout).unwrap();
     let with = |ending: &str| table.lines().filter(|line| line.ends_with(ending)).count();
-    assert_eq!((with("path"), with("/1.jsonl"), with("/2.jsonl"), with("/3.jsonl")), (1, 1, 1, 0), "{table}");
-    let table = String::from_utf8(run(&["list", text(&directory.path().join("3.jsonl"))]).stdout).unwrap();
+    assert_eq!(
+        (
+            with("path"),
+            with("/1.jsonl"),
+            with("/2.jsonl"),
+            with("/3.jsonl")
+        ),
+        (1, 1, 1, 0),
+        "{table}"
+    );
+    let table =
+        String::from_utf8(run(&["list", text(&directory.path().join("3.jsonl"))]).stdout).unwrap();
     assert!(table.lines().next().unwrap().ends_with("title"), "{table}");
 }
 
@@ -72,48 +116,109 @@ fn what_cannot_be_read_gives_an_error_and_no_table() {
     for command in ["list", "stats", "audit", "drift", "detect"] {
         let output = run(&[command, "/nowhere/at/all"]);
         assert_eq!((code(&output), output.stdout.len()), (6, 0), "{command}");
-        assert!(stderr(&output).contains("error: /nowhere/at/all: no such file or directory"), "{command}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("error: /nowhere/at/all: no such file or directory"),
+            "{command}: {}",
+            stderr(&output)
+        );
     }
     for command in ["audit", "drift", "detect"] {
         let output = run(&[command, text(&tape)]);
         assert_eq!((code(&output), output.stdout.len()), (3, 0), "{command}");
-        assert!(stderr(&output).contains("this is a tape already, not a log"), "{command}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("this is a tape already, not a log"),
+            "{command}: {}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
 fn sub_agents_are_listed_on_request() {
     let directory = fixture("claude-code/2.1.329/c_subagent");
-    assert_eq!((list(&[text(&directory)]).len(), list(&[text(&directory), "--agents"]).len()), (1, 5));
+    assert_eq!(
+        (
+            list(&[text(&directory)]).len(),
+            list(&[text(&directory), "--agents"]).len()
+        ),
+        (1, 5)
+    );
 }
 
 #[test]
 fn filters_choose_sessions() {
     let (claude, codex) = (fixture(CLAUDE), fixture(CODEX));
     let count = |args: &[&str]| list(&[&[text(&claude), text(&codex)], args].concat()).len();
-    assert_eq!([count(&[]), count(&["--harness", "codex"]), count(&["--project", "proj"]), count(&["--project", "none"])], [2, 1, 2, 0]);
-    assert_eq!([count(&["--since", "2026-11-21"]), count(&["--since", "2099-01-01"])], [2, 0]);
-    assert_eq!([count(&["--until", "2026-11-22"]), count(&["--until", "2020-01-01"])], [2, 0]);
+    assert_eq!(
+        [
+            count(&[]),
+            count(&["--harness", "codex"]),
+            count(&["--project", "proj"]),
+            count(&["--project", "none"])
+        ],
+        [2, 1, 2, 0]
+    );
+    assert_eq!(
+        [
+            count(&["--since", "2026-11-21"]),
+            count(&["--since", "2099-01-01"])
+        ],
+        [2, 0]
+    );
+    assert_eq!(
+        [
+            count(&["--until", "2026-11-22"]),
+            count(&["--until", "2020-01-01"])
+        ],
+        [2, 0]
+    );
     for command in ["list", "stats", "drift"] {
-        assert_eq!(code(&run(&[command, text(&claude), "--harness", "none"])), 2, "{command}");
+        assert_eq!(
+            code(&run(&[command, text(&claude), "--harness", "none"])),
+            2,
+            "{command}"
+        );
     }
     let counts = |args: &[&str]| {
-        let output = engram().args(["stats", "--json", text(&claude), text(&codex)]).args(args).output().unwrap();
+        let output = engram()
+            .args(["stats", "--json", text(&claude), text(&codex)])
+            .args(args)
+            .output()
+            .unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["sessions"].clone()
     };
-    assert_eq!([counts(&[]), counts(&["--harness", "codex"]), counts(&["--since", "2099-01-01"])], [2, 1, 0]);
+    assert_eq!(
+        [
+            counts(&[]),
+            counts(&["--harness", "codex"]),
+            counts(&["--since", "2099-01-01"])
+        ],
+        [2, 1, 0]
+    );
     let drift = |args: &[&str]| {
-        let output = engram().args(["drift", "--json", text(&claude), text(&codex)]).args(args).output().unwrap();
+        let output = engram()
+            .args(["drift", "--json", text(&claude), text(&codex)])
+            .args(args)
+            .output()
+            .unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()["sessions"].clone()
     };
-    assert_eq!([drift(&[]), drift(&["--project", "/home/dev", "--harness", "claude-code"])], [2, 1]);
+    assert_eq!(
+        [
+            drift(&[]),
+            drift(&["--project", "/home/dev", "--harness", "claude-code"])
+        ],
+        [2, 1]
+    );
 }
 
 #[test]
 fn what_a_log_contains_cannot_command_the_terminal() {
-    let evil = claude_session("a\u{1b}[2J\u{9b}31m\u{202e}b").replace("/home/dev/proj", "/tmp/\\u001b]0;x\\u0007\u{202e}");
+    let evil = claude_session("a\u{1b}[2J\u{9b}31m\u{202e}b")
+        .replace("/home/dev/proj", "/tmp/\\u001b]0;x\\u0007\u{202e}");
     let directory = directory_of(&[("1.jsonl", &evil)]);
-    let is_command = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
+    let is_command =
+        |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
     let out = tempfile::tempdir().unwrap();
     for args in [
         vec!["list"],

@@ -10,23 +10,57 @@ fn detect_names_harness_version_schema_support_and_evidence() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let finding: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(finding["path"], text(&claude_file()));
-    assert_eq!((&finding["harness"], &finding["adapter"]), (&"claude-code".into(), &"claude-code".into()));
-    assert_eq!((&finding["version"], &finding["support"]), (&"2.1.329".into(), &"tested".into()));
+    assert_eq!(
+        (&finding["harness"], &finding["adapter"]),
+        (&"claude-code".into(), &"claude-code".into())
+    );
+    assert_eq!(
+        (&finding["version"], &finding["support"]),
+        (&"2.1.329".into(), &"tested".into())
+    );
     assert_eq!(finding["session_id"], CLAUDE_ID);
-    assert!(finding["schema"].is_string() && !finding["evidence"].as_array().unwrap().is_empty(), "{finding}");
+    assert!(
+        finding["schema"].is_string() && !finding["evidence"].as_array().unwrap().is_empty(),
+        "{finding}"
+    );
 
     let lines = String::from_utf8(run(&["detect", text(&claude_file())]).stdout).unwrap();
     assert_eq!(lines.lines().count(), 1);
-    assert!(lines.contains("claude-code 2.1.329") && lines.contains("tested") && lines.contains("evidence"), "{lines}");
+    assert!(
+        lines.contains("claude-code 2.1.329")
+            && lines.contains("tested")
+            && lines.contains("evidence"),
+        "{lines}"
+    );
 }
 
 #[test]
 fn detect_searches_directories_and_fails_for_files_that_are_no_sessions() {
-    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("2.jsonl", &claude_session("b")), ("x.json", "{}")]);
+    let directory = directory_of(&[
+        ("1.jsonl", &claude_session("a")),
+        ("2.jsonl", &claude_session("b")),
+        ("x.json", "{}"),
+    ]);
     let output = run(&["detect", text(directory.path())]);
-    assert_eq!((code(&output), String::from_utf8(output.stdout).unwrap().lines().count()), (0, 2));
-    assert_eq!(code(&run(&["detect", text(&directory.path().join("x.json"))])), 3);
-    assert_eq!(code(&run(&["detect", text(directory.path()), text(&directory.path().join("x.json"))])), 1);
+    assert_eq!(
+        (
+            code(&output),
+            String::from_utf8(output.stdout).unwrap().lines().count()
+        ),
+        (0, 2)
+    );
+    assert_eq!(
+        code(&run(&["detect", text(&directory.path().join("x.json"))])),
+        3
+    );
+    assert_eq!(
+        code(&run(&[
+            "detect",
+            text(directory.path()),
+            text(&directory.path().join("x.json"))
+        ])),
+        1
+    );
 }
 
 #[test]
@@ -41,29 +75,69 @@ fn a_directory_without_a_session_is_an_error_for_every_command_that_reads_sessio
         vec!["drift", "--json"],
         vec!["ingest", "--out", text(&out)],
     ] {
-        let output = engram().args(&args).args([text(directory.path()), "--error-format", "json"]).output().unwrap();
+        let output = engram()
+            .args(&args)
+            .args([text(directory.path()), "--error-format", "json"])
+            .output()
+            .unwrap();
         assert_eq!(code(&output), 3, "{args:?}");
         let errors = json_errors(&output);
-        assert_eq!((errors.len(), &errors[0]["code"]), (1, &"unknown_harness".into()), "{args:?}");
+        assert_eq!(
+            (errors.len(), &errors[0]["code"]),
+            (1, &"unknown_harness".into()),
+            "{args:?}"
+        );
     }
 }
 
 #[test]
 fn a_file_that_cannot_be_a_session_is_reported_where_a_harness_keeps_sessions() {
     let damaged = "sessions/2026/11/21/rollout-2026-11-21T10-24-30-01a1fda2-da79-74d3-9bb6-4cbb4355294f.jsonl";
-    let directory = directory_of(&[("1.jsonl", &claude_session("a")), ("x.json", "{}"), (damaged, "{\"type\":7}\n")]);
+    let directory = directory_of(&[
+        ("1.jsonl", &claude_session("a")),
+        ("x.json", "{}"),
+        (damaged, "{\"type\":7}\n"),
+    ]);
     let out = directory.path().join("tapes");
-    for args in [vec!["detect"], vec!["audit"], vec!["drift"], vec!["list"], vec!["stats"], vec!["ingest", "--out", text(&out)]] {
-        let output = engram().args(&args).args([text(directory.path()), "--error-format", "json"]).output().unwrap();
+    for args in [
+        vec!["detect"],
+        vec!["audit"],
+        vec!["drift"],
+        vec!["list"],
+        vec!["stats"],
+        vec!["ingest", "--out", text(&out)],
+    ] {
+        let output = engram()
+            .args(&args)
+            .args([text(directory.path()), "--error-format", "json"])
+            .output()
+            .unwrap();
         let errors = json_errors(&output);
-        let error = errors.iter().find(|error| error["code"] == "unknown_harness").unwrap_or_else(|| panic!("{args:?}: {errors:?}"));
-        assert_eq!((code(&output), errors.len(), &error["harness"]), (1, 1, &"codex".into()), "{args:?}");
-        assert!(error["path"].as_str().unwrap().ends_with(damaged), "{error}");
+        let error = errors
+            .iter()
+            .find(|error| error["code"] == "unknown_harness")
+            .unwrap_or_else(|| panic!("{args:?}: {errors:?}"));
+        assert_eq!(
+            (code(&output), errors.len(), &error["harness"]),
+            (1, 1, &"codex".into()),
+            "{args:?}"
+        );
+        assert!(
+            error["path"].as_str().unwrap().ends_with(damaged),
+            "{error}"
+        );
     }
     let said = stderr(&run(&["detect", text(directory.path())]));
-    assert!(said.contains("codex keeps its sessions in such files, but this is no log of a known form"), "{said}");
+    assert!(
+        said.contains("codex keeps its sessions in such files, but this is no log of a known form"),
+        "{said}"
+    );
     fs::write(directory.path().join(damaged), "\n").unwrap();
-    assert_eq!(code(&run(&["detect", text(directory.path())])), 0, "an empty file is no session");
+    assert_eq!(
+        code(&run(&["detect", text(directory.path())])),
+        0,
+        "an empty file is no session"
+    );
 }
 
 #[cfg(unix)]
@@ -73,7 +147,10 @@ fn a_name_with_a_line_end_in_it_stays_on_its_line() {
     for command in ["detect", "audit"] {
         let output = run(&[command, text(directory.path())]);
         let lines = String::from_utf8(output.stdout).unwrap();
-        assert!(lines.contains("a\\nerror: b.jsonl") && !lines.contains("\nerror: b"), "{lines}");
+        assert!(
+            lines.contains("a\\nerror: b.jsonl") && !lines.contains("\nerror: b"),
+            "{lines}"
+        );
     }
     let output = run(&["ingest", text(&directory.path().join("none\nerror: c"))]);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
@@ -82,9 +159,17 @@ fn a_name_with_a_line_end_in_it_stays_on_its_line() {
 #[test]
 fn adapters_are_listed_for_people_machines_and_documents() {
     let json: Value = serde_json::from_slice(&run(&["adapters", "--json"]).stdout).unwrap();
-    let ids: Vec<&str> = json.as_array().unwrap().iter().map(|adapter| adapter["adapter_id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> = json
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|adapter| adapter["adapter_id"].as_str().unwrap())
+        .collect();
     assert!(ids.contains(&"claude-code") && ids.contains(&"codex"));
-    let (people, documents) = (run(&["adapters"]).stdout, run(&["adapters", "--markdown"]).stdout);
+    let (people, documents) = (
+        run(&["adapters"]).stdout,
+        run(&["adapters", "--markdown"]).stdout,
+    );
     for id in ids {
         assert!(String::from_utf8_lossy(&people).contains(id));
         assert!(String::from_utf8_lossy(&documents).contains(&format!("| {id} |")));
@@ -101,9 +186,24 @@ fn the_schema_is_json() {
 fn every_shell_completes_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run(&["completions", shell]);
-        assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{shell}");
+        assert_eq!(
+            (code(&output), stderr(&output)),
+            (0, String::new()),
+            "{shell}"
+        );
         let script = String::from_utf8(output.stdout).unwrap();
-        for command in ["ingest", "detect", "audit", "drift", "check", "conform", "adapters", "schema", "completions", "man"] {
+        for command in [
+            "ingest",
+            "detect",
+            "audit",
+            "drift",
+            "check",
+            "conform",
+            "adapters",
+            "schema",
+            "completions",
+            "man",
+        ] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
@@ -117,12 +217,23 @@ fn every_command_has_a_manual_page() {
     let output = run(&["man", text(&pages)]);
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
-    let mut expected: Vec<String> = documentation::commands(&help).iter().map(|command| format!("engram-{command}.1")).collect();
+    let mut expected: Vec<String> = documentation::commands(&help)
+        .iter()
+        .map(|command| format!("engram-{command}.1"))
+        .collect();
     expected.push("engram.1".to_owned());
     expected.sort();
     assert_eq!(names(&pages), expected);
-    assert!(fs::read_to_string(pages.join("engram-ingest.1")).unwrap().contains("\\-\\-redact"));
-    assert_eq!(fs::read(pages.join("engram.1")).unwrap(), run(&["man"]).stdout, "the page that is printed is the one that is written");
+    assert!(
+        fs::read_to_string(pages.join("engram-ingest.1"))
+            .unwrap()
+            .contains("\\-\\-redact")
+    );
+    assert_eq!(
+        fs::read(pages.join("engram.1")).unwrap(),
+        run(&["man"]).stdout,
+        "the page that is printed is the one that is written"
+    );
     let synopsis = |page: &str| {
         let page = fs::read_to_string(pages.join(page)).unwrap();
         let (_, rest) = page.split_once(".SH SYNOPSIS\n").unwrap();
@@ -134,26 +245,59 @@ fn every_command_has_a_manual_page() {
             .replace("\\fR", "")
             .replace("\\-", "-")
     };
-    assert!(synopsis("engram-ingest.1").contains("[-o|--out DIR]") && synopsis("engram-ingest.1").ends_with(" [PATH]..."));
-    assert!(synopsis("engram-show.1").contains("[--full] [") && synopsis("engram-show.1").ends_with(" TAPE|LOG|ID"));
-    assert!(synopsis("engram.1").ends_with(" COMMAND"), "{}", synopsis("engram.1"));
+    assert!(
+        synopsis("engram-ingest.1").contains("[-o|--out DIR]")
+            && synopsis("engram-ingest.1").ends_with(" [PATH]...")
+    );
+    assert!(
+        synopsis("engram-show.1").contains("[--full] [")
+            && synopsis("engram-show.1").ends_with(" TAPE|LOG|ID")
+    );
+    assert!(
+        synopsis("engram.1").ends_with(" COMMAND"),
+        "{}",
+        synopsis("engram.1")
+    );
     let file = pages.join("engram.1");
     let page = fs::read_to_string(&file).unwrap();
-    let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n").expect("lines that are not filled");
-    assert!(examples.contains("engram list  ") && examples.contains("\nExit codes:\n"), "{examples}");
-    assert_eq!(code(&run(&["man", text(&file)])), 6, "a file is no directory");
+    let (_, examples) = page
+        .split_once(".SH EXAMPLES\n.nf\n")
+        .expect("lines that are not filled");
+    assert!(
+        examples.contains("engram list  ") && examples.contains("\nExit codes:\n"),
+        "{examples}"
+    );
+    assert_eq!(
+        code(&run(&["man", text(&file)])),
+        6,
+        "a file is no directory"
+    );
 }
 
 #[test]
 fn check_finds_what_is_wrong_and_where() {
     let tape = String::from_utf8(run(&["ingest", text(&claude_file())]).stdout).unwrap();
-    let directory = directory_of(&[("good.tape.jsonl", &tape), ("bad.tape.jsonl", &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1))]);
-    let (good, bad) = (directory.path().join("good.tape.jsonl"), directory.path().join("bad.tape.jsonl"));
+    let directory = directory_of(&[
+        ("good.tape.jsonl", &tape),
+        (
+            "bad.tape.jsonl",
+            &tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1),
+        ),
+    ]);
+    let (good, bad) = (
+        directory.path().join("good.tape.jsonl"),
+        directory.path().join("bad.tape.jsonl"),
+    );
     assert_eq!(code(&run(&["check", text(&good)])), 0);
     let output = run(&["check", text(&good), text(&bad)]);
     assert_eq!(code(&output), 1);
     let found = String::from_utf8(output.stdout).unwrap();
-    assert!(found.lines().all(|line| line.starts_with(&format!("{}:", text(&bad)))), "{found}");
+    assert!(
+        found
+            .lines()
+            .all(|line| line.starts_with(&format!("{}:", text(&bad)))),
+        "{found}"
+    );
     assert!(found.contains(&format!("{}:4: seq", text(&bad))), "{found}");
 }
 
@@ -163,27 +307,53 @@ fn check_goes_through_a_directory_and_an_empty_one_fails() {
     let directory = directory_of(&[("good.tape.jsonl", &tape), ("notes.jsonl", "not a tape")]);
     let output = run(&["check", text(directory.path())]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 tape checked, 0 violations"), "{}", stderr(&output));
-    fs::write(directory.path().join("bad.tape.jsonl"), tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1)).unwrap();
+    assert!(
+        stderr(&output).contains("1 tape checked, 0 violations"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(
+        directory.path().join("bad.tape.jsonl"),
+        tape.replacen("{\"seq\":3,", "{\"seq\":7,", 1),
+    )
+    .unwrap();
     assert_eq!(code(&run(&["check", text(directory.path())])), 1);
-    assert_eq!(code(&run(&["check", text(tempfile::tempdir().unwrap().path())])), 6);
+    assert_eq!(
+        code(&run(&["check", text(tempfile::tempdir().unwrap().path())])),
+        6
+    );
 }
 
 #[test]
 fn check_reads_compressed_tapes_and_reports_what_it_cannot_read() {
     let tape = run(&["ingest", "--zstd", text(&claude_file())]).stdout;
     let directory = tempfile::tempdir().unwrap();
-    let (whole, cut) = (directory.path().join("whole.zst"), directory.path().join("cut.zst"));
+    let (whole, cut) = (
+        directory.path().join("whole.zst"),
+        directory.path().join("cut.zst"),
+    );
     fs::write(&whole, &tape).unwrap();
     fs::write(&cut, &tape[..tape.len() / 2]).unwrap();
     assert_eq!(code(&run(&["check", text(&whole)])), 0);
     assert_eq!(code(&run(&["check", text(&cut)])), 5);
-    let missing = run(&["check", text(&whole), text(&directory.path().join("missing"))]);
+    let missing = run(&[
+        "check",
+        text(&whole),
+        text(&directory.path().join("missing")),
+    ]);
     assert_eq!(code(&missing), 1);
-    assert!(stderr(&missing).contains("1 tape checked, 0 violations"), "{}", stderr(&missing));
+    assert!(
+        stderr(&missing).contains("1 tape checked, 0 violations"),
+        "{}",
+        stderr(&missing)
+    );
     let nothing = run(&["check", text(&directory.path().join("missing"))]);
     assert_eq!(code(&nothing), 6);
-    assert!(stderr(&nothing).ends_with("0 tapes checked, 0 violations\n"), "{}", stderr(&nothing));
+    assert!(
+        stderr(&nothing).ends_with("0 tapes checked, 0 violations\n"),
+        "{}",
+        stderr(&nothing)
+    );
 }
 
 #[test]
@@ -191,29 +361,51 @@ fn audit_accounts_for_every_string() {
     let output = run(&["audit", text(&fixture(CLAUDE)), text(&fixture(CODEX))]);
     let table = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(code(&output), 0, "{table}{}", stderr(&output));
-    assert!(table.contains(text(&claude_file())) && table.contains("2 sessions") && table.contains("omitted: "), "{table}");
+    assert!(
+        table.contains(text(&claude_file()))
+            && table.contains("2 sessions")
+            && table.contains("omitted: "),
+        "{table}"
+    );
 }
 
 #[test]
 fn audit_counts_the_text_of_an_unknown_member() {
-    let more =
-        claude_session("a").replacen("\"isSidechain\":false", "\"isSidechain\":false,\"surprise\":\"a text of which no rule knows\"", 1);
+    let more = claude_session("a").replacen(
+        "\"isSidechain\":false",
+        "\"isSidechain\":false,\"surprise\":\"a text of which no rule knows\"",
+        1,
+    );
     let output = run_with_input(&["audit", "--json", "-"], more.as_bytes());
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&found["path"], &found["adapter"]), (&"-".into(), &"claude-code".into()));
     assert_eq!(
-        (&found["unknown"]["strings"], &found["left_over"]["strings"], &found["leaves"]["unknown"]),
+        (&found["path"], &found["adapter"]),
+        (&"-".into(), &"claude-code".into())
+    );
+    assert_eq!(
+        (
+            &found["unknown"]["strings"],
+            &found["left_over"]["strings"],
+            &found["leaves"]["unknown"]
+        ),
         (&1.into(), &0.into(), &1.into())
     );
     let table = String::from_utf8(run_with_input(&["audit", "-"], more.as_bytes()).stdout).unwrap();
-    assert!(table.contains("unknown members: 1 value, counted in the ledger"), "{table}");
+    assert!(
+        table.contains("unknown members: 1 value, counted in the ledger"),
+        "{table}"
+    );
 }
 
 #[test]
 fn audit_fails_like_a_conversion() {
     let nothing = run(&["audit", "/nowhere/at/all.jsonl"]);
     assert_eq!(code(&nothing), 6);
-    assert!(nothing.stdout.is_empty(), "{}", String::from_utf8_lossy(&nothing.stdout));
+    assert!(
+        nothing.stdout.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&nothing.stdout)
+    );
     assert_eq!(code(&run_with_input(&["audit", "-"], b"hello\n")), 3);
 }

@@ -22,7 +22,10 @@ impl Hostile {
         let (inside, outside) = (root.join("inside"), root.join("outside"));
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
         let sessions = session_files(&fixtures);
-        let directories: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.ancestors().skip(1)).collect();
+        let directories: BTreeSet<&Path> = sessions
+            .iter()
+            .flat_map(|session| session.ancestors().skip(1))
+            .collect();
         let mut links = 0;
         for name in names(&fixtures) {
             let target = outside.join(&name);
@@ -31,7 +34,11 @@ impl Hostile {
             let name = Path::new(&name);
             let is_session = sessions.contains(name);
             // The outermost directory without a session in it becomes one link.
-            let outermost = name.ancestors().take_while(|part| !directories.contains(part)).last().unwrap_or(name);
+            let outermost = name
+                .ancestors()
+                .take_while(|part| !directories.contains(part))
+                .last()
+                .unwrap_or(name);
             let link = inside.join(outermost);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
             if is_session {
@@ -42,20 +49,49 @@ impl Hostile {
             }
         }
         let sessions = sessions.iter().map(|name| inside.join(name)).collect();
-        Hostile { _directory: directory, inside, outside, sessions, links }
+        Hostile {
+            _directory: directory,
+            inside,
+            outside,
+            sessions,
+            links,
+        }
     }
 
     /// The files and directories outside that a command opens.
     fn opened_outside(&self, args: &[&str], paths: &[PathBuf]) -> BTreeSet<String> {
         let log = self.outside.join("../strace.txt");
         let mut command = Command::new("strace");
-        command.args(["-f", "-y", "-qq", "-s", "4096", "-e", "trace=open,openat,openat2", "-o", text(&log)]);
-        command.arg(env!("CARGO_BIN_EXE_engram")).args(args).args(paths).stdin(Stdio::null());
+        command.args([
+            "-f",
+            "-y",
+            "-qq",
+            "-s",
+            "4096",
+            "-e",
+            "trace=open,openat,openat2",
+            "-o",
+            text(&log),
+        ]);
+        command
+            .arg(env!("CARGO_BIN_EXE_engram"))
+            .args(args)
+            .args(paths)
+            .stdin(Stdio::null());
         command.output().unwrap();
         let log = String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned();
         assert!(log.contains(text(&self.inside)), "nothing was opened");
-        let opened = log.lines().filter_map(|line| line.rsplit_once(" = ")?.1.split_once('<')?.1.strip_suffix('>'));
-        opened.filter(|path| path.starts_with(text(&self.outside))).map(str::to_owned).collect()
+        let opened = log.lines().filter_map(|line| {
+            line.rsplit_once(" = ")?
+                .1
+                .split_once('<')?
+                .1
+                .strip_suffix('>')
+        });
+        opened
+            .filter(|path| path.starts_with(text(&self.outside)))
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -63,14 +99,25 @@ impl Hostile {
 fn session_files(directory: &Path) -> BTreeSet<PathBuf> {
     let output = run(&["list", "--json", "--agents", text(directory)]);
     let listed = String::from_utf8(output.stdout).unwrap();
-    let sources = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["path"].as_str().unwrap().to_owned());
+    let sources = listed.lines().map(|line| {
+        serde_json::from_str::<Value>(line).unwrap()["path"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
     let files = sources.filter_map(|path| fs::canonicalize(path).ok());
     let root = directory.canonicalize().unwrap();
-    files.filter(|path| path.is_file()).map(|path| path.strip_prefix(&root).unwrap().to_owned()).collect()
+    files
+        .filter(|path| path.is_file())
+        .map(|path| path.strip_prefix(&root).unwrap().to_owned())
+        .collect()
 }
 
 fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+    let found = Command::new("strace")
+        .arg("-V")
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !found {
         eprintln!("strace is not installed: NOT checked");
     }
@@ -83,11 +130,19 @@ fn links_beside_sessions_and_in_directories_are_not_followed() {
         return;
     }
     let hostile = Hostile::new();
-    assert!(hostile.links > 50 && hostile.sessions.len() > 100, "{} links, {} sessions", hostile.links, hostile.sessions.len());
+    assert!(
+        hostile.links > 50 && hostile.sessions.len() > 100,
+        "{} links, {} sessions",
+        hostile.links,
+        hostile.sessions.len()
+    );
     let out = hostile.outside.join("../tapes");
     for paths in [&hostile.sessions[..], std::slice::from_ref(&hostile.inside)] {
         let none = BTreeSet::new();
-        assert_eq!(hostile.opened_outside(&["ingest", "--quiet", "--out", text(&out)], paths), none);
+        assert_eq!(
+            hostile.opened_outside(&["ingest", "--quiet", "--out", text(&out)], paths),
+            none
+        );
         assert_eq!(hostile.opened_outside(&["audit"], paths), none);
         assert_eq!(hostile.opened_outside(&["stats"], paths), none);
         assert_eq!(hostile.opened_outside(&["drift"], paths), none);
@@ -97,7 +152,10 @@ fn links_beside_sessions_and_in_directories_are_not_followed() {
 #[test]
 fn links_out_of_the_directory_of_a_store_are_skipped_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
-    let (inside, outside) = (directory.path().join("inside"), directory.path().join("outside"));
+    let (inside, outside) = (
+        directory.path().join("inside"),
+        directory.path().join("outside"),
+    );
     let home = fixture("opencode/1.2.27/upgrade").join("opencode");
     for name in names(&home) {
         let target = outside.join(&name);
@@ -114,8 +172,16 @@ fn links_out_of_the_directory_of_a_store_are_skipped_with_a_reason() {
     let output = run(&["ingest", "-v", "--out", text(&out), text(&inside)]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let printed = stderr(&output);
-    let skipped: Vec<&str> = printed.lines().filter(|line| line.contains("a link that leads out of the directory of the store")).collect();
-    assert!(links.iter().all(|link| skipped.iter().any(|line| line.contains(link))), "{printed}");
+    let skipped: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.contains("a link that leads out of the directory of the store"))
+        .collect();
+    assert!(
+        links
+            .iter()
+            .all(|link| skipped.iter().any(|line| line.contains(link))),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -124,7 +190,13 @@ fn a_file_outside_that_is_opened_is_noticed() {
         return;
     }
     let hostile = Hostile::new();
-    let outside = hostile.outside.join(hostile.sessions[0].strip_prefix(&hostile.inside).unwrap());
+    let outside = hostile
+        .outside
+        .join(hostile.sessions[0].strip_prefix(&hostile.inside).unwrap());
     let named = [hostile.sessions[0].clone(), outside.clone()];
-    assert!(hostile.opened_outside(&["audit"], &named).contains(text(&outside)));
+    assert!(
+        hostile
+            .opened_outside(&["audit"], &named)
+            .contains(text(&outside))
+    );
 }

@@ -10,10 +10,16 @@ pub fn hostile_tape() -> String {
     let text = serde_json::to_string(HOSTILE).unwrap();
     let events = [
         format!(r#""k":"meta","label":"session","title":{text},"cwd":{text},"model":{text}"#),
-        format!(r#""k":"msg.in","role":"user","by":"person","text":{text},"attachments":[{{"name":{text}}}]"#),
+        format!(
+            r#""k":"msg.in","role":"user","by":"person","text":{text},"attachments":[{{"name":{text}}}]"#
+        ),
         format!(r#""k":"msg.out","text":{text}"#),
-        format!(r#""k":"tool.call","tool":{text},"kind":"edit","call_id":"c","args":{{"old_string":{text},"new_string":"b","x":{text}}}"#),
-        format!(r#""k":"tool.result","call_id":"c","status":"error","stdout":{text},"stderr":{text},"parent":3"#),
+        format!(
+            r#""k":"tool.call","tool":{text},"kind":"edit","call_id":"c","args":{{"old_string":{text},"new_string":"b","x":{text}}}"#
+        ),
+        format!(
+            r#""k":"tool.result","call_id":"c","status":"error","stdout":{text},"stderr":{text},"parent":3"#
+        ),
         format!(r#""k":"code.edit","op":"update","file":{text},"parent":3"#),
         format!(r#""k":"meta","label":"error","code":{text},"text":{text}"#),
         format!(r#""k":"meta","label":"system","name":{text},"text":{text}"#),
@@ -21,7 +27,10 @@ pub fn hostile_tape() -> String {
         format!(r#""k":"meta","label":"unrecognized","name":{text},"raw":{text}"#),
     ];
     let line = |(seq, event): (usize, &String)| {
-        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}}}\n", event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1))
+        format!(
+            "{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}}}\n",
+            event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1)
+        )
     };
     events.iter().enumerate().map(line).collect()
 }
@@ -35,21 +44,35 @@ fn show(args: &[&str], tape: &str) -> String {
 #[test]
 fn a_session_is_shown_with_prompts_calls_changes_and_totals() {
     let shown = String::from_utf8(run(&["show", text(&claude_file())]).stdout).unwrap();
-    for line in
-        ["claude-code 2.1.329", "1 prompt, 36 calls (6 failed), 22 edits", "LAB please do many edits", "  -    return 2", "  = update "]
-    {
+    for line in [
+        "claude-code 2.1.329",
+        "1 prompt, 36 calls (6 failed), 22 edits",
+        "LAB please do many edits",
+        "  -    return 2",
+        "  = update ",
+    ] {
         assert!(shown.contains(line), "{line:?} is missing");
     }
-    assert!(shown.lines().any(|line| line.contains("Edit /home/dev/proj/src/a.py")));
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.contains("Edit /home/dev/proj/src/a.py"))
+    );
     assert!(!shown.contains('\u{1b}'), "no colours without a terminal");
 }
 
 #[test]
 fn instructions_are_shown_by_their_title_alone() {
     let log = only_file(&fixture(CODEX), ".jsonl");
-    let shown = |args: &[&str]| String::from_utf8(run(&[&["show", text(&log)], args].concat()).stdout).unwrap();
+    let shown = |args: &[&str]| {
+        String::from_utf8(run(&[&["show", text(&log)], args].concat()).stdout).unwrap()
+    };
     let (short, full) = (shown(&[]), shown(&["--full"]));
-    assert!(short.contains("context system_prompt, instructions (3)") && !short.contains("<skills_instructions>"), "{short}");
+    assert!(
+        short.contains("context system_prompt, instructions (3)")
+            && !short.contains("<skills_instructions>"),
+        "{short}"
+    );
     assert!(full.contains("<skills_instructions>"), "{full}");
 }
 
@@ -67,8 +90,14 @@ fn a_tape_and_its_log_are_shown_alike() {
 fn nothing_of_a_log_controls_a_terminal() {
     for form in [&[][..], &["--full"], &["--markdown"], &["--html", "-"]] {
         let shown = show(form, &hostile_tape());
-        let unsafe_text = shown.find(|c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}');
-        assert_eq!(unsafe_text, None, "{form:?}: {:?}", unsafe_text.map(|at| &shown[at..(at + 40).min(shown.len())]));
+        let unsafe_text =
+            shown.find(|c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}');
+        assert_eq!(
+            unsafe_text,
+            None,
+            "{form:?}: {:?}",
+            unsafe_text.map(|at| &shown[at..(at + 40).min(shown.len())])
+        );
         assert!(shown.contains("␛]0;own␇"), "{form:?}");
     }
 }
@@ -99,7 +128,11 @@ fn without_code(line: &str) -> String {
 fn markup_in_a_log_stays_text() {
     let page = show(&["--html", "-"], &hostile_tape());
     assert_eq!(page.matches("<script").count(), 1, "only the page's own");
-    assert!(!page.contains("<img") && !page.contains("style=") && !page.replace("href=\"#p", "").contains("href="));
+    assert!(
+        !page.contains("<img")
+            && !page.contains("style=")
+            && !page.replace("href=\"#p", "").contains("href=")
+    );
     assert!(page.matches("&lt;script&gt;").count() > 10);
     let markdown = show(&["--markdown"], &hostile_tape());
     let mut fence: Option<String> = None;
@@ -120,37 +153,80 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     let directory = tempfile::tempdir().unwrap();
     let tapes = text(directory.path());
     for id in ["aa-1", "aa-2", "bb-1"] {
-        let ingested = run_with_input(&["ingest", "-q", "-", "--out", tapes], claude_session(id).as_bytes());
+        let ingested = run_with_input(
+            &["ingest", "-q", "-", "--out", tapes],
+            claude_session(id).as_bytes(),
+        );
         assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
     }
     let show = |id: &str| run(&["show", id, "--tapes", tapes]);
-    assert!(String::from_utf8(show("bb").stdout).unwrap().contains("session bb-1"));
-    assert!(String::from_utf8(show("aa-2").stdout).unwrap().contains("session aa-2"));
+    assert!(
+        String::from_utf8(show("bb").stdout)
+            .unwrap()
+            .contains("session bb-1")
+    );
+    assert!(
+        String::from_utf8(show("aa-2").stdout)
+            .unwrap()
+            .contains("session aa-2")
+    );
     let several = show("aa");
     assert_eq!(code(&several), 2);
-    assert!(stderr(&several).contains("aa-1") && stderr(&several).contains("aa-2") && stderr(&several).contains("give more of the id"));
+    assert!(
+        stderr(&several).contains("aa-1")
+            && stderr(&several).contains("aa-2")
+            && stderr(&several).contains("give more of the id")
+    );
     assert_eq!(code(&show("cc")), 2);
-    assert!(stderr(&show("cc")).contains("begins with `cc`"), "{}", stderr(&show("cc")));
+    assert!(
+        stderr(&show("cc")).contains("begins with `cc`"),
+        "{}",
+        stderr(&show("cc"))
+    );
     assert!(stderr(&run(&["show", tapes, "--session", "zz"])).contains("begins with `zz`"));
     let chosen = run(&["show", tapes, "--session", "bb"]);
-    assert!(String::from_utf8(chosen.stdout).unwrap().contains("session bb-1"));
+    assert!(
+        String::from_utf8(chosen.stdout)
+            .unwrap()
+            .contains("session bb-1")
+    );
 }
 
 #[test]
 fn sub_agents_are_at_their_calls() {
     let directory = tempfile::tempdir().unwrap();
-    let ingested = run(&["ingest", "-q", text(&fixture(SUB_AGENTS)), "--out", text(directory.path())]);
+    let ingested = run(&[
+        "ingest",
+        "-q",
+        text(&fixture(SUB_AGENTS)),
+        "--out",
+        text(directory.path()),
+    ]);
     assert_eq!(code(&ingested), 0, "{}", stderr(&ingested));
     let of_tapes = run(&["show", text(directory.path()), "--full"]);
     let of_logs = run(&["show", text(&fixture(SUB_AGENTS)), "--full"]);
     assert_same(&of_tapes.stdout, &of_logs.stdout);
     let shown = String::from_utf8(of_tapes.stdout).unwrap();
-    let nested = shown.lines().filter(|line| line.starts_with("  | claude-code") && line.contains("sub-agent")).count();
+    let nested = shown
+        .lines()
+        .filter(|line| line.starts_with("  | claude-code") && line.contains("sub-agent"))
+        .count();
     assert!(nested > 0, "{shown}");
-    let call = shown.lines().position(|line| line.contains(" Task ") || line.contains(" Agent ")).unwrap();
-    let agent = shown.lines().position(|line| line.starts_with("  | claude-code")).unwrap();
+    let call = shown
+        .lines()
+        .position(|line| line.contains(" Task ") || line.contains(" Agent "))
+        .unwrap();
+    let agent = shown
+        .lines()
+        .position(|line| line.starts_with("  | claude-code"))
+        .unwrap();
     assert!(
-        agent > call && shown.lines().skip(call).take(agent - call).all(|line| !line.contains(" user")),
+        agent > call
+            && shown
+                .lines()
+                .skip(call)
+                .take(agent - call)
+                .all(|line| !line.contains(" user")),
         "the agent is inside its call"
     );
 }
@@ -159,12 +235,26 @@ fn sub_agents_are_at_their_calls() {
 fn a_page_is_written_to_a_file_completely_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("session.html");
-    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&page)])), 0);
+    assert_eq!(
+        code(&run(&["show", text(&claude_file()), "--html", text(&page)])),
+        0
+    );
     let written = fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("<!doctype html>") && written.ends_with("</html>\n"));
     assert!(written.contains("default-src 'none'"));
-    assert_eq!(code(&run(&["show", text(&claude_file()), "--html", text(&directory.path().join("no/x.html"))])), 6);
-    assert_eq!(code(&run(&["show", text(&directory.path().join("none.jsonl"))])), 2);
+    assert_eq!(
+        code(&run(&[
+            "show",
+            text(&claude_file()),
+            "--html",
+            text(&directory.path().join("no/x.html"))
+        ])),
+        6
+    );
+    assert_eq!(
+        code(&run(&["show", text(&directory.path().join("none.jsonl"))])),
+        2
+    );
     assert_eq!(names(directory.path()), ["session.html"]);
 }
 
@@ -176,24 +266,48 @@ fn a_directory_of_sessions_becomes_pages_with_an_index() {
     }
     let site = pages.path().join("site");
     let shown = run(&["show", text(logs.path()), "--html", text(&site)]);
-    assert_eq!((code(&shown), names(&site)), (0, vec!["a.html".to_owned(), "b.html".to_owned(), "index.html".to_owned()]));
+    assert_eq!(
+        (code(&shown), names(&site)),
+        (
+            0,
+            vec![
+                "a.html".to_owned(),
+                "b.html".to_owned(),
+                "index.html".to_owned()
+            ]
+        )
+    );
     let index = fs::read_to_string(site.join("index.html")).unwrap();
-    assert!(index.contains("href=\"a.html\"") && index.contains("LAB please do many edits") && index.contains("id=\"filter\""));
+    assert!(
+        index.contains("href=\"a.html\"")
+            && index.contains("LAB please do many edits")
+            && index.contains("id=\"filter\"")
+    );
     let page = pages.path().join("one.html");
     let several = run(&["show", text(logs.path()), "--html", text(&page)]);
-    assert_eq!((code(&several), page.exists()), (2, false), "a page is of one session");
+    assert_eq!(
+        (code(&several), page.exists()),
+        (2, false),
+        "a page is of one session"
+    );
 }
 
 #[test]
 fn the_header_counts_what_sub_agents_did_too() {
     let shown = String::from_utf8(run(&["show", text(&fixture(SUB_AGENTS))]).stdout).unwrap();
-    assert!(shown.contains("with 4 sub-agents: 12 calls, 1 edit, tokens: "), "{shown}");
+    assert!(
+        shown.contains("with 4 sub-agents: 12 calls, 1 edit, tokens: "),
+        "{shown}"
+    );
 }
 
 /// A session with a key in a prompt, and the key.
 fn session_with_key() -> (String, String) {
     let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
-    (claude_session("s-1").replace("LAB please do many edits", &format!("LAB {key}")), key)
+    (
+        claude_session("s-1").replace("LAB please do many edits", &format!("LAB {key}")),
+        key,
+    )
 }
 
 #[test]
@@ -201,8 +315,14 @@ fn keys_are_not_shown_unless_they_are_wanted() {
     let (log, key) = session_with_key();
     for form in [&[][..], &["--markdown"], &["--html", "-"]] {
         let shown = show(form, &log);
-        assert!(!shown.contains(&key) && shown.contains("redacted:github-token"), "{form:?}");
-        assert!(show(&[form, &["--no-redact"]].concat(), &log).contains(&key), "{form:?}");
+        assert!(
+            !shown.contains(&key) && shown.contains("redacted:github-token"),
+            "{form:?}"
+        );
+        assert!(
+            show(&[form, &["--no-redact"]].concat(), &log).contains(&key),
+            "{form:?}"
+        );
     }
 }
 
@@ -212,14 +332,28 @@ fn a_tape_is_redacted_if_that_is_wanted() {
     let plain = run_with_input(&["ingest", "-q", "-"], log.as_bytes()).stdout;
     let redacted = run_with_input(&["ingest", "-q", "--redact", "-"], log.as_bytes()).stdout;
     assert_checked(&redacted);
-    let (plain, redacted) = (String::from_utf8(plain).unwrap(), String::from_utf8(redacted).unwrap());
+    let (plain, redacted) = (
+        String::from_utf8(plain).unwrap(),
+        String::from_utf8(redacted).unwrap(),
+    );
     assert!(plain.contains(&key) && !plain.contains("redaction"));
     assert!(!redacted.contains(&key) && redacted.contains(r#""redaction":"engram-redact/4""#));
     assert!(redacted.contains(r#""redactions":[{"rule":"github-token","count":"#));
     assert_eq!(plain.lines().count(), redacted.lines().count());
     assert!(show(&[], &redacted).contains("redacted: github-token"));
     let directory = tempfile::tempdir().unwrap();
-    let ingested = run_with_input(&["ingest", "-q", "--redact", "--zstd", "-", "--out", text(directory.path())], log.as_bytes());
+    let ingested = run_with_input(
+        &[
+            "ingest",
+            "-q",
+            "--redact",
+            "--zstd",
+            "-",
+            "--out",
+            text(directory.path()),
+        ],
+        log.as_bytes(),
+    );
     assert_eq!(code(&ingested), 0);
     assert_eq!(code(&run(&["check", text(directory.path())])), 0);
 }

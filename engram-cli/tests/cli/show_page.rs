@@ -38,7 +38,13 @@ impl Browser {
         let directory = tempfile::tempdir().unwrap();
         let pipe = |name: &str| directory.path().join(name);
         for name in ["commands", "answers"] {
-            assert!(Command::new("mkfifo").arg(pipe(name)).status().unwrap().success());
+            assert!(
+                Command::new("mkfifo")
+                    .arg(pipe(name))
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         // A page is opened without the sandbox, because containers forbid it; the page is our own.
         let line = "exec \"$0\" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --remote-debugging-pipe \
@@ -55,15 +61,30 @@ impl Browser {
         std::thread::spawn(move || {
             for message in BufReader::new(answers).split(0) {
                 let Ok(message) = message else { return };
-                if sender.send(serde_json::from_slice(&message).unwrap()).is_err() {
+                if sender
+                    .send(serde_json::from_slice(&message).unwrap())
+                    .is_err()
+                {
                     return;
                 }
             }
         });
-        let mut browser =
-            Browser { process, commands, answers: receiver, session: Value::Null, next_id: 0, noted: Vec::new(), _directory: directory };
-        let target = browser.ask("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
-        browser.session = browser.ask("Target.attachToTarget", json!({"targetId": target, "flatten": true}))["sessionId"].clone();
+        let mut browser = Browser {
+            process,
+            commands,
+            answers: receiver,
+            session: Value::Null,
+            next_id: 0,
+            noted: Vec::new(),
+            _directory: directory,
+        };
+        let target =
+            browser.ask("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
+        browser.session = browser.ask(
+            "Target.attachToTarget",
+            json!({"targetId": target, "flatten": true}),
+        )["sessionId"]
+            .clone();
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.ask(&format!("{domain}.enable"), json!({}));
         }
@@ -76,10 +97,15 @@ impl Browser {
         if !self.session.is_null() {
             command["sessionId"] = self.session.clone();
         }
-        self.commands.write_all(command.to_string().as_bytes()).unwrap();
+        self.commands
+            .write_all(command.to_string().as_bytes())
+            .unwrap();
         self.commands.write_all(&[0]).unwrap();
         loop {
-            let message = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{method} has no answer"));
+            let message = self
+                .answers
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|_| panic!("{method} has no answer"));
             if message["id"] == self.next_id {
                 assert!(message["error"].is_null(), "{method}: {}", message["error"]);
                 return message["result"].clone();
@@ -91,10 +117,16 @@ impl Browser {
     fn note(&mut self, message: &Value) {
         let parameters = &message["params"];
         match message["method"].as_str() {
-            Some("Network.requestWillBeSent") => self.noted.push(format!("request {}", parameters["request"]["url"])),
-            Some("Log.entryAdded") => self.noted.push(format!("log {}", parameters["entry"]["text"])),
+            Some("Network.requestWillBeSent") => self
+                .noted
+                .push(format!("request {}", parameters["request"]["url"])),
+            Some("Log.entryAdded") => self
+                .noted
+                .push(format!("log {}", parameters["entry"]["text"])),
             Some("Runtime.exceptionThrown") => self.noted.push(format!("exception {parameters}")),
-            Some("Page.javascriptDialogOpening") => self.noted.push(format!("dialog {}", parameters["message"])),
+            Some("Page.javascriptDialogOpening") => {
+                self.noted.push(format!("dialog {}", parameters["message"]))
+            }
             _ => {}
         }
     }
@@ -102,7 +134,10 @@ impl Browser {
     /// Opens a page, and returns how long it took until its script had run.
     fn open(&mut self, page: &Path) -> Duration {
         let begin = Instant::now();
-        self.ask("Page.navigate", json!({"url": format!("file://{}", text(page))}));
+        self.ask(
+            "Page.navigate",
+            json!({"url": format!("file://{}", text(page))}),
+        );
         while self.value("document.readyState") != "complete" {
             assert!(begin.elapsed() < PATIENCE, "the page does not load");
             std::thread::sleep(Duration::from_millis(20));
@@ -112,8 +147,15 @@ impl Browser {
 
     /// The value of an expression on the page.
     fn value(&mut self, expression: &str) -> Value {
-        let result = self.ask("Runtime.evaluate", json!({"expression": expression, "returnByValue": true, "awaitPromise": true}));
-        assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
+        let result = self.ask(
+            "Runtime.evaluate",
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true}),
+        );
+        assert!(
+            result["exceptionDetails"].is_null(),
+            "{expression}: {}",
+            result["exceptionDetails"]
+        );
         result["result"]["value"].clone()
     }
 
@@ -134,15 +176,24 @@ impl Browser {
 
     /// What the page did beyond loading itself.
     fn misdeeds(&self) -> Vec<&String> {
-        self.noted.iter().filter(|note| !note.starts_with("request \"file://") && !note.starts_with("request \"about:")).collect()
+        self.noted
+            .iter()
+            .filter(|note| {
+                !note.starts_with("request \"file://") && !note.starts_with("request \"about:")
+            })
+            .collect()
     }
 
     /// Saves a picture for a person to look at, if `ENGRAM_SHOTS` names a directory.
     fn shoot(&mut self, name: &str) {
         use base64::Engine as _;
-        let Some(directory) = std::env::var_os("ENGRAM_SHOTS") else { return };
+        let Some(directory) = std::env::var_os("ENGRAM_SHOTS") else {
+            return;
+        };
         let picture = self.ask("Page.captureScreenshot", json!({"format": "png"}));
-        let bytes = base64::engine::general_purpose::STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(picture["data"].as_str().unwrap())
+            .unwrap();
         fs::write(Path::new(&directory).join(name), bytes).unwrap();
     }
 }
@@ -150,7 +201,9 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         // It may have ended on its own.
-        let _ = self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        let _ = self
+            .commands
+            .write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         std::thread::sleep(Duration::from_millis(500));
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -159,35 +212,61 @@ impl Drop for Browser {
 
 fn program() -> Option<String> {
     let named = std::env::var("ENGRAM_CHROMIUM").ok();
-    named.into_iter().chain(BROWSERS.map(str::to_owned)).find(|program| {
-        let started = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        !matches!(started, Err(error) if error.kind() == ErrorKind::NotFound)
-    })
+    named
+        .into_iter()
+        .chain(BROWSERS.map(str::to_owned))
+        .find(|program| {
+            let started = Command::new(program)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+            !matches!(started, Err(error) if error.kind() == ErrorKind::NotFound)
+        })
 }
 
 fn page(target: &[&str], input: &[u8], directory: &TempDir) -> PathBuf {
     let page = directory.path().join("page.html");
-    let shown = run_with_input(&[&["show"], target, &["--html", text(&page)]].concat(), input);
+    let shown = run_with_input(
+        &[&["show"], target, &["--html", text(&page)]].concat(),
+        input,
+    );
     assert_eq!(code(&shown), 0, "{}", stderr(&shown));
     page
 }
 
 #[test]
 fn a_page_is_rendered_and_filtered() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     browser.open(&page(&[text(&fixture(SUB_AGENTS))], b"", &directory));
     browser.shoot("page.png");
     let all = browser.shown();
     assert!(all > 10, "{all} items");
-    assert_eq!(browser.value("getComputedStyle(document.body).maxWidth"), "1344px", "the style is applied");
-    assert!(browser.value("document.querySelectorAll('details.agent article').length").as_u64().unwrap() > 0, "sub-agents are nested");
+    assert_eq!(
+        browser.value("getComputedStyle(document.body).maxWidth"),
+        "1344px",
+        "the style is applied"
+    );
+    assert!(
+        browser
+            .value("document.querySelectorAll('details.agent article').length")
+            .as_u64()
+            .unwrap()
+            > 0,
+        "sub-agents are nested"
+    );
     browser.filter("no such text anywhere");
     assert_eq!(browser.shown(), 0);
     browser.filter("LAB");
     let some = browser.shown();
     assert!(some > 0 && some < all, "{some} of {all}");
-    assert_eq!(browser.value("document.getElementById('count').textContent"), format!("{some} of {all}"));
+    assert_eq!(
+        browser.value("document.getElementById('count').textContent"),
+        format!("{some} of {all}")
+    );
     browser.filter("");
     browser.value("document.getElementById('talk').click()");
     assert!(browser.shown() > 0 && browser.shown() < all);
@@ -205,83 +284,167 @@ fn told_tape() -> String {
         r###""k":"msg.in","role":"user","by":"person","text":"and now the lexer"}"###,
     ];
     let line = |(seq, event): (usize, &&str)| {
-        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n", event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1))
+        format!(
+            "{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}\n",
+            event.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1)
+        )
     };
     events.iter().enumerate().map(line).collect()
 }
 
 #[test]
 fn a_page_reads_like_a_conversation() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     browser.open(&page(&["-"], told_tape().as_bytes(), &directory));
     browser.shoot("told.png");
-    let text = |browser: &mut Browser, selector: &str| browser.value(&format!("document.querySelector('{selector}').textContent"));
-    assert_eq!(text(&mut browser, "h1"), "fix the parser", "the first prompt is the title");
+    let text = |browser: &mut Browser, selector: &str| {
+        browser.value(&format!("document.querySelector('{selector}').textContent"))
+    };
+    assert_eq!(
+        text(&mut browser, "h1"),
+        "fix the parser",
+        "the first prompt is the title"
+    );
     assert_eq!(text(&mut browser, ".md h4"), "Found");
     assert_eq!(text(&mut browser, ".md li strong"), "two");
-    assert_eq!(browser.value("document.querySelector('.md a').href"), "https://example.org/x");
-    assert_eq!(browser.value("document.querySelectorAll('.md b, .md img').length"), 0, "HTML of a log stays text");
-    assert_eq!(browser.value("document.querySelectorAll('nav li').length"), 2);
-    assert_eq!(browser.value("document.querySelector('.files').textContent"), "/p/a 1 edit");
-    assert_eq!(browser.value("document.querySelectorAll('.arguments').length"), 0, "a flag that is off is not shown");
-    assert_eq!(browser.value("document.querySelector('.call details details').open"), false, "the answer to a change is folded");
+    assert_eq!(
+        browser.value("document.querySelector('.md a').href"),
+        "https://example.org/x"
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('.md b, .md img').length"),
+        0,
+        "HTML of a log stays text"
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('nav li').length"),
+        2
+    );
+    assert_eq!(
+        browser.value("document.querySelector('.files').textContent"),
+        "/p/a 1 edit"
+    );
+    assert_eq!(
+        browser.value("document.querySelectorAll('.arguments').length"),
+        0,
+        "a flag that is off is not shown"
+    );
+    assert_eq!(
+        browser.value("document.querySelector('.call details details').open"),
+        false,
+        "the answer to a change is folded"
+    );
     browser.value("document.querySelectorAll('nav a')[1].click()");
-    assert_eq!(browser.value("document.querySelector(location.hash).querySelector('pre').textContent"), "and now the lexer");
+    assert_eq!(
+        browser.value("document.querySelector(location.hash).querySelector('pre').textContent"),
+        "and now the lexer"
+    );
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
 }
 
 #[test]
 fn pictures_of_the_log_are_on_the_page() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
-    browser.open(&page(&[text(&fixture("claude-code/2.1.331/k_rewind_image"))], b"", &directory));
-    let widths = browser.value("[...document.querySelectorAll('main img')].map(image => image.naturalWidth).join()");
+    browser.open(&page(
+        &[text(&fixture("claude-code/2.1.331/k_rewind_image"))],
+        b"",
+        &directory,
+    ));
+    let widths = browser.value(
+        "[...document.querySelectorAll('main img')].map(image => image.naturalWidth).join()",
+    );
     assert!(widths.as_str().is_some_and(|widths| !widths.is_empty() && widths.split(',').all(|width| width != "0")), "{widths}");
-    let no_requests = browser.misdeeds().iter().all(|note| note.starts_with("request \"data:image/"));
+    let no_requests = browser
+        .misdeeds()
+        .iter()
+        .all(|note| note.starts_with("request \"data:image/"));
     assert!(no_requests, "{:?}", browser.misdeeds());
 }
 
 #[test]
 fn an_index_of_pages_is_searched() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let site = directory.path().join("site");
-    assert_eq!(code(&run(&["show", &format!("{}/../fixtures/claude-code/2.1.329", env!("CARGO_MANIFEST_DIR")), "--html", text(&site)])), 0);
+    assert_eq!(
+        code(&run(&[
+            "show",
+            &format!(
+                "{}/../fixtures/claude-code/2.1.329",
+                env!("CARGO_MANIFEST_DIR")
+            ),
+            "--html",
+            text(&site)
+        ])),
+        0
+    );
     browser.open(&site.join("index.html"));
     browser.shoot("index.png");
     let all = browser.shown();
     browser.filter("many edits");
-    assert!(browser.shown() > 0 && browser.shown() < all, "{} of {all}", browser.shown());
-    browser.value("document.querySelector(':is(main, main > section) > article:not([hidden]) a').click()");
+    assert!(
+        browser.shown() > 0 && browser.shown() < all,
+        "{} of {all}",
+        browser.shown()
+    );
+    browser.value(
+        "document.querySelector(':is(main, main > section) > article:not([hidden]) a').click()",
+    );
     std::thread::sleep(Duration::from_millis(800));
-    assert_eq!(browser.value("document.querySelector('h1').textContent"), "LAB please do many edits");
+    assert_eq!(
+        browser.value("document.querySelector('h1').textContent"),
+        "LAB please do many edits"
+    );
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
 }
 
 #[test]
 fn nothing_of_a_log_runs_or_loads_on_a_page() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let page = page(&["-"], show::hostile_tape().as_bytes(), &directory);
     browser.open(&page);
     assert_eq!(browser.value("document.querySelectorAll('main script, img, iframe, object, main a:not([href^=\"#p\"])').length"), 0);
     let prompt = browser.value("document.querySelector('.person pre').textContent");
-    assert!(prompt.as_str().unwrap().contains("<script>alert(1)</script><img src=x onerror=alert(1)>"), "{prompt}");
+    assert!(
+        prompt
+            .as_str()
+            .unwrap()
+            .contains("<script>alert(1)</script><img src=x onerror=alert(1)>"),
+        "{prompt}"
+    );
     assert_eq!(browser.misdeeds(), Vec::<&String>::new());
     // The policy would stop what an escape forgot.
-    let broken =
-        fs::read_to_string(&page).unwrap().replace("<main>", "<main><script>window.own=1</script><img src=\"http://192.0.2.1/x\">");
+    let broken = fs::read_to_string(&page).unwrap().replace(
+        "<main>",
+        "<main><script>window.own=1</script><img src=\"http://192.0.2.1/x\">",
+    );
     fs::write(&page, broken).unwrap();
     browser.open(&page);
     assert_eq!(browser.value("window.own === undefined"), true);
-    let refused = browser.misdeeds().iter().filter(|note| note.contains("Content Security Policy")).count();
+    let refused = browser
+        .misdeeds()
+        .iter()
+        .filter(|note| note.contains("Content Security Policy"))
+        .count();
     assert!(refused >= 2, "{:?}", browser.misdeeds());
 }
 
 #[test]
 fn a_page_of_50_megabytes_is_usable() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
     let directory = tempfile::tempdir().unwrap();
     let tape = large_tape(50 << 20);
     let page = page(&["-"], tape.as_bytes(), &directory);
@@ -290,13 +453,19 @@ fn a_page_of_50_megabytes_is_usable() {
     let begin = Instant::now();
     browser.filter("needle");
     let filtered = begin.elapsed();
-    eprintln!("{} MiB, {all} items: loaded in {loaded:?}, filtered in {filtered:?}", page.metadata().unwrap().len() >> 20);
+    eprintln!(
+        "{} MiB, {all} items: loaded in {loaded:?}, filtered in {filtered:?}",
+        page.metadata().unwrap().len() >> 20
+    );
     assert_eq!(browser.shown(), 1);
     assert!(
         browser.value("document.querySelector(':is(main, main > section) > article:not([hidden]) details').open").as_bool().unwrap(),
         "it is unfolded"
     );
-    assert!(loaded < Duration::from_secs(30) && filtered < Duration::from_secs(10), "{loaded:?}, {filtered:?}");
+    assert!(
+        loaded < Duration::from_secs(30) && filtered < Duration::from_secs(10),
+        "{loaded:?}, {filtered:?}"
+    );
 }
 
 /// A tape of this size: prompts, and calls with outputs of 20 KB.
@@ -313,9 +482,21 @@ fn large_tape(bytes: usize) -> String {
     while tape.len() < bytes {
         let call = seq + 1;
         let needle = if seq == 3 * 700 { "needle" } else { "" };
-        push(r#""k":"msg.in","role":"user","by":"person","text":"next""#, &mut seq, &mut tape);
-        push(r#""k":"tool.call","tool":"Bash","kind":"execute","args":{"command":"make"}"#, &mut seq, &mut tape);
-        push(&format!(r#""k":"tool.result","stdout":"{output}{needle}","parent":{call}"#), &mut seq, &mut tape);
+        push(
+            r#""k":"msg.in","role":"user","by":"person","text":"next""#,
+            &mut seq,
+            &mut tape,
+        );
+        push(
+            r#""k":"tool.call","tool":"Bash","kind":"execute","args":{"command":"make"}"#,
+            &mut seq,
+            &mut tape,
+        );
+        push(
+            &format!(r#""k":"tool.result","stdout":"{output}{needle}","parent":{call}"#),
+            &mut seq,
+            &mut tape,
+        );
     }
     tape
 }

@@ -30,26 +30,52 @@ struct Writing {
 }
 
 const WAYS: [Writing; 4] = [
-    Writing { journal_mode: "DELETE", pause: Duration::from_millis(50), looks_old: false },
-    Writing { journal_mode: "WAL", pause: Duration::from_millis(50), looks_old: false },
-    Writing { journal_mode: "DELETE", pause: Duration::from_millis(2), looks_old: true },
-    Writing { journal_mode: "WAL", pause: Duration::from_millis(2), looks_old: false },
+    Writing {
+        journal_mode: "DELETE",
+        pause: Duration::from_millis(50),
+        looks_old: false,
+    },
+    Writing {
+        journal_mode: "WAL",
+        pause: Duration::from_millis(50),
+        looks_old: false,
+    },
+    Writing {
+        journal_mode: "DELETE",
+        pause: Duration::from_millis(2),
+        looks_old: true,
+    },
+    Writing {
+        journal_mode: "WAL",
+        pause: Duration::from_millis(2),
+        looks_old: false,
+    },
 ];
 
 /// Writes the number of the commit into every text of the store.
 fn write(store: &Path, writing: Writing, is_done: &AtomicBool) {
     let connection = Connection::open(store).unwrap();
     connection.busy_timeout(Duration::from_secs(30)).unwrap();
-    connection.pragma_update(None, "journal_mode", writing.journal_mode).unwrap();
+    connection
+        .pragma_update(None, "journal_mode", writing.journal_mode)
+        .unwrap();
     let mut number = 0;
     while !is_done.load(Ordering::Relaxed) {
         number += 1;
-        let text = format!("{MARKER}{number} {}", "text that fills a page of the database ".repeat(100));
+        let text = format!(
+            "{MARKER}{number} {}",
+            "text that fills a page of the database ".repeat(100)
+        );
         let update = "UPDATE part SET data = json_set(data, '$.text', ?1) WHERE json_extract(data, '$.type') = 'text'";
         assert!(connection.execute(update, [text]).unwrap() > 3);
         if writing.looks_old {
             let hour = SystemTime::now() - Duration::from_secs(3600);
-            File::options().write(true).open(store).unwrap().set_modified(hour).unwrap();
+            File::options()
+                .write(true)
+                .open(store)
+                .unwrap()
+                .set_modified(hour)
+                .unwrap();
         }
         thread::sleep(writing.pause);
     }
@@ -57,7 +83,10 @@ fn write(store: &Path, writing: Writing, is_done: &AtomicBool) {
 
 /// The numbers of commits in a tape.
 fn commits(tape: &str) -> BTreeSet<&str> {
-    tape.split(MARKER).skip(1).map(|rest| rest.split(' ').next().unwrap_or_default()).collect()
+    tape.split(MARKER)
+        .skip(1)
+        .map(|rest| rest.split(' ').next().unwrap_or_default())
+        .collect()
 }
 
 /// What became of the conversions of a store.
@@ -92,7 +121,9 @@ fn convert(store: &Path, conversions: usize) -> Counts {
                 1 => counts.converted += 1,
                 _ => counts.torn += 1,
             }
-            counts.states.extend(commits(&tape).into_iter().map(str::to_owned));
+            counts
+                .states
+                .extend(commits(&tape).into_iter().map(str::to_owned));
         }
     }
     counts
@@ -122,7 +153,10 @@ fn convert_while_written(writing: Writing, conversions: usize) -> Counts {
 
 #[test]
 fn a_store_in_use_gives_no_tape_of_two_states() {
-    let conversions = env::var("ENGRAM_TORN_READS").ok().and_then(|number| number.parse().ok()).unwrap_or(DEFAULT_CONVERSIONS);
+    let conversions = env::var("ENGRAM_TORN_READS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(DEFAULT_CONVERSIONS);
     for writing in WAYS {
         let counts = convert_while_written(writing, conversions);
         eprintln!(
@@ -133,11 +167,17 @@ fn a_store_in_use_gives_no_tape_of_two_states() {
             counts.states.len()
         );
         assert_eq!(counts.torn, 0, "{writing:?}");
-        assert!(counts.converted > 0 && counts.states.len() > 1, "{writing:?}: the writer was not at work");
+        assert!(
+            counts.converted > 0 && counts.states.len() > 1,
+            "{writing:?}: the writer was not at work"
+        );
     }
 }
 
 #[test]
 fn a_tape_of_two_states_would_be_noticed() {
-    assert_eq!(commits("commit number 7 a commit number 8 b commit number 7 c").len(), 2);
+    assert_eq!(
+        commits("commit number 7 a commit number 8 b commit number 7 c").len(),
+        2
+    );
 }

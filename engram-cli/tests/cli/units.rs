@@ -11,10 +11,18 @@ use crate::{code, files, fixture, run, run_with_input, stderr, text};
 /// A home with sessions of several harnesses, with sub-agents and stores.
 fn home() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    for case in ["claude-code/2.1.280/c_subagent", "codex/0.169.0/main", "gemini/0.55.1/c_subagent", "opencode/1.18.34/sub"] {
+    for case in [
+        "claude-code/2.1.280/c_subagent",
+        "codex/0.169.0/main",
+        "gemini/0.55.1/c_subagent",
+        "opencode/1.18.34/sub",
+    ] {
         let from = fixture(case);
         for file in files(&from) {
-            let to = home.path().join(case).join(file.strip_prefix(&from).unwrap());
+            let to = home
+                .path()
+                .join(case)
+                .join(file.strip_prefix(&from).unwrap());
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::copy(file, to).unwrap();
         }
@@ -27,34 +35,64 @@ fn tapes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     if !directory.exists() {
         return BTreeMap::new();
     }
-    crate::tapes(directory).into_iter().map(|name| (name.clone(), fs::read(directory.join(&name)).unwrap())).collect()
+    crate::tapes(directory)
+        .into_iter()
+        .map(|name| (name.clone(), fs::read(directory.join(&name)).unwrap()))
+        .collect()
 }
 
 #[test]
 fn the_parts_together_are_the_whole() {
     let (home, out) = (home(), tempfile::tempdir().unwrap());
     let whole = out.path().join("whole");
-    assert_eq!(code(&run(&["ingest", text(home.path()), "--out", text(&whole)])), 0);
+    assert_eq!(
+        code(&run(&["ingest", text(home.path()), "--out", text(&whole)])),
+        0
+    );
     let listed = run(&["units", text(home.path()), "--json"]);
     assert_eq!(code(&listed), 0, "{}", stderr(&listed));
-    let units: Vec<Value> =
-        String::from_utf8(listed.stdout.clone()).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let with_agents = units.iter().find(|unit| unit["harness"] == "claude-code").unwrap();
-    assert!(with_agents["paths"].as_array().unwrap().len() > 1 && with_agents["bytes"].as_u64().unwrap() > 0, "{with_agents}");
+    let units: Vec<Value> = String::from_utf8(listed.stdout.clone())
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let with_agents = units
+        .iter()
+        .find(|unit| unit["harness"] == "claude-code")
+        .unwrap();
+    assert!(
+        with_agents["paths"].as_array().unwrap().len() > 1
+            && with_agents["bytes"].as_u64().unwrap() > 0,
+        "{with_agents}"
+    );
     let mut parts = BTreeMap::new();
     for part in ["1/3", "2/3", "3/3"] {
         let directory = out.path().join(&part[..1]);
-        let args = ["ingest", "--units", "-", "--shard", part, "--out", text(&directory)];
+        let args = [
+            "ingest",
+            "--units",
+            "-",
+            "--shard",
+            part,
+            "--out",
+            text(&directory),
+        ];
         let converted = run_with_input(&args, &listed.stdout);
         assert_eq!(code(&converted), 0, "{}", stderr(&converted));
         for (name, tape) in tapes(&directory) {
-            assert!(parts.insert(name.clone(), tape).is_none(), "{name} is in two parts");
+            assert!(
+                parts.insert(name.clone(), tape).is_none(),
+                "{name} is in two parts"
+            );
         }
         let again = run_with_input(&args, &listed.stdout);
         assert_eq!(code(&again), 0, "{}", stderr(&again));
     }
     assert!(parts == tapes(&whole));
-    assert!(parts.len() > units.len(), "sub-agents have tapes of their own");
+    assert!(
+        parts.len() > units.len(),
+        "sub-agents have tapes of their own"
+    );
 }
 
 #[test]
@@ -62,9 +100,15 @@ fn one_session_of_a_store_is_a_unit() {
     let (home, out) = (home(), tempfile::tempdir().unwrap());
     let listed = run(&["units", text(&home.path().join("opencode")), "--json"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
-    let stored: Vec<&str> = listed.lines().filter(|line| line.contains("\"in_store\":true")).collect();
+    let stored: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.contains("\"in_store\":true"))
+        .collect();
     assert!(stored.len() > 1, "{listed}");
-    let converted = run_with_input(&["ingest", "--units", "-", "--out", text(out.path())], stored[0].as_bytes());
+    let converted = run_with_input(
+        &["ingest", "--units", "-", "--out", text(out.path())],
+        stored[0].as_bytes(),
+    );
     assert_eq!(code(&converted), 0, "{}", stderr(&converted));
     assert_eq!(tapes(out.path()).len(), 1);
 }
@@ -72,10 +116,37 @@ fn one_session_of_a_store_is_a_unit() {
 #[test]
 fn wrong_units_and_parts_are_refused() {
     let out = tempfile::tempdir().unwrap();
-    let fault = run_with_input(&["ingest", "--units", "-", "--out", text(out.path())], b"{}\n");
-    assert!(code(&fault) == 5 && stderr(&fault).contains("engram units --json"), "{}", stderr(&fault));
-    let usage = run_with_input(&["ingest", "--units", "-", "--shard", "5/4", "--out", text(out.path())], b"");
-    assert!(code(&usage) == 2 && stderr(&usage).contains("from `1/4` to `4/4`"), "{}", stderr(&usage));
+    let fault = run_with_input(
+        &["ingest", "--units", "-", "--out", text(out.path())],
+        b"{}\n",
+    );
+    assert!(
+        code(&fault) == 5 && stderr(&fault).contains("engram units --json"),
+        "{}",
+        stderr(&fault)
+    );
+    let usage = run_with_input(
+        &[
+            "ingest",
+            "--units",
+            "-",
+            "--shard",
+            "5/4",
+            "--out",
+            text(out.path()),
+        ],
+        b"",
+    );
+    assert!(
+        code(&usage) == 2 && stderr(&usage).contains("from `1/4` to `4/4`"),
+        "{}",
+        stderr(&usage)
+    );
     let nothing = run_with_input(&["ingest", "--units", "-", "--out", text(out.path())], b"");
-    assert_eq!(code(&nothing), 0, "a part may be empty: {}", stderr(&nothing));
+    assert_eq!(
+        code(&nothing),
+        0,
+        "a part may be empty: {}",
+        stderr(&nothing)
+    );
 }

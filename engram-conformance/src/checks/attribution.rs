@@ -15,70 +15,155 @@ const LEAST_TELLING: usize = 4;
 /// True if the ground truth has a change of the file by calls of which none names it: agents that work at the same time changed it, and the
 /// snapshot of the file was taken for another turn.
 pub fn is_shared(case: &Case<'_>, file: &str) -> bool {
-    let of_file = case.truth.edits.iter().filter(|real| real.file == file && !real.is_revert());
-    let is_foreign = |real: &RealEdit| real.call_ids.iter().filter_map(|id| case.call(id)).all(|call| !touches(call, file));
-    let has_agents = case.truth.calls.iter().any(|call| !call.is_main()) || case.scenarios.contains("subagent");
+    let of_file = case
+        .truth
+        .edits
+        .iter()
+        .filter(|real| real.file == file && !real.is_revert());
+    let is_foreign = |real: &RealEdit| {
+        real.call_ids
+            .iter()
+            .filter_map(|id| case.call(id))
+            .all(|call| !touches(call, file))
+    };
+    let has_agents =
+        case.truth.calls.iter().any(|call| !call.is_main()) || case.scenarios.contains("subagent");
     has_agents && of_file.into_iter().any(is_foreign)
 }
 
 /// True if a call of another agent names the file and has no change of its own in the ground truth.
 pub fn has_other_agents(case: &Case<'_>, real: &RealEdit) -> bool {
-    let has_change = |call: &Call| case.truth.edits.iter().any(|other| other.file == real.file && other.call_ids.contains(&call.id));
-    case.scenarios.contains("subagent") && case.truth.calls.iter().any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
+    let has_change = |call: &Call| {
+        case.truth
+            .edits
+            .iter()
+            .any(|other| other.file == real.file && other.call_ids.contains(&call.id))
+    };
+    case.scenarios.contains("subagent")
+        && case
+            .truth
+            .calls
+            .iter()
+            .any(|call| is_edit_of(case, call, &real.file) && !has_change(call))
 }
 
 /// True if several calls or agents ran at the same time, and a state of the file after a change has what the edit left.
 pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
-    if !["parallel_calls", "subagent"].iter().any(|scenario| case.scenarios.contains(scenario)) {
+    if !["parallel_calls", "subagent"]
+        .iter()
+        .any(|scenario| case.scenarios.contains(scenario))
+    {
         return false;
     }
-    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
-    let states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
+    let calls: Vec<&Call> = edits
+        .call_chain
+        .iter()
+        .filter_map(|id| case.call(id))
+        .collect();
+    let states = case
+        .truth
+        .edits
+        .iter()
+        .filter(|real| real.file == edits.file)
+        .filter_map(|real| real.after.as_deref());
     let has = |state: &str| {
         let lines = Lines::new(state);
-        edits.events.iter().any(|event| match event.text("after_hash") {
-            // It states which file changed, and no more.
-            None => true,
-            Some(_) if event.range("after_range").is_some() => spans::refuted(event, "after", Some(&lines)).is_none(),
-            Some(hash) => text_of(&calls, hash).is_some_and(|text| state.contains(&text)),
-        })
+        edits
+            .events
+            .iter()
+            .any(|event| match event.text("after_hash") {
+                // It states which file changed, and no more.
+                None => true,
+                Some(_) if event.range("after_range").is_some() => {
+                    spans::refuted(event, "after", Some(&lines)).is_none()
+                }
+                Some(hash) => text_of(&calls, hash).is_some_and(|text| state.contains(&text)),
+            })
     };
     states.into_iter().any(has)
 }
 
 /// True if the call overwrites a file with a text that the file had after an earlier change. No snapshot shows such a write.
 pub fn writes_same_text(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
-    let is_overwrite = edits.events.iter().all(|event| event.text("op") == Some("overwrite"));
-    let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|id| case.call(id)).collect();
-    let mut states = case.truth.edits.iter().filter(|real| real.file == edits.file).filter_map(|real| real.after.as_deref());
-    is_overwrite && states.any(|state| calls.iter().any(|call| spans::strings(&call.args).contains(&state)))
+    let is_overwrite = edits
+        .events
+        .iter()
+        .all(|event| event.text("op") == Some("overwrite"));
+    let calls: Vec<&Call> = edits
+        .call_chain
+        .iter()
+        .filter_map(|id| case.call(id))
+        .collect();
+    let mut states = case
+        .truth
+        .edits
+        .iter()
+        .filter(|real| real.file == edits.file)
+        .filter_map(|real| real.after.as_deref());
+    is_overwrite
+        && states.any(|state| {
+            calls
+                .iter()
+                .any(|call| spans::strings(&call.args).contains(&state))
+        })
 }
 
 /// True if the edits are by a command, and another command that names the file ran at the same time: what the harness shows as the changes
 /// of one command then has those of the other one too.
 pub fn has_parallel_command(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
-    let is_own = |call: &Event| call.text("call_id").is_some_and(|id| edits.call_chain.contains(&id));
-    let names_file = |call: &&Event| call.text("call_id").and_then(|id| case.call(id)).is_some_and(|call| touches(call, &edits.file));
-    let Some((call, result)) = commands(&edits.session.events).find(|(call, _)| is_own(call)) else { return false };
-    let is_beside = |(other, other_result): (&Event, &Event)| {
-        other_result.number("seq") > call.number("seq") && other.number("seq") < result.number("seq")
+    let is_own = |call: &Event| {
+        call.text("call_id")
+            .is_some_and(|id| edits.call_chain.contains(&id))
     };
-    let mut others = commands(&edits.session.events).filter(|(other, _)| !is_own(other) && names_file(other));
+    let names_file = |call: &&Event| {
+        call.text("call_id")
+            .and_then(|id| case.call(id))
+            .is_some_and(|call| touches(call, &edits.file))
+    };
+    let Some((call, result)) = commands(&edits.session.events).find(|(call, _)| is_own(call))
+    else {
+        return false;
+    };
+    let is_beside = |(other, other_result): (&Event, &Event)| {
+        other_result.number("seq") > call.number("seq")
+            && other.number("seq") < result.number("seq")
+    };
+    let mut others =
+        commands(&edits.session.events).filter(|(other, _)| !is_own(other) && names_file(other));
     // Other processes print captures of their own.
-    let mut of_others =
-        case.sessions.iter().filter(|session| session.name() != edits.session.name()).flat_map(|session| commands(&session.events));
+    let mut of_others = case
+        .sessions
+        .iter()
+        .filter(|session| session.name() != edits.session.name())
+        .flat_map(|session| commands(&session.events));
     let is_beside_by_time = |(other, other_result): (&Event, &Event)| {
-        let times = [own_time(other_result), own_time(call), own_time(result), own_time(other)];
+        let times = [
+            own_time(other_result),
+            own_time(call),
+            own_time(result),
+            own_time(other),
+        ];
         matches!(times, [Some(other_end), Some(start), Some(end), Some(other_start)] if other_end > start && other_start < end)
     };
-    others.any(is_beside) || of_others.any(|(other, result)| !is_own(other) && names_file(&other) && is_beside_by_time((other, result)))
+    others.any(is_beside)
+        || of_others.any(|(other, result)| {
+            !is_own(other) && names_file(&other) && is_beside_by_time((other, result))
+        })
 }
 
 /// The commands on a tape, with their results.
 fn commands(events: &[Event]) -> impl Iterator<Item = (&Event, &Event)> {
-    let is_command = |call: &&Event| call.is(Kind::ToolCall) && call.text("kind") == Some("execute");
-    let result = |call: &Event| events.iter().find(|event| event.is(Kind::ToolResult) && event.number("parent") == call.number("seq"));
-    events.iter().filter(is_command).filter_map(move |call| Some((call, result(call)?)))
+    let is_command =
+        |call: &&Event| call.is(Kind::ToolCall) && call.text("kind") == Some("execute");
+    let result = |call: &Event| {
+        events.iter().find(|event| {
+            event.is(Kind::ToolResult) && event.number("parent") == call.number("seq")
+        })
+    };
+    events
+        .iter()
+        .filter(is_command)
+        .filter_map(move |call| Some((call, result(call)?)))
 }
 
 /// The time that the record of an event states. Times of one harness have one form, so that their texts have their order.
@@ -89,10 +174,23 @@ fn own_time(event: &Event) -> Option<&str> {
 /// True if the result that the model saw is no error and shows a text of the call: the change was made, but no snapshot was taken after it.
 pub fn is_shown(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
     let shows = |id: &&str| {
-        let result = case.truth.results.iter().find(|result| result.id == **id && result.is_error != Some(true));
-        let texts = case.call(id).map(|call| spans::strings(&call.args)).unwrap_or_default();
-        let telling = |text: &&str| text.len() >= LEAST_TELLING && !text.ends_with(edits.file.as_ref());
-        result.is_some_and(|result| texts.iter().filter(|text| telling(text)).any(|text| result.text.contains(*text)))
+        let result = case
+            .truth
+            .results
+            .iter()
+            .find(|result| result.id == **id && result.is_error != Some(true));
+        let texts = case
+            .call(id)
+            .map(|call| spans::strings(&call.args))
+            .unwrap_or_default();
+        let telling =
+            |text: &&str| text.len() >= LEAST_TELLING && !text.ends_with(edits.file.as_ref());
+        result.is_some_and(|result| {
+            texts
+                .iter()
+                .filter(|text| telling(text))
+                .any(|text| result.text.contains(*text))
+        })
     };
     edits.call_chain.iter().any(shows)
 }

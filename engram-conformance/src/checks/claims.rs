@@ -12,29 +12,70 @@ use crate::outcome::Findings;
 use crate::subject::Subject;
 
 /// Pointers of field rules that would omit everything in a record.
-const TOO_WIDE: &[&str] = &["/**", "/message/**", "/payload/**", "/toolUseResult/**", "/payload/item/**", "/attachment/**"];
+const TOO_WIDE: &[&str] = &[
+    "/**",
+    "/message/**",
+    "/payload/**",
+    "/toolUseResult/**",
+    "/payload/item/**",
+    "/attachment/**",
+];
 
 /// The revisions that have recordings, with their evidence.
-fn with_evidence<'e>(subject: &Subject<'_>, evidence: &'e Evidence) -> Vec<(Revision, &'e RevisionEvidence)> {
-    let pair = |revision: &Revision| evidence.revisions.get(revision.schema).map(|shown| (*revision, shown));
-    subject.descriptor.matrix.revisions.iter().filter_map(pair).collect()
+fn with_evidence<'e>(
+    subject: &Subject<'_>,
+    evidence: &'e Evidence,
+) -> Vec<(Revision, &'e RevisionEvidence)> {
+    let pair = |revision: &Revision| {
+        evidence
+            .revisions
+            .get(revision.schema)
+            .map(|shown| (*revision, shown))
+    };
+    subject
+        .descriptor
+        .matrix
+        .revisions
+        .iter()
+        .filter_map(pair)
+        .collect()
 }
 
 /// Recordings prove every claimed kind, and every tested version has a recording.
 pub fn shown(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings) {
     for revision in subject.descriptor.matrix.revisions {
-        let shown = evidence.revisions.get(revision.schema).cloned().unwrap_or_default();
-        for kind in Kind::ALL.into_iter().filter(|kind| revision.coverage.grade(*kind) != Grade::None) {
+        let shown = evidence
+            .revisions
+            .get(revision.schema)
+            .cloned()
+            .unwrap_or_default();
+        for kind in Kind::ALL
+            .into_iter()
+            .filter(|kind| revision.coverage.grade(*kind) != Grade::None)
+        {
             if shown.kinds.contains(kind.as_str()) {
                 findings.count("claims");
             } else {
                 let grade = revision.coverage.grade(kind).as_str();
-                findings.fail(revision.schema, format!("claims {grade} {}, but no recording has one", kind.as_str()));
+                findings.fail(
+                    revision.schema,
+                    format!("claims {grade} {}, but no recording has one", kind.as_str()),
+                );
             }
         }
-        let tested: BTreeSet<String> = revision.tested.iter().map(|version| (*version).to_owned()).collect();
+        let tested: BTreeSet<String> = revision
+            .tested
+            .iter()
+            .map(|version| (*version).to_owned())
+            .collect();
         if tested != shown.versions {
-            findings.fail(revision.schema, format!("names the tested versions {tested:?}, but the recordings have {:?}", shown.versions));
+            findings.fail(
+                revision.schema,
+                format!(
+                    "names the tested versions {tested:?}, but the recordings have {:?}",
+                    shown.versions
+                ),
+            );
         }
     }
 }
@@ -43,7 +84,9 @@ pub fn shown(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
 pub fn open(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings) {
     for (revision, shown) in with_evidence(subject, evidence) {
         for (code, place) in &shown.gaps {
-            let Some(row) = subject.gap_row(code) else { continue };
+            let Some(row) = subject.gap_row(code) else {
+                continue;
+            };
             let grade = revision.coverage.grade(row.kind);
             // A recording may contain sessions of several revisions; a kind without events has no gaps.
             if grade == Grade::None {
@@ -54,7 +97,12 @@ pub fn open(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings)
             } else {
                 findings.fail(
                     place,
-                    format!("{} claims {} {}, but exhibits the gap {code}", revision.schema, grade.as_str(), row.kind.as_str()),
+                    format!(
+                        "{} claims {} {}, but exhibits the gap {code}",
+                        revision.schema,
+                        grade.as_str(),
+                        row.kind.as_str()
+                    ),
                 );
             }
         }
@@ -65,11 +113,21 @@ pub fn open(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings)
 /// Every declared gap is exhibited: by a recording of the revision that claims it, and by the recording that the gap names.
 pub fn gaps(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings) {
     for revision in subject.descriptor.matrix.revisions {
-        let shown = evidence.revisions.get(revision.schema).cloned().unwrap_or_default();
+        let shown = evidence
+            .revisions
+            .get(revision.schema)
+            .cloned()
+            .unwrap_or_default();
         for kind in Kind::ALL {
             if let Grade::Partial(codes) = revision.coverage.grade(kind) {
                 for code in codes.iter().filter(|code| !shown.gaps.contains_key(**code)) {
-                    findings.fail(revision.schema, format!("names the gap {code} of {}, but no recording exhibits it", kind.as_str()));
+                    findings.fail(
+                        revision.schema,
+                        format!(
+                            "names the gap {code} of {}, but no recording exhibits it",
+                            kind.as_str()
+                        ),
+                    );
                 }
             }
         }
@@ -78,9 +136,15 @@ pub fn gaps(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings)
         let name = format!("{}/{}", subject.descriptor.harness_family, gap.fixture);
         match (subject.gap_row(gap.code), evidence.gaps.get(&name)) {
             (None, _) => findings.fail(name, format!("there is no test for the gap {}", gap.code)),
-            (_, None) => findings.fail(name, format!("is named for the gap {}, but is not a recording", gap.code)),
+            (_, None) => findings.fail(
+                name,
+                format!("is named for the gap {}, but is not a recording", gap.code),
+            ),
             (_, Some(shown)) if shown.contains(gap.code) => findings.count("gaps"),
-            (_, Some(_)) => findings.fail(name, format!("is named for the gap {}, but does not exhibit it", gap.code)),
+            (_, Some(_)) => findings.fail(
+                name,
+                format!("is named for the gap {}, but does not exhibit it", gap.code),
+            ),
         }
     }
     findings.count("descriptors");
@@ -94,23 +158,59 @@ pub fn consistent(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Fin
     if revisions.is_empty() {
         findings.fail(id, "supports no revision");
     }
-    descriptor.matrix.defects().into_iter().for_each(|defect| findings.fail(id, defect));
+    descriptor
+        .matrix
+        .defects()
+        .into_iter()
+        .for_each(|defect| findings.fail(id, defect));
     let named: BTreeSet<&str> = descriptor.gaps.iter().map(|gap| gap.code).collect();
-    let used: BTreeSet<&str> =
-        revisions.iter().flat_map(|revision| Kind::ALL.map(|kind| revision.coverage.grade(kind).gaps())).flatten().copied().collect();
-    used.difference(&named).for_each(|gap| findings.fail(id, format!("claims the gap {gap}, but does not describe it")));
-    named.difference(&used).for_each(|gap| findings.fail(id, format!("describes the gap {gap}, but no claim names it")));
+    let used: BTreeSet<&str> = revisions
+        .iter()
+        .flat_map(|revision| Kind::ALL.map(|kind| revision.coverage.grade(kind).gaps()))
+        .flatten()
+        .copied()
+        .collect();
+    used.difference(&named).for_each(|gap| {
+        findings.fail(
+            id,
+            format!("claims the gap {gap}, but does not describe it"),
+        )
+    });
+    named.difference(&used).for_each(|gap| {
+        findings.fail(
+            id,
+            format!("describes the gap {gap}, but no claim names it"),
+        )
+    });
     for kind in Kind::ALL {
-        let weakest = revisions.iter().map(|revision| weight(revision.coverage.grade(kind))).min();
+        let weakest = revisions
+            .iter()
+            .map(|revision| weight(revision.coverage.grade(kind)))
+            .min();
         if weakest != Some(weight(descriptor.coverage.grade(kind))) {
-            findings.fail(id, format!("the overall claim of {} is not the weakest of its revisions", kind.as_str()));
+            findings.fail(
+                id,
+                format!(
+                    "the overall claim of {} is not the weakest of its revisions",
+                    kind.as_str()
+                ),
+            );
         }
-        for revision in revisions.iter().filter(|revision| revision.coverage.grade(kind) == Grade::Partial(&[])) {
-            findings.fail(revision.schema, format!("claims partial {}, but names no gap", kind.as_str()));
+        for revision in revisions
+            .iter()
+            .filter(|revision| revision.coverage.grade(kind) == Grade::Partial(&[]))
+        {
+            findings.fail(
+                revision.schema,
+                format!("claims partial {}, but names no gap", kind.as_str()),
+            );
         }
     }
     for place in &evidence.wrong_claims {
-        findings.fail(place, "the claims of the tape differ from those of its revision");
+        findings.fail(
+            place,
+            "the claims of the tape differ from those of its revision",
+        );
     }
 }
 
@@ -127,24 +227,53 @@ pub fn rules(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
     let descriptor = &subject.descriptor;
     for rule in descriptor.omission_rules {
         let is_of = |record: &str| rule.pointer.is_some() || matches(rule.record, record);
-        let is_used = evidence.rules.iter().any(|(name, record)| name == rule.rule && is_of(record));
+        let is_used = evidence
+            .rules
+            .iter()
+            .any(|(name, record)| name == rule.rule && is_of(record));
         if is_used {
             findings.count("rules");
         } else if subject.capabilities.unit_tested_rules.contains(&rule.rule) {
             findings.note("rules proved by a unit test");
         } else {
-            findings.fail(descriptor.adapter_id, format!("no recording uses the rule {} of {}", rule.rule, rule.record));
+            findings.fail(
+                descriptor.adapter_id,
+                format!(
+                    "no recording uses the rule {} of {}",
+                    rule.rule, rule.record
+                ),
+            );
         }
-        if rule.omission == Omission::Field && rule.pointer.is_some_and(|pointer| TOO_WIDE.contains(&pointer)) {
-            findings.fail(descriptor.adapter_id, format!("the rule {} of {} omits the whole record", rule.rule, rule.record));
+        if rule.omission == Omission::Field
+            && rule
+                .pointer
+                .is_some_and(|pointer| TOO_WIDE.contains(&pointer))
+        {
+            findings.fail(
+                descriptor.adapter_id,
+                format!(
+                    "the rule {} of {} omits the whole record",
+                    rule.rule, rule.record
+                ),
+            );
         }
         if rule.reason.is_empty() {
-            findings.fail(descriptor.adapter_id, format!("the rule {} has no reason", rule.rule));
+            findings.fail(
+                descriptor.adapter_id,
+                format!("the rule {} has no reason", rule.rule),
+            );
         }
     }
-    for (rule, place) in evidence.ledger_rules.iter().filter(|(rule, _)| descriptor.rule(rule).is_none()) {
+    for (rule, place) in evidence
+        .ledger_rules
+        .iter()
+        .filter(|(rule, _)| descriptor.rule(rule).is_none())
+    {
         if !matches!(rule.as_str(), "unrecognized" | "malformed") {
-            findings.fail(place, format!("the ledger names the rule `{rule}`, but the descriptor does not"));
+            findings.fail(
+                place,
+                format!("the ledger names the rule `{rule}`, but the descriptor does not"),
+            );
         }
     }
     findings.count("descriptors");
@@ -154,9 +283,11 @@ pub fn rules(subject: &Subject<'_>, evidence: &Evidence, findings: &mut Findings
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
-        Some((start, rest)) => text
-            .strip_prefix(start)
-            .is_some_and(|text| (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| matches(rest, &text[at..]))),
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
+            (0..=text.len())
+                .filter(|at| text.is_char_boundary(*at))
+                .any(|at| matches(rest, &text[at..]))
+        }),
     }
 }
 

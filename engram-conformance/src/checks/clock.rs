@@ -22,7 +22,10 @@ pub fn times_in(source: &[u8]) -> HashSet<String> {
             at += 1;
             continue;
         }
-        let run = source[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let run = source[at..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         match run {
             4 => calendar(&source[at..], &mut found),
             9..=19 => since_1970(&source[at..at + run], &mut found),
@@ -35,16 +38,25 @@ pub fn times_in(source: &[u8]) -> HashSet<String> {
 
 /// Adds a date with a time of day, as written and in UTC.
 fn calendar(source: &[u8], found: &mut HashSet<String>) {
-    let Some(text) = source.get(..19).and_then(|text| str::from_utf8(text).ok()) else { return };
-    let fits = text.bytes().zip(b"0000-00-00T00:00:00").all(|(byte, form)| match form {
-        b'0' => byte.is_ascii_digit(),
-        b'T' => matches!(byte, b'T' | b' '),
-        _ => byte == *form,
-    });
+    let Some(text) = source.get(..19).and_then(|text| str::from_utf8(text).ok()) else {
+        return;
+    };
+    let fits = text
+        .bytes()
+        .zip(b"0000-00-00T00:00:00")
+        .all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            b'T' => matches!(byte, b'T' | b' '),
+            _ => byte == *form,
+        });
     if !fits {
         return;
     }
-    let end = source[19..].iter().take(40).take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':' | b'+' | b'-' | b'Z')).count();
+    let end = source[19..]
+        .iter()
+        .take(40)
+        .take_while(|byte| matches!(byte, b'0'..=b'9' | b'.' | b':' | b'+' | b'-' | b'Z'))
+        .count();
     let written = String::from_utf8_lossy(&source[..19 + end]).replace(' ', "T");
     if let Ok(time) = written.parse::<Timestamp>() {
         found.insert(in_utc(time));
@@ -57,9 +69,14 @@ fn english(source: &[u8], zone: usize, found: &mut HashSet<String>) {
     let words = String::from_utf8_lossy(&source[zone.saturating_sub(40)..zone]).into_owned();
     let mut parts: Vec<&str> = words.rsplit(", ").take(3).collect();
     parts.reverse();
-    let offset = String::from_utf8_lossy(&source[zone + 5..source.len().min(zone + 12)]).into_owned();
-    let Ok(local) = DateTime::strptime("%b %d, %Y, %I:%M %p", parts.join(", ")) else { return };
-    let Some(minutes) = offset.split(')').next().and_then(minutes_of) else { return };
+    let offset =
+        String::from_utf8_lossy(&source[zone + 5..source.len().min(zone + 12)]).into_owned();
+    let Ok(local) = DateTime::strptime("%b %d, %Y, %I:%M %p", parts.join(", ")) else {
+        return;
+    };
+    let Some(minutes) = offset.split(')').next().and_then(minutes_of) else {
+        return;
+    };
     let time = Offset::from_seconds(minutes * 60).and_then(|offset| offset.to_timestamp(local));
     found.extend(time.ok().map(in_utc));
 }
@@ -67,13 +84,22 @@ fn english(source: &[u8], zone: usize, found: &mut HashSet<String>) {
 /// `-4` and `+5:30` in minutes.
 fn minutes_of(offset: &str) -> Option<i32> {
     let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
-    let hours: i32 = if hours.is_empty() { 0 } else { hours.parse().ok()? };
+    let hours: i32 = if hours.is_empty() {
+        0
+    } else {
+        hours.parse().ok()?
+    };
     let minutes: i32 = minutes.parse().ok()?;
     Some(hours * 60 + if hours < 0 { -minutes } else { minutes })
 }
 
 fn since_1970(digits: &[u8], found: &mut HashSet<String>) {
-    let Some(number) = str::from_utf8(digits).ok().and_then(|digits| digits.parse::<i64>().ok()) else { return };
+    let Some(number) = str::from_utf8(digits)
+        .ok()
+        .and_then(|digits| digits.parse::<i64>().ok())
+    else {
+        return;
+    };
     let time = match digits.len() {
         9 | 10 => Timestamp::from_second(number),
         12 | 13 => Timestamp::from_millisecond(number),
@@ -85,7 +111,9 @@ fn since_1970(digits: &[u8], found: &mut HashSet<String>) {
 }
 
 fn in_utc(time: Timestamp) -> String {
-    time.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S").to_string()
+    time.to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%dT%H:%M:%S")
+        .to_string()
 }
 
 #[cfg(test)]
@@ -97,7 +125,10 @@ mod tests {
         let text = r#"{"a":"2026-01-02T03:04:05.678Z","b":1767323046000,"c":1767323047.25,"d":"2026-01-02T05:04:08+02:00"} # at 2026-01-02 03:04:09, Friday, Jan 2, 2026, 8:34 AM (UTC+5:30)"#;
         let found = times_in(text.as_bytes());
         for second in 5..=9 {
-            assert!(found.contains(&format!("2026-01-02T03:04:0{second}")), "{second}: {found:?}");
+            assert!(
+                found.contains(&format!("2026-01-02T03:04:0{second}")),
+                "{second}: {found:?}"
+            );
         }
         assert!(found.contains("2026-01-02T03:04:00"), "{found:?}");
         assert!(!found.contains("2026-01-02T03:04:04"));

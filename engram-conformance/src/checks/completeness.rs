@@ -33,7 +33,9 @@ fn agent(event: &Event) -> Option<&str> {
 
 /// True for an event of a command, which may change its directory.
 fn is_of_command(session: &ConvertedSession, event: &Event) -> bool {
-    session.call_of(event).is_some_and(|call| call.text("kind") == Some("execute"))
+    session
+        .call_of(event)
+        .is_some_and(|call| call.text("kind") == Some("execute"))
 }
 
 /// Compares each event with what its tape stated before it.
@@ -59,11 +61,18 @@ fn each<'s>(
 /// The file of a read or edit is absolute if the tape stated a directory before.
 pub fn paths(case: &Case<'_>, findings: &mut Findings) {
     let compare = |session: &ConvertedSession, event: &Event, stated: &Stated<'_>| {
-        let file = event.text("file").filter(|_| stated.has_cwd && (event.is(Kind::CodeRead) || event.is(Kind::CodeEdit)))?;
+        let file = event
+            .text("file")
+            .filter(|_| stated.has_cwd && (event.is(Kind::CodeRead) || event.is(Kind::CodeEdit)))?;
         let is_absolute = file.starts_with(['/', '\\', '~']) || file.get(1..2) == Some(":");
         (is_absolute || !is_of_command(session, event)).then_some(is_absolute)
     };
-    each(case, compare, "a relative path, although the tape states the directory", findings);
+    each(
+        case,
+        compare,
+        "a relative path, although the tape states the directory",
+        findings,
+    );
 }
 
 /// A usage has a model if the tape stated one before.
@@ -72,7 +81,12 @@ pub fn models(case: &Case<'_>, findings: &mut Findings) {
         let is_stated = event.is_meta("usage") && stated.models.contains(&agent(event));
         is_stated.then(|| event.has("model"))
     };
-    each(case, compare, "a usage without the model that the session states", findings);
+    each(
+        case,
+        compare,
+        "a usage without the model that the session states",
+        findings,
+    );
 }
 
 /// There is nothing before an edit that created a file, and nothing after one that deleted it.
@@ -83,7 +97,16 @@ pub fn sides(case: &Case<'_>, findings: &mut Findings) {
             "delete" => "after",
             _ => return None,
         };
-        Some(!["range", "hash", "anchor_hashes", "lines"].iter().any(|key| event.has(&format!("{side}_{key}"))))
+        Some(
+            !["range", "hash", "anchor_hashes", "lines"]
+                .iter()
+                .any(|key| event.has(&format!("{side}_{key}"))),
+        )
     };
-    each(case, compare, "lines or a hash of a file that did not exist", findings);
+    each(
+        case,
+        compare,
+        "lines or a hash of a file that did not exist",
+        findings,
+    );
 }

@@ -38,20 +38,39 @@ pub fn links(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         return findings.note("recordings in which hooks change files");
     }
     for (file, steps) in files(case) {
-        let hashed = steps.iter().flat_map(|step| &step.edits).filter(|(_, event)| has_hash(event)).count();
+        let hashed = steps
+            .iter()
+            .flat_map(|step| &step.edits)
+            .filter(|(_, event)| has_hash(event))
+            .count();
         // One edit is no chain. `edit.file` compares its two hashes with the real file.
         if hashed < 2 {
             findings.note("files with fewer than two edits that hash the file");
             continue;
         }
-        let mut chain = Chain { subject, case, findings, file, gaps: BTreeSet::new(), has_unlogged_change: false, is_broken: false };
-        let first = steps.first().map_or(State::Unstated, |step| real_state(step.real.before.as_deref()));
-        let last = steps.iter().fold(first, |state, step| chain.step(state, step));
+        let mut chain = Chain {
+            subject,
+            case,
+            findings,
+            file,
+            gaps: BTreeSet::new(),
+            has_unlogged_change: false,
+            is_broken: false,
+        };
+        let first = steps.first().map_or(State::Unstated, |step| {
+            real_state(step.real.before.as_deref())
+        });
+        let last = steps
+            .iter()
+            .fold(first, |state, step| chain.step(state, step));
         chain.end(&last, steps.last());
-        let (gaps, has_unlogged_change, is_broken) = (chain.gaps, chain.has_unlogged_change, chain.is_broken);
+        let (gaps, has_unlogged_change, is_broken) =
+            (chain.gaps, chain.has_unlogged_change, chain.is_broken);
         match (is_broken, gaps.is_empty()) {
             (true, _) => {}
-            (false, true) if has_unlogged_change => findings.count("files with a change that is not logged"),
+            (false, true) if has_unlogged_change => {
+                findings.count("files with a change that is not logged")
+            }
             (false, true) => findings.count("files with an unbroken chain"),
             (false, false) => {
                 findings.note("files with a declared gap in the chain");
@@ -67,16 +86,28 @@ fn files<'s>(case: &'s Case<'_>) -> BTreeMap<&'s str, Vec<Step<'s>>> {
     for real in case.truth.edits.iter().filter(|real| !real.is_revert()) {
         let is_of = |session: &ConvertedSession, event: &Event| {
             in_project(event.text("file").unwrap_or_default()) == real.file
-                && session.call_chain(event).iter().any(|id| real.call_ids.iter().any(|of| of == id))
+                && session
+                    .call_chain(event)
+                    .iter()
+                    .any(|id| real.call_ids.iter().any(|of| of == id))
         };
-        let mut edits: Vec<(&ConvertedSession, &Event)> =
-            case.own_events(Kind::CodeEdit).filter(|(session, event)| is_of(session, event)).collect();
-        if !edits.is_empty() && edits.iter().all(|(session, event)| session.is_taken_back(event)) {
+        let mut edits: Vec<(&ConvertedSession, &Event)> = case
+            .own_events(Kind::CodeEdit)
+            .filter(|(session, event)| is_of(session, event))
+            .collect();
+        if !edits.is_empty()
+            && edits
+                .iter()
+                .all(|(session, event)| session.is_taken_back(event))
+        {
             continue;
         }
         // The calls of one turn may be on the tapes of several agents.
         edits.sort_by_key(|(_, event)| event.text("t").unwrap_or_default());
-        files.entry(&real.file).or_default().push(Step { real, edits });
+        files
+            .entry(&real.file)
+            .or_default()
+            .push(Step { real, edits });
     }
     files
 }
@@ -86,7 +117,9 @@ fn has_hash(event: &Event) -> bool {
 }
 
 fn real_state(text: Option<&str>) -> State {
-    text.map_or(State::Unstated, |text| State::Known(Hash::of_text(text).to_string()))
+    text.map_or(State::Unstated, |text| {
+        State::Known(Hash::of_text(text).to_string())
+    })
 }
 
 struct Chain<'c, 's> {
@@ -111,21 +144,33 @@ impl Chain<'_, '_> {
             if of_call.as_ref().is_none_or(|(known, _)| *known != call) {
                 of_call = Some((call, state.clone()));
             }
-            let from = of_call.as_ref().map_or(State::Unstated, |(_, from)| from.clone());
+            let from = of_call
+                .as_ref()
+                .map_or(State::Unstated, |(_, from)| from.clone());
             // Nothing is left at the path of a file that was moved away.
             if !has_hash(event) {
                 let is_move = event.text("op") == Some("move");
-                state = if is_move { State::Unstated } else { self.without_hash(session, event) };
+                state = if is_move {
+                    State::Unstated
+                } else {
+                    self.without_hash(session, event)
+                };
                 continue;
             }
             if let (Some(hash), State::Known(known)) = (event.text("file_before_hash"), &from)
                 && hash != known
             {
-                self.breaks(session, event, "does not start from the state that the edit before it left");
+                self.breaks(
+                    session,
+                    event,
+                    "does not start from the state that the edit before it left",
+                );
             }
             state = match event.text("file_after_hash") {
                 Some(hash) => State::Known(hash.to_owned()),
-                None if event.text("op") == Some("delete") || event.text("op") == Some("move") => State::Unstated,
+                None if event.text("op") == Some("delete") || event.text("op") == Some("move") => {
+                    State::Unstated
+                }
                 None => self.without_hash(session, event),
             };
         }
@@ -133,15 +178,32 @@ impl Chain<'_, '_> {
             return self.without_edit(step);
         }
         // A shell command in the same turn may have changed the file too, without an edit.
-        let known: BTreeSet<&str> = step.edits.iter().flat_map(|(session, event)| session.call_chain(event)).collect();
-        let others = step.real.call_ids.iter().any(|id| !known.contains(id.as_str()));
-        if others && state != real_state(step.real.after.as_deref()) { self.shell_gap(step) } else { state }
+        let known: BTreeSet<&str> = step
+            .edits
+            .iter()
+            .flat_map(|(session, event)| session.call_chain(event))
+            .collect();
+        let others = step
+            .real
+            .call_ids
+            .iter()
+            .any(|id| !known.contains(id.as_str()));
+        if others && state != real_state(step.real.after.as_deref()) {
+            self.shell_gap(step)
+        } else {
+            state
+        }
     }
 
     /// A change without an edit: a shell command made it, or it is not logged.
     fn without_edit(&mut self, step: &Step<'_>) -> State {
-        let kinds: Vec<Option<&str>> =
-            step.real.call_ids.iter().filter_map(|id| self.case.tool_call(id)).map(|call| call.text("kind")).collect();
+        let kinds: Vec<Option<&str>> = step
+            .real
+            .call_ids
+            .iter()
+            .filter_map(|id| self.case.tool_call(id))
+            .map(|call| call.text("kind"))
+            .collect();
         if kinds.contains(&Some("execute")) {
             return self.shell_gap(step);
         }
@@ -157,7 +219,11 @@ impl Chain<'_, '_> {
                 State::Lost
             }
             None => {
-                self.breaks(session, event, "the edit does not hash the file, and no declared gap explains this");
+                self.breaks(
+                    session,
+                    event,
+                    "the edit does not hash the file, and no declared gap explains this",
+                );
                 State::Lost
             }
         }
@@ -165,14 +231,30 @@ impl Chain<'_, '_> {
 
     /// A change by a shell command: a session with one of the calls must declare the gap.
     fn shell_gap(&mut self, step: &Step<'_>) -> State {
-        let of_change = |call: &Event| call.text("call_id").is_some_and(|id| step.real.call_ids.iter().any(|of| of == id));
+        let of_change = |call: &Event| {
+            call.text("call_id")
+                .is_some_and(|id| step.real.call_ids.iter().any(|of| of == id))
+        };
         // That a session names no schema is a finding of another check.
-        let declares =
-            |session: &ConvertedSession| session.schema().is_none() || self.subject.declares_for(session.schema(), Kind::CodeEdit, SHELL);
-        if !self.case.events(Kind::ToolCall).any(|(session, call)| of_change(call) && declares(session)) {
+        let declares = |session: &ConvertedSession| {
+            session.schema().is_none()
+                || self
+                    .subject
+                    .declares_for(session.schema(), Kind::CodeEdit, SHELL)
+        };
+        if !self
+            .case
+            .events(Kind::ToolCall)
+            .any(|(session, call)| of_change(call) && declares(session))
+        {
             self.is_broken = true;
-            self.findings
-                .fail(self.case.recording.name(), format!("{}: the gap {SHELL} breaks the chain, and it is not declared", self.file));
+            self.findings.fail(
+                self.case.recording.name(),
+                format!(
+                    "{}: the gap {SHELL} breaks the chain, and it is not declared",
+                    self.file
+                ),
+            );
         }
         self.gaps.insert(SHELL);
         State::Lost
@@ -181,9 +263,11 @@ impl Chain<'_, '_> {
     /// Compares the last state with the real one.
     fn end(&mut self, last: &State, step: Option<&Step<'_>>) {
         let Some(step) = step else { return };
-        if let (State::Known(last), State::Known(real), Some((session, event))) =
-            (last, real_state(step.real.after.as_deref()), step.edits.last())
-            && *last != real
+        if let (State::Known(last), State::Known(real), Some((session, event))) = (
+            last,
+            real_state(step.real.after.as_deref()),
+            step.edits.last(),
+        ) && *last != real
         {
             self.breaks(session, event, "the last state is not the real one");
         }
@@ -191,6 +275,9 @@ impl Chain<'_, '_> {
 
     fn breaks(&mut self, session: &ConvertedSession, event: &Event, why: &str) {
         self.is_broken = true;
-        self.findings.fail(self.case.place_of(session, event), format!("{}: {why}", self.file));
+        self.findings.fail(
+            self.case.place_of(session, event),
+            format!("{}: {why}", self.file),
+        );
     }
 }

@@ -20,13 +20,17 @@ const UNMARKED: &str = "edit.bom";
 /// The file of every `code.edit` really changed, unless the call failed or the edit itself states that nothing changed.
 pub fn real(case: &Case<'_>, findings: &mut Findings) {
     for edits in call_edits(case) {
-        let Some(first) = edits.events.first() else { continue };
+        let Some(first) = edits.events.first() else {
+            continue;
+        };
         if case.truth.edits.iter().any(|real| is_of(real, &edits)) {
             findings.count_many("edit spans", edits.events.len() as u64);
             continue;
         }
         let is_no_change = edits.events.iter().all(|event| {
-            let same = |before, after| event.text(before).is_some() && event.text(before) == event.text(after);
+            let same = |before, after| {
+                event.text(before).is_some() && event.text(before) == event.text(after)
+            };
             same("file_before_hash", "file_after_hash") || same("before_hash", "after_hash")
         });
         if edits.is_request() {
@@ -47,7 +51,10 @@ pub fn real(case: &Case<'_>, findings: &mut Findings) {
             let calls = edits.call_chain.join(" < ");
             findings.fail(
                 case.place_of(edits.session, first),
-                format!("code.edit of {calls} on {}: nothing changed in the real file", edits.file),
+                format!(
+                    "code.edit of {calls} on {}: nothing changed in the real file",
+                    edits.file
+                ),
             );
         }
     }
@@ -62,12 +69,28 @@ pub fn whole_files(case: &Case<'_>, findings: &mut Findings) {
             .filter(|edits| edits.file == real.file)
             .flat_map(|edits| edits.events.iter().map(|event| (edits.session, *event)))
             .collect();
-        let (Some(first), Some(last)) = (events.first(), events.last()) else { continue };
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+            continue;
+        };
         let is_move = first.1.text("op") == Some("move");
         let others = real.call_ids.len() > 1 && events.len() < real.call_ids.len();
-        compare_hash(case, findings, *first, "file_before_hash", real.state_before(), others);
+        compare_hash(
+            case,
+            findings,
+            *first,
+            "file_before_hash",
+            real.state_before(),
+            others,
+        );
         if !is_move {
-            compare_hash(case, findings, *last, "file_after_hash", real.state_after(), others);
+            compare_hash(
+                case,
+                findings,
+                *last,
+                "file_after_hash",
+                real.state_after(),
+                others,
+            );
         }
     }
 }
@@ -80,14 +103,26 @@ fn compare_hash(
     text: FileState<'_>,
     others: bool,
 ) {
-    let Some(actual) = event.text(key) else { return };
+    let Some(actual) = event.text(key) else {
+        return;
+    };
     let id = event.text("call_id").unwrap_or_default();
-    let expected = text.text().filter(|text| is_lossless(text)).map(|text| Hash::of_text(text).to_string());
+    let expected = text
+        .text()
+        .filter(|text| is_lossless(text))
+        .map(|text| Hash::of_text(text).to_string());
     let why = match text {
-        FileState::Text(_) if expected.as_deref() == Some(actual) => return findings.count("file hashes"),
+        FileState::Text(_) if expected.as_deref() == Some(actual) => {
+            return findings.count("file hashes");
+        }
         _ if others => return findings.note("file hashes between the calls of one turn"),
         // A harness logs a file that is not UTF-8 with U+FFFD.
-        FileState::Unknown if !case.sessions.iter().any(|session| session.record_contains(id, "\u{fffd}")) => {
+        FileState::Unknown
+            if !case
+                .sessions
+                .iter()
+                .any(|session| session.record_contains(id, "\u{fffd}")) =>
+        {
             return findings.note("file hashes of files without a recorded text");
         }
         FileState::Unknown => "the file was not UTF-8",
@@ -95,7 +130,10 @@ fn compare_hash(
         FileState::Text(text) if !is_lossless(text) => "its text contains U+FFFD",
         FileState::Text(_) => "the file has another hash",
     };
-    findings.fail(case.place_of(session, event), format!("{key} is wrong: {why}"));
+    findings.fail(
+        case.place_of(session, event),
+        format!("{key} is wrong: {why}"),
+    );
 }
 
 /// Compares spans and op with the real file, for every call that changed a file alone.
@@ -107,7 +145,8 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             && !only.is_request()
         {
             if attribution::has_parallel_command(case, only) {
-                findings.note("edits of files that another command may have changed at the same time");
+                findings
+                    .note("edits of files that another command may have changed at the same time");
                 continue;
             }
             ops(subject, case, findings, real, only);
@@ -117,9 +156,19 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// The op states whether the file existed before and after.
-fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+fn ops(
+    subject: &Subject<'_>,
+    case: &Case<'_>,
+    findings: &mut Findings,
+    real: &RealEdit,
+    edits: &CallEdits<'_>,
+) {
     let (before, after) = (real.state_before(), real.state_after());
-    let ops: Vec<&str> = edits.events.iter().filter_map(|event| event.text("op")).collect();
+    let ops: Vec<&str> = edits
+        .events
+        .iter()
+        .filter_map(|event| event.text("op"))
+        .collect();
     if let [first @ .., "create" | "overwrite"] = ops.as_slice()
         && (first.contains(&"delete") || first.contains(&"move"))
     {
@@ -130,38 +179,75 @@ fn ops(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &R
         let (fits, was) = match (before, after) {
             (FileState::Absent, _) => (op == "create", "did not exist before"),
             (_, FileState::Absent) => (matches!(op, "delete" | "move"), "did not exist after"),
-            _ => (matches!(op, "update" | "overwrite"), "existed before and after"),
+            _ => (
+                matches!(op, "update" | "overwrite"),
+                "existed before and after",
+            ),
         };
         // A patch may add a file over an existing one. Then the edit must state nothing about the old file.
-        let has_no_before = ["before_range", "before_hash", "file_before_hash"].iter().all(|key| !event.has(key));
+        let has_no_before = ["before_range", "before_hash", "file_before_hash"]
+            .iter()
+            .all(|key| !event.has(key));
         if fits {
             findings.count("ops");
-        } else if op == "create" && has_no_before && subject.declares_for(edits.session.schema(), Kind::CodeEdit, "edit.add_over_file") {
+        } else if op == "create"
+            && has_no_before
+            && subject.declares_for(edits.session.schema(), Kind::CodeEdit, "edit.add_over_file")
+        {
             findings.gap("edit.add_over_file");
         } else if op == "update"
             && names_only(event)
-            && subject.declares_for(edits.session.schema(), Kind::CodeEdit, "edit.shell_names_only")
+            && subject.declares_for(
+                edits.session.schema(),
+                Kind::CodeEdit,
+                "edit.shell_names_only",
+            )
         {
             // The source names a changed file, not how it changed.
             findings.gap("edit.shell_names_only");
         } else {
-            findings.fail(case.place_of(edits.session, event), format!("op `{op}` on {}, but the file {was}", edits.file));
+            findings.fail(
+                case.place_of(edits.session, event),
+                format!("op `{op}` on {}, but the file {was}", edits.file),
+            );
         }
     }
 }
 
 /// True if the span is that of the file without its byte order mark, and the log is declared to lack marks.
-fn is_unmarked(subject: &Subject<'_>, edits: &CallEdits<'_>, event: &Event, part: &str, real: &RealEdit) -> bool {
-    let state = if part == "before" { real.state_before() } else { real.state_after() };
-    let bare = state.text().and_then(|text| text.strip_prefix('\u{feff}')).map(Lines::new);
+fn is_unmarked(
+    subject: &Subject<'_>,
+    edits: &CallEdits<'_>,
+    event: &Event,
+    part: &str,
+    real: &RealEdit,
+) -> bool {
+    let state = if part == "before" {
+        real.state_before()
+    } else {
+        real.state_after()
+    };
+    let bare = state
+        .text()
+        .and_then(|text| text.strip_prefix('\u{feff}'))
+        .map(Lines::new);
     subject.declares_for(edits.session.schema(), Kind::CodeEdit, UNMARKED)
         && bare.is_some_and(|bare| spans::refuted(event, part, Some(&bare)).is_none())
 }
 
 /// Every span is right, and together the spans explain the whole change.
-fn ranges(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real: &RealEdit, edits: &CallEdits<'_>) {
+fn ranges(
+    subject: &Subject<'_>,
+    case: &Case<'_>,
+    findings: &mut Findings,
+    real: &RealEdit,
+    edits: &CallEdits<'_>,
+) {
     let (before, after) = (real.state_before(), real.state_after());
-    let is_unknown = [("before", before == FileState::Unknown), ("after", after == FileState::Unknown)];
+    let is_unknown = [
+        ("before", before == FileState::Unknown),
+        ("after", after == FileState::Unknown),
+    ];
     let (before, after) = (before.text().map(Lines::new), after.text().map(Lines::new));
     for ((part, is_unknown), text) in is_unknown.into_iter().zip([&before, &after]) {
         for event in &edits.events {
@@ -170,19 +256,27 @@ fn ranges(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real:
             }
             match spans::refuted(event, part, text.as_ref()) {
                 Some(_) if is_unmarked(subject, edits, event, part, real) => findings.gap(UNMARKED),
-                Some(why) => findings.fail(case.place_of(edits.session, event), format!("{}: {why}", edits.file)),
+                Some(why) => findings.fail(
+                    case.place_of(edits.session, event),
+                    format!("{}: {why}", edits.file),
+                ),
                 None if event.range(&format!("{part}_range")).is_some() => findings.count("ranges"),
                 None => {}
             }
         }
     }
-    let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else { return };
+    let (Some(before), Some(after), Some(first)) = (&before, &after, edits.events.first()) else {
+        return;
+    };
     match spans::explain(&edits.events, before, after) {
         Some(true) => findings.count("edits that explain the whole change"),
         Some(false) if attribution::has_other_agents(case, real) => {
             findings.note("edits of files that other agents may have changed at the same time")
         }
-        Some(false) => findings.fail(case.place_of(edits.session, first), format!("{} also changed outside of the spans", edits.file)),
+        Some(false) => findings.fail(
+            case.place_of(edits.session, first),
+            format!("{} also changed outside of the spans", edits.file),
+        ),
         None => findings.note("edits with missing ranges"),
     }
 }
@@ -190,31 +284,63 @@ fn ranges(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings, real:
 /// True if the log has a text with the hash in the call of an edit, and the file may contain it: a harness may trim the texts of a call before
 /// it applies them, and logs what it applies. `call.facts` compares the arguments with the ground truth.
 fn is_logged_text(edits: &CallEdits<'_>, event: &Event, file: Option<&str>, hash: &str) -> bool {
-    let Some(call) = edits.session.call_of(event) else { return false };
+    let Some(call) = edits.session.call_of(event) else {
+        return false;
+    };
     let has_hash = |text: &&str| Hash::of_text(text).to_string() == hash;
     let text = spans::strings(&call.0["args"]).into_iter().find(has_hash);
-    text.is_some_and(|text| file.is_none_or(|file| file.replace("\r\n", "\n").contains(&text.replace("\r\n", "\n"))))
+    text.is_some_and(|text| {
+        file.is_none_or(|file| {
+            file.replace("\r\n", "\n")
+                .contains(&text.replace("\r\n", "\n"))
+        })
+    })
 }
 
 /// A snippet hashes a text from its call, or whole lines of the file.
 pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
     for edits in call_edits(case) {
-        let Some(real) = case.truth.edits.iter().find(|real| is_of(real, &edits)) else { continue };
-        let calls: Vec<&Call> = edits.call_chain.iter().filter_map(|root| case.call(root)).collect();
-        let known: Vec<String> =
-            calls.iter().flat_map(|call| spans::strings(&call.args)).map(|text| Hash::of_text(text).to_string()).collect();
-        for event in edits.events.iter().filter(|event| event.text("basis") == Some("snippet")) {
-            for (key, text) in [("before_hash", real.before.as_deref()), ("after_hash", real.after.as_deref())] {
-                let Some(actual) = event.text(key) else { continue };
+        let Some(real) = case.truth.edits.iter().find(|real| is_of(real, &edits)) else {
+            continue;
+        };
+        let calls: Vec<&Call> = edits
+            .call_chain
+            .iter()
+            .filter_map(|root| case.call(root))
+            .collect();
+        let known: Vec<String> = calls
+            .iter()
+            .flat_map(|call| spans::strings(&call.args))
+            .map(|text| Hash::of_text(text).to_string())
+            .collect();
+        for event in edits
+            .events
+            .iter()
+            .filter(|event| event.text("basis") == Some("snippet"))
+        {
+            for (key, text) in [
+                ("before_hash", real.before.as_deref()),
+                ("after_hash", real.after.as_deref()),
+            ] {
+                let Some(actual) = event.text(key) else {
+                    continue;
+                };
                 let count = event.number(&key.replace("_hash", "_lines"));
                 let in_call = known.iter().any(|hash| hash == actual)
-                    || calls.iter().any(|call| spans::in_patch(&call.args, actual, count))
+                    || calls
+                        .iter()
+                        .any(|call| spans::in_patch(&call.args, actual, count))
                     || is_logged_text(&edits, event, text, actual);
-                match in_call.then_some(true).or_else(|| text.map_or(Some(false), |text| spans::in_text(text, actual, count))) {
+                match in_call.then_some(true).or_else(|| {
+                    text.map_or(Some(false), |text| spans::in_text(text, actual, count))
+                }) {
                     Some(true) => findings.count("snippets"),
                     Some(false) => findings.fail(
                         case.place_of(edits.session, event),
-                        format!("{key} matches no text of the call and no lines of {}", edits.file),
+                        format!(
+                            "{key} matches no text of the call and no lines of {}",
+                            edits.file
+                        ),
                     ),
                     None => findings.note("snippets of long files without a line count"),
                 }
@@ -225,10 +351,15 @@ pub fn snippets(case: &Case<'_>, findings: &mut Findings) {
 
 /// True if all sessions that have the call claim to have no edits.
 fn is_only_in_sessions_without_edits(case: &Case<'_>, id: &str) -> bool {
-    let has_call =
-        |session: &&ConvertedSession| session.events.iter().any(|event| event.is(Kind::ToolCall) && event.text("call_id") == Some(id));
+    let has_call = |session: &&ConvertedSession| {
+        session
+            .events
+            .iter()
+            .any(|event| event.is(Kind::ToolCall) && event.text("call_id") == Some(id))
+    };
     let mut sessions = case.sessions.iter().filter(has_call).peekable();
-    sessions.peek().is_some() && sessions.all(|session| session.claim(Kind::CodeEdit) == Some("none"))
+    sessions.peek().is_some()
+        && sessions.all(|session| session.claim(Kind::CodeEdit) == Some("none"))
 }
 
 /// Every logged edit by an edit tool is on the tape, with everything that the log allows.
@@ -236,8 +367,12 @@ pub fn logged_edits_are_there(subject: &Subject<'_>, case: &Case<'_>, findings: 
     let edits = call_edits(case);
     for real in &case.truth.edits {
         let of_real = matching(&edits, real);
-        let calls: Vec<&Call> =
-            real.call_ids.iter().filter_map(|id| case.call(id)).filter(|call| is_edit_of(case, call, &real.file)).collect();
+        let calls: Vec<&Call> = real
+            .call_ids
+            .iter()
+            .filter_map(|id| case.call(id))
+            .filter(|call| is_edit_of(case, call, &real.file))
+            .collect();
         for call in &calls {
             if !case.logs_call(&call.id) {
                 findings.note("edits that are not logged");
@@ -261,7 +396,13 @@ pub fn logged_edits_are_there(subject: &Subject<'_>, case: &Case<'_>, findings: 
                 continue;
             }
             if of_call.is_empty() {
-                findings.fail(case.recording.name(), format!("no code.edit of {} ({}) on {}", call.id, call.tool, real.file));
+                findings.fail(
+                    case.recording.name(),
+                    format!(
+                        "no code.edit of {} ({}) on {}",
+                        call.id, call.tool, real.file
+                    ),
+                );
                 continue;
             }
             findings.count("edits");
@@ -274,18 +415,35 @@ pub fn logged_edits_are_there(subject: &Subject<'_>, case: &Case<'_>, findings: 
 /// True if the log states that the call was not successful, and the file does not have a text of its arguments that is new.
 fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
     let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str());
-    let mut results = case.events(Kind::ToolResult).filter(|(_, result)| is_of(result)).peekable();
-    let is_unsuccessful = |result: &Event| matches!(result.text("status"), Some("error" | "denied" | "cancelled"));
-    let (before, after) = (real.before.as_deref().unwrap_or_default(), real.after.as_deref().unwrap_or_default());
+    let mut results = case
+        .events(Kind::ToolResult)
+        .filter(|(_, result)| is_of(result))
+        .peekable();
+    let is_unsuccessful = |result: &Event| {
+        matches!(
+            result.text("status"),
+            Some("error" | "denied" | "cancelled")
+        )
+    };
+    let (before, after) = (
+        real.before.as_deref().unwrap_or_default(),
+        real.after.as_deref().unwrap_or_default(),
+    );
     let is_new = |text: &&str| after.contains(text) && !before.contains(text);
-    results.peek().is_some() && results.all(|(_, result)| is_unsuccessful(result)) && !spans::strings(&call.args).iter().any(is_new)
+    results.peek().is_some()
+        && results.all(|(_, result)| is_unsuccessful(result))
+        && !spans::strings(&call.args).iter().any(is_new)
 }
 
 /// True if the log states that the call failed, and is one of those where it may still have written the file.
 fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> bool {
-    let has_failed = |result: &Event| result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error");
-    case.events(Kind::ToolResult)
-        .any(|(session, result)| has_failed(result) && subject.declares_for(session.schema(), Kind::CodeEdit, "edit.after_error"))
+    let has_failed = |result: &Event| {
+        result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error")
+    };
+    case.events(Kind::ToolResult).any(|(session, result)| {
+        has_failed(result)
+            && subject.declares_for(session.schema(), Kind::CodeEdit, "edit.after_error")
+    })
 }
 
 /// An edit has its lines, and the hash of the file if the call's record contains the whole file.
@@ -296,31 +454,68 @@ fn is_complete(
     events: &[(&ConvertedSession, &Event)],
     is_only: bool,
 ) {
-    for (session, event) in events.iter().filter(|(_, event)| event.text("basis") == Some("snippet")) {
+    for (session, event) in events
+        .iter()
+        .filter(|(_, event)| event.text("basis") == Some("snippet"))
+    {
         match subject.missing_lines_gap(session, event) {
             Some(code) => findings.gap(code),
-            None => findings.fail(case.place_of(session, event), format!("{} has no lines, and no declared gap explains this", real.file)),
+            None => findings.fail(
+                case.place_of(session, event),
+                format!(
+                    "{} has no lines, and no declared gap explains this",
+                    real.file
+                ),
+            ),
         }
     }
-    let has_no_result = events.iter().any(|(_, event)| event.text("basis") == Some("snippet") || event.has("confirmed"));
-    if has_no_result || !is_only || !call.is_main() || events.iter().any(|(_, event)| event.text("op") == Some("move")) {
+    let has_no_result = events
+        .iter()
+        .any(|(_, event)| event.text("basis") == Some("snippet") || event.has("confirmed"));
+    if has_no_result
+        || !is_only
+        || !call.is_main()
+        || events
+            .iter()
+            .any(|(_, event)| event.text("op") == Some("move"))
+    {
         return;
     }
-    for (key, text) in [("file_before_hash", real.before.as_deref()), ("file_after_hash", real.after.as_deref())] {
-        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else { continue };
+    for (key, text) in [
+        ("file_before_hash", real.before.as_deref()),
+        ("file_after_hash", real.after.as_deref()),
+    ] {
+        let Some(text) = text.filter(|text| text.lines().count() > 1 && is_lossless(text)) else {
+            continue;
+        };
         let whole = text.replace("\r\n", "\n");
         // A deletion leaves no file, and a creation finds none.
-        let absent = if key == "file_after_hash" { "delete" } else { "create" };
+        let absent = if key == "file_after_hash" {
+            "delete"
+        } else {
+            "create"
+        };
         let lacks_hash = |event: &Event| !event.has(key) && event.text("op") != Some(absent);
-        let Some((session, event)) = events.iter().find(|(_, event)| lacks_hash(event)) else { continue };
-        if !case.sessions.iter().any(|session| session.record_contains(&call.id, &whole)) {
+        let Some((session, event)) = events.iter().find(|(_, event)| lacks_hash(event)) else {
+            continue;
+        };
+        if !case
+            .sessions
+            .iter()
+            .any(|session| session.record_contains(&call.id, &whole))
+        {
             continue;
         }
         if let Some(code) = subject.missing_hash_gap(session, event) {
             findings.gap(code);
         } else {
-            findings
-                .fail(case.place_of(session, event), format!("no {key} of {}, but the call's record contains the whole file", real.file));
+            findings.fail(
+                case.place_of(session, event),
+                format!(
+                    "no {key} of {}, but the call's record contains the whole file",
+                    real.file
+                ),
+            );
         }
     }
 }

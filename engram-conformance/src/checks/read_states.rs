@@ -30,23 +30,54 @@ impl Order<'_> {
 
 /// Every `code.read` has the range, the hash and the fingerprints of lines that its file had when it was read.
 pub fn of_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
-    let order = Order(case.truth.calls.iter().map(|call| call.id.as_str()).collect());
-    for (session, event) in case.events(Kind::CodeRead).filter(|(_, event)| event.range("range").is_some()) {
+    let order = Order(
+        case.truth
+            .calls
+            .iter()
+            .map(|call| call.id.as_str())
+            .collect(),
+    );
+    for (session, event) in case
+        .events(Kind::CodeRead)
+        .filter(|(_, event)| event.range("range").is_some())
+    {
         let file = in_project(event.text("file").unwrap_or_default());
-        let edits: Vec<&RealEdit> = case.truth.edits.iter().filter(|real| real.file == file).collect();
-        let states = states_at(&order, &edits, event.text("call_id").and_then(|id| order.of(id)));
-        if states.is_empty() || states.iter().any(|state| matches!(state, FileState::Unknown)) {
+        let edits: Vec<&RealEdit> = case
+            .truth
+            .edits
+            .iter()
+            .filter(|real| real.file == file)
+            .collect();
+        let states = states_at(
+            &order,
+            &edits,
+            event.text("call_id").and_then(|id| order.of(id)),
+        );
+        if states.is_empty()
+            || states
+                .iter()
+                .any(|state| matches!(state, FileState::Unknown))
+        {
             findings.note("reads of files without a known text");
-        } else if states.iter().filter_map(|state| state.text()).any(|text| is_of(event, text)) {
+        } else if states
+            .iter()
+            .filter_map(|state| state.text())
+            .any(|text| is_of(event, text))
+        {
             findings.count("reads of known files");
         } else if subject.declares_for(session.schema(), Kind::CodeRead, UNMARKED)
-            && states.iter().filter_map(|state| unmarked(state.text()?)).any(|text| is_of(event, text))
+            && states
+                .iter()
+                .filter_map(|state| unmarked(state.text()?))
+                .any(|text| is_of(event, text))
         {
             findings.gap(UNMARKED);
         } else {
             findings.fail(
                 case.place_of(session, event),
-                format!("range, total_lines, hash or fingerprints match no text that {file} had then"),
+                format!(
+                    "range, total_lines, hash or fingerprints match no text that {file} had then"
+                ),
             );
         }
     }
@@ -61,20 +92,43 @@ fn unmarked(text: &str) -> Option<&str> {
 
 /// The states that a file may have had when a call read it: what the last turn before it left, and what the next turn found. A turn that the
 /// call is a part of counts on both sides. Without the call: every state.
-fn states_at<'t>(order: &Order<'_>, edits: &[&'t RealEdit], read: Option<usize>) -> Vec<FileState<'t>> {
+fn states_at<'t>(
+    order: &Order<'_>,
+    edits: &[&'t RealEdit],
+    read: Option<usize>,
+) -> Vec<FileState<'t>> {
     let both = |edit: &&'t RealEdit| [edit.state_before(), edit.state_left()];
-    let Some(read) = read else { return edits.iter().flat_map(both).collect() };
-    let turns = || edits.iter().filter_map(|edit| Some((order.turn(edit)?, edit)));
-    let last = turns().filter(|((_, last), _)| *last < read).max_by_key(|((_, last), _)| *last).map(|(_, edit)| edit.state_left());
-    let next = turns().filter(|((first, _), _)| *first > read).min_by_key(|((first, _), _)| *first).map(|(_, edit)| edit.state_before());
-    let around = turns().filter(|((first, last), _)| (first..=last).contains(&&read)).map(|(_, edit)| edit);
+    let Some(read) = read else {
+        return edits.iter().flat_map(both).collect();
+    };
+    let turns = || {
+        edits
+            .iter()
+            .filter_map(|edit| Some((order.turn(edit)?, edit)))
+    };
+    let last = turns()
+        .filter(|((_, last), _)| *last < read)
+        .max_by_key(|((_, last), _)| *last)
+        .map(|(_, edit)| edit.state_left());
+    let next = turns()
+        .filter(|((first, _), _)| *first > read)
+        .min_by_key(|((first, _), _)| *first)
+        .map(|(_, edit)| edit.state_before());
+    let around = turns()
+        .filter(|((first, last), _)| (first..=last).contains(&&read))
+        .map(|(_, edit)| edit);
     // What changed without a call, or in a turn that is not known, changed at any time.
     let of_nobody = edits.iter().filter(|edit| order.turn(edit).is_none());
-    last.into_iter().chain(next).chain(around.chain(of_nobody).flat_map(both)).collect()
+    last.into_iter()
+        .chain(next)
+        .chain(around.chain(of_nobody).flat_map(both))
+        .collect()
 }
 
 /// True if a text has the lines of a read.
 fn is_of(read: &Event, text: &str) -> bool {
     let lines = Lines::new(text);
-    read.number("total_lines").is_none_or(|total| total == lines.count()) && spans::refuted(read, "", Some(&lines)).is_none()
+    read.number("total_lines")
+        .is_none_or(|total| total == lines.count())
+        && spans::refuted(read, "", Some(&lines)).is_none()
 }

@@ -26,8 +26,14 @@ impl Read<'_> {
     fn is_right(&self) -> bool {
         let (first, last) = self.range;
         let shown_last = self.shown.last().map_or(0, |(number, _)| *number);
-        let dropped = self.shown.last().is_some_and(|(_, line)| line.trim_end_matches('\r').is_empty());
-        self.shown.first().is_some_and(|(number, _)| *number == first) && (last == shown_last || (dropped && last + 1 == shown_last))
+        let dropped = self
+            .shown
+            .last()
+            .is_some_and(|(_, line)| line.trim_end_matches('\r').is_empty());
+        self.shown
+            .first()
+            .is_some_and(|(number, _)| *number == first)
+            && (last == shown_last || (dropped && last + 1 == shown_last))
     }
 
     /// The text of the lines. A carriage return at the end of each of several lines is a part of their line ends; else it may be a part
@@ -35,11 +41,22 @@ impl Read<'_> {
     /// None if the text contains U+FFFD, so that it may differ from the file.
     fn texts(&self) -> Vec<String> {
         let (first, last) = self.range;
-        let lines = || self.shown.iter().filter(|(number, _)| (first..=last).contains(number)).map(|(_, line)| *line);
-        let bare: Vec<&str> = lines().map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        let lines = || {
+            self.shown
+                .iter()
+                .filter(|(number, _)| (first..=last).contains(number))
+                .map(|(_, line)| *line)
+        };
+        let bare: Vec<&str> = lines()
+            .map(|line| line.strip_suffix('\r').unwrap_or(line))
+            .collect();
         let has_windows_ends = last > first && lines().all(|line| line.ends_with('\r'));
         let as_shown = (!has_windows_ends).then(|| lines().collect::<Vec<_>>().join("\n"));
-        [Some(bare.join("\n")), as_shown].into_iter().flatten().filter(|text| is_lossless(text)).collect()
+        [Some(bare.join("\n")), as_shown]
+            .into_iter()
+            .flatten()
+            .filter(|text| is_lossless(text))
+            .collect()
     }
 }
 
@@ -52,9 +69,17 @@ fn reads<'s>(case: &'s Case<'_>, findings: &mut Findings) -> Vec<Read<'s>> {
             continue;
         };
         let range = event.range("range");
-        match (range, numbered(&returned.text).or_else(|| plain(&returned.text, range?))) {
+        match (
+            range,
+            numbered(&returned.text).or_else(|| plain(&returned.text, range?)),
+        ) {
             (Some(range), Some(shown)) if returned.is_error != Some(true) && !returned.is_cut() => {
-                reads.push(Read { session, event, range, shown })
+                reads.push(Read {
+                    session,
+                    event,
+                    range,
+                    shown,
+                })
             }
             _ => findings.note("reads without the lines in their result"),
         }
@@ -68,8 +93,14 @@ pub fn ranges(case: &Case<'_>, findings: &mut Findings) {
         if read.is_right() {
             findings.count("reads");
         } else {
-            let ((first, last), shown) = (read.range, read.shown.last().map_or(0, |(number, _)| *number));
-            findings.fail(case.place_of(read.session, read.event), format!("range [{first},{last}], the model saw up to line {shown}"));
+            let ((first, last), shown) = (
+                read.range,
+                read.shown.last().map_or(0, |(number, _)| *number),
+            );
+            findings.fail(
+                case.place_of(read.session, read.event),
+                format!("range [{first},{last}], the model saw up to line {shown}"),
+            );
         }
     }
 }
@@ -80,19 +111,44 @@ pub fn hashes(case: &Case<'_>, findings: &mut Findings) {
         findings.count("reads");
         let texts = read.texts();
         let hash = read.event.text("hash");
-        let text = texts.iter().find(|text| Some(Hash::of_text(text).to_string().as_str()) == hash).or(texts.first());
+        let text = texts
+            .iter()
+            .find(|text| Some(Hash::of_text(text).to_string().as_str()) == hash)
+            .or(texts.first());
         let expected = text.map(|text| Hash::of_text(text).to_string());
         if hash != expected.as_deref() {
             findings.fail(
                 case.place_of(read.session, read.event),
-                format!("hash {}, the lines hash to {}", hash.unwrap_or("none"), expected.as_deref().unwrap_or("none")),
+                format!(
+                    "hash {}, the lines hash to {}",
+                    hash.unwrap_or("none"),
+                    expected.as_deref().unwrap_or("none")
+                ),
             );
         }
-        let actual: Vec<&str> =
-            read.event.0.get("anchor_hashes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        let real: Vec<String> = text.into_iter().flat_map(|text| anchors(text)).map(|anchor| format!("{anchor:016x}")).collect();
+        let actual: Vec<&str> = read
+            .event
+            .0
+            .get("anchor_hashes")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let real: Vec<String> = text
+            .into_iter()
+            .flat_map(|text| anchors(text))
+            .map(|anchor| format!("{anchor:016x}"))
+            .collect();
         if actual != real {
-            findings.fail(case.place_of(read.session, read.event), format!("{} fingerprints, the lines have {}", actual.len(), real.len()));
+            findings.fail(
+                case.place_of(read.session, read.event),
+                format!(
+                    "{} fingerprints, the lines have {}",
+                    actual.len(),
+                    real.len()
+                ),
+            );
         }
     }
 }
@@ -102,7 +158,10 @@ pub fn of_failed(case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.events(Kind::CodeRead) {
         findings.count("reads");
         if session.has_failed(event) {
-            findings.fail(case.place_of(session, event), "a code.read of a failed call");
+            findings.fail(
+                case.place_of(session, event),
+                "a code.read of a failed call",
+            );
         }
     }
 }

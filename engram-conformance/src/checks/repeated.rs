@@ -31,14 +31,28 @@ pub fn records(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) 
         } else {
             let (lines, pieces) = repeatable(session, &subject.descriptor);
             findings.note_many("pieces of a text", pieces as u64);
-            findings.note_many("records without an id or a time", (line_count(session) - lines.len() - pieces) as u64);
-            Trials { subject, case, session, lines: &lines, failures: Vec::new() }.run(findings);
+            findings.note_many(
+                "records without an id or a time",
+                (line_count(session) - lines.len() - pieces) as u64,
+            );
+            Trials {
+                subject,
+                case,
+                session,
+                lines: &lines,
+                failures: Vec::new(),
+            }
+            .run(findings);
         }
     }
 }
 
 fn line_count(session: &ConvertedSession) -> usize {
-    session.source().split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
+    session
+        .source()
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .count()
 }
 
 /// The trials of one session.
@@ -53,7 +67,10 @@ struct Trials<'t> {
 impl Trials<'_> {
     fn run(mut self, findings: &mut Findings) {
         let is_whole = self.session.source().ends_with(b"\n");
-        for way in [Way::After, Way::Between, Way::AtEnd].into_iter().filter(|way| is_whole || *way == Way::After) {
+        for way in [Way::After, Way::Between, Way::AtEnd]
+            .into_iter()
+            .filter(|way| is_whole || *way == Way::After)
+        {
             let before = self.failures.len();
             self.find(self.lines, way);
             for at in alone(self.lines, &self.case.place(self.session), way) {
@@ -65,7 +82,14 @@ impl Trials<'_> {
         if !self.failures.is_empty() && !is_steady(self.subject, self.session) {
             return findings.note("sessions that give another tape each time");
         }
-        findings.count_many("records", if self.failures.is_empty() { self.lines.len() as u64 } else { 0 });
+        findings.count_many(
+            "records",
+            if self.failures.is_empty() {
+                self.lines.len() as u64
+            } else {
+                0
+            },
+        );
         for (line, way, what) in self.failures.drain(..) {
             let place = format!("{}:{}", self.case.place(self.session), line + 1);
             findings.fail(place, format!("the record again, {}: {what}", way.as_str()));
@@ -78,7 +102,9 @@ impl Trials<'_> {
         if lines.is_empty() || found >= MAX_RECORDS {
             return;
         }
-        let Some(what) = changed_session(self.subject, self.session, lines, way) else { return };
+        let Some(what) = changed_session(self.subject, self.session, lines, way) else {
+            return;
+        };
         if lines.len() > 1 {
             let before = self.failures.len();
             let (first, second) = lines.split_at(lines.len() / 2);

@@ -45,13 +45,23 @@ pub fn calls(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
                 findings.note("calls that would repeat a record or a member");
                 continue;
             };
-            let changed = subject.tape(&renamed).map_err(|error| error.to_string()).and_then(|tape| difference(session, &events(&tape)));
+            let changed = subject
+                .tape(&renamed)
+                .map_err(|error| error.to_string())
+                .and_then(|tape| difference(session, &events(&tape)));
             match changed {
                 Ok(()) => findings.count("calls with the id of another one"),
                 Err(what) => {
-                    let call = session.events.iter().find(|event| event.number("seq") == Some(later.call));
-                    let place = call.map_or_else(|| case.place(session), |call| case.place_of(session, call));
-                    findings.fail(place, format!("the call {} with the id {}: {what}", later.id, earlier.id));
+                    let call = session
+                        .events
+                        .iter()
+                        .find(|event| event.number("seq") == Some(later.call));
+                    let place = call
+                        .map_or_else(|| case.place(session), |call| case.place_of(session, call));
+                    findings.fail(
+                        place,
+                        format!("the call {} with the id {}: {what}", later.id, earlier.id),
+                    );
                 }
             }
         }
@@ -74,13 +84,18 @@ fn ended(session: &ConvertedSession) -> Vec<Ended<'_>> {
     let mut ended: Vec<Ended<'_>> = of_id
         .into_iter()
         .filter(|(id, _)| id.len() >= LEAST_ID)
-        .filter_map(|(id, (calls, results))| match (calls.as_slice(), results.as_slice()) {
-            // A call inside another one may be stated by its end alone.
-            ([call], [result]) if !call.is_replay() && !call.has("parent") => {
-                Some(Ended { id, tool: call.text("tool").unwrap_or_default(), call: seq(call), result: seq(result) })
-            }
-            _ => None,
-        })
+        .filter_map(
+            |(id, (calls, results))| match (calls.as_slice(), results.as_slice()) {
+                // A call inside another one may be stated by its end alone.
+                ([call], [result]) if !call.is_replay() && !call.has("parent") => Some(Ended {
+                    id,
+                    tool: call.text("tool").unwrap_or_default(),
+                    call: seq(call),
+                    result: seq(result),
+                }),
+                _ => None,
+            },
+        )
         .collect();
     ended.sort_by_key(|ended| ended.call);
     ended
@@ -91,12 +106,18 @@ fn chosen<'e, 's>(ended: &'e [Ended<'s>], place: &str) -> Vec<(&'e Ended<'s>, &'
     let is_open = |earlier: &Ended<'_>, later: &Ended<'_>| earlier.result > later.call;
     // Which of two open calls a result belongs to is not stated, so their results must have one form.
     let pairs = ended.windows(2).map(|pair| (&pair[0], &pair[1]));
-    let pairs = pairs.filter(|(earlier, later)| earlier.tool == later.tool || !is_open(earlier, later));
+    let pairs =
+        pairs.filter(|(earlier, later)| earlier.tool == later.tool || !is_open(earlier, later));
     if is_full_run() {
         return pairs.collect();
     }
-    let (open, closed): (Vec<_>, Vec<_>) = pairs.partition(|(earlier, later)| is_open(earlier, later));
-    let one = |pairs: Vec<(&'e Ended<'s>, &'e Ended<'s>)>| pairs.into_iter().min_by_key(|(_, later)| hash64((SEED, place, later.id)));
+    let (open, closed): (Vec<_>, Vec<_>) =
+        pairs.partition(|(earlier, later)| is_open(earlier, later));
+    let one = |pairs: Vec<(&'e Ended<'s>, &'e Ended<'s>)>| {
+        pairs
+            .into_iter()
+            .min_by_key(|(_, later)| hash64((SEED, place, later.id)))
+    };
     [one(open), one(closed)].into_iter().flatten().collect()
 }
 
@@ -105,7 +126,9 @@ fn chosen<'e, 's>(ended: &'e [Ended<'s>], place: &str) -> Vec<(&'e Ended<'s>, &'
 fn renamed(session: &ConvertedSession, to: &str, from: &str) -> Option<Session> {
     let input = &session.input;
     let quoted = |id: &str| format!("\"{}\"", escaped(id));
-    let text = str::from_utf8(&input.bytes).ok()?.replace(&quoted(from), &quoted(to));
+    let text = str::from_utf8(&input.bytes)
+        .ok()?
+        .replace(&quoted(from), &quoted(to));
     let distinct = |text: &str| text.lines().collect::<BTreeSet<_>>().len();
     let is_name = text.contains(&format!("{}:", quoted(to)));
     if is_name || distinct(&text) != distinct(str::from_utf8(&input.bytes).ok()?) {
@@ -116,7 +139,8 @@ fn renamed(session: &ConvertedSession, to: &str, from: &str) -> Option<Session> 
 
 /// What the tape of the changed session has more or less of.
 fn difference(session: &ConvertedSession, changed: &[Event]) -> Result<(), String> {
-    let of_kind = |events: &[Event], kind: Kind| events.iter().filter(|event| event.is(kind)).count();
+    let of_kind =
+        |events: &[Event], kind: Kind| events.iter().filter(|event| event.is(kind)).count();
     for kind in [Kind::ToolCall, Kind::ToolResult] {
         let (before, after) = (of_kind(&session.events, kind), of_kind(changed, kind));
         if before != after {
@@ -125,8 +149,15 @@ fn difference(session: &ConvertedSession, changed: &[Event]) -> Result<(), Strin
     }
     let answered = |events: &[Event]| {
         let results = events.iter().filter(|event| event.is(Kind::ToolResult));
-        results.filter_map(|result| result.number("parent")).collect::<BTreeSet<_>>().len()
+        results
+            .filter_map(|result| result.number("parent"))
+            .collect::<BTreeSet<_>>()
+            .len()
     };
     let (before, after) = (answered(&session.events), answered(changed));
-    if before == after { Ok(()) } else { Err(format!("{after} calls with a result instead of {before}")) }
+    if before == after {
+        Ok(())
+    } else {
+        Err(format!("{after} calls with a result instead of {before}"))
+    }
 }

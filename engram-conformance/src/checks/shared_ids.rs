@@ -31,7 +31,17 @@ const CONTENT: &[(Kind, &[&str])] = &[
     (Kind::ToolCall, &["tool", "args"]),
     (Kind::ToolResult, &["status", "exit", "stdout", "stderr"]),
     (Kind::CodeRead, &["file", "range", "hash"]),
-    (Kind::CodeEdit, &["op", "file", "before_range", "after_range", "before_hash", "after_hash"]),
+    (
+        Kind::CodeEdit,
+        &[
+            "op",
+            "file",
+            "before_range",
+            "after_range",
+            "before_hash",
+            "after_hash",
+        ],
+    ),
 ];
 
 /// In each session, single records get the id of an earlier one, and then all records get one id.
@@ -64,13 +74,27 @@ fn ids<'s>(session: &'s ConvertedSession, source: &str) -> Vec<&'s str> {
     let mut others: BTreeSet<&str> = BTreeSet::new();
     for event in &session.events {
         others.extend(event.text("call_id"));
-        others.extend(["/source/session_id", "/source/agent_id"].iter().filter_map(|id| event.0.pointer(id)?.as_str()));
+        others.extend(
+            ["/source/session_id", "/source/agent_id"]
+                .iter()
+                .filter_map(|id| event.0.pointer(id)?.as_str()),
+        );
     }
     let mut ids = Vec::new();
     for event in &session.events {
-        let of_record = event.0.pointer("/origin/id").and_then(serde_json::Value::as_str);
-        for id in of_record.into_iter().chain(event.text("message_id")).filter(|id| id.len() >= LEAST_ID) {
-            if others.insert(id) && source.contains(&quoted(id)) && !source.contains(&format!("{}:", quoted(id))) {
+        let of_record = event
+            .0
+            .pointer("/origin/id")
+            .and_then(serde_json::Value::as_str);
+        for id in of_record
+            .into_iter()
+            .chain(event.text("message_id"))
+            .filter(|id| id.len() >= LEAST_ID)
+        {
+            if others.insert(id)
+                && source.contains(&quoted(id))
+                && !source.contains(&format!("{}:", quoted(id)))
+            {
                 ids.push(id);
             }
         }
@@ -86,22 +110,46 @@ fn pairs<'i>(ids: &'i [&'i str], place: &str) -> Vec<(&'i str, &'i str)> {
         later.sort_by_key(|later| order(*later));
         later.truncate(ALONE);
     }
-    later.into_iter().map(|later| (ids[order(later) as usize % later], ids[later])).collect()
+    later
+        .into_iter()
+        .map(|later| (ids[order(later) as usize % later], ids[later]))
+        .collect()
 }
 
 /// Gives one id to the records with all of these ids.
-fn trial(subject: &Subject<'_>, case: &Case<'_>, session: &ConvertedSession, (from, to): (&[&str], &str), findings: &mut Findings) {
+fn trial(
+    subject: &Subject<'_>,
+    case: &Case<'_>,
+    session: &ConvertedSession,
+    (from, to): (&[&str], &str),
+    findings: &mut Findings,
+) {
     let changed = with_one_id(session, from, to);
-    match subject.tape(&changed).map_err(|error| error.to_string()).map(|tape| lost(session, &events(&tape))) {
-        Ok(lost) if lost.is_empty() => findings.count_many("records with the id of another one", from.len() as u64),
+    match subject
+        .tape(&changed)
+        .map_err(|error| error.to_string())
+        .map(|tape| lost(session, &events(&tape)))
+    {
+        Ok(lost) if lost.is_empty() => {
+            findings.count_many("records with the id of another one", from.len() as u64)
+        }
         Ok(lost) => {
             for event in lost.into_iter().take(MAX_LOST) {
                 let kind = event.kind().map_or("", Kind::as_str);
-                findings
-                    .fail(case.place_of(session, event), format!("{} of {} have the id {to}: this {kind} is lost", from.len(), from[0]));
+                findings.fail(
+                    case.place_of(session, event),
+                    format!(
+                        "{} of {} have the id {to}: this {kind} is lost",
+                        from.len(),
+                        from[0]
+                    ),
+                );
             }
         }
-        Err(error) => findings.fail(case.place(session), format!("{} of {} have the id {to}: {error}", from.len(), from[0])),
+        Err(error) => findings.fail(
+            case.place(session),
+            format!("{} of {} have the id {to}: {error}", from.len(), from[0]),
+        ),
     }
 }
 
@@ -123,13 +171,26 @@ fn with_one_id(session: &ConvertedSession, from: &[&str], to: &str) -> Session {
 /// counts once.
 fn lost<'s>(session: &'s ConvertedSession, changed: &[Event]) -> Vec<&'s Event> {
     let kept: BTreeSet<u64> = changed.iter().filter_map(content).collect();
-    session.events.iter().filter(|event| content(event).is_some_and(|content| !kept.contains(&content))).collect()
+    session
+        .events
+        .iter()
+        .filter(|event| content(event).is_some_and(|content| !kept.contains(&content)))
+        .collect()
 }
 
 /// The content of an event, as a hash.
 fn content(event: &Event) -> Option<u64> {
     let (kind, members) = CONTENT.iter().find(|(kind, _)| event.is(*kind))?;
-    let values: Vec<String> = members.iter().map(|member| event.0.get(*member).map(ToString::to_string).unwrap_or_default()).collect();
+    let values: Vec<String> = members
+        .iter()
+        .map(|member| {
+            event
+                .0
+                .get(*member)
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        })
+        .collect();
     Some(hash64((kind.as_str(), values)))
 }
 

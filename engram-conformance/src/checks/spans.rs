@@ -34,21 +34,43 @@ impl Lines {
 
 /// Why the real text refutes one part of an edit (`before` or `after`) or a read (empty `part`), if it does.
 pub fn refuted(event: &Event, part: &str, text: Option<&Lines>) -> Option<String> {
-    let field = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}_{name}") };
+    let field = |name: &str| {
+        if part.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{part}_{name}")
+        }
+    };
     let range = event.range(&field("range"))?;
     let Some(text) = text else {
-        return Some(format!("{part}_range {range:?} of a file that did not exist or was not UTF-8"))
-            .filter(|_| range != (1, 0) && range != (0, 0));
+        return Some(format!(
+            "{part}_range {range:?} of a file that did not exist or was not UTF-8"
+        ))
+        .filter(|_| range != (1, 0) && range != (0, 0));
     };
     let Some(span) = text.span(range) else {
-        return Some(format!("{part}_range {range:?} of a file of {} lines", text.0.len()));
+        return Some(format!(
+            "{part}_range {range:?} of a file of {} lines",
+            text.0.len()
+        ));
     };
     let actual = event.text(&field("hash"));
-    if actual.is_some_and(|actual| !is_lossless(&span) || actual != Hash::of_text(&span).to_string()) {
-        return Some(format!("{part}_hash is not that of lines {range:?}, `{}`", excerpt(&span)));
+    if actual
+        .is_some_and(|actual| !is_lossless(&span) || actual != Hash::of_text(&span).to_string())
+    {
+        return Some(format!(
+            "{part}_hash is not that of lines {range:?}, `{}`",
+            excerpt(&span)
+        ));
     }
-    let found = event.0.get(field("anchor_hashes")).and_then(Value::as_array)?;
-    let real: Vec<Value> = anchors(&span).iter().map(|anchor| Value::from(format!("{anchor:016x}"))).collect();
+    let found = event
+        .0
+        .get(field("anchor_hashes"))
+        .and_then(Value::as_array)?;
+    let real: Vec<Value> = anchors(&span)
+        .iter()
+        .map(|anchor| Value::from(format!("{anchor:016x}")))
+        .collect();
     (*found != real).then(|| format!("{part}_anchor_hashes are not those of lines {range:?}"))
 }
 
@@ -102,9 +124,17 @@ pub fn in_text(text: &str, hash: &str, count: Option<u64>) -> Option<bool> {
             None => 1..starts.len() - first + 1,
         };
         for count in counts.filter(|count| first + count <= starts.len()) {
-            let run = &text[*from..if count == 0 { *from } else { ends[first + count - 1] }];
+            let run = &text[*from..if count == 0 {
+                *from
+            } else {
+                ends[first + count - 1]
+            }];
             searched += run.len();
-            if is_hashed(run, hash) || run.strip_suffix('\n').is_some_and(|run| is_hashed(run, hash)) {
+            if is_hashed(run, hash)
+                || run
+                    .strip_suffix('\n')
+                    .is_some_and(|run| is_hashed(run, hash))
+            {
                 return Some(true);
             }
             if searched > MAX_SEARCHED {
@@ -121,17 +151,27 @@ fn is_hashed(text: &str, hash: &str) -> bool {
 
 /// True if some complete lines of a patch hunk in the arguments, before or after the patch, have the hash.
 pub fn in_patch(args: &Value, hash: &str, count: Option<u64>) -> bool {
-    sides_of_patches(args).iter().any(|side| in_text(side, hash, count) == Some(true))
+    sides_of_patches(args)
+        .iter()
+        .any(|side| in_text(side, hash, count) == Some(true))
 }
 
 /// The text of each hunk of the patches in the arguments, before and after it.
 pub fn sides_of_patches(args: &Value) -> Vec<String> {
-    let patches = strings(args).into_iter().filter(|text| text.contains("*** Begin Patch"));
+    let patches = strings(args)
+        .into_iter()
+        .filter(|text| text.contains("*** Begin Patch"));
     let side = |hunk: &[&str], sign: char| {
-        let kept: Vec<&str> = hunk.iter().filter_map(|line| line.strip_prefix([sign, ' '])).collect();
+        let kept: Vec<&str> = hunk
+            .iter()
+            .filter_map(|line| line.strip_prefix([sign, ' ']))
+            .collect();
         kept.join("\n")
     };
-    patches.flat_map(hunks).flat_map(|hunk| [side(&hunk, '-'), side(&hunk, '+')]).collect()
+    patches
+        .flat_map(hunks)
+        .flat_map(|hunk| [side(&hunk, '-'), side(&hunk, '+')])
+        .collect()
 }
 
 /// The lines of each hunk of a patch.
@@ -157,8 +197,16 @@ mod tests {
         assert_eq!(in_text(text, &hash(""), Some(2)), Some(false));
         for (run, count) in [("a", 1), ("b\nc", 2), ("b\nc\n", 2), (text, 3)] {
             assert_eq!(in_text(text, &hash(run), None), Some(true), "{run:?}");
-            assert_eq!(in_text(text, &hash(run), Some(count)), Some(true), "{run:?}");
-            assert_eq!(in_text(text, &hash(run), Some(count + 1)), Some(false), "{run:?}");
+            assert_eq!(
+                in_text(text, &hash(run), Some(count)),
+                Some(true),
+                "{run:?}"
+            );
+            assert_eq!(
+                in_text(text, &hash(run), Some(count + 1)),
+                Some(false),
+                "{run:?}"
+            );
         }
         assert_eq!(in_text(text, &hash("a\nc"), None), Some(false));
     }

@@ -35,12 +35,22 @@ const OUTPUT: usize = 3;
 
 impl Counts {
     fn of_real(real: &RealUsage) -> Counts {
-        Counts([real.input, real.cache_read, real.cache_write, real.output, real.reasoning])
+        Counts([
+            real.input,
+            real.cache_read,
+            real.cache_write,
+            real.output,
+            real.reasoning,
+        ])
     }
 
     fn of_event(event: &Event) -> Counts {
         let tokens = event.0.get("tokens");
-        Counts(NAMES.map(|name| tokens.and_then(|tokens| tokens.get(name)).and_then(Value::as_u64)))
+        Counts(NAMES.map(|name| {
+            tokens
+                .and_then(|tokens| tokens.get(name))
+                .and_then(Value::as_u64)
+        }))
     }
 
     fn add(&mut self, other: Counts) {
@@ -68,7 +78,10 @@ impl Counts {
 
     /// True if a count is more than the other one.
     fn exceeds(self, other: Counts) -> bool {
-        self.0.iter().zip(other.0).any(|(one, other)| one.zip(other).is_some_and(|(one, other)| one > other))
+        self.0
+            .iter()
+            .zip(other.0)
+            .any(|(one, other)| one.zip(other).is_some_and(|(one, other)| one > other))
     }
 
     fn is_empty(self) -> bool {
@@ -76,15 +89,31 @@ impl Counts {
     }
 
     fn text(self) -> String {
-        let counts = NAMES.iter().zip(self.0).filter_map(|(name, count)| Some(format!("{name} {}", count?)));
+        let counts = NAMES
+            .iter()
+            .zip(self.0)
+            .filter_map(|(name, count)| Some(format!("{name} {}", count?)));
         counts.collect::<Vec<_>>().join(", ")
     }
 
     /// The spellings in logs of the input count, which may contain the cache, and of the output count, which may lack reasoning.
     fn spellings(self) -> [Vec<u64>; 2] {
         let [input, read, write, output, reasoning] = self.0.map(Option::unwrap_or_default);
-        let keep = |numbers: Vec<u64>| numbers.into_iter().filter(|number| *number >= LEAST_TELLING).collect();
-        [keep(vec![input, input + read, input + write, input + read + write]), keep(vec![output, output.saturating_sub(reasoning)])]
+        let keep = |numbers: Vec<u64>| {
+            numbers
+                .into_iter()
+                .filter(|number| *number >= LEAST_TELLING)
+                .collect()
+        };
+        [
+            keep(vec![
+                input,
+                input + read,
+                input + write,
+                input + read + write,
+            ]),
+            keep(vec![output, output.saturating_sub(reasoning)]),
+        ]
     }
 }
 
@@ -105,7 +134,9 @@ impl Stated<'_> {
     }
 
     fn fits(&self, real: &RealUsage) -> bool {
-        self.counts.refuted_by(Counts::of_real(real), self.is_early() || real.cut_off).is_none()
+        self.counts
+            .refuted_by(Counts::of_real(real), self.is_early() || real.cut_off)
+            .is_none()
     }
 }
 
@@ -118,20 +149,49 @@ pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         return;
     }
     let stated = |is_replay: bool| {
-        let usages = case.events(Kind::Meta).filter(move |(_, event)| event.is_meta("usage") && event.is_replay() == is_replay);
-        usages.map(|(session, event)| Stated { session, event, counts: Counts::of_event(event) }).collect::<Vec<_>>()
+        let usages = case
+            .events(Kind::Meta)
+            .filter(move |(_, event)| event.is_meta("usage") && event.is_replay() == is_replay);
+        usages
+            .map(|(session, event)| Stated {
+                session,
+                event,
+                counts: Counts::of_event(event),
+            })
+            .collect::<Vec<_>>()
     };
-    let (conversations, real): (Vec<&RealUsage>, Vec<&RealUsage>) = case.truth.usage.iter().partition(|real| real.conversation.is_some());
+    let (conversations, real): (Vec<&RealUsage>, Vec<&RealUsage>) = case
+        .truth
+        .usage
+        .iter()
+        .partition(|real| real.conversation.is_some());
     if !conversations.is_empty() {
         return sums_of_conversations(case, findings, &conversations, &stated(false));
     }
-    let mut ledger = Ledger { subject, case, findings, is_used: vec![false; real.len()], real };
-    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) =
-        stated(false).into_iter().partition(|stated| ledger.named(stated).is_some());
+    let mut ledger = Ledger {
+        subject,
+        case,
+        findings,
+        is_used: vec![false; real.len()],
+        real,
+    };
+    let (named, mut others): (Vec<Stated<'_>>, Vec<Stated<'_>>) = stated(false)
+        .into_iter()
+        .partition(|stated| ledger.named(stated).is_some());
     named.iter().for_each(|stated| ledger.add_named(stated));
     // A usage that states less fits more responses.
-    others.sort_by_key(|stated| stated.counts.0.iter().filter(|count| count.is_none()).count());
-    others.iter().filter(|stated| !stated.counts.is_empty()).for_each(|stated| ledger.add_other(stated));
+    others.sort_by_key(|stated| {
+        stated
+            .counts
+            .0
+            .iter()
+            .filter(|count| count.is_none())
+            .count()
+    });
+    others
+        .iter()
+        .filter(|stated| !stated.counts.is_empty())
+        .for_each(|stated| ledger.add_other(stated));
     ledger.end(&stated(true));
 }
 
@@ -148,7 +208,9 @@ impl Ledger<'_, '_> {
     /// The response that a usage names.
     fn named(&self, stated: &Stated<'_>) -> Option<usize> {
         let id = stated.id()?;
-        self.real.iter().position(|real| real.message_id.as_deref() == Some(id))
+        self.real
+            .iter()
+            .position(|real| real.message_id.as_deref() == Some(id))
     }
 
     fn add_named(&mut self, stated: &Stated<'_>) {
@@ -158,10 +220,16 @@ impl Ledger<'_, '_> {
             return self.fail(stated, "is counted a second time");
         }
         self.is_used[at] = true;
-        match stated.counts.refuted_by(Counts::of_real(real), stated.is_early() || real.cut_off) {
+        match stated
+            .counts
+            .refuted_by(Counts::of_real(real), stated.is_early() || real.cut_off)
+        {
             Some(_) => {
                 let counted = Counts::of_real(real).text();
-                self.fail(stated, &format!("is wrong: the model server counted {counted}"));
+                self.fail(
+                    stated,
+                    &format!("is wrong: the model server counted {counted}"),
+                );
             }
             None => self.is_complete(stated, real),
         }
@@ -172,9 +240,15 @@ impl Ledger<'_, '_> {
             let fits = |at: &usize| ledger.is_used[*at] == is_used && stated.fits(ledger.real[*at]);
             // A usage without an input fits many responses; its record has the input of one.
             let record = stated.session.record_of(stated.event).unwrap_or_default();
-            let has_input = |at: &usize| ledger.real[*at].input.is_some_and(|input| has_count(record, WORDS[0], input));
+            let has_input = |at: &usize| {
+                ledger.real[*at]
+                    .input
+                    .is_some_and(|input| has_count(record, WORDS[0], input))
+            };
             let all = 0..ledger.real.len();
-            all.clone().find(|at| fits(at) && has_input(at)).or_else(|| all.clone().find(fits))
+            all.clone()
+                .find(|at| fits(at) && has_input(at))
+                .or_else(|| all.clone().find(fits))
         };
         match (fitting(self, false), fitting(self, true)) {
             (Some(at), _) => {
@@ -191,29 +265,60 @@ impl Ledger<'_, '_> {
         let real = Counts::of_real(real);
         let record = stated.session.record_of(stated.event).unwrap_or_default();
         let lost = (0..NAMES.len()).find(|at| {
-            let is_logged = |count: u64| count >= LEAST_TELLING && has_count(record, WORDS[*at], count);
+            let is_logged =
+                |count: u64| count >= LEAST_TELLING && has_count(record, WORDS[*at], count);
             stated.counts.0[*at].is_none() && real.0[*at].is_some_and(is_logged)
         });
         match lost {
-            Some(at) if NAMES[at] == "input" && self.subject.declares_for(stated.session.schema(), Kind::Meta, CACHED_INPUT) => {
+            Some(at)
+                if NAMES[at] == "input"
+                    && self.subject.declares_for(
+                        stated.session.schema(),
+                        Kind::Meta,
+                        CACHED_INPUT,
+                    ) =>
+            {
                 self.findings.gap(CACHED_INPUT);
             }
-            Some(at) => self.fail(stated, &format!("lacks `{}`, which its record has", NAMES[at])),
+            Some(at) => self.fail(
+                stated,
+                &format!("lacks `{}`, which its record has", NAMES[at]),
+            ),
             None => self.findings.count("responses"),
         }
     }
 
     fn fail(&mut self, stated: &Stated<'_>, what: &str) {
-        let id = stated.id().map(|id| format!(" of {id}")).unwrap_or_default();
-        self.findings.fail(self.case.place_of(stated.session, stated.event), format!("usage{id} ({}) {what}", stated.counts.text()));
+        let id = stated
+            .id()
+            .map(|id| format!(" of {id}"))
+            .unwrap_or_default();
+        self.findings.fail(
+            self.case.place_of(stated.session, stated.event),
+            format!("usage{id} ({}) {what}", stated.counts.text()),
+        );
     }
 
     /// The responses that no usage names. A log that names its responses has the counts of one that it does not name only in a sum.
     fn end(self, replayed: &[Stated<'_>]) {
-        let is_named = |real: &RealUsage| real.message_id.as_deref().is_some_and(|id| self.case.is_logged(id));
-        let names_responses = self.real.iter().zip(&self.is_used).any(|(real, is_used)| *is_used && is_named(real));
-        for (real, _) in self.real.iter().zip(&self.is_used).filter(|(_, is_used)| !**is_used) {
-            let is_replayed = |stated: &Stated<'_>| match real.message_id.as_deref() == stated.id() {
+        let is_named = |real: &RealUsage| {
+            real.message_id
+                .as_deref()
+                .is_some_and(|id| self.case.is_logged(id))
+        };
+        let names_responses = self
+            .real
+            .iter()
+            .zip(&self.is_used)
+            .any(|(real, is_used)| *is_used && is_named(real));
+        for (real, _) in self
+            .real
+            .iter()
+            .zip(&self.is_used)
+            .filter(|(_, is_used)| !**is_used)
+        {
+            let is_replayed = |stated: &Stated<'_>| match real.message_id.as_deref() == stated.id()
+            {
                 true => true,
                 false => !stated.counts.is_empty() && stated.fits(real),
             };
@@ -226,7 +331,10 @@ impl Ledger<'_, '_> {
             } else if is_logged(self.case, real) {
                 let id = real.message_id.as_deref().unwrap_or("without an id");
                 let counts = Counts::of_real(real).text();
-                self.findings.fail(self.case.recording.name(), format!("no usage of response {id} ({counts}), but the log has its counts"));
+                self.findings.fail(
+                    self.case.recording.name(),
+                    format!("no usage of response {id} ({counts}), but the log has its counts"),
+                );
             } else {
                 self.findings.note("responses whose counts are not logged");
             }
@@ -242,7 +350,9 @@ fn is_logged(case: &Case<'_>, real: &RealUsage) -> bool {
     let id = real.message_id.as_deref().filter(|id| case.is_logged(id));
     case.sessions.iter().any(|session| match id {
         Some(id) => session.records_with(id).any(has_counts),
-        None => input.iter().any(|count| session.records_with(&count.to_string()).any(has_counts)),
+        None => input
+            .iter()
+            .any(|count| session.records_with(&count.to_string()).any(has_counts)),
     })
 }
 
@@ -250,24 +360,48 @@ fn is_logged(case: &Case<'_>, real: &RealUsage) -> bool {
 fn has_count(record: &[u8], words: &[&str], number: u64) -> bool {
     let digits = number.to_string();
     memmem::find_iter(record, digits.as_bytes()).any(|at| {
-        let is_whole = record.get(at + digits.len()).is_none_or(|byte| matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r'));
-        let name = record[..at].trim_ascii_end().strip_suffix(b":").and_then(|before| before.trim_ascii_end().strip_suffix(b"\""));
-        let name = name.and_then(|name| name.rsplit(|byte| *byte == b'"').next()).unwrap_or_default().to_ascii_lowercase();
-        is_whole && words.iter().any(|word| memmem::find(&name, word.as_bytes()).is_some())
+        let is_whole = record
+            .get(at + digits.len())
+            .is_none_or(|byte| matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r'));
+        let name = record[..at]
+            .trim_ascii_end()
+            .strip_suffix(b":")
+            .and_then(|before| before.trim_ascii_end().strip_suffix(b"\""));
+        let name = name
+            .and_then(|name| name.rsplit(|byte| *byte == b'"').next())
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        is_whole
+            && words
+                .iter()
+                .any(|word| memmem::find(&name, word.as_bytes()).is_some())
     })
 }
 
 /// The usage of a conversation adds up to its real sums, or to those of the part that an artifact has.
-fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&RealUsage], stated: &[Stated<'_>]) {
-    let mut ids: Vec<&str> = real.iter().filter_map(|real| real.conversation.as_deref()).collect();
+fn sums_of_conversations(
+    case: &Case<'_>,
+    findings: &mut Findings,
+    real: &[&RealUsage],
+    stated: &[Stated<'_>],
+) {
+    let mut ids: Vec<&str> = real
+        .iter()
+        .filter_map(|real| real.conversation.as_deref())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     for id in ids {
         let mut counted = Counts([None; 5]);
-        real.iter().filter(|real| real.conversation.as_deref() == Some(id)).for_each(|real| counted.add(Counts::of_real(real)));
+        real.iter()
+            .filter(|real| real.conversation.as_deref() == Some(id))
+            .for_each(|real| counted.add(Counts::of_real(real)));
         let mut sums: Vec<(&ConvertedSession, Counts)> = Vec::new();
         for usage in stated.iter().filter(|stated| is_of(stated, id)) {
-            match sums.iter_mut().find(|(session, _)| session.name() == usage.session.name()) {
+            match sums
+                .iter_mut()
+                .find(|(session, _)| session.name() == usage.session.name())
+            {
                 Some((_, sum)) => sum.add(usage.counts),
                 None => sums.push((usage.session, usage.counts)),
             }
@@ -275,12 +409,17 @@ fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&Real
         if sums.is_empty() {
             findings.note("conversations without usage");
         }
-        let entries: Vec<Counts> =
-            real.iter().filter(|real| real.conversation.as_deref() == Some(id)).map(|real| Counts::of_real(real)).collect();
+        let entries: Vec<Counts> = real
+            .iter()
+            .filter(|real| real.conversation.as_deref() == Some(id))
+            .map(|real| Counts::of_real(real))
+            .collect();
         // Each form of a conversation may state its usage: the store all of it, a printed run its own.
         for (session, sum) in sums {
-            let usages: Vec<&Stated<'_>> =
-                stated.iter().filter(|stated| is_of(stated, id) && stated.session.name() == session.name()).collect();
+            let usages: Vec<&Stated<'_>> = stated
+                .iter()
+                .filter(|stated| is_of(stated, id) && stated.session.name() == session.name())
+                .collect();
             match part_of(session, &usages, &entries, sum, counted) {
                 Ok(what) => findings.count(what),
                 Err(what) => findings.fail(case.place(session), what),
@@ -290,7 +429,12 @@ fn sums_of_conversations(case: &Case<'_>, findings: &mut Findings, real: &[&Real
 }
 
 fn is_of(stated: &Stated<'_>, conversation: &str) -> bool {
-    stated.event.0.pointer("/source/session_id").and_then(Value::as_str) == Some(conversation)
+    stated
+        .event
+        .0
+        .pointer("/source/session_id")
+        .and_then(Value::as_str)
+        == Some(conversation)
 }
 
 /// What the usages of a session are of the real ones of its conversation: all of them, some runs, or responses that a log has in part.
@@ -305,22 +449,43 @@ fn part_of(
     if sum.refuted_by(total, false).is_none() {
         return Ok("conversations");
     }
-    let wrong = format!("the usage adds up to {}, the model server counted {}", sum.text(), total.text());
+    let wrong = format!(
+        "the usage adds up to {}, the model server counted {}",
+        sum.text(),
+        total.text()
+    );
     // Each is stated by a record of its own, and together they are no more than all.
     let mut lines: Vec<Option<u64>> = usages.iter().map(|usage| usage.event.line()).collect();
     lines.sort_unstable();
     lines.dedup();
-    let is_stated = |usage: &&Stated<'_>| session.record_of(usage.event).is_some_and(|record| states(record, usage.counts));
+    let is_stated = |usage: &&Stated<'_>| {
+        session
+            .record_of(usage.event)
+            .is_some_and(|record| states(record, usage.counts))
+    };
     if lines.len() < usages.len() || !usages.iter().all(is_stated) || sum.exceeds(total) {
         return Err(wrong);
     }
-    let is_run = |usage: &Stated<'_>, entry: &Counts| usage.counts.refuted_by(*entry, false).is_none();
-    if !usages.iter().all(|usage| entries.iter().any(|entry| is_run(usage, entry))) {
-        return if has_logged(session, total) { Err(wrong) } else { Ok("parts of conversations, by response") };
+    let is_run =
+        |usage: &Stated<'_>, entry: &Counts| usage.counts.refuted_by(*entry, false).is_none();
+    if !usages
+        .iter()
+        .all(|usage| entries.iter().any(|entry| is_run(usage, entry)))
+    {
+        return if has_logged(session, total) {
+            Err(wrong)
+        } else {
+            Ok("parts of conversations, by response")
+        };
     }
-    let is_lost = |entry: &&Counts| !usages.iter().any(|usage| is_run(usage, entry)) && has_logged(session, **entry);
+    let is_lost = |entry: &&Counts| {
+        !usages.iter().any(|usage| is_run(usage, entry)) && has_logged(session, **entry)
+    };
     match entries.iter().find(is_lost) {
-        Some(entry) => Err(format!("no usage of a run ({}), but the log has its counts", entry.text())),
+        Some(entry) => Err(format!(
+            "no usage of a run ({}), but the log has its counts",
+            entry.text()
+        )),
         None => Ok("parts of conversations, by run"),
     }
 }
@@ -328,13 +493,21 @@ fn part_of(
 /// True if a record of the session has these counts.
 fn has_logged(session: &ConvertedSession, counts: Counts) -> bool {
     let [input, _] = counts.spellings();
-    input.iter().any(|count| session.records_with(&count.to_string()).any(|record| states(record, counts)))
+    input.iter().any(|count| {
+        session
+            .records_with(&count.to_string())
+            .any(|record| states(record, counts))
+    })
 }
 
 /// True if a record has the counts of input and output.
 fn states(record: &[u8], counts: Counts) -> bool {
     let [input, output] = counts.spellings();
-    let has = |at: usize, spelled: &[u64]| spelled.iter().any(|count| has_count(record, WORDS[at], *count));
+    let has = |at: usize, spelled: &[u64]| {
+        spelled
+            .iter()
+            .any(|count| has_count(record, WORDS[at], *count))
+    };
     has(0, &input) && has(OUTPUT, &output)
 }
 
@@ -349,7 +522,9 @@ mod tests {
     fn counts_are_found_by_the_names_of_their_members() {
         let has = |record: &str| has_count(record.as_bytes(), WORDS[OUTPUT], 101);
         assert!(has("{\"output_tokens\": 101,\"x\":1}") && has("{\"completionTokens\":101}"));
-        assert!(!has("{\"total\":101,\"output\":1011,\"t\":\"10:101\",\"b\":\"101\"}"));
+        assert!(!has(
+            "{\"total\":101,\"output\":1011,\"t\":\"10:101\",\"b\":\"101\"}"
+        ));
     }
 
     #[test]
@@ -358,12 +533,20 @@ mod tests {
         let early = Counts([Some(10), None, Some(3), Some(1), None]);
         assert_eq!(early.refuted_by(real, true), None);
         assert_eq!(early.refuted_by(real, false), Some(OUTPUT));
-        assert_eq!(Counts([Some(9), None, None, None, None]).refuted_by(real, true), Some(0));
+        assert_eq!(
+            Counts([Some(9), None, None, None, None]).refuted_by(real, true),
+            Some(0)
+        );
     }
 
     /// What the usages of a tape are of a conversation of two runs, of 300 and 500 tokens. The log has a line per usage, with the input.
     fn part(log: &[u64], usages: &[(u64, u64)]) -> Result<&'static str, String> {
-        let line = |input: &u64| format!("{{\"usage\":{{\"input_tokens\":{input},\"output_tokens\":{}}}}}\n", input / 10);
+        let line = |input: &u64| {
+            format!(
+                "{{\"usage\":{{\"input_tokens\":{input},\"output_tokens\":{}}}}}\n",
+                input / 10
+            )
+        };
         let event = |(at, input): &(u64, u64)| {
             format!(
                 "{{\"k\":\"meta\",\"label\":\"usage\",\"tokens\":{{\"input\":{input},\"output\":{}}},\"origin\":{{\"line\":{at}}}}}\n",
@@ -379,27 +562,61 @@ mod tests {
             is_exported_by_opener: false,
         };
         let session = ConvertedSession::new(input, usages.iter().map(event).collect());
-        let stated: Vec<Stated<'_>> =
-            session.events.iter().map(|event| Stated { session: &session, event, counts: Counts::of_event(event) }).collect();
+        let stated: Vec<Stated<'_>> = session
+            .events
+            .iter()
+            .map(|event| Stated {
+                session: &session,
+                event,
+                counts: Counts::of_event(event),
+            })
+            .collect();
         let counts = |input: u64| Counts([Some(input), None, None, Some(input / 10), None]);
         let mut sum = Counts([None; 5]);
         stated.iter().for_each(|stated| sum.add(stated.counts));
-        part_of(&session, &stated.iter().collect::<Vec<_>>(), &[counts(300), counts(500)], sum, counts(800))
+        part_of(
+            &session,
+            &stated.iter().collect::<Vec<_>>(),
+            &[counts(300), counts(500)],
+            sum,
+            counts(800),
+        )
     }
 
     #[test]
     fn an_artifact_may_have_the_usage_of_a_part_of_a_conversation() {
-        assert_eq!(part(&[300, 500], &[(1, 300), (2, 500)]), Ok("conversations"));
-        assert_eq!(part(&[500], &[(1, 500)]), Ok("parts of conversations, by run"));
-        assert_eq!(part(&[100, 150], &[(1, 100), (2, 150)]), Ok("parts of conversations, by response"));
+        assert_eq!(
+            part(&[300, 500], &[(1, 300), (2, 500)]),
+            Ok("conversations")
+        );
+        assert_eq!(
+            part(&[500], &[(1, 500)]),
+            Ok("parts of conversations, by run")
+        );
+        assert_eq!(
+            part(&[100, 150], &[(1, 100), (2, 150)]),
+            Ok("parts of conversations, by response")
+        );
     }
 
     #[test]
     fn a_part_that_is_lost_counted_twice_or_not_stated_is_wrong() {
-        assert!(part(&[300, 500], &[(1, 300)]).is_err(), "the log has the other run");
-        assert!(part(&[300], &[(1, 300), (1, 300)]).is_err(), "one record, two usages");
+        assert!(
+            part(&[300, 500], &[(1, 300)]).is_err(),
+            "the log has the other run"
+        );
+        assert!(
+            part(&[300], &[(1, 300), (1, 300)]).is_err(),
+            "one record, two usages"
+        );
         assert!(part(&[300], &[(1, 200)]).is_err(), "no record has it");
-        assert!(part(&[500, 400], &[(1, 500), (2, 400)]).is_err(), "more than all");
-        assert!(part(&[100, 800], &[(1, 100)]).is_err(), "the log has the total");
+        assert!(
+            part(&[500, 400], &[(1, 500), (2, 400)]).is_err(),
+            "more than all"
+        );
+        assert!(
+            part(&[100, 800], &[(1, 100)]).is_err(),
+            "the log has the total"
+        );
     }
 }

@@ -19,29 +19,45 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
     if list(&truth, "calls").iter().all(has_id) && list(&truth, "results").iter().all(has_id) {
         return (truth, Vec::new());
     }
-    let calls_on_tapes: Vec<&Event> =
-        sessions.iter().flat_map(|session| &session.events).filter(|event| event.is(Kind::ToolCall)).collect();
+    let calls_on_tapes: Vec<&Event> = sessions
+        .iter()
+        .flat_map(|session| &session.events)
+        .filter(|event| event.is(Kind::ToolCall))
+        .collect();
     let mut findings = Vec::new();
     let mut calls = list(&truth, "calls");
     let mut used: BTreeSet<String> = BTreeSet::new();
     for (n, call) in calls.iter_mut().enumerate() {
         // A call whose id the log has is known, whatever its arguments have become.
         if let Some(id) = call["id"].as_str().map(str::to_owned)
-            && calls_on_tapes.iter().any(|event| event.text("call_id") == Some(&id))
+            && calls_on_tapes
+                .iter()
+                .any(|event| event.text("call_id") == Some(&id))
         {
             used.insert(id);
             continue;
         }
-        let found = calls_on_tapes.iter().find(|event| is_call(event, call) && event.text("call_id").is_some_and(|id| !used.contains(id)));
+        let found = calls_on_tapes.iter().find(|event| {
+            is_call(event, call) && event.text("call_id").is_some_and(|id| !used.contains(id))
+        });
         if found.is_none() && is_logged(call, sessions) {
-            findings.push(format!("no tool.call {} {}", call["tool"], excerpt(&call["args"].to_string())));
+            findings.push(format!(
+                "no tool.call {} {}",
+                call["tool"],
+                excerpt(&call["args"].to_string())
+            ));
         }
-        let id = found.and_then(|event| event.text("call_id")).map_or_else(|| format!("call {n}{NOT_LOGGED}"), str::to_owned);
+        let id = found
+            .and_then(|event| event.text("call_id"))
+            .map_or_else(|| format!("call {n}{NOT_LOGGED}"), str::to_owned);
         used.insert(id.clone());
         call["id"] = json!(id);
     }
     add_ids_of_rewritten(&mut calls, &used, &list(&truth, "results"), &calls_on_tapes);
-    let results = list(&truth, "results").into_iter().filter_map(|result| unwrapped(result, &calls_on_tapes)).collect();
+    let results = list(&truth, "results")
+        .into_iter()
+        .filter_map(|result| unwrapped(result, &calls_on_tapes))
+        .collect();
     let edits = with_calls(list(&truth, "edits"), &calls, sessions);
     truth["calls"] = Value::Array(calls);
     truth["results"] = Value::Array(results);
@@ -51,17 +67,37 @@ pub fn with_ids(truth: Value, sessions: &[ConvertedSession]) -> (Value, Vec<Stri
 
 /// Adds the ids of calls whose arguments are not logged, because something changed them before the call ran: the calls of the same tool, in
 /// their order, of which the model server received the result.
-fn add_ids_of_rewritten(calls: &mut [Value], used: &BTreeSet<String>, results: &[Value], calls_on_tapes: &[&Event]) {
-    let has_result = |id: &str| results.iter().filter_map(|result| result["id"].as_str()).any(|returned| is_id(id, returned));
+fn add_ids_of_rewritten(
+    calls: &mut [Value],
+    used: &BTreeSet<String>,
+    results: &[Value],
+    calls_on_tapes: &[&Event],
+) {
+    let has_result = |id: &str| {
+        results
+            .iter()
+            .filter_map(|result| result["id"].as_str())
+            .any(|returned| is_id(id, returned))
+    };
     let mut left: Vec<&Event> = Vec::new();
     for event in calls_on_tapes {
         let is_first = |id: &str| !left.iter().any(|other| other.text("call_id") == Some(id));
-        if event.text("call_id").is_some_and(|id| !used.contains(id) && has_result(id) && is_first(id)) {
+        if event
+            .text("call_id")
+            .is_some_and(|id| !used.contains(id) && has_result(id) && is_first(id))
+        {
             left.push(event);
         }
     }
-    for call in calls.iter_mut().filter(|call| call["id"].as_str().is_some_and(|id| id.ends_with(NOT_LOGGED))) {
-        if let Some(at) = left.iter().position(|event| event.text("tool") == call["tool"].as_str()) {
+    for call in calls.iter_mut().filter(|call| {
+        call["id"]
+            .as_str()
+            .is_some_and(|id| id.ends_with(NOT_LOGGED))
+    }) {
+        if let Some(at) = left
+            .iter()
+            .position(|event| event.text("tool") == call["tool"].as_str())
+        {
             call["id"] = json!(left.remove(at).text("call_id"));
         }
     }
@@ -72,18 +108,28 @@ fn add_ids_of_rewritten(calls: &mut [Value], used: &BTreeSet<String>, results: &
 fn with_prompts_of_requests(mut truth: Value) -> Value {
     let requests = list(&truth, "requests");
     if !requests.is_empty() {
-        let of_person = requests.into_iter().filter(|request| request["subagent"].is_null());
-        truth["prompts"] = of_person.filter_map(|request| request.get("text").filter(|text| text.is_string()).cloned()).collect();
+        let of_person = requests
+            .into_iter()
+            .filter(|request| request["subagent"].is_null());
+        truth["prompts"] = of_person
+            .filter_map(|request| request.get("text").filter(|text| text.is_string()).cloned())
+            .collect();
     }
     truth
 }
 
 /// Replaces ids by those in the log: one API of the model server uses another prefix for the same number.
 fn with_logged_ids(truth: Value, sessions: &[ConvertedSession]) -> Value {
-    let is_logged = |id: &str| sessions.iter().any(|session| session.contains(id.as_bytes()));
+    let is_logged = |id: &str| {
+        sessions
+            .iter()
+            .any(|session| session.contains(id.as_bytes()))
+    };
     let mut text = truth.to_string();
     for call in list(&truth, "calls") {
-        let Some(id) = call["id"].as_str() else { continue };
+        let Some(id) = call["id"].as_str() else {
+            continue;
+        };
         let other = id.replacen("call_", "toolu_", 1);
         if !is_logged(id) && is_logged(&other) {
             text = text.replace(&format!("\"{id}\""), &format!("\"{other}\""));
@@ -107,18 +153,35 @@ fn is_call(event: &Event, call: &Value) -> bool {
 
 /// True if a logged id is that of the model server, alone or behind the name of the tool.
 fn is_id(logged: &str, real: &str) -> bool {
-    logged.strip_suffix(real).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))
+    logged
+        .strip_suffix(real)
+        .is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))
 }
 
 /// True if a session contains the name of this tool and all texts in the arguments.
 fn is_logged(call: &Value, sessions: &[ConvertedSession]) -> bool {
     let tool = call["tool"].as_str().unwrap_or_default();
-    let texts: Vec<String> = call["args"].as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str()).map(escaped).collect();
+    let texts: Vec<String> = call["args"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, value)| value.as_str())
+        .map(escaped)
+        .collect();
     sessions.iter().any(|session| {
-        let is_named =
-            [format!("\"name\":\"{tool}\""), format!("\"name\": \"{tool}\"")].iter().any(|name| session.contains(name.as_bytes()));
+        let is_named = [
+            format!("\"name\":\"{tool}\""),
+            format!("\"name\": \"{tool}\""),
+        ]
+        .iter()
+        .any(|name| session.contains(name.as_bytes()));
         // The record of a result names the tool, too, but not the arguments.
-        let has_args = || !texts.is_empty() || session.records_with(&format!("\"{tool}\"")).any(|record| is_in(record, &call["args"]));
+        let has_args = || {
+            !texts.is_empty()
+                || session
+                    .records_with(&format!("\"{tool}\""))
+                    .any(|record| is_in(record, &call["args"]))
+        };
         is_named && has_args() && texts.iter().all(|text| session.contains(text.as_bytes()))
     })
 }
@@ -131,10 +194,16 @@ fn is_in(record: &[u8], value: &Value) -> bool {
 /// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`.
 fn unwrapped(mut result: Value, calls_on_tapes: &[&Event]) -> Option<Value> {
     let id = result["id"].as_str()?;
-    let logged = calls_on_tapes.iter().filter_map(|event| event.text("call_id")).find(|logged| is_id(logged, id));
+    let logged = calls_on_tapes
+        .iter()
+        .filter_map(|event| event.text("call_id"))
+        .find(|logged| is_id(logged, id));
     let id = logged.unwrap_or(id).to_owned();
     let wrapped: Value = serde_json::from_str(result["text"].as_str()?).ok()?;
-    let text = ["output", "error"].iter().find_map(|key| wrapped[*key].as_str()).map(str::to_owned);
+    let text = ["output", "error"]
+        .iter()
+        .find_map(|key| wrapped[*key].as_str())
+        .map(str::to_owned);
     result["id"] = json!(id);
     result["is_error"] = json!(wrapped.get("error").is_some());
     if let Some(text) = text {
@@ -154,18 +223,35 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSessi
     let (mut from, mut width_there) = (0, 1);
     let mut matched: BTreeSet<(usize, String)> = BTreeSet::new();
     for edit in &mut edits {
-        let tools: Vec<&str> = edit["tools"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let tools: Vec<&str> = edit["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let file = edit["file"].as_str().unwrap_or_default().to_owned();
-        let changes = |call: &Value| call["args"].to_string().contains(&file) && !call["id"].as_str().is_some_and(|id| failed.contains(id));
+        let changes = |call: &Value| {
+            call["args"].to_string().contains(&file)
+                && !call["id"].as_str().is_some_and(|id| failed.contains(id))
+        };
         let is_turn = |turn: &&[Value]| {
-            turn.iter().map(|call| call["tool"].as_str().unwrap_or_default()).eq(tools.iter().copied()) && turn.iter().any(changes)
+            turn.iter()
+                .map(|call| call["tool"].as_str().unwrap_or_default())
+                .eq(tools.iter().copied())
+                && turn.iter().any(changes)
         };
         let width = tools.len().max(1);
         // The calls of a turn belong to no other one.
-        let is_free = |at: usize| (at == from && width == width_there) || at >= from + width_there || matched.is_empty();
+        let is_free = |at: usize| {
+            (at == from && width == width_there) || at >= from + width_there || matched.is_empty()
+        };
         let turns = calls.windows(width).enumerate().skip(from);
-        let turn = turns.into_iter().find(|(at, turn)| is_free(*at) && is_turn(turn) && !matched.contains(&(*at, file.clone())));
-        let ids: Vec<Value> = turn.map(|(_, turn)| turn.iter().map(|call| call["id"].clone()).collect()).unwrap_or_default();
+        let turn = turns.into_iter().find(|(at, turn)| {
+            is_free(*at) && is_turn(turn) && !matched.contains(&(*at, file.clone()))
+        });
+        let ids: Vec<Value> = turn
+            .map(|(_, turn)| turn.iter().map(|call| call["id"].clone()).collect())
+            .unwrap_or_default();
         if let Some((at, _)) = turn {
             // The files of one turn share its calls, but a turn changes each file once.
             (from, width_there) = (at, width);

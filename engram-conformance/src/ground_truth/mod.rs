@@ -19,7 +19,10 @@ const RESULT_CHARS: usize = 2000;
 
 /// A file's path relative to the project's root, as the ground truth names it.
 pub fn in_project(file: &str) -> Cow<'_, str> {
-    let path = file.strip_prefix(PROJECT).unwrap_or(file).trim_start_matches("./");
+    let path = file
+        .strip_prefix(PROJECT)
+        .unwrap_or(file)
+        .trim_start_matches("./");
     if !path.contains("/../") {
         return Cow::Borrowed(path);
     }
@@ -167,7 +170,14 @@ impl RealEdit {
 
     /// The file after, with what hooks and formatters changed.
     pub fn state_left(&self) -> FileState<'_> {
-        FileState::of(if self.formatted.is_some() { &self.formatted } else { &self.after }, &self.after_sha256)
+        FileState::of(
+            if self.formatted.is_some() {
+                &self.formatted
+            } else {
+                &self.after
+            },
+            &self.after_sha256,
+        )
     }
 
     /// The file after.
@@ -211,10 +221,18 @@ mod tests {
 
     #[test]
     fn files_are_named_from_the_root_of_the_project() {
-        for (file, name) in [("/home/dev/proj/a.py", "a.py"), ("./a.py", "a.py"), ("e/../e/b.txt", "e/b.txt"), ("../out.txt", "../out.txt")]
-        {
+        for (file, name) in [
+            ("/home/dev/proj/a.py", "a.py"),
+            ("./a.py", "a.py"),
+            ("e/../e/b.txt", "e/b.txt"),
+            ("../out.txt", "../out.txt"),
+        ] {
             assert_eq!(in_project(file), name);
         }
-        assert!(is_outside_project("/tmp/x") && is_outside_project("../out.txt") && !is_outside_project("a.py"));
+        assert!(
+            is_outside_project("/tmp/x")
+                && is_outside_project("../out.txt")
+                && !is_outside_project("a.py")
+        );
     }
 }

@@ -8,8 +8,14 @@ use serde_json::Value;
 /// a record of its own has its parts in `content`.
 /// Any other source is returned unchanged.
 pub fn one_record_per_line(source: &[u8]) -> Cow<'_, [u8]> {
-    let Ok(Value::Object(document)) = serde_json::from_slice(source) else { return Cow::Borrowed(source) };
-    let (Some(info), Some(Value::Array(messages))) = (document.get("info"), document.get("messages")) else { return Cow::Borrowed(source) };
+    let Ok(Value::Object(document)) = serde_json::from_slice(source) else {
+        return Cow::Borrowed(source);
+    };
+    let (Some(info), Some(Value::Array(messages))) =
+        (document.get("info"), document.get("messages"))
+    else {
+        return Cow::Borrowed(source);
+    };
     let mut lines = vec![info.to_string()];
     for message in messages {
         let (own, parts) = match message.get("info") {
@@ -17,7 +23,13 @@ pub fn one_record_per_line(source: &[u8]) -> Cow<'_, [u8]> {
             None => (without_content(message).to_string(), message.get("content")),
         };
         lines.push(own);
-        lines.extend(parts.and_then(Value::as_array).into_iter().flatten().map(Value::to_string));
+        lines.extend(
+            parts
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .map(Value::to_string),
+        );
     }
     Cow::Owned(lines.join("\n").into_bytes())
 }
@@ -35,12 +47,22 @@ fn without_content(message: &Value) -> Value {
 #[test]
 fn messages_without_a_record_of_their_own_have_their_parts_in_content() {
     let document = br#"{"info": {"id": 1}, "messages": [{"id": 2, "content": [{"id": 3}]}, {"id": 4, "content": "a"}]}"#;
-    assert_eq!(one_record_per_line(document).as_ref(), b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"content\":\"a\",\"id\":4}");
+    assert_eq!(
+        one_record_per_line(document).as_ref(),
+        b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"content\":\"a\",\"id\":4}"
+    );
 }
 
 #[test]
 fn message_parts_become_lines_and_other_documents_do_not_change() {
-    let document = br#"{"info": {"id": 1}, "messages": [{"info": {"id": 2}, "parts": [{"id": 3}]}]}"#;
-    assert_eq!(one_record_per_line(document).as_ref(), b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}");
-    assert_eq!(one_record_per_line(b"{\"messages\": []}").as_ref(), b"{\"messages\": []}");
+    let document =
+        br#"{"info": {"id": 1}, "messages": [{"info": {"id": 2}, "parts": [{"id": 3}]}]}"#;
+    assert_eq!(
+        one_record_per_line(document).as_ref(),
+        b"{\"id\":1}\n{\"id\":2}\n{\"id\":3}"
+    );
+    assert_eq!(
+        one_record_per_line(b"{\"messages\": []}").as_ref(),
+        b"{\"messages\": []}"
+    );
 }

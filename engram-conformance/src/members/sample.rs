@@ -63,20 +63,29 @@ impl Sample {
         sample
     }
 
-    fn add_session(&mut self, subject: &Subject<'_>, case: &Case<'_>, session: &ConvertedSession, table: &MemberTable) {
+    fn add_session(
+        &mut self,
+        subject: &Subject<'_>,
+        case: &Case<'_>,
+        session: &ConvertedSession,
+        table: &MemberTable,
+    ) {
         let Some(survey) = survey(&subject.descriptor, table, session) else {
             return self.findings.note("sessions that are not UTF-8");
         };
         self.findings.count("sessions");
-        self.findings.note_many("values of user data", survey.user_data);
-        self.findings.note_many("lines that are not one JSON value", survey.other_lines);
+        self.findings
+            .note_many("values of user data", survey.user_data);
+        self.findings
+            .note_many("lines that are not one JSON value", survey.other_lines);
         self.add_faults(case, session, &survey);
         let reported = Reported::by(&session.tape);
         let original = Arc::new(Original {
             place: case.place(session),
             bytes: session.source().to_vec(),
             context: session.input.context.clone(),
-            can_be_cut: reported == Reported::default() && survey.members.iter().all(|member| member.line > 0),
+            can_be_cut: reported == Reported::default()
+                && survey.members.iter().all(|member| member.line > 0),
             reported,
         });
         for member in survey.members {
@@ -87,8 +96,15 @@ impl Sample {
     /// Members that the recording has and the table has not.
     fn add_faults(&mut self, case: &Case<'_>, session: &ConvertedSession, survey: &Survey) {
         for ((record, pattern), (line, what)) in &survey.faults {
-            let line = if *line > 0 { format!(":{line}") } else { String::new() };
-            self.findings.fail(format!("{}{line}", case.place(session)), format!("`{record}` {pattern}: {what}"));
+            let line = if *line > 0 {
+                format!(":{line}")
+            } else {
+                String::new()
+            };
+            self.findings.fail(
+                format!("{}{line}", case.place(session)),
+                format!("`{record}` {pattern}: {what}"),
+            );
         }
     }
 
@@ -103,14 +119,22 @@ impl Sample {
         ];
         for change in changes.into_iter().flatten() {
             let key = Key {
-                session: if is_full_run() { original.place.clone() } else { String::new() },
+                session: if is_full_run() {
+                    original.place.clone()
+                } else {
+                    String::new()
+                },
                 schema: schema.to_owned(),
                 outer: member.outer.clone(),
                 record: member.record.clone(),
                 pattern: member.pattern.clone(),
                 kind: change.kind,
             };
-            let end = if original.can_be_cut { member.end } else { original.bytes.len() };
+            let end = if original.can_be_cut {
+                member.end
+            } else {
+                original.bytes.len()
+            };
             let trial = Trial {
                 original: Arc::clone(original),
                 record: member.record.clone(),
@@ -120,7 +144,10 @@ impl Sample {
                 change,
             };
             // The shorter the session, the cheaper the trial.
-            let rank = (end.ilog2(), hash64((SEED, &key, &original.place, member.line)));
+            let rank = (
+                end.ilog2(),
+                hash64((SEED, &key, &original.place, member.line)),
+            );
             self.add_trial(key, rank, trial);
         }
     }
@@ -149,8 +176,12 @@ impl Sample {
     /// first, then the same members in records of further schemas.
     pub fn trials(&self, recordings: usize) -> Vec<(&Trial, bool)> {
         let mut seen = BTreeSet::new();
-        let mut is_first = |key: &Key| seen.insert(hash64((&key.outer, &key.record, &key.pattern, key.kind)));
-        let ranked = self.trials.iter().map(|(key, (_, trial))| (!is_first(key), hash64((SEED, key)), trial));
+        let mut is_first =
+            |key: &Key| seen.insert(hash64((&key.outer, &key.record, &key.pattern, key.kind)));
+        let ranked = self
+            .trials
+            .iter()
+            .map(|(key, (_, trial))| (!is_first(key), hash64((SEED, key)), trial));
         let mut trials: Vec<(bool, u64, &Trial)> = ranked.collect();
         trials.sort_by_key(|(is_again, hash, _)| (*is_again, *hash));
         if !is_full_run() {
@@ -158,7 +189,10 @@ impl Sample {
             let least = if recordings < WHOLE_TREE { 0 } else { first };
             trials.truncate(least.max(MAX_PER_RECORDING * recordings));
         }
-        trials.into_iter().map(|(_, hash, trial)| (trial, hash % STRICT_TRIALS == 0)).collect()
+        trials
+            .into_iter()
+            .map(|(_, hash, trial)| (trial, hash % STRICT_TRIALS == 0))
+            .collect()
     }
 
     /// How many changes there are, tried or not.

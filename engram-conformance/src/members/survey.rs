@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use engram_core::descriptor::AdapterDescriptor;
 use engram_core::event::Kind;
-use engram_core::members::{JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Step, Visitor, Walk};
+use engram_core::members::{
+    JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Step, Visitor, Walk,
+};
 use serde_json::Value;
 
 use super::change::Allowed;
@@ -56,11 +58,25 @@ pub struct Survey {
 }
 
 /// Surveys a session. `None` if its source is not UTF-8.
-pub fn survey(descriptor: &AdapterDescriptor, table: &MemberTable, session: &ConvertedSession) -> Option<Survey> {
+pub fn survey(
+    descriptor: &AdapterDescriptor,
+    table: &MemberTable,
+    session: &ConvertedSession,
+) -> Option<Survey> {
     let source = str::from_utf8(session.source()).ok()?;
-    let mut surveyor = Surveyor { descriptor, table, source, tools: Tools::of(session), survey: Survey::default() };
+    let mut surveyor = Surveyor {
+        descriptor,
+        table,
+        source,
+        tools: Tools::of(session),
+        survey: Survey::default(),
+    };
     // Events of a document have a pointer and no line. Without events of records, the lines are all of omitted types.
-    if session.events.iter().any(|event| event.has("origin") && event.line().is_none()) {
+    if session
+        .events
+        .iter()
+        .any(|event| event.has("origin") && event.line().is_none())
+    {
         surveyor.document();
     } else {
         surveyor.lines();
@@ -93,14 +109,29 @@ impl<'s> Surveyor<'s> {
             end += text.len();
             let text = text.trim_start_matches('\u{feff}').trim_ascii();
             match RawNode::parse(text) {
-                Some(node) => self.record(node, &Place { line, end, pointer: "", outer: "", depth: 0 }),
+                Some(node) => self.record(
+                    node,
+                    &Place {
+                        line,
+                        end,
+                        pointer: "",
+                        outer: "",
+                        depth: 0,
+                    },
+                ),
                 None => self.survey.other_lines += u64::from(!text.is_empty()),
             }
         }
     }
 
     fn document(&mut self) {
-        let place = Place { line: 0, end: self.source.len(), pointer: "", outer: "", depth: 0 };
+        let place = Place {
+            line: 0,
+            end: self.source.len(),
+            pointer: "",
+            outer: "",
+            depth: 0,
+        };
         let text = self.source.trim_start_matches('\u{feff}').trim_ascii();
         let Some(node) = RawNode::parse(text) else {
             self.survey.other_lines += 1;
@@ -108,19 +139,32 @@ impl<'s> Surveyor<'s> {
         };
         match self.table.document(node) {
             Some(shape) => self.walk("document", shape, node, &place),
-            None => self.fault("document", String::new(), 0, "the table has no document".to_owned()),
+            None => self.fault(
+                "document",
+                String::new(),
+                0,
+                "the table has no document".to_owned(),
+            ),
         }
     }
 
     fn fault(&mut self, record: &str, pattern: String, line: u64, what: String) {
-        self.survey.faults.entry((record.to_owned(), pattern)).or_insert((line, what));
+        self.survey
+            .faults
+            .entry((record.to_owned(), pattern))
+            .or_insert((line, what));
     }
 
     fn record(&mut self, node: RawNode<'s>, place: &Place<'_>) {
         let record = record_type(self.descriptor, node);
         match self.table.record(&record) {
             Some(shape) => self.walk(&record, shape, node, place),
-            None => self.fault(&record, String::new(), place.line, format!("the table has no record `{record}`")),
+            None => self.fault(
+                &record,
+                String::new(),
+                place.line,
+                format!("the table has no record `{record}`"),
+            ),
         }
     }
 
@@ -146,20 +190,37 @@ impl<'s> Surveyor<'s> {
         }
         for (pointer, inner) in seen[0].records.iter().filter(|_| place.depth < MAX_DEPTH) {
             let pointer = format!("{}{pointer}", place.pointer);
-            self.record(*inner, &Place { pointer: &pointer, outer: record, depth: place.depth + 1, ..*place });
+            self.record(
+                *inner,
+                &Place {
+                    pointer: &pointer,
+                    outer: record,
+                    depth: place.depth + 1,
+                    ..*place
+                },
+            );
         }
     }
 
     /// Walks once for each case that may apply. Mostly that is one: only if the adapter chooses a case, it is each tool that the tape names
     /// for this record. If it names none: the case that fits best, and the one for tools without a case.
-    fn all_cases(&self, shape: &RecordShape, node: RawNode<'s>, place: &Place<'_>) -> Vec<Seen<'s>> {
+    fn all_cases(
+        &self,
+        shape: &RecordShape,
+        node: RawNode<'s>,
+        place: &Place<'_>,
+    ) -> Vec<Seen<'s>> {
         let walk = |choice: Option<&'s str>| {
             let (is_asked, mut seen) = (Cell::new(false), Seen::of(self.source));
             let select = |key: &str| {
                 is_asked.set(is_asked.get() || key == TOOL);
                 choice.filter(|_| key == TOOL)
             };
-            Walk { table: self.table, select: &select }.record(shape, &Path::root(node), &mut seen);
+            Walk {
+                table: self.table,
+                select: &select,
+            }
+            .record(shape, &Path::root(node), &mut seen);
             (seen, is_asked.get())
         };
         let (best, is_asked) = walk(None);
@@ -177,20 +238,34 @@ impl<'s> Surveyor<'s> {
 /// The members that some walk found, unless another walk found that they are in user data.
 fn members<'w, 's>(seen: &'w [Seen<'s>]) -> BTreeMap<&'w str, &'w SeenMember<'s>> {
     let is_in = |pointer: &str, outer: &str| pointer != outer && is_under(pointer, outer);
-    let is_free = |pointer: &str| seen.len() > 1 && seen.iter().flat_map(|seen| &seen.free).any(|outer| is_in(pointer, outer));
-    let all = seen.iter().flat_map(|seen| &seen.members).map(|(pointer, member)| (pointer.as_str(), member));
+    let is_free = |pointer: &str| {
+        seen.len() > 1
+            && seen
+                .iter()
+                .flat_map(|seen| &seen.free)
+                .any(|outer| is_in(pointer, outer))
+    };
+    let all = seen
+        .iter()
+        .flat_map(|seen| &seen.members)
+        .map(|(pointer, member)| (pointer.as_str(), member));
     all.filter(|(pointer, _)| !is_free(pointer)).collect()
 }
 
 /// The values that some walk allows at a pointer.
 fn allowed(seen: &[Seen<'_>], pointer: &str) -> Allowed {
-    let all = seen.iter().filter_map(|seen| seen.members.get(pointer)).map(|member| member.allowed);
+    let all = seen
+        .iter()
+        .filter_map(|seen| seen.members.get(pointer))
+        .map(|member| member.allowed);
     all.reduce(Allowed::or).unwrap_or_default()
 }
 
 /// True if a pointer is this one, or leads into its value.
 fn is_under(pointer: &str, outer: &str) -> bool {
-    pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    pointer
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Where a part of a text is in it.
@@ -217,7 +292,13 @@ struct SeenMember<'s> {
 
 impl<'s> Seen<'s> {
     fn of(source: &'s str) -> Seen<'s> {
-        Seen { source, members: BTreeMap::new(), free: Vec::new(), faults: BTreeMap::new(), records: Vec::new() }
+        Seen {
+            source,
+            members: BTreeMap::new(),
+            free: Vec::new(),
+            faults: BTreeMap::new(),
+            records: Vec::new(),
+        }
     }
 }
 
@@ -226,11 +307,18 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
     const LEAVES: bool = true;
 
     fn unknown(&mut self, path: &Path<'_, RawNode<'s>>) {
-        self.faults.insert(path.pointer(), (path.pattern(), "the table does not name it".to_owned()));
+        self.faults.insert(
+            path.pointer(),
+            (path.pattern(), "the table does not name it".to_owned()),
+        );
     }
 
     fn mismatch(&mut self, path: &Path<'_, RawNode<'s>>, row: &Row) {
-        let what = format!("it is {}, but {} in the table", row.found(path.node), row.expected());
+        let what = format!(
+            "it is {}, but {} in the table",
+            row.found(path.node),
+            row.expected()
+        );
         self.faults.insert(path.pointer(), (path.pattern(), what));
     }
 
@@ -242,7 +330,15 @@ impl<'s> Visitor<RawNode<'s>> for Seen<'s> {
         };
         self.members.insert(
             path.pointer(),
-            SeenMember { pattern: path.pattern(), name, node: path.node, allowed: Allowed { types: row.types, forms: row.forms } },
+            SeenMember {
+                pattern: path.pattern(),
+                name,
+                node: path.node,
+                allowed: Allowed {
+                    types: row.types,
+                    forms: row.forms,
+                },
+            },
         );
     }
 
@@ -262,16 +358,32 @@ struct Tools<'s>(Vec<(u64, &'s str, &'s str)>);
 
 impl<'s> Tools<'s> {
     fn of(session: &'s ConvertedSession) -> Tools<'s> {
-        let of_tools = session.events.iter().filter(|event| event.is(Kind::ToolCall) || event.is(Kind::ToolResult));
+        let of_tools = session
+            .events
+            .iter()
+            .filter(|event| event.is(Kind::ToolCall) || event.is(Kind::ToolResult));
         let tool = |event: &'s Event| {
-            let pointer = event.0.pointer("/origin/pointer").and_then(Value::as_str).unwrap_or_default();
-            Some((event.line().unwrap_or_default(), pointer, event.text("tool")?))
+            let pointer = event
+                .0
+                .pointer("/origin/pointer")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            Some((
+                event.line().unwrap_or_default(),
+                pointer,
+                event.text("tool")?,
+            ))
         };
         Tools(of_tools.filter_map(tool).collect())
     }
 
     fn of_record(&self, place: &Place<'_>) -> BTreeSet<&'s str> {
-        let is_here = |line: u64, pointer: &str| line == place.line && is_under(pointer, place.pointer);
-        self.0.iter().filter(|(line, pointer, _)| is_here(*line, pointer)).map(|(_, _, tool)| *tool).collect()
+        let is_here =
+            |line: u64, pointer: &str| line == place.line && is_under(pointer, place.pointer);
+        self.0
+            .iter()
+            .filter(|(line, pointer, _)| is_here(*line, pointer))
+            .map(|(_, _, tool)| *tool)
+            .collect()
     }
 }

@@ -68,11 +68,26 @@ pub struct Reported {
 impl Reported {
     /// What the last event of a tape reports.
     pub fn by(tape: &str) -> Reported {
-        let stop: Value = tape.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+        let stop: Value = tape
+            .lines()
+            .last()
+            .and_then(|line| serde_json::from_str(line).ok())
+            .unwrap_or_default();
         let ledger = &stop["ledger"];
-        let members = ledger["unknown_members"].as_array().into_iter().flatten().map(|member| &member["count"]);
-        let counts = members.chain([&ledger["unknown_members_more"], &ledger["unrecognized"], &ledger["malformed"]]);
-        Reported { faults: counts.filter_map(Value::as_u64).sum(), is_incomplete: stop["complete"] == Value::Bool(false) }
+        let members = ledger["unknown_members"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|member| &member["count"]);
+        let counts = members.chain([
+            &ledger["unknown_members_more"],
+            &ledger["unrecognized"],
+            &ledger["malformed"],
+        ]);
+        Reported {
+            faults: counts.filter_map(Value::as_u64).sum(),
+            is_incomplete: stop["complete"] == Value::Bool(false),
+        }
     }
 }
 
@@ -84,20 +99,34 @@ impl Trial {
 
     /// The line, and what is changed.
     pub fn place(&self) -> String {
-        let line = if self.line > 0 { format!(":{}", self.line) } else { String::new() };
+        let line = if self.line > 0 {
+            format!(":{}", self.line)
+        } else {
+            String::new()
+        };
         format!("{}{line}", self.original.place)
     }
 
     /// Converts the changed session. `with_strict`: under strict policy too.
     pub fn run(&self, subject: &Subject<'_>, with_strict: bool) -> Result<(), Unnoticed> {
         let all = self.original.bytes.len();
-        let is_noticed = self.original.can_be_cut && self.end < all && self.is_noticed(subject, self.end)?;
+        let is_noticed =
+            self.original.can_be_cut && self.end < all && self.is_noticed(subject, self.end)?;
         if !is_noticed && !self.is_noticed(subject, all)? {
             let tape = |bytes: &[u8]| self.tape(subject, bytes).map(|tape| without_input(&tape));
-            let is_same = tape(&self.original.bytes) == tape(&self.change.apply(&self.original.bytes, all));
-            return Err(if is_same { Unnoticed::SameTape } else { Unnoticed::OtherTape });
+            let is_same =
+                tape(&self.original.bytes) == tape(&self.change.apply(&self.original.bytes, all));
+            return Err(if is_same {
+                Unnoticed::SameTape
+            } else {
+                Unnoticed::OtherTape
+            });
         }
-        if with_strict { self.is_refused(subject) } else { Ok(()) }
+        if with_strict {
+            self.is_refused(subject)
+        } else {
+            Ok(())
+        }
     }
 
     fn is_noticed(&self, subject: &Subject<'_>, end: usize) -> Result<bool, Unnoticed> {
@@ -115,19 +144,31 @@ impl Trial {
     /// The tape under permissive policy, or under the adapter's own policy if it has no streaming form.
     fn tape(&self, subject: &Subject<'_>, bytes: &[u8]) -> Result<String, ConversionError> {
         match subject.capabilities.stream {
-            Some(stream) => stream_form(stream, bytes, Policy::Permissive, self.original.context.clone()),
+            Some(stream) => stream_form(
+                stream,
+                bytes,
+                Policy::Permissive,
+                self.original.context.clone(),
+            ),
             None => subject.string_form(bytes),
         }
     }
 
     fn is_refused(&self, subject: &Subject<'_>) -> Result<(), Unnoticed> {
-        let Some(stream) = subject.capabilities.stream else { return Ok(()) };
+        let Some(stream) = subject.capabilities.stream else {
+            return Ok(());
+        };
         let original = &self.original;
         if default_policy(stream, &original.bytes) != Policy::Strict {
             return Ok(());
         }
         let changed = self.change.apply(&original.bytes, original.bytes.len());
-        match stream_form(stream, changed.as_slice(), Policy::Strict, original.context.clone()) {
+        match stream_form(
+            stream,
+            changed.as_slice(),
+            Policy::Strict,
+            original.context.clone(),
+        ) {
             Err(ConversionError::Panicked) => Err(Unnoticed::Panic),
             Err(_) => Ok(()),
             Ok(_) => Err(Unnoticed::ByStrict),
@@ -154,13 +195,25 @@ mod tests {
         let tape = r#"{"k":"x"}
 {"ledger":{"unrecognized":1,"malformed":2,"unknown_members":[{"count":3},{"count":4}],"unknown_members_more":5},"complete":false}
 "#;
-        assert_eq!(Reported::by(tape), Reported { faults: 15, is_incomplete: true });
+        assert_eq!(
+            Reported::by(tape),
+            Reported {
+                faults: 15,
+                is_incomplete: true
+            }
+        );
         assert_eq!(Reported::by(""), Reported::default());
     }
 
     #[test]
     fn tapes_of_other_sources_are_equal_without_the_input() {
-        assert_eq!(without_input("{\"a\":1}\n{\"b\":2,\"input\":{\"bytes\":3}}\n"), without_input("{\"a\":1}\n{\"b\":2,\"input\":{}}\n"));
-        assert_ne!(without_input("{\"a\":1}\n{\"b\":2}\n"), without_input("{\"a\":2}\n{\"b\":2}\n"));
+        assert_eq!(
+            without_input("{\"a\":1}\n{\"b\":2,\"input\":{\"bytes\":3}}\n"),
+            without_input("{\"a\":1}\n{\"b\":2,\"input\":{}}\n")
+        );
+        assert_ne!(
+            without_input("{\"a\":1}\n{\"b\":2}\n"),
+            without_input("{\"a\":2}\n{\"b\":2}\n")
+        );
     }
 }

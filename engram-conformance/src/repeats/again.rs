@@ -36,7 +36,12 @@ impl Way {
 }
 
 /// What changes on the tape if these lines (from 0, ascending) are written again. `None` if nothing does.
-pub fn changed_session(subject: &Subject<'_>, session: &ConvertedSession, lines: &[usize], way: Way) -> Option<String> {
+pub fn changed_session(
+    subject: &Subject<'_>,
+    session: &ConvertedSession,
+    lines: &[usize],
+    way: Way,
+) -> Option<String> {
     let input = &session.input;
     let again = input.with_bytes(with_lines_again(&input.bytes, lines, way));
     match subject.tape(&again) {
@@ -47,7 +52,9 @@ pub fn changed_session(subject: &Subject<'_>, session: &ConvertedSession, lines:
 
 /// True if the session itself still gives the same tape. Otherwise repeats prove nothing.
 pub fn is_steady(subject: &Subject<'_>, session: &ConvertedSession) -> bool {
-    subject.tape(&session.input).is_ok_and(|tape| tape == session.tape)
+    subject
+        .tape(&session.input)
+        .is_ok_and(|tape| tape == session.tape)
 }
 
 /// The source with these lines written again.
@@ -62,7 +69,11 @@ fn with_lines_again(source: &[u8], lines: &[usize], way: Way) -> Vec<u8> {
     }
     for (at, text) in texts.iter().enumerate() {
         add_line(&mut changed, text);
-        again.remove(&at).into_iter().flatten().for_each(|line| add_line(&mut changed, texts[line]));
+        again
+            .remove(&at)
+            .into_iter()
+            .flatten()
+            .for_each(|line| add_line(&mut changed, texts[line]));
     }
     changed
 }
@@ -72,7 +83,9 @@ fn places(line: usize, count: usize, way: Way) -> Vec<usize> {
     match way {
         Way::After => vec![line],
         Way::AtEnd => vec![count - 1],
-        Way::Between => (0..TIMES).map(|time| line + hash64((SEED, line, time)) as usize % (count - line)).collect(),
+        Way::Between => (0..TIMES)
+            .map(|time| line + hash64((SEED, line, time)) as usize % (count - line))
+            .collect(),
     }
 }
 
@@ -100,20 +113,36 @@ fn without_place(event: &str) -> (&str, &str) {
     const ORIGIN: &str = "\"origin\":{\"line\":";
     const STOP: &str = "\"label\":\"tape.stop\"";
     if let Some(at) = event.find(STOP).filter(|_| !event.contains(ORIGIN)) {
-        return (&event[..at], if event.ends_with("\"complete\":false}") { "incomplete" } else { "complete" });
+        return (
+            &event[..at],
+            if event.ends_with("\"complete\":false}") {
+                "incomplete"
+            } else {
+                "complete"
+            },
+        );
     }
     match event.rfind(ORIGIN) {
-        Some(at) => (&event[..at], event[at + ORIGIN.len()..].trim_start_matches(|digit: char| digit.is_ascii_digit())),
+        Some(at) => (
+            &event[..at],
+            event[at + ORIGIN.len()..].trim_start_matches(|digit: char| digit.is_ascii_digit()),
+        ),
         None => (event, ""),
     }
 }
 
 /// The kind and label of an event.
 fn named(line: Option<&str>) -> String {
-    let event = line.and_then(|line| crate::tape::parse(line).ok()).map(Event);
+    let event = line
+        .and_then(|line| crate::tape::parse(line).ok())
+        .map(Event);
     match &event {
         None => "nothing".to_owned(),
-        Some(event) => [event.text("k"), event.label()].into_iter().flatten().collect::<Vec<_>>().join(" "),
+        Some(event) => [event.text("k"), event.label()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -123,7 +152,9 @@ mod tests {
 
     #[test]
     fn lines_are_written_again_behind_themselves_or_at_the_end() {
-        let text = |lines: &[usize], way| String::from_utf8(with_lines_again(b"a\nb\nc", lines, way)).unwrap();
+        let text = |lines: &[usize], way| {
+            String::from_utf8(with_lines_again(b"a\nb\nc", lines, way)).unwrap()
+        };
         assert_eq!(text(&[0, 2], Way::After), "a\na\nb\nc\nc");
         assert_eq!(text(&[0, 1], Way::AtEnd), "a\nb\nc\na\nb\n");
         assert_eq!(text(&[2], Way::AtEnd), "a\nb\nc\nc");
@@ -133,9 +164,15 @@ mod tests {
     fn lines_are_written_again_twice_among_later_ones() {
         let source: String = (0..40).map(|line| format!("{line}\n")).collect();
         let lines: Vec<usize> = (0..40).collect();
-        let text = String::from_utf8(with_lines_again(source.as_bytes(), &lines, Way::Between)).unwrap();
+        let text =
+            String::from_utf8(with_lines_again(source.as_bytes(), &lines, Way::Between)).unwrap();
         for line in 0..40 {
-            assert_eq!(text.lines().filter(|other| *other == line.to_string()).count(), 1 + TIMES);
+            assert_eq!(
+                text.lines()
+                    .filter(|other| *other == line.to_string())
+                    .count(),
+                1 + TIMES
+            );
         }
         let firsts: Vec<&str> = text
             .lines()
@@ -143,7 +180,13 @@ mod tests {
             .filter(|(at, line)| !text.lines().take(*at).any(|other| other == *line))
             .map(|(_, line)| line)
             .collect();
-        assert!(firsts.iter().enumerate().all(|(at, line)| *line == at.to_string()), "the first of each stays in its order");
+        assert!(
+            firsts
+                .iter()
+                .enumerate()
+                .all(|(at, line)| *line == at.to_string()),
+            "the first of each stays in its order"
+        );
         assert_ne!(places(3, 40, Way::Between), [3, 3]);
     }
 
@@ -151,13 +194,27 @@ mod tests {
     fn tapes_differ_by_events_and_not_by_lines_or_counts() {
         let one = r#"{"seq":0,"k":"msg.in","text":"x","origin":{"line":2,"id":"a"}}
 {"seq":1,"k":"meta","label":"tape.stop","counts":{"meta":1},"complete":true}"#;
-        let other = one.replace("\"line\":2", "\"line\":13").replace("\"meta\":1", "\"meta\":2");
+        let other = one
+            .replace("\"line\":2", "\"line\":13")
+            .replace("\"meta\":1", "\"meta\":2");
         assert_eq!(first_difference(one, &other), None);
         let other = one.replace("\"x\"", "\"y\"");
-        assert_eq!(first_difference(one, &other).as_deref(), Some("msg.in instead of msg.in"));
+        assert_eq!(
+            first_difference(one, &other).as_deref(),
+            Some("msg.in instead of msg.in")
+        );
         let other = one.lines().last().unwrap_or_default();
-        assert_eq!(first_difference(one, other).as_deref(), Some("meta tape.stop instead of msg.in"));
+        assert_eq!(
+            first_difference(one, other).as_deref(),
+            Some("meta tape.stop instead of msg.in")
+        );
         assert!(first_difference(one, &one.replace("true", "false")).is_some());
-        assert!(first_difference(one, &one.replace("\"seq\":1,", "\"seq\":1,\"t\":\"2026-01-01T00:00:00Z\",")).is_some());
+        assert!(
+            first_difference(
+                one,
+                &one.replace("\"seq\":1,", "\"seq\":1,\"t\":\"2026-01-01T00:00:00Z\",")
+            )
+            .is_some()
+        );
     }
 }

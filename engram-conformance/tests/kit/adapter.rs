@@ -30,7 +30,14 @@ impl Real {
 
     /// The real tape under a policy.
     pub fn under(&self, policy: Policy, input: &str) -> Result<String, AdapterError> {
-        convert_str(self.adapter(), input, &pipeline::Options { policy, ..pipeline::Options::default() })
+        convert_str(
+            self.adapter(),
+            input,
+            &pipeline::Options {
+                policy,
+                ..pipeline::Options::default()
+            },
+        )
     }
 }
 
@@ -44,8 +51,14 @@ pub struct Changed {
 impl Changed {
     /// A real adapter without a change.
     pub fn unchanged(adapter: &str, policy: Policy) -> Changed {
-        let entry = Registry::builtin().by_id(adapter).expect("it is registered");
-        Changed { real: Real { entry, policy }, convert: Box::new(Real::convert), descriptor: |descriptor| descriptor }
+        let entry = Registry::builtin()
+            .by_id(adapter)
+            .expect("it is registered");
+        Changed {
+            real: Real { entry, policy },
+            convert: Box::new(Real::convert),
+            descriptor: |descriptor| descriptor,
+        }
     }
 }
 
@@ -63,14 +76,19 @@ impl HarnessAdapter for Changed {
             Policy::Strict => UnknownVersionPolicy::StrictFail,
             Policy::Permissive => UnknownVersionPolicy::PermissiveDegrade,
         };
-        (self.descriptor)(AdapterDescriptor { unknown_version_policy, ..self.real.entry.descriptor() })
+        (self.descriptor)(AdapterDescriptor {
+            unknown_version_policy,
+            ..self.real.entry.descriptor()
+        })
     }
 }
 
 /// The fixtures with these names, as a tree that declares no scenarios.
 pub fn fixtures(names: &[&str]) -> Recordings {
     let mut recordings = all_fixtures();
-    recordings.all.retain(|recording| names.contains(&recording.name().as_str()));
+    recordings
+        .all
+        .retain(|recording| names.contains(&recording.name().as_str()));
     assert_eq!(recordings.all.len(), names.len(), "{names:?}");
     recordings.is_declared = false;
     recordings
@@ -83,10 +101,22 @@ pub fn all_fixtures() -> Recordings {
 }
 
 /// Runs the kit on an adapter without its streaming form, or with the streaming form of the real adapter.
-pub fn certify(changed: &Changed, recordings: &Recordings, with_stream: bool, without: Option<&str>) -> Report {
+pub fn certify(
+    changed: &Changed,
+    recordings: &Recordings,
+    with_stream: bool,
+    without: Option<&str>,
+) -> Report {
     conformance::with_capabilities(&Registry::builtin(), changed.real.entry, |capabilities| {
         let stream = capabilities.stream.filter(|_| with_stream);
-        let options = Options { without, capabilities: Capabilities { stream, ..capabilities }, ..Options::default() };
+        let options = Options {
+            without,
+            capabilities: Capabilities {
+                stream,
+                ..capabilities
+            },
+            ..Options::default()
+        };
         engram_conformance::run(changed, recordings, &options)
     })
 }

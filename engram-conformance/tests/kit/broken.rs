@@ -40,34 +40,67 @@ const OVERLAPPING: &[&str] = &[
 const AUDIT: &str = "leaf.audited";
 
 fn failing(broken: &Break, changed: &Changed, without: Option<&str>) -> Vec<&'static str> {
-    let mut recordings = if broken.fixtures.is_empty() { all_fixtures() } else { fixtures(broken.fixtures) };
+    let mut recordings = if broken.fixtures.is_empty() {
+        all_fixtures()
+    } else {
+        fixtures(broken.fixtures)
+    };
     usage::add_counts(&mut recordings);
     let report = certify(changed, &recordings, broken.with_stream, without);
-    report.failing().into_iter().map(|(_, check)| check).filter(|check| *check != AUDIT).collect()
+    report
+        .failing()
+        .into_iter()
+        .map(|(_, check)| check)
+        .filter(|check| *check != AUDIT)
+        .collect()
 }
 
 /// What is wrong with the kit's verdict on a broken adapter. What the unchanged adapter fails too proves nothing.
 fn problem(broken: &Break) -> Option<String> {
-    let open = failing(broken, &Changed::unchanged(broken.adapter, broken.policy), None);
+    let open = failing(
+        broken,
+        &Changed::unchanged(broken.adapter, broken.policy),
+        None,
+    );
     let failing = |without| -> Vec<&str> {
         let found = failing(broken, &broken.adapter(), without);
-        found.into_iter().filter(|id| *id == broken.check || !open.contains(id)).collect()
+        found
+            .into_iter()
+            .filter(|id| *id == broken.check || !open.contains(id))
+            .collect()
     };
     let found = failing(None);
     if found != [broken.check] {
-        return Some(format!("{}: found by {found:?}, not by {} only", broken.name, broken.check));
+        return Some(format!(
+            "{}: found by {found:?}, not by {} only",
+            broken.name, broken.check
+        ));
     }
     let others = failing(Some(broken.check));
-    (!others.is_empty()).then(|| format!("{}: without {} found by {others:?}", broken.name, broken.check))
+    (!others.is_empty()).then(|| {
+        format!(
+            "{}: without {} found by {others:?}",
+            broken.name, broken.check
+        )
+    })
 }
 
 #[test]
 fn exactly_one_check_finds_each_broken_adapter() {
     // Bypasses the test runner's capture, so that the log of a passing run lists the broken adapters.
-    let names: String = BREAKS.iter().map(|broken| format!("{:20} {}\n", broken.check, broken.name)).collect();
+    let names: String = BREAKS
+        .iter()
+        .map(|broken| format!("{:20} {}\n", broken.check, broken.name))
+        .collect();
     let _ = std::io::stderr().write_all(names.as_bytes());
     let problems: Vec<String> = BREAKS.par_iter().filter_map(problem).collect();
-    assert!(problems.is_empty(), "{} of {} broken adapters:\n{}", problems.len(), BREAKS.len(), problems.join("\n"));
+    assert!(
+        problems.is_empty(),
+        "{} of {} broken adapters:\n{}",
+        problems.len(),
+        BREAKS.len(),
+        problems.join("\n")
+    );
     assert!(BREAKS.len() >= 20);
 }
 
@@ -77,7 +110,11 @@ fn unchanged_adapters_pass() {
         .par_iter()
         .filter(|broken| !broken.fixtures.is_empty())
         .filter_map(|broken| {
-            let found = failing(broken, &Changed::unchanged(broken.adapter, broken.policy), None);
+            let found = failing(
+                broken,
+                &Changed::unchanged(broken.adapter, broken.policy),
+                None,
+            );
             (!found.is_empty()).then(|| format!("{}: {found:?}", broken.name))
         })
         .collect();
@@ -86,14 +123,25 @@ fn unchanged_adapters_pass() {
 
 #[test]
 fn every_check_finds_a_broken_adapter() {
-    let without: Vec<&str> = CHECKS.iter().map(|check| check.id).filter(|id| !BREAKS.iter().any(|broken| broken.check == *id)).collect();
+    let without: Vec<&str> = CHECKS
+        .iter()
+        .map(|check| check.id)
+        .filter(|id| !BREAKS.iter().any(|broken| broken.check == *id))
+        .collect();
     assert_eq!(without, OVERLAPPING);
 }
 
 /// True if a check fails for a changed adapter.
 fn is_found_by(changed: &Changed, id: &str) -> bool {
     conformance::with_capabilities(&Registry::builtin(), changed.real.entry, |capabilities| {
-        let options = Options { check: Some(id), capabilities: Capabilities { stream: None, ..capabilities }, ..Options::default() };
+        let options = Options {
+            check: Some(id),
+            capabilities: Capabilities {
+                stream: None,
+                ..capabilities
+            },
+            ..Options::default()
+        };
         !run(changed, &fixtures(EDIT), &options).passes()
     })
 }
@@ -111,14 +159,20 @@ fn with_events(change: fn(&mut Tape)) -> Changed {
 #[test]
 fn missing_result_and_result_without_a_call_are_found() {
     let lost = with_events(|tape| {
-        let at = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]).unwrap_or_default();
+        let at = tape
+            .find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""])
+            .unwrap_or_default();
         tape.remove(at);
     });
     assert!(is_found_by(&lost, "result.all"));
     let of_none = with_events(|tape| {
         for at in tape.all(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]) {
             let id = tape.field(at, "call_id").unwrap_or_default().to_owned();
-            tape.replace(at, &format!("\"call_id\":{id}"), "\"call_id\":\"toolu_none\"");
+            tape.replace(
+                at,
+                &format!("\"call_id\":{id}"),
+                "\"call_id\":\"toolu_none\"",
+            );
         }
     });
     assert!(is_found_by(&of_none, "call.parallel"));
@@ -128,19 +182,37 @@ fn missing_result_and_result_without_a_call_are_found() {
 fn result_of_another_call_is_found() {
     let other = with_events(|tape| {
         let calls = tape.all(&["\"k\":\"tool.call\""]);
-        let at = tape.find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""]).unwrap_or_default();
-        let (parent, first) =
-            (tape.field(at, "parent").unwrap_or_default().to_owned(), tape.field(calls[0], "seq").unwrap_or_default().to_owned());
-        tape.replace(at, &format!("\"parent\":{parent}"), &format!("\"parent\":{first}"));
+        let at = tape
+            .find(&["\"k\":\"tool.result\"", "\"tool\":\"Grep\""])
+            .unwrap_or_default();
+        let (parent, first) = (
+            tape.field(at, "parent").unwrap_or_default().to_owned(),
+            tape.field(calls[0], "seq").unwrap_or_default().to_owned(),
+        );
+        tape.replace(
+            at,
+            &format!("\"parent\":{parent}"),
+            &format!("\"parent\":{first}"),
+        );
     });
     assert!(is_found_by(&other, "parent.record"));
 }
 
 #[test]
 fn lost_file_of_a_command_is_found() {
-    let find = |changed: &Changed| certify(changed, &fixtures(&["claude-code/2.1.329/b_edit"]), false, None).failing();
+    let find = |changed: &Changed| {
+        certify(
+            changed,
+            &fixtures(&["claude-code/2.1.329/b_edit"]),
+            false,
+            None,
+        )
+        .failing()
+    };
     let lost = with_events(|tape| {
-        let at = tape.find(&["\"k\":\"code.edit\"", "bybash.txt"]).unwrap_or_default();
+        let at = tape
+            .find(&["\"k\":\"code.edit\"", "bybash.txt"])
+            .unwrap_or_default();
         tape.remove(at);
     });
     assert!(find(&lost).contains(&("claude-code", "edit.files")));
@@ -162,7 +234,15 @@ fn with_gap_of_another_schema(descriptor: AdapterDescriptor) -> AdapterDescripto
 #[test]
 fn gap_that_only_another_schema_of_the_recording_declares_is_found() {
     let mut changed = Changed::unchanged("opencode", Policy::Permissive);
-    let find = |changed: &Changed| certify(changed, &fixtures(&["opencode/1.18.34/upgrade"]), false, None).failing();
+    let find = |changed: &Changed| {
+        certify(
+            changed,
+            &fixtures(&["opencode/1.18.34/upgrade"]),
+            false,
+            None,
+        )
+        .failing()
+    };
     assert!(!find(&changed).contains(&("opencode", "claim.open")));
     changed.descriptor = with_gap_of_another_schema;
     assert!(find(&changed).contains(&("opencode", "claim.open")));
@@ -175,7 +255,15 @@ fn repeated_history_without_a_mark_is_found() {
             tape.replace(at, ",\"replay\":true", "");
         }
     });
-    let find = |changed: &Changed| certify(changed, &fixtures(&["claude-code/1.0.0/f_fatal"]), false, None).failing();
+    let find = |changed: &Changed| {
+        certify(
+            changed,
+            &fixtures(&["claude-code/1.0.0/f_fatal"]),
+            false,
+            None,
+        )
+        .failing()
+    };
     assert!(find(&unmarked).contains(&("claude-code", "replay.marked")));
     assert!(find(&unmarked).contains(&("claude-code", "home.once")));
     unmarked.convert = Box::new(Real::convert);
@@ -196,9 +284,26 @@ impl Open for Nothing {
 fn store_in_which_nothing_is_found_is_noticed() {
     let real = Changed::unchanged("claude-code", Policy::Permissive);
     conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
-        let capabilities = Capabilities { open: &Nothing, stream: None, ..capabilities };
-        let report = run(&real, &fixtures(EDIT), &Options { capabilities, ..Options::default() });
-        assert_eq!(report.failing(), [("claude-code", "session.converts"), ("claude-code", "store.not_empty")]);
+        let capabilities = Capabilities {
+            open: &Nothing,
+            stream: None,
+            ..capabilities
+        };
+        let report = run(
+            &real,
+            &fixtures(EDIT),
+            &Options {
+                capabilities,
+                ..Options::default()
+            },
+        );
+        assert_eq!(
+            report.failing(),
+            [
+                ("claude-code", "session.converts"),
+                ("claude-code", "store.not_empty")
+            ]
+        );
     });
 }
 
@@ -210,7 +315,15 @@ fn declared_scenarios_must_equal_the_shown_ones() {
         recordings.is_declared = true;
         recordings.all[0].declared = Some(declared.iter().copied().collect());
         conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
-            let report = run(&real, &recordings, &Options { check: Some("scenario.declared"), capabilities, ..Options::default() });
+            let report = run(
+                &real,
+                &recordings,
+                &Options {
+                    check: Some("scenario.declared"),
+                    capabilities,
+                    ..Options::default()
+                },
+            );
             assert!(!report.passes(), "{report}");
         });
     }
@@ -242,8 +355,19 @@ fn adapter_that_detects_no_session_is_found() {
     let real = Changed::unchanged("claude-code", Policy::Permissive);
     let blind = Blind(real.real.adapter());
     conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
-        let capabilities = Capabilities { stream: Some(&blind), ..capabilities };
-        let report = run(&blind, &fixtures(EDIT), &Options { check: Some("session.detected"), capabilities, ..Options::default() });
+        let capabilities = Capabilities {
+            stream: Some(&blind),
+            ..capabilities
+        };
+        let report = run(
+            &blind,
+            &fixtures(EDIT),
+            &Options {
+                check: Some("session.detected"),
+                capabilities,
+                ..Options::default()
+            },
+        );
         assert_eq!(report.failing(), [("claude-code", "session.detected")]);
     });
 }
@@ -265,7 +389,10 @@ impl StreamAdapter for Mixing {
     }
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        Box::new(Mixed { inner: self.0.conversion(init), first: None })
+        Box::new(Mixed {
+            inner: self.0.conversion(init),
+            first: None,
+        })
     }
 }
 
@@ -293,7 +420,13 @@ impl Conversion for Mixed {
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let (text, mut index) = (self.mixed(record), StructuralIndex::default());
-        self.inner.check(&Record { value: parse(&text, &mut index)?, ..*record }, check)
+        self.inner.check(
+            &Record {
+                value: parse(&text, &mut index)?,
+                ..*record
+            },
+            check,
+        )
     }
 
     fn decide(&mut self) {
@@ -302,7 +435,13 @@ impl Conversion for Mixed {
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
         let (text, mut index) = (self.mixed(record), StructuralIndex::default());
-        self.inner.emit(&Record { value: parse(&text, &mut index).unwrap(), ..*record }, out)
+        self.inner.emit(
+            &Record {
+                value: parse(&text, &mut index).unwrap(),
+                ..*record
+            },
+            out,
+        )
     }
 }
 
@@ -311,10 +450,24 @@ fn adapter_that_mixes_sessions_is_found() {
     let real = Changed::unchanged("opencode", Policy::Permissive);
     let mixing = Mixing(real.real.adapter());
     conformance::with_capabilities(&Registry::builtin(), real.real.entry, |capabilities| {
-        for (stream, failing) in [(&mixing as &dyn StreamAdapter, true), (real.real.adapter(), false)] {
-            let capabilities = Capabilities { stream: Some(stream), ..capabilities };
+        for (stream, failing) in [
+            (&mixing as &dyn StreamAdapter, true),
+            (real.real.adapter(), false),
+        ] {
+            let capabilities = Capabilities {
+                stream: Some(stream),
+                ..capabilities
+            };
             let captures = fixtures(&["opencode/1.18.34/resume"]);
-            let report = run(&real, &captures, &Options { check: Some("sessions.apart"), capabilities, ..Options::default() });
+            let report = run(
+                &real,
+                &captures,
+                &Options {
+                    check: Some("sessions.apart"),
+                    capabilities,
+                    ..Options::default()
+                },
+            );
             assert_eq!(!report.passes(), failing, "{report}");
         }
     });

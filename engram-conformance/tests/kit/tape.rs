@@ -23,9 +23,19 @@ impl Tape {
 
     /// The text with correct `seq`, `parent` and counts.
     pub fn sealed(&self) -> String {
-        let seqs: BTreeMap<u64, usize> =
-            self.0.iter().enumerate().filter_map(|(at, line)| Some((number(line, "{\"seq\":")?, at))).rev().collect();
-        let mut lines: Vec<String> = self.0.iter().enumerate().map(|(at, line)| renumbered(line, at, &seqs)).collect();
+        let seqs: BTreeMap<u64, usize> = self
+            .0
+            .iter()
+            .enumerate()
+            .filter_map(|(at, line)| Some((number(line, "{\"seq\":")?, at)))
+            .rev()
+            .collect();
+        let mut lines: Vec<String> = self
+            .0
+            .iter()
+            .enumerate()
+            .map(|(at, line)| renumbered(line, at, &seqs))
+            .collect();
         if let Some(stop) = lines.last().cloned() {
             let at = lines.len() - 1;
             lines[at] = recounted(&stop, &lines);
@@ -35,12 +45,16 @@ impl Tape {
 
     /// The index of the first line that contains all of these texts.
     pub fn find(&self, texts: &[&str]) -> Option<usize> {
-        self.0.iter().position(|line| texts.iter().all(|piece| line.contains(piece)))
+        self.0
+            .iter()
+            .position(|line| texts.iter().all(|piece| line.contains(piece)))
     }
 
     /// The indexes of all lines that contain all of these texts.
     pub fn all(&self, texts: &[&str]) -> Vec<usize> {
-        (0..self.0.len()).filter(|at| texts.iter().all(|piece| self.0[*at].contains(piece))).collect()
+        (0..self.0.len())
+            .filter(|at| texts.iter().all(|piece| self.0[*at].contains(piece)))
+            .collect()
     }
 
     /// The line at an index.
@@ -51,7 +65,11 @@ impl Tape {
     /// The JSON value of a field in the line at an index.
     pub fn field(&self, at: usize, key: &str) -> Option<&str> {
         let from = self.0[at].split_once(&format!("\"{key}\":"))?.1;
-        let end = if let Some(text) = from.strip_prefix('"') { text.find('"')? + 2 } else { from.find([',', '}'])? };
+        let end = if let Some(text) = from.strip_prefix('"') {
+            text.find('"')? + 2
+        } else {
+            from.find([',', '}'])?
+        };
         Some(&from[..end])
     }
 
@@ -62,17 +80,34 @@ impl Tape {
 
     /// Gives the first read the whole text of its result, with what a hook added.
     pub fn read_whole_result(&mut self) {
-        let Some(at) = self.find(&["\"k\":\"code.read\""]) else { return };
+        let Some(at) = self.find(&["\"k\":\"code.read\""]) else {
+            return;
+        };
         let id = self.field(at, "call_id").unwrap_or_default().to_owned();
-        let Some(result) = self.find(&["\"k\":\"tool.result\"", &id]) else { return };
-        let event = |at: usize| -> Value { serde_json::from_str(self.line(at)).unwrap_or_default() };
+        let Some(result) = self.find(&["\"k\":\"tool.result\"", &id]) else {
+            return;
+        };
+        let event =
+            |at: usize| -> Value { serde_json::from_str(self.line(at)).unwrap_or_default() };
         let (read, result) = (event(at), event(result));
         let text = result["stdout"].as_str().unwrap_or_default();
         let (count, hash) = (text.lines().count(), Hash::of_text(text).to_string());
-        let prints: Vec<String> = anchors(text).iter().map(|anchor| format!("{anchor:016x}")).collect();
-        let facts = [("range", json!([1, count])), ("total_lines", json!(count)), ("hash", json!(hash)), ("anchor_hashes", json!(prints))];
+        let prints: Vec<String> = anchors(text)
+            .iter()
+            .map(|anchor| format!("{anchor:016x}"))
+            .collect();
+        let facts = [
+            ("range", json!([1, count])),
+            ("total_lines", json!(count)),
+            ("hash", json!(hash)),
+            ("anchor_hashes", json!(prints)),
+        ];
         for (key, value) in facts {
-            self.replace(at, &format!("\"{key}\":{}", read[key]), &format!("\"{key}\":{value}"));
+            self.replace(
+                at,
+                &format!("\"{key}\":{}", read[key]),
+                &format!("\"{key}\":{value}"),
+            );
         }
     }
 
@@ -89,23 +124,46 @@ impl Tape {
 
 fn number(line: &str, before: &str) -> Option<u64> {
     let from = line.split_once(before)?.1;
-    from.split(|byte: char| !byte.is_ascii_digit()).next()?.parse().ok()
+    from.split(|byte: char| !byte.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn renumbered(line: &str, at: usize, seqs: &BTreeMap<u64, usize>) -> String {
-    let Some(seq) = number(line, "{\"seq\":") else { return line.to_owned() };
+    let Some(seq) = number(line, "{\"seq\":") else {
+        return line.to_owned();
+    };
     let line = line.replacen(&format!("{{\"seq\":{seq},"), &format!("{{\"seq\":{at},"), 1);
-    let Some(parent) = number(&line, ",\"parent\":") else { return line };
-    let now = seqs.get(&parent).map(|at| format!(",\"parent\":{at}")).unwrap_or_default();
+    let Some(parent) = number(&line, ",\"parent\":") else {
+        return line;
+    };
+    let now = seqs
+        .get(&parent)
+        .map(|at| format!(",\"parent\":{at}"))
+        .unwrap_or_default();
     line.replacen(&format!(",\"parent\":{parent}"), &now, 1)
 }
 
 fn recounted(stop: &str, lines: &[String]) -> String {
-    let Some((before, rest)) = stop.split_once("\"counts\":{") else { return stop.to_owned() };
-    let Some((counts, after)) = rest.split_once('}') else { return stop.to_owned() };
-    let of = |kind: &str| lines.iter().filter(|line| line.contains(&format!("\"k\":\"{kind}\""))).count();
-    let kinds = counts.split(',').filter_map(|count| count.split('"').nth(1));
-    let counts: Vec<String> = kinds.map(|kind| format!("\"{kind}\":{}", of(kind))).collect();
+    let Some((before, rest)) = stop.split_once("\"counts\":{") else {
+        return stop.to_owned();
+    };
+    let Some((counts, after)) = rest.split_once('}') else {
+        return stop.to_owned();
+    };
+    let of = |kind: &str| {
+        lines
+            .iter()
+            .filter(|line| line.contains(&format!("\"k\":\"{kind}\"")))
+            .count()
+    };
+    let kinds = counts
+        .split(',')
+        .filter_map(|count| count.split('"').nth(1));
+    let counts: Vec<String> = kinds
+        .map(|kind| format!("\"{kind}\":{}", of(kind)))
+        .collect();
     format!("{before}\"counts\":{{{}}}{after}", counts.join(","))
 }
 

@@ -3,7 +3,9 @@
 use std::fs;
 
 use engram_conformance::{Capabilities, Options, Outcome as Verdict, Recordings, run};
-use engram_core::adapter::{AdapterId, Evidence, Framing, HarnessAdapter, Identity, SessionInit, StreamAdapter, string_form};
+use engram_core::adapter::{
+    AdapterId, Evidence, Framing, HarnessAdapter, Identity, SessionInit, StreamAdapter, string_form,
+};
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, Omission, OmissionRule, UnknownVersionPolicy};
 use engram_core::emit::{Fault, Pointer};
@@ -69,7 +71,10 @@ pub const LOG: &str = concat!(
 
 /// The records with events in a document.
 pub fn document() -> String {
-    let items: Vec<&str> = LOG.lines().filter(|line| !line.contains("\"state\"")).collect();
+    let items: Vec<&str> = LOG
+        .lines()
+        .filter(|line| !line.contains("\"state\""))
+        .collect();
     format!("{{ \"items\": [{}] }}\n", items.join(", "))
 }
 
@@ -89,7 +94,12 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.1.0",
     harness_family: "toy",
     matrix: VersionMatrix {
-        revisions: &[Revision { schema: "toy/1", versions: Some("=1.0.0"), tested: &["1.0.0"], coverage: COVERAGE }],
+        revisions: &[Revision {
+            schema: "toy/1",
+            versions: Some("=1.0.0"),
+            tested: &["1.0.0"],
+            coverage: COVERAGE,
+        }],
         known_bad: &[],
     },
     schema_detection_strategy: "a test",
@@ -98,7 +108,13 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     record_type: &["/type"],
     members: None,
     gaps: &[],
-    omission_rules: &[OmissionRule { rule: "ui_state", omission: Omission::Bookkeeping, record: "state", pointer: None, reason: "a test" }],
+    omission_rules: &[OmissionRule {
+        rule: "ui_state",
+        omission: Omission::Bookkeeping,
+        record: "state",
+        pointer: None,
+        reason: "a test",
+    }],
 };
 
 /// How the adapter uses its table.
@@ -129,8 +145,21 @@ pub fn table(from: &str, to: &str) -> Option<&'static MemberSource> {
 
 impl Toy {
     /// An adapter that uses one table and declares the same or another one.
-    pub fn new(used: Option<&'static MemberSource>, declared: Option<&'static MemberSource>, defect: Defect) -> Toy {
-        Toy(Stream(Box::leak(Box::new(AdapterDescriptor { members: used, ..DESCRIPTOR })), defect), declared)
+    pub fn new(
+        used: Option<&'static MemberSource>,
+        declared: Option<&'static MemberSource>,
+        defect: Defect,
+    ) -> Toy {
+        Toy(
+            Stream(
+                Box::leak(Box::new(AdapterDescriptor {
+                    members: used,
+                    ..DESCRIPTOR
+                })),
+                defect,
+            ),
+            declared,
+        )
     }
 
     /// The outcome of one check over a recording with this source, and one with a header only.
@@ -144,9 +173,23 @@ impl Toy {
             fs::write(recording.join("truth.json"), "{}").expect("a file");
         }
         let recordings = Recordings::load(directory.path()).expect("a recording");
-        let capabilities = Capabilities { stream: Some(&self.0), ..Capabilities::default() };
-        let report = run(self, &recordings, &Options { check: Some(check), capabilities, ..Options::default() });
-        report.adapters[0].outcome(check).expect("it was selected").clone()
+        let capabilities = Capabilities {
+            stream: Some(&self.0),
+            ..Capabilities::default()
+        };
+        let report = run(
+            self,
+            &recordings,
+            &Options {
+                check: Some(check),
+                capabilities,
+                ..Options::default()
+            },
+        );
+        report.adapters[0]
+            .outcome(check)
+            .expect("it was selected")
+            .clone()
     }
 }
 
@@ -160,7 +203,10 @@ impl HarnessAdapter for Toy {
     }
 
     fn descriptor(&self) -> AdapterDescriptor {
-        AdapterDescriptor { members: self.1, ..DESCRIPTOR }
+        AdapterDescriptor {
+            members: self.1,
+            ..DESCRIPTOR
+        }
     }
 }
 
@@ -170,13 +216,26 @@ impl StreamAdapter for Stream {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        let framing = if head.text().starts_with("{ \"items") { Framing::Document } else { Framing::Lines };
-        Some(Evidence { marks: vec!["toy"], framing })
+        let framing = if head.text().starts_with("{ \"items") {
+            Framing::Document
+        } else {
+            Framing::Lines
+        };
+        Some(Evidence {
+            marks: vec!["toy"],
+            framing,
+        })
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {
-        let version = head.text().contains("\"version\":\"1.0.0\"").then(|| "1.0.0".to_owned());
-        Identity { version, ..Identity::default() }
+        let version = head
+            .text()
+            .contains("\"version\":\"1.0.0\"")
+            .then(|| "1.0.0".to_owned());
+        Identity {
+            version,
+            ..Identity::default()
+        }
     }
 
     fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
@@ -187,11 +246,19 @@ impl StreamAdapter for Stream {
 struct Converter(Defect);
 
 impl Conversion for Converter {
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         check.document(document);
         let items = document.member("items").filter(|items| items.is_array());
         let items = items.ok_or_else(|| Fault::malformed("/items", "an array", "nothing"))?;
-        Ok(items.elements().enumerate().map(|(at, item)| Item::of_list(item, "/items", at)).collect())
+        Ok(items
+            .elements()
+            .enumerate()
+            .map(|(at, item)| Item::of_list(item, "/items", at))
+            .collect())
     }
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
@@ -206,24 +273,36 @@ impl Conversion for Converter {
 }
 
 impl Converter {
-    fn check_value(&self, value: Value<'_>, at: Pointer<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
+    fn check_value(
+        &self,
+        value: Value<'_>,
+        at: Pointer<'_>,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         let record = kind(value);
         let is_checked = match self.0 {
             Defect::ChecksRecordsWithEvents => record != "state",
             Defect::ChecksUnderPermissivePolicy => check.policy() == Policy::Permissive,
             Defect::Nothing | Defect::Panics => true,
         };
-        assert!(self.0 != Defect::Panics || value.member("screen").is_none_or(Value::is_true), "no boolean");
+        assert!(
+            self.0 != Defect::Panics || value.member("screen").is_none_or(Value::is_true),
+            "no boolean"
+        );
         if is_checked {
             let tool = value.member("tool").map(Value::raw_str);
             check.members(record, value, at, &|_| tool);
         }
         match record {
             "wrap" => {
-                let inner = value.member("inner").ok_or_else(|| Fault::malformed("/inner", "a record", "nothing"))?;
+                let inner = value
+                    .member("inner")
+                    .ok_or_else(|| Fault::malformed("/inner", "a record", "nothing"))?;
                 self.check_value(inner, Pointer::At("/inner"), check)
             }
-            "say" if text(value, "text").is_none() => Err(Fault::malformed("/text", "text", "nothing")),
+            "say" if text(value, "text").is_none() => {
+                Err(Fault::malformed("/text", "text", "nothing"))
+            }
             "toy" | "say" | "call" | "state" => Ok(()),
             other => Err(Fault::unrecognized(other)),
         }
@@ -236,15 +315,37 @@ fn emit_value(value: Value<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Outco
             out.emit(Meta::Session(SessionFacts::default()), at);
         }
         "say" => {
-            out.emit(MsgOut { text: text(value, "text"), ..MsgOut::default() }, at);
+            out.emit(
+                MsgOut {
+                    text: text(value, "text"),
+                    ..MsgOut::default()
+                },
+                at,
+            );
         }
         "call" => {
             let args = value.member("args").map(Value::raw);
             let tool = text(value, "tool").unwrap_or(Text::Plain("none"));
-            out.emit(ToolCall { call_id: None, args, ..ToolCall::new(tool, ToolKind::Execute) }, at);
+            out.emit(
+                ToolCall {
+                    call_id: None,
+                    args,
+                    ..ToolCall::new(tool, ToolKind::Execute)
+                },
+                at,
+            );
         }
-        "wrap" => return value.member("inner").map_or(Outcome::Mapped, |inner| emit_value(inner, Pointer::At("/inner"), out)),
-        _ => return Outcome::Bookkeeping { record: "state", rule: "ui_state" },
+        "wrap" => {
+            return value.member("inner").map_or(Outcome::Mapped, |inner| {
+                emit_value(inner, Pointer::At("/inner"), out)
+            });
+        }
+        _ => {
+            return Outcome::Bookkeeping {
+                record: "state",
+                rule: "ui_state",
+            };
+        }
     }
     Outcome::Mapped
 }

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 
 /// Adds the counts of the logs to recordings without counts. Logs in other forms have none that are read here.
 pub fn add_counts(recordings: &mut Recordings) {
-    for recording in recordings.all.iter_mut().filter(|recording| recording.truth.get("usage").is_none()) {
+    for recording in recordings
+        .all
+        .iter_mut()
+        .filter(|recording| recording.truth.get("usage").is_none())
+    {
         let mut counts: BTreeMap<String, Value> = BTreeMap::new();
         for file in files(&recording.directory.join("session")) {
             let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -22,7 +26,10 @@ pub fn add_counts(recordings: &mut Recordings) {
 /// What a line of a log says about the usage of a response.
 fn counted(line: &str) -> Option<(String, Value)> {
     let record: Value = serde_json::from_str(line).ok()?;
-    let (id, usage) = (record.pointer("/message/id")?.as_str()?, record.pointer("/message/usage")?);
+    let (id, usage) = (
+        record.pointer("/message/id")?.as_str()?,
+        record.pointer("/message/usage")?,
+    );
     let count = |name: &str| usage.get(name).cloned().unwrap_or_default();
     let real = json!({
         "message_id": id,

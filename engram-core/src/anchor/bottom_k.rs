@@ -51,15 +51,28 @@ impl LowGrams {
     pub fn add<S: Simd>(&mut self, simd: S, grams: &[u64]) -> Option<()> {
         for block in grams.chunks(BLOCK_GRAMS) {
             let (eights, rest) = block.as_chunks();
-            let low_of = |eight: &[u64; 8]| u64x8::load_array_ref(simd, eight).simd_le(self.bound).to_bitmask();
-            let mut low = eights.iter().rev().fold(0, |low, eight| low << 8 | low_of(eight));
+            let low_of = |eight: &[u64; 8]| {
+                u64x8::load_array_ref(simd, eight)
+                    .simd_le(self.bound)
+                    .to_bitmask()
+            };
+            let mut low = eights
+                .iter()
+                .rev()
+                .fold(0, |low, eight| low << 8 | low_of(eight));
             for (at, gram) in rest.iter().enumerate() {
                 low |= u64::from(*gram <= self.bound) << (8 * eights.len() + at);
             }
-            self.low.extend(set_bits(low).map(|at| Gram { position: self.total + at, hash: block[at] }));
+            self.low.extend(set_bits(low).map(|at| Gram {
+                position: self.total + at,
+                hash: block[at],
+            }));
             self.total += block.len();
         }
-        let (found, expected) = (self.low.len(), self.total * EXPECTED_GRAMS / self.text_bytes);
+        let (found, expected) = (
+            self.low.len(),
+            self.total * EXPECTED_GRAMS / self.text_bytes,
+        );
         let is_too_many = found > MAX_DEVIATION_FACTOR * (expected + RANDOM_DEVIATION_GRAMS);
         let is_too_few = expected > MAX_DEVIATION_FACTOR * found + RANDOM_DEVIATION_GRAMS;
         (!is_too_many && !is_too_few).then_some(())
@@ -67,17 +80,25 @@ impl LowGrams {
 
     /// The low grams that some window picks, in text order.
     pub fn picked(&self) -> Vec<u64> {
-        (0..self.low.len()).filter(|at| self.is_picked(*at)).map(|at| self.low[at].hash).collect()
+        (0..self.low.len())
+            .filter(|at| self.is_picked(*at))
+            .map(|at| self.low[at].hash)
+            .collect()
     }
 
     /// True if some window picks the gram. Of the windows that contain it but no smaller gram on its left, the leftmost decides: it picks
     /// the gram if no gram on its right is equal or smaller.
     fn is_picked(&self, at: usize) -> bool {
         let Gram { position, hash } = self.low[at];
-        let mut left = self.low[..at].iter().rev().take_while(|gram| gram.position + W > position);
+        let mut left = self.low[..at]
+            .iter()
+            .rev()
+            .take_while(|gram| gram.position + W > position);
         let smaller = left.find(|gram| gram.hash < hash);
         let start = smaller.map_or(position.saturating_sub(W - 1), |gram| gram.position + 1);
-        let mut right = self.low[at + 1..].iter().take_while(|gram| gram.position < start + W);
+        let mut right = self.low[at + 1..]
+            .iter()
+            .take_while(|gram| gram.position < start + W);
         start + W <= self.total && !right.any(|gram| gram.hash <= hash)
     }
 }
@@ -95,7 +116,11 @@ mod tests {
     fn reference_picked(grams: &[u64], bound: u64) -> Vec<u64> {
         let smallest = |start: usize| (start..start + W).rev().min_by_key(|at| grams[*at]);
         let positions: BTreeSet<usize> = (0..=grams.len() - W).filter_map(smallest).collect();
-        positions.into_iter().map(|at| grams[at]).filter(|gram| *gram <= bound).collect()
+        positions
+            .into_iter()
+            .map(|at| grams[at])
+            .filter(|gram| *gram <= bound)
+            .collect()
     }
 
     proptest! {

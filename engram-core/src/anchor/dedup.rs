@@ -13,7 +13,8 @@ pub(super) fn dedup_and_bound(mut picked: Vec<u64>) -> Vec<u64> {
     if picked.len() <= LINEAR_SEARCH_MAX {
         keep_first(&mut picked);
     } else {
-        let mut seen: KeyMap<()> = KeyMap::with_capacity_and_hasher(picked.len(), BuildHasherDefault::default());
+        let mut seen: KeyMap<()> =
+            KeyMap::with_capacity_and_hasher(picked.len(), BuildHasherDefault::default());
         picked.retain(|hash| seen.insert(*hash, ()).is_none());
     }
     if picked.len() > MAX_ANCHORS {

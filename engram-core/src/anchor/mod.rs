@@ -63,7 +63,9 @@ impl Scratch {
     /// Picks among all grams.
     #[inline(always)]
     fn all_anchors<S: Simd>(&mut self, simd: S, text: &[u8]) -> Vec<u64> {
-        let Scratch { rolling, winnow, .. } = self;
+        let Scratch {
+            rolling, winnow, ..
+        } = self;
         rolling.restart();
         winnow.restart(text.len());
         for chunk in text.chunks(CHUNK_BYTES) {
@@ -78,7 +80,11 @@ impl Scratch {
     /// Picks among small grams only. `None` if too few of them are picked, as in a text that repeats itself.
     #[inline(always)]
     fn smallest_anchors<S: Simd>(&mut self, simd: S, text: &[u8]) -> Option<Vec<u64>> {
-        let Scratch { rolling, winnow, low } = self;
+        let Scratch {
+            rolling,
+            winnow,
+            low,
+        } = self;
         rolling.restart();
         low.restart(text.len());
         for chunk in text.chunks(CHUNK_BYTES) {
@@ -101,7 +107,10 @@ mod tests {
 
     #[test]
     fn white_space_does_not_matter() {
-        assert_eq!(anchors(TEXT), anchors(&TEXT.replace("    ", "\t").replace('\n', "\r\n")));
+        assert_eq!(
+            anchors(TEXT),
+            anchors(&TEXT.replace("    ", "\t").replace('\n', "\r\n"))
+        );
         assert!(anchors(" \n\t").is_empty());
     }
 
@@ -120,19 +129,34 @@ mod tests {
 
     #[test]
     fn the_number_of_anchors_is_bounded() {
-        let long: String = (0..40_000).map(|n| format!("line {n} {}\n", n * 7919)).collect();
+        let long: String = (0..40_000)
+            .map(|n| format!("line {n} {}\n", n * 7919))
+            .collect();
         assert_eq!(anchors(&long).len(), MAX_ANCHORS);
     }
 
     /// The fingerprints, straight from the definition.
     fn reference(text: &str) -> Vec<u64> {
-        let bytes: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let grams: Vec<u64> =
-            if bytes.len() < K { only_gram(&bytes).into_iter().collect() } else { bytes.windows(K).filter_map(only_gram).collect() };
-        let windows = if grams.len() < W { grams.chunks(W).collect() } else { grams.windows(W).collect::<Vec<_>>() };
+        let bytes: Vec<u8> = text
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let grams: Vec<u64> = if bytes.len() < K {
+            only_gram(&bytes).into_iter().collect()
+        } else {
+            bytes.windows(K).filter_map(only_gram).collect()
+        };
+        let windows = if grams.len() < W {
+            grams.chunks(W).collect()
+        } else {
+            grams.windows(W).collect::<Vec<_>>()
+        };
         let mut picked: Vec<(usize, u64)> = Vec::new();
         for (start, window) in windows.into_iter().enumerate() {
-            let smallest = (0..window.len()).rev().min_by_key(|at| window[*at]).unwrap_or_default();
+            let smallest = (0..window.len())
+                .rev()
+                .min_by_key(|at| window[*at])
+                .unwrap_or_default();
             picked.push((start + smallest, window[smallest]));
         }
         picked.sort_unstable();

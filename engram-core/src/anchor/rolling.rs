@@ -36,7 +36,9 @@ static LEAVES: [u64; 256] = {
 /// The hash of a text of at most one gram. `None` if it has only white space.
 pub(super) fn only_gram(text: &[u8]) -> Option<u64> {
     let bytes = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-    bytes.fold(None, |hash, byte| Some(hash.unwrap_or(0u64).rotate_left(1) ^ ADDS[usize::from(*byte)]))
+    bytes.fold(None, |hash, byte| {
+        Some(hash.unwrap_or(0u64).rotate_left(1) ^ ADDS[usize::from(*byte)])
+    })
 }
 
 /// A rolling hash (cyclic polynomial) over the bytes that are not ASCII white space. It gives the hash of each gram of `K` bytes. A
@@ -49,7 +51,10 @@ pub(super) struct Rolling {
 
 impl Default for Rolling {
     fn default() -> Self {
-        Rolling { bytes: Vec::with_capacity(K + CHUNK_BYTES), hash: 0 }
+        Rolling {
+            bytes: Vec::with_capacity(K + CHUNK_BYTES),
+            hash: 0,
+        }
     }
 }
 
@@ -75,7 +80,8 @@ impl Rolling {
         let newest = self.bytes.get(K..).unwrap_or_default();
         let oldest = &self.bytes[..newest.len()];
         let change = |newest: &u8, oldest: &u8| ADDS[*newest as usize] ^ LEAVES[*oldest as usize];
-        let ((fours, ones), (old_fours, old_ones)) = (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
+        let ((fours, ones), (old_fours, old_ones)) =
+            (newest.as_chunks::<4>(), oldest.as_chunks::<4>());
         grams.extend(fours.iter().zip(old_fours).flat_map(|(newest, oldest)| {
             // The changes by four bytes are computed separately from the hash, so that a gram depends on the hash four bytes earlier only.
             let mut changed = 0u64;
@@ -111,9 +117,15 @@ fn push_dense<S: Simd>(simd: S, bytes: &mut Vec<u8>, chunk: &[u8]) {
     let mut len = bytes.len();
     bytes.resize(len + chunk.len().next_multiple_of(BLOCK), 0);
     for block in blocks.iter().chain((!last.is_empty()).then_some(&padded)) {
-        let Some(dense) = bytes[len..].first_chunk_mut::<BLOCK>() else { break };
+        let Some(dense) = bytes[len..].first_chunk_mut::<BLOCK>() else {
+            break;
+        };
         let block = u8x64::load_array_ref(simd, block);
-        let words = !b"\n\t\r\x0c".iter().fold(block.simd_eq(b' '), |spaces, space| spaces | block.simd_eq(*space));
+        let words = !b"\n\t\r\x0c"
+            .iter()
+            .fold(block.simd_eq(b' '), |spaces, space| {
+                spaces | block.simd_eq(*space)
+            });
         *dense = block.compress(words).into();
         len += words.to_bitmask().count_ones() as usize;
     }
@@ -131,19 +143,36 @@ mod tests {
     #[test]
     fn ascii_white_space_is_removed() {
         let text = "\t if\x0b(a)  {\r\n\x0c                    return_of_more_than_a_block_of_text;\u{a0}é\n}\n";
-        for (start, level) in (0..text.len()).flat_map(|start| [(start, Level::baseline()), (start, Level::new())]) {
+        for (start, level) in
+            (0..text.len()).flat_map(|start| [(start, Level::baseline()), (start, Level::new())])
+        {
             let mut dense = b"before".to_vec();
             dispatch!(level, simd => push_dense(simd, &mut dense, &text.as_bytes()[start..]));
-            let kept = text.bytes().skip(start).filter(|byte| !byte.is_ascii_whitespace());
-            assert_eq!(dense, b"before".iter().copied().chain(kept).collect::<Vec<u8>>());
+            let kept = text
+                .bytes()
+                .skip(start)
+                .filter(|byte| !byte.is_ascii_whitespace());
+            assert_eq!(
+                dense,
+                b"before".iter().copied().chain(kept).collect::<Vec<u8>>()
+            );
         }
     }
 
     #[test]
     fn rolling_hash_equals_hashing_each_gram() {
-        let bytes: Vec<u8> = TEXT.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        let expected: Vec<u64> =
-            bytes.windows(K).map(|gram| gram.iter().fold(0u64, |hash, byte| hash.rotate_left(1) ^ ADDS[*byte as usize])).collect();
+        let bytes: Vec<u8> = TEXT
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let expected: Vec<u64> = bytes
+            .windows(K)
+            .map(|gram| {
+                gram.iter().fold(0u64, |hash, byte| {
+                    hash.rotate_left(1) ^ ADDS[*byte as usize]
+                })
+            })
+            .collect();
         for step in [1, 5, K, K + 1, CHUNK_BYTES] {
             let (mut rolling, mut rolled) = (Rolling::default(), Vec::new());
             dispatch!(Level::new(), simd => TEXT.as_bytes().chunks(step).for_each(|chunk| rolling.update(simd, chunk, &mut rolled)));

@@ -19,7 +19,11 @@ impl Default for Winnow {
     fn default() -> Self {
         // Less than a window and the gram that was picked last are left over from the chunk before.
         let capacity = CHUNK_BYTES + W + 1;
-        Winnow { grams: Vec::with_capacity(capacity), tops: Vec::with_capacity(capacity), picked: Vec::new() }
+        Winnow {
+            grams: Vec::with_capacity(capacity),
+            tops: Vec::with_capacity(capacity),
+            picked: Vec::new(),
+        }
     }
 }
 
@@ -36,7 +40,11 @@ impl Winnow {
     /// contains it, up to the first window with an equal or smaller gram.
     #[inline(always)]
     pub fn pick<S: Simd>(&mut self, simd: S, is_last: bool) {
-        let Winnow { grams, tops, picked } = self;
+        let Winnow {
+            grams,
+            tops,
+            picked,
+        } = self;
         tops.extend(grams[tops.len()..].iter().map(|gram| (gram >> 49) as i16));
         let mut at = 0;
         if picked.is_empty() {
@@ -80,7 +88,9 @@ fn follow(grams: &[u64], picked: &mut Vec<u64>, at: usize, next: usize) -> usize
 /// A mask of the tops that are not above `bound`.
 #[inline(always)]
 fn at_most<S: Simd>(simd: S, window: &[i16; W], bound: i16) -> u64 {
-    i16x32::load_array_ref(simd, window).simd_le(bound).to_bitmask()
+    i16x32::load_array_ref(simd, window)
+        .simd_le(bound)
+        .to_bitmask()
 }
 
 #[inline(always)]
@@ -88,7 +98,10 @@ fn rightmost_smallest<S: Simd>(simd: S, window: &[i16; W], grams: &[u64]) -> usi
     let lowest = window.iter().copied().min().unwrap_or_default();
     let mut marked = set_bits(at_most(simd, window, lowest));
     let first = marked.next().unwrap_or_default();
-    marked.fold(first, |at, next| if grams[next] <= grams[at] { next } else { at })
+    marked.fold(
+        first,
+        |at, next| if grams[next] <= grams[at] { next } else { at },
+    )
 }
 
 #[cfg(test)]
@@ -117,14 +130,20 @@ mod tests {
         ] {
             let mut expected = Vec::new();
             for window in 0..=grams.len() - W {
-                let smallest = (window..window + W).rev().min_by_key(|at| grams[*at]).unwrap();
+                let smallest = (window..window + W)
+                    .rev()
+                    .min_by_key(|at| grams[*at])
+                    .unwrap();
                 if expected.last() != Some(&smallest) {
                     expected.push(smallest);
                 }
             }
             let mut expected: Vec<u64> = expected.iter().map(|at| grams[*at]).collect();
             expected.dedup();
-            for (step, level) in [1, 7, 31, 100].into_iter().zip([Level::new(), Level::baseline()].into_iter().cycle()) {
+            for (step, level) in [1, 7, 31, 100]
+                .into_iter()
+                .zip([Level::new(), Level::baseline()].into_iter().cycle())
+            {
                 let mut winnow = Winnow::default();
                 dispatch!(level, simd => {
                     for chunk in grams.chunks(step) {

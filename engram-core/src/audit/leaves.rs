@@ -10,7 +10,10 @@ use super::tokens::becomes;
 use super::walk::{self, Walk};
 use crate::descriptor::{AdapterDescriptor, Omission};
 use crate::error::excerpt;
-use crate::members::{self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, ValueForms, Visitor};
+use crate::members::{
+    self, Fate, FateKind, JsonNode, MemberTable, Path, RawNode, RecordShape, Row, ValueForms,
+    Visitor,
+};
 use crate::text::Text;
 
 /// The maximum number of examples of left-over values in a report.
@@ -25,14 +28,31 @@ const DOCUMENT: &str = "document";
 pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
 
 /// Accounts for the leaf values of a line's record. Returns what the table states about them.
-pub(super) fn audit_record<'r>(record: &Record<'r>, table: &MemberTable, text: &'r str, report: &mut AuditReport) -> Fates {
+pub(super) fn audit_record<'r>(
+    record: &Record<'r>,
+    table: &MemberTable,
+    text: &'r str,
+    report: &mut AuditReport,
+) -> Fates {
     let mut fates = HashMap::new();
     if let Some(root) = RawNode::parse(text) {
         let records: &RecordAt<'_, 'r> = &|_, _| None;
         let descriptor = record.descriptor;
         let (record, fates, prefix) = (Some(record), &mut fates, String::new());
         let kind = String::new();
-        LeafAudit { table, descriptor, records, record, report, fates, prefix, kind, item: text, depth: 0 }.record_at(&Path::root(root));
+        LeafAudit {
+            table,
+            descriptor,
+            records,
+            record,
+            report,
+            fates,
+            prefix,
+            kind,
+            item: text,
+            depth: 0,
+        }
+        .record_at(&Path::root(root));
     }
     Rc::new(fates)
 }
@@ -49,8 +69,23 @@ pub(super) fn audit_document<'r>(
     if let Some(root) = RawNode::parse(text) {
         let (fates, prefix) = (&mut fates, String::new());
         let kind = DOCUMENT.to_owned();
-        let mut leaves = LeafAudit { table, descriptor, records, record: None, report, fates, prefix, kind, item: "", depth: 0 };
-        members::Walk { table, select: &|_| None }.record(document, &Path::root(root), &mut leaves);
+        let mut leaves = LeafAudit {
+            table,
+            descriptor,
+            records,
+            record: None,
+            report,
+            fates,
+            prefix,
+            kind,
+            item: "",
+            depth: 0,
+        };
+        members::Walk {
+            table,
+            select: &|_| None,
+        }
+        .record(document, &Path::root(root), &mut leaves);
     }
     Rc::new(fates)
 }
@@ -104,15 +139,27 @@ impl<'r> LeafAudit<'_, 'r> {
     /// Walks a record along the shape of its type.
     fn record_at(&mut self, path: &Path<'_, RawNode<'r>>) {
         let kind = record_kind(self.descriptor, path.node.json());
-        let Some(shape) = self.table.record(&kind).filter(|_| self.depth < MAX_RECORDS_INSIDE) else {
+        let Some(shape) = self
+            .table
+            .record(&kind)
+            .filter(|_| self.depth < MAX_RECORDS_INSIDE)
+        else {
             return self.each(path, Claim::Kept);
         };
         let outer_kind = std::mem::replace(&mut self.kind, kind);
         let outer = self.prefix.len();
         self.prefix.push_str(&path.pointer());
-        self.item = if self.depth == 0 { path.node.json() } else { self.item };
+        self.item = if self.depth == 0 {
+            path.node.json()
+        } else {
+            self.item
+        };
         self.depth += 1;
-        members::Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self);
+        members::Walk {
+            table: self.table,
+            select: &|_| None,
+        }
+        .record(shape, &Path::root(path.node), self);
         self.depth -= 1;
         self.prefix.truncate(outer);
         self.kind = outer_kind;
@@ -121,8 +168,14 @@ impl<'r> LeafAudit<'_, 'r> {
     /// Accounts for all leaf values in a value.
     fn each(&mut self, path: &Path<'_, RawNode<'r>>, claim: Claim<'_>) {
         let pointer = format!("{}{}", self.prefix, path.pointer());
-        let of_document = if self.record.is_none() { (self.records)(&pointer, self.item) } else { None };
-        let Some(record) = self.record.or(of_document.as_ref()) else { return };
+        let of_document = if self.record.is_none() {
+            (self.records)(&pointer, self.item)
+        } else {
+            None
+        };
+        let Some(record) = self.record.or(of_document.as_ref()) else {
+            return;
+        };
         let claim = match claim {
             Claim::Unknown if !record.index.has_unknown(&self.kind, &path.pattern()) => Claim::Kept,
             claim => claim,
@@ -158,13 +211,19 @@ fn judge(
     fates: &mut HashMap<String, Treatment>,
 ) {
     report.leaves.total += 1;
-    report.tokens.add(record.kind(), pointer, leaf, || match (record.omitted_by(), claim) {
-        (Some(rule), _) => format!("record {}", rule.rule),
-        (None, Claim::Fate(fate, _)) => becomes(fate),
-        (None, Claim::Unknown | Claim::Kept) => "unknown".to_owned(),
+    report.tokens.add(record.kind(), pointer, leaf, || {
+        match (record.omitted_by(), claim) {
+            (Some(rule), _) => format!("record {}", rule.rule),
+            (None, Claim::Fate(fate, _)) => becomes(fate),
+            (None, Claim::Unknown | Claim::Kept) => "unknown".to_owned(),
+        }
     });
     if let Some(rule) = record.omitted_by() {
-        return *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1;
+        return *report
+            .leaves
+            .omitted
+            .entry(rule.rule.to_owned())
+            .or_default() += 1;
     }
     let (fate, forms) = match claim {
         Claim::Fate(fate, forms) => (fate, forms),
@@ -190,8 +249,20 @@ fn judge(
         FateKind::Opaque => *report.leaves.opaque.entry(name()).or_default() += 1,
         FateKind::Tape if is_in_tape() => report.leaves.in_tape += 1,
         FateKind::Tape => match field_rule_at(record.descriptor, record.kind(), pointer) {
-            Some(rule) if rule.omission == Omission::Opaque => *report.leaves.opaque.entry(rule.rule.to_owned()).or_default() += 1,
-            Some(rule) => *report.leaves.omitted.entry(rule.rule.to_owned()).or_default() += 1,
+            Some(rule) if rule.omission == Omission::Opaque => {
+                *report
+                    .leaves
+                    .opaque
+                    .entry(rule.rule.to_owned())
+                    .or_default() += 1
+            }
+            Some(rule) => {
+                *report
+                    .leaves
+                    .omitted
+                    .entry(rule.rule.to_owned())
+                    .or_default() += 1
+            }
             None => leave(record, leaf, pointer, report),
         },
     }
@@ -211,7 +282,13 @@ fn leave(record: &Record<'_>, leaf: &str, pointer: &str, report: &mut AuditRepor
     report.leaves.left_over += 1;
     if report.examples.len() < MAX_EXAMPLES {
         let (kind, bytes) = (record.kind().to_owned(), leaf.len() as u64);
-        let value = LeftOver { line: record.line, record: kind, pointer: pointer.to_owned(), bytes, excerpt: excerpt(leaf) };
+        let value = LeftOver {
+            line: record.line,
+            record: kind,
+            pointer: pointer.to_owned(),
+            bytes,
+            excerpt: excerpt(leaf),
+        };
         report.examples.push(value);
     }
 }

@@ -59,7 +59,11 @@ pub enum AuditError {
 ///
 /// # Errors
 /// If the source cannot be read, or a line of the tape is not an event. Lost text is not an error; it is in the report.
-pub fn audit(source: impl BufRead, tape: &str, descriptor: &AdapterDescriptor) -> Result<AuditReport, AuditError> {
+pub fn audit(
+    source: impl BufRead,
+    tape: &str,
+    descriptor: &AdapterDescriptor,
+) -> Result<AuditReport, AuditError> {
     let index = TapeIndex::of(tape)?;
     let table = descriptor.members.and_then(|members| members.table().ok());
     let report = AuditReport::default();
@@ -101,19 +105,37 @@ struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    fn record<'r>(&self, line: u64, text: &'r str, lines: Vec<&'r str>, gave_events: bool) -> Record<'r>
+    fn record<'r>(
+        &self,
+        line: u64,
+        text: &'r str,
+        lines: Vec<&'r str>,
+        gave_events: bool,
+    ) -> Record<'r>
     where
         'a: 'r,
     {
         let (fates, known) = (Fates::default(), Known::default());
-        Record { index: self.index, descriptor: self.descriptor, line, text, lines, gave_events, is_repeated: false, fates, known }
+        Record {
+            index: self.index,
+            descriptor: self.descriptor,
+            line,
+            text,
+            lines,
+            gave_events,
+            is_repeated: false,
+            fates,
+            known,
+        }
     }
 
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
         let (mut bytes, mut number) = (Vec::new(), 0);
         while source.read_until(b'\n', &mut bytes)? > 0 {
             number += 1;
-            let (line, terminated) = bytes.strip_suffix(b"\n").map_or((&bytes[..], false), |line| (line, true));
+            let (line, terminated) = bytes
+                .strip_suffix(b"\n")
+                .map_or((&bytes[..], false), |line| (line, true));
             self.line(line, number, terminated);
             bytes.clear();
         }
@@ -124,13 +146,21 @@ impl<'a> Audit<'a> {
         if self.is_hashed(bytes, (number, 0)) {
             return;
         }
-        let bytes = if number == 1 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
+        let bytes = if number == 1 {
+            bytes.strip_prefix(BOM).unwrap_or(bytes)
+        } else {
+            bytes
+        };
         let may_be_cut = !terminated && !self.index.complete;
         match str::from_utf8(bytes) {
             Ok(text) => self.split_line(text, number, may_be_cut),
             // The artifact ends inside a character. The records before it may still be complete.
             Err(error) if may_be_cut && error.error_len().is_none() => {
-                self.split_line(str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), number, true);
+                self.split_line(
+                    str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+                    number,
+                    true,
+                );
             }
             // The tape has a broken piece with each broken character replaced; records beside the piece are divided as on any line.
             Err(_) => self.split_line(&String::from_utf8_lossy(bytes), number, false),
@@ -143,10 +173,15 @@ impl<'a> Audit<'a> {
         while !rest.trim_ascii().is_empty() {
             let key = (number, part);
             let value = first_value(rest);
-            let raw = self.index.raw_of(key).filter(|raw| !raw.is_empty() && rest.starts_with(&**raw));
+            let raw = self
+                .index
+                .raw_of(key)
+                .filter(|raw| !raw.is_empty() && rest.starts_with(&**raw));
             let end = match (value, raw) {
                 // With its broken characters replaced, a broken piece may read as a value.
-                (value, Some(raw)) if value.is_err() || raw.contains(char::REPLACEMENT_CHARACTER) => {
+                (value, Some(raw))
+                    if value.is_err() || raw.contains(char::REPLACEMENT_CHARACTER) =>
+                {
                     self.fragment(&raw, key);
                     raw.len()
                 }
@@ -157,7 +192,11 @@ impl<'a> Audit<'a> {
                 (Err(ends_early), _) => {
                     let next = resync(rest, may_be_cut.then_some(usize::from(ends_early)));
                     // Before the first fragment that is not in the tape verbatim, the adapter divides the line in the same way.
-                    let gave_events = self.index.lines_from(if is_broken { (number, 0) } else { key }).next().is_some();
+                    let gave_events = self
+                        .index
+                        .lines_from(if is_broken { (number, 0) } else { key })
+                        .next()
+                        .is_some();
                     if ends_early && may_be_cut && (next.is_none() || !gave_events) {
                         self.is_broken |= next.is_some() || gave_events;
                         return self.report.cut.add(rest.len());
@@ -176,10 +215,19 @@ impl<'a> Audit<'a> {
     /// The line without the control sequences of a terminal before its record. If the line is in the tape verbatim, they are part of it.
     fn without_controls<'t>(&mut self, text: &'t str, number: u64) -> &'t str {
         let (before, record) = text.split_at(controls(text.as_bytes()));
-        if before.is_empty() || self.index.raw_of((number, 0)).is_some_and(|raw| raw.starts_with(before)) {
+        if before.is_empty()
+            || self
+                .index
+                .raw_of((number, 0))
+                .is_some_and(|raw| raw.starts_with(before))
+        {
             return text;
         }
-        self.report.omitted.entry(TERMINAL.to_owned()).or_default().add(before.len());
+        self.report
+            .omitted
+            .entry(TERMINAL.to_owned())
+            .or_default()
+            .add(before.len());
         record
     }
 
@@ -194,11 +242,22 @@ impl<'a> Audit<'a> {
         let is_repeated = !self.read.insert(hash64(text)) && !gave_events;
         let text = &*with_canonical_escapes(text);
         // On a broken line the adapter may count the values differently.
-        let lines = if is_broken { self.index.lines_on(key.0) } else { own };
-        let mut record = Record { is_repeated, ..self.record(key.0, text, lines, gave_events) };
+        let lines = if is_broken {
+            self.index.lines_on(key.0)
+        } else {
+            own
+        };
+        let mut record = Record {
+            is_repeated,
+            ..self.record(key.0, text, lines, gave_events)
+        };
         if !gave_events {
             if record.omitted_by().is_none() && !is_broken {
-                self.disagree(format!("line {}: a record of type `{}` gave no event, and no rule omits it", key.0, excerpt(record.kind())));
+                self.disagree(format!(
+                    "line {}: a record of type `{}` gave no event, and no rule omits it",
+                    key.0,
+                    excerpt(record.kind())
+                ));
             }
             *self.eventless.entry(record.kind().to_owned()).or_default() += 1;
         }
@@ -215,7 +274,10 @@ impl<'a> Audit<'a> {
     fn fragment(&mut self, text: &str, key: RecordKey) {
         self.report.records += 1;
         // White space around it is not content.
-        if [text, text.trim_ascii()].into_iter().any(|text| self.index.has(Text::Plain(text))) {
+        if [text, text.trim_ascii()]
+            .into_iter()
+            .any(|text| self.index.has(Text::Plain(text)))
+        {
             self.repeated_fragments += u64::from(self.index.lines_of(key).is_empty());
             return self.report.in_tape.add(text.len());
         }
@@ -235,10 +297,17 @@ impl<'a> Audit<'a> {
 
     /// True if the tape has only size and hash of this record, because it exceeds a limit.
     fn is_hashed(&mut self, bytes: &[u8], key: RecordKey) -> bool {
-        let is_hashed = self.index.hash_of(key).is_some_and(|hash| hash == Hash::of_bytes(bytes).to_string());
+        let is_hashed = self
+            .index
+            .hash_of(key)
+            .is_some_and(|hash| hash == Hash::of_bytes(bytes).to_string());
         if is_hashed {
             self.report.records += 1;
-            self.report.omitted.entry(LIMIT.to_owned()).or_default().add(bytes.len());
+            self.report
+                .omitted
+                .entry(LIMIT.to_owned())
+                .or_default()
+                .add(bytes.len());
         }
         is_hashed
     }
@@ -252,8 +321,16 @@ impl<'a> Audit<'a> {
         let value = first_value(text);
         let end = value.unwrap_or(text.len());
         self.report.records = self.index.records;
-        let mut walk = if value.is_ok() { Walk::of_json(&text[..end]) } else { Walk::of_fragment(text) };
-        let fates = if value.is_ok() { self.document_leaves(&text[..end]) } else { Fates::default() };
+        let mut walk = if value.is_ok() {
+            Walk::of_json(&text[..end])
+        } else {
+            Walk::of_fragment(text)
+        };
+        let fates = if value.is_ok() {
+            self.document_leaves(&text[..end])
+        } else {
+            Fates::default()
+        };
         let mut current: Option<(String, Record<'_>)> = None;
         while let Some(token) = walk.next_string() {
             let levels = walk.levels();
@@ -263,9 +340,18 @@ impl<'a> Audit<'a> {
             if current.as_ref().is_none_or(|(known, _)| known != own) {
                 let lines = self.index.lines_under(own).to_vec();
                 let gave_events = !lines.is_empty();
-                let text = levels.get(depth).filter(|_| depth > 0).map_or("", |level| &text[level.start..end]);
+                let text = levels
+                    .get(depth)
+                    .filter(|_| depth > 0)
+                    .map_or("", |level| &text[level.start..end]);
                 let record = self.record(0, text, lines, gave_events);
-                current = Some((own.to_owned(), Record { fates: fates.clone(), ..record }));
+                current = Some((
+                    own.to_owned(),
+                    Record {
+                        fates: fates.clone(),
+                        ..record
+                    },
+                ));
             }
             if let Some((_, record)) = &current {
                 record.judge(&token, levels, &levels[depth..], &mut self.report);
@@ -283,7 +369,12 @@ impl<'a> Audit<'a> {
         'a: 'r,
     {
         let root = RawNode::parse(text);
-        let Some((table, document)) = self.table.and_then(|table| Some((table, table.document(root?)?))) else { return Fates::default() };
+        let Some((table, document)) = self
+            .table
+            .and_then(|table| Some((table, table.document(root?)?)))
+        else {
+            return Fates::default();
+        };
         let mut report = std::mem::take(&mut self.report);
         let audit = &*self;
         let records = |pointer: &str, item: &'r str| -> Option<Record<'r>> {
@@ -291,7 +382,13 @@ impl<'a> Audit<'a> {
             let gave_events = !lines.is_empty();
             Some(audit.record(0, item, lines, gave_events))
         };
-        let fates = leaves::audit_document(&records, self.descriptor, (table, document), text, &mut report);
+        let fates = leaves::audit_document(
+            &records,
+            self.descriptor,
+            (table, document),
+            text,
+            &mut report,
+        );
         self.report = report;
         fates
     }
@@ -316,22 +413,39 @@ impl<'a> Audit<'a> {
             return;
         }
         if self.report.records != self.index.records {
-            self.disagree(format!("the source has {} records, but the ledger counts {}", self.report.records, self.index.records));
+            self.disagree(format!(
+                "the source has {} records, but the ledger counts {}",
+                self.report.records, self.index.records
+            ));
         }
         let mut listed = BTreeMap::new();
         for row in &self.index.omitted {
-            if self.descriptor.rule(&row.rule).is_some_and(rules::is_record_rule) {
+            if self
+                .descriptor
+                .rule(&row.rule)
+                .is_some_and(rules::is_record_rule)
+            {
                 *listed.entry(row.record.clone()).or_default() += row.count;
             }
         }
-        let types: Vec<String> = listed.keys().chain(self.eventless.keys()).cloned().collect();
+        let types: Vec<String> = listed
+            .keys()
+            .chain(self.eventless.keys())
+            .cloned()
+            .collect();
         for record in types {
-            let (counted, found) = (listed.remove(&record).unwrap_or(0), self.eventless.remove(&record).unwrap_or(0));
+            let (counted, found) = (
+                listed.remove(&record).unwrap_or(0),
+                self.eventless.remove(&record).unwrap_or(0),
+            );
             // The audit does not know how the adapter names a text that is not JSON.
             let fragments = counted.saturating_sub(found).min(self.repeated_fragments);
             self.repeated_fragments -= fragments;
             if counted != found + fragments {
-                self.disagree(format!("{found} records of type `{}` gave no event, but the ledger omits {counted}", excerpt(&record)));
+                self.disagree(format!(
+                    "{found} records of type `{}` gave no event, but the ledger omits {counted}",
+                    excerpt(&record)
+                ));
             }
         }
     }
@@ -340,7 +454,8 @@ impl<'a> Audit<'a> {
     fn rows(&mut self) {
         for row in &self.index.omitted {
             let is_by_rule = !matches!(row.rule.as_str(), "unrecognized" | "malformed");
-            let named = rules::record_rules(self.descriptor, &row.record).any(|rule| rule.rule == row.rule);
+            let named =
+                rules::record_rules(self.descriptor, &row.record).any(|rule| rule.rule == row.rule);
             if is_by_rule && !named {
                 self.disagree(format!(
                     "the ledger omits `{}` by `{}`, which is not a rule for it",
@@ -354,7 +469,10 @@ impl<'a> Audit<'a> {
     /// Puts the usage of the tape beside what the source calls tokens.
     fn tokens(&mut self) {
         self.report.tokens.tape.clone_from(&self.index.tokens);
-        self.report.tokens.replayed.clone_from(&self.index.replayed_tokens);
+        self.report
+            .tokens
+            .replayed
+            .clone_from(&self.index.replayed_tokens);
     }
 
     fn disagree(&mut self, what: String) {
@@ -372,10 +490,15 @@ fn resync(text: &str, before_cut: Option<usize>) -> Option<usize> {
     for at in memmem::find_iter(text.as_bytes(), b"{\"").filter(|at| *at > lead) {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
         let mut failed = None;
-        let complete = values.by_ref().map_while(|value| value.map_err(|error| failed = Some(error)).ok()).count();
+        let complete = values
+            .by_ref()
+            .map_while(|value| value.map_err(|error| failed = Some(error)).ok())
+            .count();
         match failed {
             None => return Some(at),
-            Some(error) if error.is_eof() && before_cut.is_some_and(|least| complete >= least) => return Some(at),
+            Some(error) if error.is_eof() && before_cut.is_some_and(|least| complete >= least) => {
+                return Some(at);
+            }
             // The text is one line, so the column is the number of bytes read.
             Some(error) => budget = budget.checked_sub(error.column())?,
         }

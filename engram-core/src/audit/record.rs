@@ -70,25 +70,44 @@ pub(super) struct Known<'r> {
 impl<'r> Record<'r> {
     /// Its type.
     pub fn kind(&self) -> &str {
-        self.known.kind.get_or_init(|| record_type(self.descriptor, self.text))
+        self.known
+            .kind
+            .get_or_init(|| record_type(self.descriptor, self.text))
     }
 
     /// The strings in its lines of the tape, decoded, with line ends normalised.
     fn tape_strings(&self) -> &[String] {
-        self.known.tape_strings.get_or_init(|| decoded_strings(&self.lines))
+        self.known
+            .tape_strings
+            .get_or_init(|| decoded_strings(&self.lines))
     }
 
     /// The texts of its events.
     fn texts(&self) -> &[String] {
-        let text_of = |line: &&str| Members::of(line).ok()?.text("text").map(normalised).filter(|text| !text.is_empty());
-        self.known.texts.get_or_init(|| self.lines.iter().filter_map(text_of).collect())
+        let text_of = |line: &&str| {
+            Members::of(line)
+                .ok()?
+                .text("text")
+                .map(normalised)
+                .filter(|text| !text.is_empty())
+        };
+        self.known
+            .texts
+            .get_or_init(|| self.lines.iter().filter_map(text_of).collect())
     }
 
     /// True if the text is what several events of this record say, one after the other: words of the harness around those of a person have
     /// an event of their own.
     fn is_split(&self, text: &str) -> bool {
         let mut rest = text.trim();
-        let begins = |rest: &str| self.texts().iter().map(|text| text.trim()).filter(|text| rest.starts_with(text)).map(str::len).max();
+        let begins = |rest: &str| {
+            self.texts()
+                .iter()
+                .map(|text| text.trim())
+                .filter(|text| rest.starts_with(text))
+                .map(str::len)
+                .max()
+        };
         while let Some(length) = begins(rest).filter(|length| *length > 0) {
             rest = rest[length..].trim_start();
         }
@@ -97,20 +116,32 @@ impl<'r> Record<'r> {
 
     /// True if the ledger has records of this type that the rule omits.
     fn is_counted(&self, rule: &OmissionRule) -> bool {
-        self.index.omitted.iter().any(|row| row.rule == rule.rule && row.record == self.kind())
+        self.index
+            .omitted
+            .iter()
+            .any(|row| row.rule == rule.rule && row.record == self.kind())
     }
 
     /// The rule that omits it, if it gave no event. A rule for records of all types is for repetitions: the same bytes, or a record that
     /// the ledger counts by this rule.
     pub fn omitted_by(&self) -> Option<&'r OmissionRule> {
         let rules = || record_rules(self.descriptor, self.kind()).filter(|_| !self.gave_events);
-        let of_repeated = || rules().find(|rule| rule.record == ANY_TYPE && (self.is_repeated || self.is_counted(rule)));
+        let of_repeated = || {
+            rules()
+                .find(|rule| rule.record == ANY_TYPE && (self.is_repeated || self.is_counted(rule)))
+        };
         let find = || of_repeated().or_else(|| rules().find(|rule| rule.record != ANY_TYPE));
         *self.known.omitted_by.get_or_init(find)
     }
 
     /// Accounts for one string. `levels` is its path from the root of the artifact, `own` from the root of the record.
-    pub fn judge(&self, token: &str, levels: &[Level<'_>], own: &[Level<'_>], report: &mut AuditReport) {
+    pub fn judge(
+        &self,
+        token: &str,
+        levels: &[Level<'_>],
+        own: &[Level<'_>],
+        report: &mut AuditReport,
+    ) {
         let text = Text::Token(token);
         if !is_content(text) {
             return;
@@ -119,12 +150,21 @@ impl<'r> Record<'r> {
         if self.index.has(text) {
             return report.in_tape.add(bytes);
         }
-        let rule = self.omitted_by().or_else(|| field_rule(self.descriptor, self.kind(), own)).or_else(|| {
-            let of_root = own.len() != levels.len();
-            of_root.then(|| field_rule(self.descriptor, "", levels)).flatten()
-        });
+        let rule = self
+            .omitted_by()
+            .or_else(|| field_rule(self.descriptor, self.kind(), own))
+            .or_else(|| {
+                let of_root = own.len() != levels.len();
+                of_root
+                    .then(|| field_rule(self.descriptor, "", levels))
+                    .flatten()
+            });
         if let Some(rule) = rule {
-            let by_rule = if rule.omission == Omission::Opaque { &mut report.opaque } else { &mut report.omitted };
+            let by_rule = if rule.omission == Omission::Opaque {
+                &mut report.opaque
+            } else {
+                &mut report.omitted
+            };
             return by_rule.entry(rule.rule.to_owned()).or_default().add(bytes);
         }
         if self.is_in_tape(text, 0) {
@@ -141,7 +181,13 @@ impl<'r> Record<'r> {
         report.left_over.add(bytes);
         if report.examples.len() < MAX_EXAMPLES {
             let (record, excerpt) = (self.kind().to_owned(), excerpt(text));
-            report.examples.push(LeftOver { line: self.line, record, pointer, bytes: bytes as u64, excerpt });
+            report.examples.push(LeftOver {
+                line: self.line,
+                record,
+                pointer,
+                bytes: bytes as u64,
+                excerpt,
+            });
         }
     }
 
@@ -155,17 +201,23 @@ impl<'r> Record<'r> {
         let text = normalised(text);
         // The source may have cut the text between `\r` and `\n`.
         let text = text.strip_suffix('\r').unwrap_or(&text);
-        self.tape_strings().iter().any(|string| string.contains(text))
+        self.tape_strings()
+            .iter()
+            .any(|string| string.contains(text))
             || self.is_split(text)
             || (depth < MAX_EMBEDDED_DEPTH && self.parts_are_in_tape(text, depth))
     }
 
     fn parts_are_in_tape(&self, json: &str, depth: usize) -> bool {
-        if !json.trim_ascii_start().starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(json).is_err() {
+        if !json.trim_ascii_start().starts_with(['{', '['])
+            || serde_json::from_str::<IgnoredAny>(json).is_err()
+        {
             return false;
         }
         let mut compact = String::new();
-        if push_json(&mut compact, json, usize::MAX).is_ok() && self.lines.iter().any(|line| line.contains(&compact)) {
+        if push_json(&mut compact, json, usize::MAX).is_ok()
+            && self.lines.iter().any(|line| line.contains(&compact))
+        {
             return true;
         }
         let (mut walk, mut has_content, mut words) = (Walk::of_json(json), false, Vec::new());
@@ -181,13 +233,16 @@ impl<'r> Record<'r> {
             }
         }
         // JSON with short words only is in the tape if all its words are.
-        has_content || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
+        has_content
+            || (!words.is_empty() && words.iter().all(|word| self.tape_strings().contains(word)))
     }
 }
 
 /// The amount that a string with this treatment belongs to.
 fn amount_of<'r>(treatment: &Treatment, report: &'r mut AuditReport) -> &'r mut Amount {
-    let Treatment::Row(fate) = treatment else { return &mut report.unknown };
+    let Treatment::Row(fate) = treatment else {
+        return &mut report.unknown;
+    };
     match fate.kind {
         FateKind::Tape | FateKind::As => &mut report.converted,
         FateKind::Omit => report.omitted.entry(fate.name.to_string()).or_default(),

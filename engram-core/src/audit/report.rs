@@ -47,7 +47,11 @@ pub struct Leaves {
 impl Leaves {
     /// The sum of all counts but `total`. Equals it.
     pub fn accounted(&self) -> u64 {
-        let by_rule = self.omitted.values().chain(self.opaque.values()).sum::<u64>();
+        let by_rule = self
+            .omitted
+            .values()
+            .chain(self.opaque.values())
+            .sum::<u64>();
         self.in_tape + self.converted + by_rule + self.unknown + self.left_over
     }
 }
@@ -103,7 +107,10 @@ pub struct AuditReport {
 impl AuditReport {
     /// True if nothing is left over or unknown, and the ledger is correct.
     pub fn holds(&self) -> bool {
-        let missing = self.left_over.strings + self.unknown.strings + self.leaves.left_over + self.leaves.unknown;
+        let missing = self.left_over.strings
+            + self.unknown.strings
+            + self.leaves.left_over
+            + self.leaves.unknown;
         missing == 0 && self.disagreements.is_empty()
     }
 }

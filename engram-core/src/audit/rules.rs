@@ -27,7 +27,9 @@ pub fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
 fn type_part(pattern: &str, found: &Found<'_>, levels: &[Level<'_>]) -> Option<String> {
     let (form, pattern) = pattern.split_at(pattern.find('/').unwrap_or_default());
     let token = match (pattern.strip_suffix("/#"), found) {
-        (None, Found::Leaf(token)) if token.starts_with('"') => pointer_matches(pattern, levels).then_some(&**token),
+        (None, Found::Leaf(token)) if token.starts_with('"') => {
+            pointer_matches(pattern, levels).then_some(&**token)
+        }
         (Some(object), Found::Name) => {
             let (last, outer) = levels.split_last()?;
             match last.step {
@@ -39,31 +41,63 @@ fn type_part(pattern: &str, found: &Found<'_>, levels: &[Level<'_>]) -> Option<S
     };
     token.map(|token| {
         let part = Text::Token(token).decode_lossy();
-        if form.is_empty() { part.into_owned() } else { format!("{form}/{part}") }
+        if form.is_empty() {
+            part.into_owned()
+        } else {
+            format!("{form}/{part}")
+        }
     })
 }
 
 /// The rules that omit records of this type.
-pub(super) fn record_rules<'d>(descriptor: &'d AdapterDescriptor, record: &str) -> impl Iterator<Item = &'d OmissionRule> {
-    descriptor.omission_rules.iter().filter(move |rule| is_record_rule(rule) && type_matches(rule.record, record))
+pub(super) fn record_rules<'d>(
+    descriptor: &'d AdapterDescriptor,
+    record: &str,
+) -> impl Iterator<Item = &'d OmissionRule> {
+    descriptor
+        .omission_rules
+        .iter()
+        .filter(move |rule| is_record_rule(rule) && type_matches(rule.record, record))
 }
 
 /// True for rules that omit records, not fields.
 pub(super) fn is_record_rule(rule: &OmissionRule) -> bool {
-    matches!(rule.omission, Omission::Duplicate | Omission::Piece | Omission::Bookkeeping)
+    matches!(
+        rule.omission,
+        Omission::Duplicate | Omission::Piece | Omission::Bookkeeping
+    )
 }
 
 /// The first rule that omits the field at this path in records of this type.
-pub(super) fn field_rule<'d>(descriptor: &'d AdapterDescriptor, record: &str, levels: &[Level<'_>]) -> Option<&'d OmissionRule> {
+pub(super) fn field_rule<'d>(
+    descriptor: &'d AdapterDescriptor,
+    record: &str,
+    levels: &[Level<'_>],
+) -> Option<&'d OmissionRule> {
     descriptor.omission_rules.iter().find(|rule| {
-        !is_record_rule(rule) && type_matches(rule.record, record) && rule.pointer.is_some_and(|pointer| pointer_matches(pointer, levels))
+        !is_record_rule(rule)
+            && type_matches(rule.record, record)
+            && rule
+                .pointer
+                .is_some_and(|pointer| pointer_matches(pointer, levels))
     })
 }
 
 /// The first rule that omits the field at this pointer in records of this type.
-pub(super) fn field_rule_at<'d>(descriptor: &'d AdapterDescriptor, record: &str, pointer: &str) -> Option<&'d OmissionRule> {
-    let is_named = |rule: &&OmissionRule| rule.pointer.is_some_and(|pattern| pointer_is(pattern, pointer));
-    descriptor.omission_rules.iter().filter(|rule| !is_record_rule(rule) && type_matches(rule.record, record)).find(is_named)
+pub(super) fn field_rule_at<'d>(
+    descriptor: &'d AdapterDescriptor,
+    record: &str,
+    pointer: &str,
+) -> Option<&'d OmissionRule> {
+    let is_named = |rule: &&OmissionRule| {
+        rule.pointer
+            .is_some_and(|pattern| pointer_is(pattern, pointer))
+    };
+    descriptor
+        .omission_rules
+        .iter()
+        .filter(|rule| !is_record_rule(rule) && type_matches(rule.record, record))
+        .find(is_named)
 }
 
 /// True if a pointer matches a pattern. As [`pointer_matches`].
@@ -74,7 +108,10 @@ fn pointer_is(pattern: &str, pointer: &str) -> bool {
         if pattern == "**" && patterns.peek().is_none() {
             return true;
         }
-        if !segments.next().is_some_and(|segment| pattern == "*" || pattern == segment) {
+        if !segments
+            .next()
+            .is_some_and(|segment| pattern == "*" || pattern == segment)
+        {
             return false;
         }
     }
@@ -108,7 +145,10 @@ fn pointer_matches(pattern: &str, levels: &[Level<'_>]) -> bool {
         if segment == "**" && segments.peek().is_none() {
             return true;
         }
-        if !levels.next().is_some_and(|level| segment == "*" || segment_is(segment, level.step)) {
+        if !levels
+            .next()
+            .is_some_and(|level| segment == "*" || segment_is(segment, level.step))
+        {
             return false;
         }
     }
@@ -119,7 +159,9 @@ fn segment_is(segment: &str, step: Step<'_>) -> bool {
     match step {
         Step::NoKey => false,
         Step::Item(index) => segment.parse() == Ok(index),
-        Step::Key(key) if segment.contains('~') => Text::Token(key).eq_str(&segment.replace("~1", "/").replace("~0", "~")),
+        Step::Key(key) if segment.contains('~') => {
+            Text::Token(key).eq_str(&segment.replace("~1", "/").replace("~0", "~"))
+        }
         Step::Key(key) => Text::Token(key).eq_str(segment),
     }
 }
@@ -131,7 +173,12 @@ mod tests {
     /// The part of the type that this pattern finds first.
     fn part(pattern: &str, json: &str) -> Option<String> {
         let mut walk = Walk::of_json(json);
-        std::iter::from_fn(|| walk.next().map(|found| type_part(pattern, &found, walk.levels()))).flatten().next()
+        std::iter::from_fn(|| {
+            walk.next()
+                .map(|found| type_part(pattern, &found, walk.levels()))
+        })
+        .flatten()
+        .next()
     }
 
     #[test]
@@ -145,7 +192,10 @@ mod tests {
 
     #[test]
     fn a_name_before_the_pointer_tells_forms_apart() {
-        assert_eq!(part("msg/msg/type", r#"{"msg":{"type":"error"}}"#).as_deref(), Some("msg/error"));
+        assert_eq!(
+            part("msg/msg/type", r#"{"msg":{"type":"error"}}"#).as_deref(),
+            Some("msg/error")
+        );
         assert_eq!(part("msg/msg/type", r#"{"type":"error"}"#), None);
     }
 
@@ -161,10 +211,24 @@ mod tests {
 
     #[test]
     fn type_patterns_match_runs_of_characters() {
-        for (pattern, record) in [("a", "a"), ("*", ""), ("*", "x/y"), ("a/*", "a/b"), ("*/b", "a/b"), ("a*c*e", "abcde"), ("a**", "a")] {
+        for (pattern, record) in [
+            ("a", "a"),
+            ("*", ""),
+            ("*", "x/y"),
+            ("a/*", "a/b"),
+            ("*/b", "a/b"),
+            ("a*c*e", "abcde"),
+            ("a**", "a"),
+        ] {
             assert!(type_matches(pattern, record), "{pattern} {record}");
         }
-        for (pattern, record) in [("a", "ab"), ("a/*", "a"), ("*b", "bc"), ("a*a", "a"), ("", "a")] {
+        for (pattern, record) in [
+            ("a", "ab"),
+            ("a/*", "a"),
+            ("*b", "bc"),
+            ("a*a", "a"),
+            ("", "a"),
+        ] {
             assert!(!type_matches(pattern, record), "{pattern} {record}");
         }
     }
@@ -173,7 +237,14 @@ mod tests {
     fn pointer_patterns_match_segments() {
         let mut walk = Walk::of_json(r#"{"a/b":[{"c":{"d":"x"}}]}"#);
         walk.next_string();
-        for pattern in ["/a~1b/0/c/d", "/a~1b/*/c/d", "/*/*/*/*", "/a~1b/**", "/**", "/a~1b/0/c/d/**"] {
+        for pattern in [
+            "/a~1b/0/c/d",
+            "/a~1b/*/c/d",
+            "/*/*/*/*",
+            "/a~1b/**",
+            "/**",
+            "/a~1b/0/c/d/**",
+        ] {
             assert!(pointer_matches(pattern, walk.levels()), "{pattern}");
             assert!(pointer_is(pattern, "/a~1b/0/c/d"), "{pattern}");
         }

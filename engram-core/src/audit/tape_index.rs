@@ -70,12 +70,19 @@ pub(super) struct TapeIndex<'t> {
 
 impl<'t> TapeIndex<'t> {
     pub fn of(tape: &'t str) -> Result<Self, TapeError> {
-        let mut index = TapeIndex { complete: true, ..TapeIndex::default() };
+        let mut index = TapeIndex {
+            complete: true,
+            ..TapeIndex::default()
+        };
         for (event, line) in raw_events(tape).zip(tape.split_inclusive('\n')) {
             let event = event?;
             let mut walk = Walk::of_json(line);
             while let Some(leaf) = walk.next_leaf() {
-                let leaves = if leaf.starts_with('"') { &mut index.strings } else { &mut index.literals };
+                let leaves = if leaf.starts_with('"') {
+                    &mut index.strings
+                } else {
+                    &mut index.literals
+                };
                 leaves.insert(key(&leaf));
             }
             index.has_unrecognized |= event.label() == Some("unrecognized");
@@ -91,8 +98,14 @@ impl<'t> TapeIndex<'t> {
     }
 
     fn add_usage(&mut self, line: &str) {
-        let Ok(usage) = serde_json::from_str::<Usage>(line) else { return };
-        let sums = if usage.replay { &mut self.replayed_tokens } else { &mut self.tokens };
+        let Ok(usage) = serde_json::from_str::<Usage>(line) else {
+            return;
+        };
+        let sums = if usage.replay {
+            &mut self.replayed_tokens
+        } else {
+            &mut self.tokens
+        };
         for (name, count) in usage.tokens {
             let sum = sums.entry(name).or_default();
             *sum = sum.saturating_add(count);
@@ -111,25 +124,49 @@ impl<'t> TapeIndex<'t> {
         }
         let Some(number) = origin.line else {
             let pointer = origin.pointer.to_string();
-            return self.by_pointer.entry(document_record(&pointer).to_owned()).or_default().push(line);
+            return self
+                .by_pointer
+                .entry(document_record(&pointer).to_owned())
+                .or_default()
+                .push(line);
         };
-        self.by_record.entry((number, origin.part)).or_default().push(line);
+        self.by_record
+            .entry((number, origin.part))
+            .or_default()
+            .push(line);
         if event.kind == Kind::Meta && event.label() == Some("unrecognized") {
             let record = (number, origin.part);
-            self.hashed.extend(event.fields.word("hash").map(|hash| (record, hash)));
-            self.raw.extend(event.fields.text("raw").map(|raw| (record, raw)));
+            self.hashed
+                .extend(event.fields.word("hash").map(|hash| (record, hash)));
+            self.raw
+                .extend(event.fields.text("raw").map(|raw| (record, raw)));
         }
     }
 
     fn stop(&mut self, stop: &Members<'_>) {
         let ledger = stop.object("ledger").unwrap_or_default();
         self.records = ledger.count("records").unwrap_or_default();
-        self.with_events = ["mapped", "unrecognized", "malformed"].iter().filter_map(|name| ledger.count(name)).sum();
+        self.with_events = ["mapped", "unrecognized", "malformed"]
+            .iter()
+            .filter_map(|name| ledger.count(name))
+            .sum();
         self.complete = stop.get("complete").is_none_or(|raw| raw.get() == "true");
-        let rows = ledger.get("omitted").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
-        self.omitted = rows.unwrap_or_default().iter().filter_map(|row| omitted_row(row)).collect();
-        let rows = ledger.get("unknown_members").and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
-        self.unknown = rows.unwrap_or_default().iter().filter_map(|row| unknown_row(row)).collect();
+        let rows = ledger
+            .get("omitted")
+            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+        self.omitted = rows
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|row| omitted_row(row))
+            .collect();
+        let rows = ledger
+            .get("unknown_members")
+            .and_then(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+        self.unknown = rows
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|row| unknown_row(row))
+            .collect();
         self.has_more_unknown = ledger.count("unknown_members_more").unwrap_or_default() > 0;
     }
 
@@ -180,7 +217,10 @@ impl<'t> TapeIndex<'t> {
 
     /// The lines of the tape that come from a record or one after it on the same line.
     pub fn lines_from(&self, record: RecordKey) -> impl Iterator<Item = &'t str> {
-        self.by_record.range(record..(record.0 + 1, 0)).flat_map(|(_, lines)| lines).copied()
+        self.by_record
+            .range(record..(record.0 + 1, 0))
+            .flat_map(|(_, lines)| lines)
+            .copied()
     }
 
     /// The hash in the tape of a record that exceeds a limit.
@@ -214,7 +254,11 @@ pub(super) fn document_record(pointer: &str) -> &str {
 fn omitted_row(row: &RawValue) -> Option<OmittedRow> {
     let row = Members::of(row.get()).ok()?;
     let text = |key| row.text(key).map(|text| text.decode_lossy().into_owned());
-    Some(OmittedRow { record: text("type")?, rule: text("rule")?, count: row.count("count")? })
+    Some(OmittedRow {
+        record: text("type")?,
+        rule: text("rule")?,
+        count: row.count("count")?,
+    })
 }
 
 fn unknown_row(row: &RawValue) -> Option<(String, String)> {

@@ -41,14 +41,25 @@ pub struct TokenMember {
 
 impl Tokens {
     /// Adds a number of the log, if its pointer says that it counts tokens.
-    pub(super) fn add(&mut self, record: &str, pointer: &str, number: &str, becomes: impl FnOnce() -> String) {
-        let Ok(number) = number.parse::<u64>() else { return };
+    pub(super) fn add(
+        &mut self,
+        record: &str,
+        pointer: &str,
+        number: &str,
+        becomes: impl FnOnce() -> String,
+    ) {
+        let Ok(number) = number.parse::<u64>() else {
+            return;
+        };
         if number == 0 || !counts_tokens(pointer) {
             return;
         }
         let name = format!("{record} {}", pattern(pointer));
         let is_listed = self.log.len() < MAX_MEMBERS || self.log.contains_key(&name);
-        let member = self.log.entry(if is_listed { name } else { OTHERS.to_owned() }).or_default();
+        let member = self
+            .log
+            .entry(if is_listed { name } else { OTHERS.to_owned() })
+            .or_default();
         if member.count == 0 {
             member.becomes = becomes();
         }
@@ -75,7 +86,13 @@ fn counts_tokens(pointer: &str) -> bool {
 
 /// The pointer with `*` for the places in lists.
 fn pattern(pointer: &str) -> String {
-    let names = pointer.split('/').map(|name| if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) { "*" } else { name });
+    let names = pointer.split('/').map(|name| {
+        if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+            "*"
+        } else {
+            name
+        }
+    });
     names.collect::<Vec<_>>().join("/")
 }
 
@@ -85,7 +102,9 @@ mod tests {
 
     fn tokens(of: &[(&str, &str, &str)]) -> Tokens {
         let mut tokens = Tokens::default();
-        of.iter().for_each(|(pointer, number, becomes)| tokens.add("r", pointer, number, || (*becomes).to_owned()));
+        of.iter().for_each(|(pointer, number, becomes)| {
+            tokens.add("r", pointer, number, || (*becomes).to_owned())
+        });
         tokens
     }
 
@@ -98,14 +117,24 @@ mod tests {
             ("/bytes", "9", "x"),
             ("/first_token_ms", "9", "x"),
         ]);
-        let rows: Vec<(&str, u64)> = sums.log.iter().map(|(name, member)| (name.as_str(), member.sum)).collect();
-        assert_eq!(rows, [("r /list/*/tokens/in", 5), ("r /usage/input_tokens", 7)]);
+        let rows: Vec<(&str, u64)> = sums
+            .log
+            .iter()
+            .map(|(name, member)| (name.as_str(), member.sum))
+            .collect();
+        assert_eq!(
+            rows,
+            [("r /list/*/tokens/in", 5), ("r /usage/input_tokens", 7)]
+        );
     }
 
     #[test]
     fn hostile_names_are_bounded() {
         let mut sums = Tokens::default();
         (0..1000).for_each(|n| sums.add("r", &format!("/tokens/a{n}"), "1", String::new));
-        assert_eq!((sums.log.len(), sums.log[OTHERS].count), (MAX_MEMBERS + 1, 1000 - MAX_MEMBERS as u64));
+        assert_eq!(
+            (sums.log.len(), sums.log[OTHERS].count),
+            (MAX_MEMBERS + 1, 1000 - MAX_MEMBERS as u64)
+        );
     }
 }

@@ -48,12 +48,22 @@ pub(super) struct Walk<'j> {
 impl<'j> Walk<'j> {
     /// Walks a value that a JSON parser has accepted.
     pub fn of_json(json: &'j str) -> Self {
-        Walk { json, at: 0, levels: Vec::new(), is_json: true }
+        Walk {
+            json,
+            at: 0,
+            levels: Vec::new(),
+            is_json: true,
+        }
     }
 
     /// Walks text that is not JSON or is truncated, to its end.
     pub fn of_fragment(json: &'j str) -> Self {
-        Walk { json, at: 0, levels: Vec::new(), is_json: false }
+        Walk {
+            json,
+            at: 0,
+            levels: Vec::new(),
+            is_json: false,
+        }
     }
 
     /// The path of the last string, outermost level first.
@@ -95,8 +105,14 @@ impl<'j> Walk<'j> {
                     }
                     return Some(Found::Name);
                 }
-                b'{' => self.levels.push(Level { start: self.at, step: Step::NoKey }),
-                b'[' => self.levels.push(Level { start: self.at, step: Step::Item(0) }),
+                b'{' => self.levels.push(Level {
+                    start: self.at,
+                    step: Step::NoKey,
+                }),
+                b'[' => self.levels.push(Level {
+                    start: self.at,
+                    step: Step::Item(0),
+                }),
                 b'}' | b']' => {
                     self.levels.pop();
                     if self.levels.is_empty() {
@@ -120,7 +136,12 @@ impl<'j> Walk<'j> {
     /// Reads a number or word at the current position.
     fn literal(&mut self) -> &'j str {
         let rest = &self.json[self.at..];
-        let is_end = |c: char| matches!(c, ',' | ']' | '}' | '"' | '[' | '{' | ':' | ' ' | '\n' | '\r' | '\t');
+        let is_end = |c: char| {
+            matches!(
+                c,
+                ',' | ']' | '}' | '"' | '[' | '{' | ':' | ' ' | '\n' | '\r' | '\t'
+            )
+        };
         let literal = &rest[..rest.find(is_end).unwrap_or(rest.len())];
         self.at += literal.len().max(1);
         literal
@@ -130,18 +151,29 @@ impl<'j> Walk<'j> {
     fn token(&mut self) -> Cow<'j, str> {
         let (json, bytes, start) = (self.json, self.json.as_bytes(), self.at);
         let mut from = start + 1;
-        while let Some(found) = bytes.get(from..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        while let Some(found) = bytes
+            .get(from..)
+            .and_then(|rest| memchr2(b'"', b'\\', rest))
+        {
             let at = from + found;
             if bytes[at] == b'"' {
                 self.at = at + 1;
                 let token = &json[start..=at];
-                return if self.is_json || is_string(token) { Cow::Borrowed(token) } else { Cow::Owned(escaped(&json[start + 1..at])) };
+                return if self.is_json || is_string(token) {
+                    Cow::Borrowed(token)
+                } else {
+                    Cow::Owned(escaped(&json[start + 1..at]))
+                };
             }
             from = at + 2;
         }
         self.at = bytes.len();
         let token = closed(&json[start..]);
-        Cow::Owned(if is_string(&token) { token } else { escaped(&json[start + 1..]) })
+        Cow::Owned(if is_string(&token) {
+            token
+        } else {
+            escaped(&json[start + 1..])
+        })
     }
 }
 
@@ -160,8 +192,18 @@ fn escaped(text: &str) -> String {
 fn closed(token: &str) -> String {
     let mut end = token.len();
     if let Some(escape) = token.rfind('\\') {
-        let is_escaped = token[..escape].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-        let len = if token[escape..].starts_with("\\u") { 6 } else { 2 };
+        let is_escaped = token[..escape]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count()
+            % 2
+            == 1;
+        let len = if token[escape..].starts_with("\\u") {
+            6
+        } else {
+            2
+        };
         if !is_escaped && token.len() - escape < len {
             end = escape;
         }
@@ -176,7 +218,12 @@ pub(super) fn pointer(levels: &[Level<'_>]) -> String {
         pointer.push('/');
         match level.step {
             Step::NoKey => {}
-            Step::Key(key) => pointer.push_str(&Text::Token(key).decode_lossy().replace('~', "~0").replace('/', "~1")),
+            Step::Key(key) => pointer.push_str(
+                &Text::Token(key)
+                    .decode_lossy()
+                    .replace('~', "~0")
+                    .replace('/', "~1"),
+            ),
             Step::Item(index) => pointer.push_str(&index.to_string()),
         }
     }
@@ -198,7 +245,10 @@ mod tests {
 
     fn expect(json: &str, expected: &[(&str, &str)]) {
         let found = strings(json);
-        let found: Vec<(&str, &str)> = found.iter().map(|(pointer, token)| (pointer.as_str(), token.as_str())).collect();
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(pointer, token)| (pointer.as_str(), token.as_str()))
+            .collect();
         assert_eq!(found, expected, "{json}");
     }
 
@@ -206,7 +256,11 @@ mod tests {
     fn values_have_paths_and_keys_are_not_values() {
         expect(
             r#"{"a" : {"b/c":["x",1,{"~":"y\"z"}],"d":true},"e":"w"}"#,
-            &[("/a/b~1c/0", "\"x\""), ("/a/b~1c/2/~0", r#""y\"z""#), ("/e", "\"w\"")],
+            &[
+                ("/a/b~1c/0", "\"x\""),
+                ("/a/b~1c/2/~0", r#""y\"z""#),
+                ("/e", "\"w\""),
+            ],
         );
         expect(r#""alone""#, &[("", "\"alone\"")]);
         expect(r#"[[],["x"]]"#, &[("/1/0", "\"x\"")]);
@@ -218,16 +272,31 @@ mod tests {
         expect(r#"{"b":"y\u00"#, &[("/b", "\"y\"")]);
         expect(r#"{"b":"y\\"#, &[("/b", r#""y\\""#)]);
         expect(r#"{"a":"x","b"#, &[("/a", "\"x\"")]);
-        expect(r#"{"a":"\u00zz \x","b\q":"y"}"#, &[("/a", r#""\\u00zz \\x""#), ("/", "\"y\"")]);
+        expect(
+            r#"{"a":"\u00zz \x","b\q":"y"}"#,
+            &[("/a", r#""\\u00zz \\x""#), ("/", "\"y\"")],
+        );
     }
 
     #[test]
     fn leaves_of_all_types_are_found() {
-        let (mut walk, mut leaves) = (Walk::of_json(r#"{"a1":[-1.5e+3 , "2"],"b":20,"c":true,"d":null}"#), Vec::new());
+        let (mut walk, mut leaves) = (
+            Walk::of_json(r#"{"a1":[-1.5e+3 , "2"],"b":20,"c":true,"d":null}"#),
+            Vec::new(),
+        );
         while let Some(leaf) = walk.next_leaf() {
             leaves.push(format!("{} {leaf}", pointer(walk.levels())));
         }
-        assert_eq!(leaves, ["/a1/0 -1.5e+3", "/a1/1 \"2\"", "/b 20", "/c true", "/d null"]);
+        assert_eq!(
+            leaves,
+            [
+                "/a1/0 -1.5e+3",
+                "/a1/1 \"2\"",
+                "/b 20",
+                "/c true",
+                "/d null"
+            ]
+        );
     }
 
     #[test]

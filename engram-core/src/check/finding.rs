@@ -31,10 +31,16 @@ pub(super) struct Finding {
 
 impl Finding {
     pub fn new(rule: Rule, what: impl AsRef<str>) -> Finding {
-        Finding { rule, what: excerpt(what.as_ref()) }
+        Finding {
+            rule,
+            what: excerpt(what.as_ref()),
+        }
     }
 
     pub fn quoting(rule: Rule, subject: &str, value: &str) -> Finding {
-        Finding { rule, what: format!("{} is {}", excerpt(subject), excerpt(value)) }
+        Finding {
+            rule,
+            what: format!("{} is {}", excerpt(subject), excerpt(value)),
+        }
     }
 }

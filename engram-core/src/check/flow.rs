@@ -71,14 +71,21 @@ impl Flow {
             found.push(Finding::new(Rule::Start, "the tape has no events"));
         }
         if !self.stopped {
-            found.push(Finding::new(Rule::Stop, "the tape does not end with `tape.stop`"));
+            found.push(Finding::new(
+                Rule::Stop,
+                "the tape does not end with `tape.stop`",
+            ));
         }
     }
 
     fn order(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let is_start = event.label == Some("tape.start");
         if is_start != (self.counts == [0; 8]) {
-            let what = if is_start { "a second `tape.start`" } else { "the first event is not `tape.start`" };
+            let what = if is_start {
+                "a second `tape.start`"
+            } else {
+                "the first event is not `tape.start`"
+            };
             found.push(Finding::new(Rule::Start, what));
         }
         if self.stopped {
@@ -87,22 +94,34 @@ impl Flow {
         self.stopped |= event.label == Some("tape.stop");
         if let Some(seq) = event.members.count("seq") {
             if seq != self.next_seq {
-                found.push(Finding::new(Rule::Seq, format!("{seq} instead of {}", self.next_seq)));
+                found.push(Finding::new(
+                    Rule::Seq,
+                    format!("{seq} instead of {}", self.next_seq),
+                ));
             }
             self.next_seq = seq.saturating_add(1);
         }
         self.counts[event.kind as usize] += 1;
-        let harness = event.members.object("source").and_then(|source| source.word("harness"));
+        let harness = event
+            .members
+            .object("source")
+            .and_then(|source| source.word("harness"));
         if is_start {
             self.start(&event.members);
         }
         if harness != self.family.as_deref() {
-            found.push(Finding::quoting(Rule::Source, "source.harness", harness.unwrap_or("absent")));
+            found.push(Finding::quoting(
+                Rule::Source,
+                "source.harness",
+                harness.unwrap_or("absent"),
+            ));
         }
     }
 
     fn start(&mut self, members: &Members<'_>) {
-        self.family = members.object("harness").and_then(|harness| harness.word("family").map(str::to_owned));
+        self.family = members
+            .object("harness")
+            .and_then(|harness| harness.word("family").map(str::to_owned));
         self.strict = members.word("policy") == Some("strict");
         self.redacted = members.get("redaction").is_some();
         self.has_span_text = members.word("spans") == Some(SPANS_TEXT);
@@ -111,12 +130,20 @@ impl Flow {
     fn time(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
         let (t, basis) = (event.members.word("t"), event.members.word("t_basis"));
         match basis {
-            Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(Rule::TimeBasis, "the absent time", t.unwrap_or("absent"))),
-            Some("absent") if self.has_time => found.push(Finding::new(Rule::TimeBasis, "absent, but an earlier event has a time")),
+            Some("absent") if t != Some(NO_TIME) => found.push(Finding::quoting(
+                Rule::TimeBasis,
+                "the absent time",
+                t.unwrap_or("absent"),
+            )),
+            Some("absent") if self.has_time => found.push(Finding::new(
+                Rule::TimeBasis,
+                "absent, but an earlier event has a time",
+            )),
             Some("absent") => {}
-            None if has_no_record(event) => {
-                found.push(Finding::new(Rule::TimeBasis, "an event without a record has a time that is not inherited"))
-            }
+            None if has_no_record(event) => found.push(Finding::new(
+                Rule::TimeBasis,
+                "an event without a record has a time that is not inherited",
+            )),
             // An inherited time may come from a record without events.
             _ => self.has_time = true,
         }
@@ -127,23 +154,44 @@ impl Flow {
         if !matches!(event.label, Some("tape.start" | "revision")) {
             let is_claimed = !matches!(event.label, Some("tape.stop" | "unrecognized"));
             if self.claims_none[event.kind as usize] && is_claimed {
-                found.push(Finding::quoting(Rule::Coverage, "an event of a kind claimed as none", event.kind.as_str()));
+                found.push(Finding::quoting(
+                    Rule::Coverage,
+                    "an event of a kind claimed as none",
+                    event.kind.as_str(),
+                ));
             }
             return;
         }
         let coverage = event.members.object("coverage").unwrap_or_default();
         self.claims_none = Kind::ALL.map(|kind| coverage.word(kind.as_str()) == Some("none"));
-        let reasons: Vec<String> = event.members.get("degraded").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let reasons: Vec<String> = event
+            .members
+            .get("degraded")
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
         let degraded = !reasons.is_empty();
         // Unknown members lower the claims of some kinds only.
         let lowers_all = reasons.iter().any(|reason| reason != DEGRADED_BY_MEMBERS);
-        let claims_full = Kind::ALL.iter().any(|kind| coverage.word(kind.as_str()) == Some("full"));
-        let required = event.members.word("support").and_then(Support::named).and_then(Support::degradation);
+        let claims_full = Kind::ALL
+            .iter()
+            .any(|kind| coverage.word(kind.as_str()) == Some("full"));
+        let required = event
+            .members
+            .word("support")
+            .and_then(Support::named)
+            .and_then(Support::degradation);
         if lowers_all && claims_full {
-            found.push(Finding::new(Rule::Coverage, "degraded, but a kind is claimed as full"));
+            found.push(Finding::new(
+                Rule::Coverage,
+                "degraded, but a kind is claimed as full",
+            ));
         }
-        if let Some(reason) = required.filter(|reason| !reasons.iter().any(|given| given == reason)) {
-            found.push(Finding::new(Rule::Coverage, format!("the support level requires `{reason}` in `degraded`")));
+        if let Some(reason) = required.filter(|reason| !reasons.iter().any(|given| given == reason))
+        {
+            found.push(Finding::new(
+                Rule::Coverage,
+                format!("the support level requires `{reason}` in `degraded`"),
+            ));
         }
         if self.strict && degraded {
             found.push(Finding::new(Rule::Policy, "degraded under strict policy"));
@@ -151,20 +199,44 @@ impl Flow {
     }
 
     fn parent(&mut self, event: &Checked<'_>, found: &mut Vec<Finding>) {
-        let (seq, call_id) = (event.members.count("seq"), event.members.get("call_id").map(|raw| self.hash_of(raw)));
+        let (seq, call_id) = (
+            event.members.count("seq"),
+            event.members.get("call_id").map(|raw| self.hash_of(raw)),
+        );
         let in_session = call_id.map(|id| self.hash_in_session(event, id));
-        let parent = event.members.get("parent").and(event.members.count("parent"));
-        if event.members.count("to").is_some_and(|to| to >= event.members.count("seq").unwrap_or_default()) {
+        let parent = event
+            .members
+            .get("parent")
+            .and(event.members.count("parent"));
+        if event
+            .members
+            .count("to")
+            .is_some_and(|to| to >= event.members.count("seq").unwrap_or_default())
+        {
             found.push(Finding::new(Rule::Parent, "`to` is not an earlier event"));
         }
-        let carries_id = matches!(event.kind, Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit);
+        let carries_id = matches!(
+            event.kind,
+            Kind::ToolResult | Kind::CodeRead | Kind::CodeEdit
+        );
         match parent.map(|parent| (parent, self.calls.get(&parent))) {
-            Some((parent, None)) => found.push(Finding::new(Rule::Parent, format!("{parent} is not an earlier tool.call"))),
-            Some((parent, Some(called))) if carries_id && call_id.is_some() && *called != call_id => {
-                found.push(Finding::new(Rule::Parent, format!("{parent} is a call with another call_id")));
+            Some((parent, None)) => found.push(Finding::new(
+                Rule::Parent,
+                format!("{parent} is not an earlier tool.call"),
+            )),
+            Some((parent, Some(called)))
+                if carries_id && call_id.is_some() && *called != call_id =>
+            {
+                found.push(Finding::new(
+                    Rule::Parent,
+                    format!("{parent} is a call with another call_id"),
+                ));
             }
             None if carries_id && in_session.is_some_and(|id| self.call_ids.contains(&id)) => {
-                found.push(Finding::new(Rule::MissingParent, "the tape has its tool.call"));
+                found.push(Finding::new(
+                    Rule::MissingParent,
+                    "the tape has its tool.call",
+                ));
             }
             _ => {}
         }
@@ -193,12 +265,23 @@ impl Flow {
     }
 
     /// Checks that a span has its text if the tape has such texts, and that the hash is that of the text.
-    fn span_text(&self, members: &Members<'_>, (hash, text): (&str, &str), found: &mut Vec<Finding>) {
+    fn span_text(
+        &self,
+        members: &Members<'_>,
+        (hash, text): (&str, &str),
+        found: &mut Vec<Finding>,
+    ) {
         let fault = match (members.word(hash), members.text(text)) {
-            (_, Some(_)) if !self.has_span_text => format!("`{text}` without `spans` in `tape.start`"),
+            (_, Some(_)) if !self.has_span_text => {
+                format!("`{text}` without `spans` in `tape.start`")
+            }
             (None, Some(_)) => format!("`{text}` without `{hash}`"),
             (Some(_), None) if self.has_span_text => format!("`{hash}` without `{text}`"),
-            (Some(stated), Some(covered)) if covered.decode().map_or(true, |covered| Hash::of_text(&covered).to_string() != stated) => {
+            (Some(stated), Some(covered))
+                if covered.decode().map_or(true, |covered| {
+                    Hash::of_text(&covered).to_string() != stated
+                }) =>
+            {
                 format!("`{hash}` is not the hash of `{text}`")
             }
             _ => return,
@@ -208,11 +291,20 @@ impl Flow {
 
     fn unrecognized(&self, members: &Members<'_>, found: &mut Vec<Finding>) {
         if self.strict {
-            found.push(Finding::new(Rule::Policy, "an unrecognized record under strict policy"));
+            found.push(Finding::new(
+                Rule::Policy,
+                "an unrecognized record under strict policy",
+            ));
         }
-        let (bytes, hash) = (members.get("bytes").is_some(), members.get("hash").is_some());
+        let (bytes, hash) = (
+            members.get("bytes").is_some(),
+            members.get("hash").is_some(),
+        );
         if members.get("raw").is_some() == (bytes && hash) || bytes != hash {
-            found.push(Finding::new(Rule::Content, "needs either `raw`, or `bytes` and `hash`"));
+            found.push(Finding::new(
+                Rule::Content,
+                "needs either `raw`, or `bytes` and `hash`",
+            ));
         }
     }
 
@@ -221,14 +313,21 @@ impl Flow {
         for kind in Kind::ALL {
             let (stated, counted) = (counts.count(kind.as_str()), self.counts[kind as usize]);
             if stated.is_some_and(|stated| stated != counted) {
-                found.push(Finding::new(Rule::Counts, format!("{} is not {counted}", kind.as_str())));
+                found.push(Finding::new(
+                    Rule::Counts,
+                    format!("{} is not {counted}", kind.as_str()),
+                ));
             }
         }
         if let Some(ledger) = members.get("ledger").and_then(read_ledger) {
             check_ledger(&ledger, self.strict, found);
             check_redactions(&ledger, self.redacted, found);
         }
-        if self.strict && members.get("complete").is_some_and(|raw| raw.get() == "false") {
+        if self.strict
+            && members
+                .get("complete")
+                .is_some_and(|raw| raw.get() == "false")
+        {
             found.push(Finding::new(Rule::Policy, "incomplete under strict policy"));
         }
     }
@@ -244,7 +343,10 @@ fn origin(event: &Checked<'_>, found: &mut Vec<Finding>) {
         return;
     };
     if has_no_record(event) {
-        found.push(Finding::new(Rule::Origin, "an event without a record has an origin"));
+        found.push(Finding::new(
+            Rule::Origin,
+            "an event without a record has an origin",
+        ));
     }
     if origin.count("line") == Some(0) {
         found.push(Finding::new(Rule::Origin, "line 0"));
@@ -266,7 +368,10 @@ fn message_out(members: &Members<'_>, found: &mut Vec<Finding>) {
 
 fn content(members: &Members<'_>, any_of: &[&str], found: &mut Vec<Finding>) {
     if any_of.iter().all(|key| members.get(key).is_none()) {
-        found.push(Finding::new(Rule::Content, format!("needs one of {}", any_of.join(", "))));
+        found.push(Finding::new(
+            Rule::Content,
+            format!("needs one of {}", any_of.join(", ")),
+        ));
     }
 }
 
@@ -283,16 +388,28 @@ fn read_span(members: &Members<'_>, found: &mut Vec<Finding>) {
 fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
     let has = |key| members.get(key).is_some();
     let snippet = has("basis");
-    let sides = [("before_range", "before_hash", "before_anchor_hashes"), ("after_range", "after_hash", "after_anchor_hashes")];
+    let sides = [
+        ("before_range", "before_hash", "before_anchor_hashes"),
+        ("after_range", "after_hash", "after_anchor_hashes"),
+    ];
     for (range, hash, anchors) in sides {
         if snippet && has(range) {
-            found.push(Finding::new(Rule::Span, format!("a snippet with `{range}`")));
+            found.push(Finding::new(
+                Rule::Span,
+                format!("a snippet with `{range}`"),
+            ));
         }
         if has(hash) && !has(range) && !snippet {
-            found.push(Finding::new(Rule::Span, format!("`{hash}` without `{range}`, but not a snippet")));
+            found.push(Finding::new(
+                Rule::Span,
+                format!("`{hash}` without `{range}`, but not a snippet"),
+            ));
         }
         if has(anchors) && !has(hash) {
-            found.push(Finding::new(Rule::Span, format!("`{anchors}` without `{hash}`")));
+            found.push(Finding::new(
+                Rule::Span,
+                format!("`{anchors}` without `{hash}`"),
+            ));
         }
     }
     if snippet && !has("before_hash") && !has("after_hash") {
@@ -303,7 +420,10 @@ fn edit_spans(members: &Members<'_>, found: &mut Vec<Finding>) {
 fn read_ledger(raw: &RawValue) -> Option<Ledger> {
     let ledger = Members::of(raw.get()).ok()?;
     let rows: Vec<&RawValue> = serde_json::from_str(ledger.get("omitted")?.get()).ok()?;
-    let omitted = rows.iter().map(|row| read_omitted(row)).collect::<Option<Vec<_>>>()?;
+    let omitted = rows
+        .iter()
+        .map(|row| read_omitted(row))
+        .collect::<Option<Vec<_>>>()?;
     Some(Ledger {
         records: ledger.count("records")?,
         mapped: ledger.count("mapped")?,
@@ -321,24 +441,46 @@ fn read_ledger(raw: &RawValue) -> Option<Ledger> {
 }
 
 fn read_unknown(ledger: &Members<'_>) -> Option<UnknownMembers> {
-    let listed = ledger.get("unknown_members").map(|raw| serde_json::from_str(raw.get()).ok());
-    let more = ledger.get("unknown_members_more").map(|_| ledger.count("unknown_members_more"));
-    Some(UnknownMembers { listed: listed.unwrap_or(Some(Vec::new()))?, more: more.unwrap_or(Some(0))? })
+    let listed = ledger
+        .get("unknown_members")
+        .map(|raw| serde_json::from_str(raw.get()).ok());
+    let more = ledger
+        .get("unknown_members_more")
+        .map(|_| ledger.count("unknown_members_more"));
+    Some(UnknownMembers {
+        listed: listed.unwrap_or(Some(Vec::new()))?,
+        more: more.unwrap_or(Some(0))?,
+    })
 }
 
 fn read_omitted(row: &RawValue) -> Option<Omitted> {
     let row = Members::of(row.get()).ok()?;
-    let (record, rule) = (row.text("type")?.decode_lossy().into_owned(), row.text("rule")?.decode_lossy().into_owned());
-    Some(Omitted { record: record.into(), rule: rule.into(), count: row.count("count")? })
+    let (record, rule) = (
+        row.text("type")?.decode_lossy().into_owned(),
+        row.text("rule")?.decode_lossy().into_owned(),
+    );
+    Some(Omitted {
+        record: record.into(),
+        rule: rule.into(),
+        count: row.count("count")?,
+    })
 }
 
 fn check_redactions(ledger: &Ledger, redacted: bool, found: &mut Vec<Finding>) {
     let redactions = &ledger.redactions;
     if !redacted && !redactions.is_empty() {
-        found.push(Finding::new(Rule::Ledger, "`redactions` of a tape that is not redacted"));
+        found.push(Finding::new(
+            Rule::Ledger,
+            "`redactions` of a tape that is not redacted",
+        ));
     }
-    if !redactions.is_sorted_by(|row, next| row.rule < next.rule) || redactions.iter().any(|row| row.count == 0) {
-        found.push(Finding::new(Rule::Ledger, "`redactions` is not sorted by rule, repeats one, or has a row with count 0"));
+    if !redactions.is_sorted_by(|row, next| row.rule < next.rule)
+        || redactions.iter().any(|row| row.count == 0)
+    {
+        found.push(Finding::new(
+            Rule::Ledger,
+            "`redactions` is not sorted by rule, repeats one, or has a row with count 0",
+        ));
     }
 }
 
@@ -346,19 +488,39 @@ fn check_ledger(ledger: &Ledger, strict: bool, found: &mut Vec<Finding>) {
     if !ledger.balances() {
         found.push(Finding::new(Rule::Ledger, "the sums are wrong"));
     }
-    if !ledger.omitted.is_sorted_by(|row, next| (&row.record, &row.rule) < (&next.record, &next.rule)) {
-        found.push(Finding::new(Rule::Ledger, "`omitted` is not sorted by type, then rule, or repeats a row"));
+    if !ledger
+        .omitted
+        .is_sorted_by(|row, next| (&row.record, &row.rule) < (&next.record, &next.rule))
+    {
+        found.push(Finding::new(
+            Rule::Ledger,
+            "`omitted` is not sorted by type, then rule, or repeats a row",
+        ));
     }
     if ledger.omitted.iter().any(|row| row.count == 0) {
-        found.push(Finding::new(Rule::Ledger, "`omitted` has a row with count 0"));
+        found.push(Finding::new(
+            Rule::Ledger,
+            "`omitted` has a row with count 0",
+        ));
     }
-    if ledger.unknown.listed.len() > MAX_UNKNOWN_MEMBERS || ledger.unknown.listed.iter().any(|member| member.count == 0) {
-        found.push(Finding::new(Rule::Ledger, "`unknown_members` has more than 64 rows, or a row with count 0"));
+    if ledger.unknown.listed.len() > MAX_UNKNOWN_MEMBERS
+        || ledger.unknown.listed.iter().any(|member| member.count == 0)
+    {
+        found.push(Finding::new(
+            Rule::Ledger,
+            "`unknown_members` has more than 64 rows, or a row with count 0",
+        ));
     }
     if strict && !ledger.unknown.is_empty() {
-        found.push(Finding::new(Rule::Policy, "unknown members under strict policy"));
+        found.push(Finding::new(
+            Rule::Policy,
+            "unknown members under strict policy",
+        ));
     }
     if strict && (ledger.unrecognized > 0 || ledger.malformed > 0) {
-        found.push(Finding::new(Rule::Policy, "unrecognized or malformed records under strict policy"));
+        found.push(Finding::new(
+            Rule::Policy,
+            "unrecognized or malformed records under strict policy",
+        ));
     }
 }

@@ -49,20 +49,43 @@ pub(super) fn check<'l>(line: &'l str, found: &mut Vec<Finding>) -> Option<Check
         }
     };
     if !is_canonical(line) {
-        found.push(Finding::new(Rule::Canonical, "the line is not in canonical form"));
+        found.push(Finding::new(
+            Rule::Canonical,
+            "the line is not in canonical form",
+        ));
     }
     let Some(event) = event_schema_of(&members) else {
         let (kind, label) = (raw_value(&members, "k"), raw_value(&members, "label"));
-        found.push(Finding::new(Rule::Kind, format!("kind {kind}, label {label}")));
+        found.push(Finding::new(
+            Rule::Kind,
+            format!("kind {kind}, label {label}"),
+        ));
         return None;
     };
-    check_members(&members, &[event_schema::ENVELOPE_HEAD, event.fields, event_schema::ENVELOPE_TAIL], Place::Line, found);
-    Some(Checked { kind: event.kind, label: event.label, members })
+    check_members(
+        &members,
+        &[
+            event_schema::ENVELOPE_HEAD,
+            event.fields,
+            event_schema::ENVELOPE_TAIL,
+        ],
+        Place::Line,
+        found,
+    );
+    Some(Checked {
+        kind: event.kind,
+        label: event.label,
+        members,
+    })
 }
 
 fn event_schema_of(members: &Members<'_>) -> Option<&'static EventSchema> {
     let kind = Kind::from_name(members.word("k")?)?;
-    let label = if kind == Kind::Meta { Some(members.word("label")?) } else { None };
+    let label = if kind == Kind::Meta {
+        Some(members.word("label")?)
+    } else {
+        None
+    };
     event_schema::of(kind, label)
 }
 
@@ -75,7 +98,12 @@ fn is_canonical(line: &str) -> bool {
 }
 
 /// Checks the members of one object against its fields, given in groups that follow each other.
-fn check_members(members: &Members<'_>, groups: &[&[Field]], object: Place<'_>, found: &mut Vec<Finding>) {
+fn check_members(
+    members: &Members<'_>,
+    groups: &[&[Field]],
+    object: Place<'_>,
+    found: &mut Vec<Finding>,
+) {
     let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
     let mut next = 0;
     for (key, value) in &members.0 {
@@ -85,7 +113,10 @@ fn check_members(members: &Members<'_>, groups: &[&[Field]], object: Place<'_>, 
             continue;
         };
         if at < next {
-            found.push(Finding::new(Rule::KeyOrder, format!("{place} is out of order or repeated")));
+            found.push(Finding::new(
+                Rule::KeyOrder,
+                format!("{place} is out of order or repeated"),
+            ));
         }
         next = next.max(at + 1);
         // Only empty members are left out, not empty items of a list: an attachment without known facts is still an attachment.
@@ -96,7 +127,10 @@ fn check_members(members: &Members<'_>, groups: &[&[Field]], object: Place<'_>, 
     }
     for field in fields {
         if field.presence == Presence::Always && members.get(field.key).is_none() {
-            found.push(Finding::new(Rule::MissingKey, Place::Member(&object, field.key).to_string()));
+            found.push(Finding::new(
+                Rule::MissingKey,
+                Place::Member(&object, field.key).to_string(),
+            ));
         }
     }
 }
@@ -108,17 +142,38 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
         FieldType::Text => (Rule::Shape, text.starts_with('"')),
         FieldType::Name if text == "\"\"" => (Rule::Empty, false),
         FieldType::Name => (Rule::Shape, text.starts_with('"')),
-        FieldType::Word(words) => (Rule::Word, word(raw).is_some_and(|word| words.contains(&word))),
+        FieldType::Word(words) => (
+            Rule::Word,
+            word(raw).is_some_and(|word| words.contains(&word)),
+        ),
         FieldType::Count => (Rule::Shape, count(raw).is_some()),
-        FieldType::Integer => (Rule::Shape, text.parse::<i64>().is_ok_and(|number| number.to_string() == text)),
-        FieldType::Number => (Rule::Shape, text.starts_with(|first: char| first == '-' || first.is_ascii_digit())),
+        FieldType::Integer => (
+            Rule::Shape,
+            text.parse::<i64>()
+                .is_ok_and(|number| number.to_string() == text),
+        ),
+        FieldType::Number => (
+            Rule::Shape,
+            text.starts_with(|first: char| first == '-' || first.is_ascii_digit()),
+        ),
         FieldType::Bool => (Rule::Shape, matches!(text, "true" | "false")),
         FieldType::Only(only) => (Rule::Shape, text == if *only { "true" } else { "false" }),
         FieldType::Time => (Rule::Time, word(raw).is_some_and(is_time)),
-        FieldType::Hash => (Rule::Hash, word(raw).and_then(|word| word.strip_prefix("blake3:")).is_some_and(|hex| is_hex(hex, 64))),
-        FieldType::Range => (Rule::Range, range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1)),
+        FieldType::Hash => (
+            Rule::Hash,
+            word(raw)
+                .and_then(|word| word.strip_prefix("blake3:"))
+                .is_some_and(|hex| is_hex(hex, 64)),
+        ),
+        FieldType::Range => (
+            Rule::Range,
+            range(raw).is_some_and(|(first, last)| first >= 1 && last >= first - 1),
+        ),
         FieldType::Anchors => (Rule::Anchors, are_anchors(raw)),
-        FieldType::Pointer => (Rule::Pointer, word(raw).is_none_or(is_pointer) && text.starts_with("\"/")),
+        FieldType::Pointer => (
+            Rule::Pointer,
+            word(raw).is_none_or(is_pointer) && text.starts_with("\"/"),
+        ),
         FieldType::Object(fields) => match Members::of(text) {
             Ok(members) => {
                 return check_members(&members, &[fields], place, found);
@@ -130,7 +185,10 @@ fn check_value(raw: &RawValue, field_type: &FieldType, place: Place<'_>, found: 
                 if items.is_empty() && *empty == Empty::Omitted {
                     found.push(Finding::new(Rule::Empty, place.to_string()));
                 }
-                return items.iter().enumerate().for_each(|(n, item)| check_value(item, of, Place::Item(&place, n), found));
+                return items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(n, item)| check_value(item, of, Place::Item(&place, n), found));
             }
             Err(_) => (Rule::Shape, false),
         },
@@ -149,17 +207,26 @@ fn are_anchors(raw: &RawValue) -> bool {
     let Ok(mut anchors) = serde_json::from_str::<Vec<&str>>(raw.get()) else {
         return false;
     };
-    let (length, are_hex) = (anchors.len(), anchors.iter().all(|anchor| is_hex(anchor, 16)));
+    let (length, are_hex) = (
+        anchors.len(),
+        anchors.iter().all(|anchor| is_hex(anchor, 16)),
+    );
     anchors.sort_unstable();
     anchors.dedup();
     length > 0 && are_hex && anchors.len() == length
 }
 
 fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == digits
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// True when every `~` is `~0` or `~1`.
 fn is_pointer(pointer: &str) -> bool {
-    pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
+    pointer
+        .split('~')
+        .skip(1)
+        .all(|rest| rest.starts_with(['0', '1']))
 }

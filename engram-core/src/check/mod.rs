@@ -38,11 +38,23 @@ pub fn check_stream(mut tape: impl BufRead, report: &mut dyn FnMut(Violation)) -
     while tape.read_until(b'\n', &mut bytes)? > 0 {
         number += 1;
         check_line(&bytes, number, &mut flow, &mut found);
-        found.drain(..).for_each(|Finding { rule, what }| report(Violation { line: number, rule, what }));
+        found.drain(..).for_each(|Finding { rule, what }| {
+            report(Violation {
+                line: number,
+                rule,
+                what,
+            })
+        });
         bytes.clear();
     }
     flow.end(&mut found);
-    found.drain(..).for_each(|Finding { rule, what }| report(Violation { line: number, rule, what }));
+    found.drain(..).for_each(|Finding { rule, what }| {
+        report(Violation {
+            line: number,
+            rule,
+            what,
+        })
+    });
     Ok(())
 }
 
@@ -57,11 +69,17 @@ fn check_line(bytes: &[u8], number: u64, flow: &mut flow::Flow, found: &mut Vec<
     if number == 1
         && let Some(rest) = line.strip_prefix('\u{feff}')
     {
-        found.push(Finding::new(Rule::Bom, "the tape begins with a byte order mark"));
+        found.push(Finding::new(
+            Rule::Bom,
+            "the tape begins with a byte order mark",
+        ));
         line = rest;
     }
     if line.trim_ascii().is_empty() {
-        return found.push(Finding::new(Rule::BlankLine, "a line with only white space"));
+        return found.push(Finding::new(
+            Rule::BlankLine,
+            "a line with only white space",
+        ));
     }
     if let Some(event) = line::check(line, found) {
         flow.event(&event, found);

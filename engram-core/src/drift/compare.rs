@@ -4,7 +4,9 @@ use super::group::{Change, Group, Place};
 use crate::audit::record_type;
 use crate::descriptor::AdapterDescriptor;
 use crate::error::excerpt;
-use crate::members::{JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Visitor, Walk, push_name};
+use crate::members::{
+    JsonNode, MemberTable, Path, RawNode, RecordShape, Row, Visitor, Walk, push_name,
+};
 
 /// The maximum depth of records inside records.
 const MAX_RECORDS_INSIDE: usize = 16;
@@ -34,13 +36,26 @@ impl<'c> Compare<'c> {
         is_reported: &'c dyn Fn(&str) -> bool,
         group: &'c mut Group,
     ) -> Self {
-        Compare { descriptor, table, at, is_reported, group, record: String::new(), prefix: String::new(), depth: 0 }
+        Compare {
+            descriptor,
+            table,
+            at,
+            is_reported,
+            group,
+            record: String::new(),
+            prefix: String::new(),
+            depth: 0,
+        }
     }
 
     /// Compares the outer part of a document, and the records in it.
     pub fn document(&mut self, shape: &RecordShape, root: RawNode<'_>) {
         self.record = "document".to_owned();
-        Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(root), self);
+        Walk {
+            table: self.table,
+            select: &|_| None,
+        }
+        .record(shape, &Path::root(root), self);
     }
 
     /// Compares a record with the shape of its type.
@@ -54,7 +69,11 @@ impl<'c> Compare<'c> {
         self.prefix.push_str(&path.pointer());
         self.depth += 1;
         match self.table.record(&kind) {
-            Some(shape) => Walk { table: self.table, select: &|_| None }.record(shape, &Path::root(path.node), self),
+            Some(shape) => Walk {
+                table: self.table,
+                select: &|_| None,
+            }
+            .record(shape, &Path::root(path.node), self),
             None if (self.is_reported)(&self.prefix) => {}
             None => self.add(Change::UnknownType, &Path::root(path.node)),
         }
@@ -64,8 +83,15 @@ impl<'c> Compare<'c> {
     }
 
     fn add(&mut self, change: Change, path: &Path<'_, RawNode<'_>>) {
-        let place = || Place { pointer: format!("{}{}", self.prefix, path.pointer()), ..self.at.clone() };
-        self.group.add((change, self.record.clone(), excerpt(&path.pattern())), 1, place);
+        let place = || Place {
+            pointer: format!("{}{}", self.prefix, path.pointer()),
+            ..self.at.clone()
+        };
+        self.group.add(
+            (change, self.record.clone(), excerpt(&path.pattern())),
+            1,
+            place,
+        );
     }
 }
 
@@ -77,7 +103,13 @@ impl<'n> Visitor<RawNode<'n>> for Compare<'_> {
     }
 
     fn mismatch(&mut self, path: &Path<'_, RawNode<'n>>, row: &Row) {
-        self.add(Change::TypeChange { expected: Some(row.expected()), found: row.found(path.node).into_owned() }, path);
+        self.add(
+            Change::TypeChange {
+                expected: Some(row.expected()),
+                found: row.found(path.node).into_owned(),
+            },
+            path,
+        );
     }
 
     fn record(&mut self, path: &Path<'_, RawNode<'n>>) {
@@ -90,7 +122,10 @@ impl<'n> Visitor<RawNode<'n>> for Compare<'_> {
         let place = || {
             let mut pointer = format!("{}{}", self.prefix, object.pointer());
             push_name(&mut pointer, name);
-            Place { pointer, ..self.at.clone() }
+            Place {
+                pointer,
+                ..self.at.clone()
+            }
         };
         self.group.require(&self.record, pointer, is_present, place);
     }

@@ -123,20 +123,35 @@ impl Group {
     /// True if such a change was counted, whatever type the table expects.
     pub fn has(&self, change: &Change, record: &str, pointer: &str) -> bool {
         let is_same = |known: &Change| match (known, change) {
-            (Change::TypeChange { found: known, .. }, Change::TypeChange { found, .. }) => known == found,
+            (Change::TypeChange { found: known, .. }, Change::TypeChange { found, .. }) => {
+                known == found
+            }
             (known, change) => known == change,
         };
-        self.changes.keys().any(|(known, of, at)| of == record && at == pointer && is_same(known))
+        self.changes
+            .keys()
+            .any(|(known, of, at)| of == record && at == pointer && is_same(known))
     }
 
     /// The number of records of unknown types, without blocks.
     pub fn unknown_records(&self) -> u64 {
-        let is_record = |(change, _, pointer): &ChangeKey| *change == Change::UnknownType && pointer.is_empty();
-        self.changes.iter().filter(|(key, _)| is_record(key)).map(|(_, (count, _))| count).sum()
+        let is_record =
+            |(change, _, pointer): &ChangeKey| *change == Change::UnknownType && pointer.is_empty();
+        self.changes
+            .iter()
+            .filter(|(key, _)| is_record(key))
+            .map(|(_, (count, _))| count)
+            .sum()
     }
 
     /// Notes whether an object has a member that every object in its place has.
-    pub fn require(&mut self, record: &str, pointer: String, is_present: bool, place: impl FnOnce() -> Place) {
+    pub fn require(
+        &mut self,
+        record: &str,
+        pointer: String,
+        is_present: bool,
+        place: impl FnOnce() -> Place,
+    ) {
         let key = (record.to_owned(), pointer);
         if self.required.len() >= MAX_FOLLOWED && !self.required.contains_key(&key) {
             return;
@@ -167,30 +182,37 @@ impl Group {
 
     /// The changes, and the number of occurrences of those that are not listed.
     pub fn rows(&self) -> (Vec<DriftRow>, u64) {
-        let known = self.changes.iter().map(|((change, record, pointer), (count, first))| DriftRow {
-            change: change.clone(),
-            record: record.clone(),
-            pointer: pointer.clone(),
-            count: *count,
-            first: first.clone(),
-        });
+        let known = self
+            .changes
+            .iter()
+            .map(|((change, record, pointer), (count, first))| DriftRow {
+                change: change.clone(),
+                record: record.clone(),
+                pointer: pointer.clone(),
+                count: *count,
+                first: first.clone(),
+            });
         let mut rows: Vec<DriftRow> = known.chain(self.missing()).collect();
         rows.sort_by(|a, b| a.rank().cmp(&b.rank()));
         let unlisted = rows.split_off(rows.len().min(MAX_DRIFT_ROWS));
-        (rows, self.more + unlisted.iter().map(|row| row.count).sum::<u64>())
+        (
+            rows,
+            self.more + unlisted.iter().map(|row| row.count).sum::<u64>(),
+        )
     }
 
     /// The members that have stopped appearing.
     fn missing(&self) -> impl Iterator<Item = DriftRow> {
-        self.required.iter().filter(|(_, presence)| !presence.is_present && presence.absent >= MIN_ABSENT).map(
-            |((record, pointer), presence)| DriftRow {
+        self.required
+            .iter()
+            .filter(|(_, presence)| !presence.is_present && presence.absent >= MIN_ABSENT)
+            .map(|((record, pointer), presence)| DriftRow {
                 change: Change::MissingMember,
                 record: record.clone(),
                 pointer: pointer.clone(),
                 count: presence.absent,
                 first: presence.first.clone().unwrap_or_default(),
-            },
-        )
+            })
     }
 }
 

@@ -83,6 +83,12 @@ impl DriftReport {
     pub(super) fn group(&mut self, harness: &str, version: Option<&str>) -> &mut Group {
         let key = (harness.to_owned(), version.map(str::to_owned));
         let is_listed = self.groups.len() < MAX_GROUPS || self.groups.contains_key(&key);
-        self.groups.entry(if is_listed { key } else { (harness.to_owned(), Some(OTHER.to_owned())) }).or_default()
+        self.groups
+            .entry(if is_listed {
+                key
+            } else {
+                (harness.to_owned(), Some(OTHER.to_owned()))
+            })
+            .or_default()
     }
 }

@@ -66,13 +66,18 @@ impl EventSink for SessionDrift {
         let origin = &record.origin;
         self.names_lines |= origin.line.is_some();
         self.names_pointers |= origin.line.is_none() && origin.has_pointer();
-        let Event::Meta(meta) = record.event else { return Ok(()) };
+        let Event::Meta(meta) = record.event else {
+            return Ok(());
+        };
         let at = (origin.line.unwrap_or(0), origin.part);
-        let version = |version: Option<Text<'_>>| version.map(|version| version.decode_lossy().into_owned());
+        let version =
+            |version: Option<Text<'_>>| version.map(|version| version.decode_lossy().into_owned());
         match meta {
             Meta::TapeStart(start) => self.add_version(at, version(start.harness.version)),
             Meta::Revision(change) => self.add_version(at, version(change.harness.version)),
-            Meta::Unrecognized(unknown) => self.note_unknown(&unknown.name.decode_lossy(), at, origin),
+            Meta::Unrecognized(unknown) => {
+                self.note_unknown(&unknown.name.decode_lossy(), at, origin)
+            }
             Meta::TapeStop(stop) => self.ledger = stop.ledger.clone(),
             _ => {}
         }
@@ -83,7 +88,11 @@ impl EventSink for SessionDrift {
 /// A pointer with every index as `*`.
 fn pattern(pointer: &str) -> String {
     let segment = |segment| if is_index(segment) { "*" } else { segment };
-    pointer.split('/').map(segment).collect::<Vec<_>>().join("/")
+    pointer
+        .split('/')
+        .map(segment)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 fn is_index(segment: &str) -> bool {
@@ -131,12 +140,20 @@ impl SessionDrift {
         let (name, inside) = (excerpt(name), origin.pointer.to_string());
         let pointer = format!("{}{inside}", origin.pointer_prefix);
         if at.0 == 0 && pointer.is_empty() {
-            let is_listed = self.unplaced.len() < MAX_DRIFT_ROWS || self.unplaced.contains_key(&name);
-            *self.unplaced.entry(if is_listed { name } else { OTHER.to_owned() }).or_default() += 1;
+            let is_listed =
+                self.unplaced.len() < MAX_DRIFT_ROWS || self.unplaced.contains_key(&name);
+            *self
+                .unplaced
+                .entry(if is_listed { name } else { OTHER.to_owned() })
+                .or_default() += 1;
             return;
         }
         let place = self.place(at, pointer.clone());
-        self.group(at).add((Change::UnknownType, name, excerpt(&pattern(&inside))), 1, || place);
+        self.group(at).add(
+            (Change::UnknownType, name, excerpt(&pattern(&inside))),
+            1,
+            || place,
+        );
         if self.reported.len() < MAX_REPORTED {
             self.reported.insert((at, pointer));
         }
@@ -155,30 +172,45 @@ impl SessionDrift {
 
     fn version(&self, at: At) -> Option<&str> {
         let after = self.versions.partition_point(|(since, _)| *since <= at);
-        self.versions[..after].last().and_then(|(_, version)| version.as_deref())
+        self.versions[..after]
+            .last()
+            .and_then(|(_, version)| version.as_deref())
     }
 
     /// The group of the version that wrote a record.
     fn group(&mut self, at: At) -> &mut Group {
         let version = self.version(at).map(str::to_owned);
-        let group = self.report.group(self.descriptor.harness_family, version.as_deref());
+        let group = self
+            .report
+            .group(self.descriptor.harness_family, version.as_deref());
         group.sessions = 1;
         group
     }
 
     fn place(&self, (line, part): At, pointer: String) -> Place {
-        Place { path: self.path.clone(), line, part, pointer }
+        Place {
+            path: self.path.clone(),
+            line,
+            part,
+            pointer,
+        }
     }
 
     fn table(&self) -> Option<&'static MemberTable> {
-        self.descriptor.members.and_then(|members| members.table().ok())
+        self.descriptor
+            .members
+            .and_then(|members| members.table().ok())
     }
 
     fn lines(&mut self, mut source: impl BufRead) -> io::Result<()> {
         let (mut bytes, mut number) = (Vec::new(), 0);
         while source.read_until(b'\n', &mut bytes)? > 0 {
             number += 1;
-            let line = if number == 1 { bytes.strip_prefix(BOM).unwrap_or(&bytes) } else { &bytes };
+            let line = if number == 1 {
+                bytes.strip_prefix(BOM).unwrap_or(&bytes)
+            } else {
+                &bytes
+            };
             self.line(&String::from_utf8_lossy(&line[controls(line)..]), number);
             bytes.clear();
         }
@@ -219,7 +251,10 @@ impl SessionDrift {
         };
         self.group((0, 0)).records += self.ledger.records;
         let root = RawNode::parse(&text);
-        let shape = self.table().zip(root).and_then(|(table, root)| table.document(root));
+        let shape = self
+            .table()
+            .zip(root)
+            .and_then(|(table, root)| table.document(root));
         self.group((0, 0)).is_unchecked |= shape.is_none();
         self.compare((0, 0), |compare| {
             if let Some((shape, root)) = shape.zip(root) {
@@ -237,8 +272,15 @@ impl SessionDrift {
         };
         let place = self.place(at, String::new());
         let (reported, descriptor) = (std::mem::take(&mut self.reported), self.descriptor);
-        let is_reported = |pointer: &str| !reported.is_empty() && reported.contains(&(at, pointer.to_owned()));
-        with(&mut Compare::new(&descriptor, table, place, &is_reported, self.group(at)));
+        let is_reported =
+            |pointer: &str| !reported.is_empty() && reported.contains(&(at, pointer.to_owned()));
+        with(&mut Compare::new(
+            &descriptor,
+            table,
+            place,
+            &is_reported,
+            self.group(at),
+        ));
         self.reported = reported;
     }
 
@@ -262,14 +304,21 @@ impl SessionDrift {
         for member in std::mem::take(&mut self.ledger.unknown.listed) {
             let at = (member.first.line, member.first.part);
             let change = match member.found {
-                Some(found) => Change::TypeChange { expected: None, found },
+                Some(found) => Change::TypeChange {
+                    expected: None,
+                    found,
+                },
                 None if member.pointer.is_empty() => Change::UnknownType,
                 None => Change::UnknownMember,
             };
             let place = self.place(at, String::new());
             let group = self.group(at);
             if !group.has(&change, &member.record, &member.pointer) {
-                group.add((change, member.record, member.pointer), member.count, || place);
+                group.add(
+                    (change, member.record, member.pointer),
+                    member.count,
+                    || place,
+                );
             }
         }
     }

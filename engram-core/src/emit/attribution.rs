@@ -24,12 +24,23 @@ pub(crate) struct Attribution<'s> {
 
 impl<'s> Attribution<'s> {
     pub fn new(entries: &'s [Entry], bases: &'s [Pointer<'static>]) -> Self {
-        Attribution { entries, bases, current: 0, attributed: 0, has_events: false, owed: BTreeSet::new(), paid: BTreeSet::new() }
+        Attribution {
+            entries,
+            bases,
+            current: 0,
+            attributed: 0,
+            has_events: false,
+            owed: BTreeSet::new(),
+            paid: BTreeSet::new(),
+        }
     }
 
     /// Where a record is.
     pub fn location(&self, number: usize) -> RecordLocation {
-        self.entries.get(number).map(|entry| entry.location).unwrap_or_default()
+        self.entries
+            .get(number)
+            .map(|entry| entry.location)
+            .unwrap_or_default()
     }
 
     /// The first part of the pointers of a record.

@@ -53,7 +53,11 @@ impl Call {
 
 impl Calls {
     pub(super) fn new() -> Self {
-        Calls { latest: keys::key_map(), earlier: KeyMap::default(), ending: None }
+        Calls {
+            latest: keys::key_map(),
+            earlier: KeyMap::default(),
+            ending: None,
+        }
     }
 
     /// The call that reads and edits with this id belong to.
@@ -64,12 +68,20 @@ impl Calls {
     /// The call that the next result with this id belongs to, if one has no result.
     pub(super) fn latest_open(&self, key: u64) -> Option<Seq> {
         let latest = self.latest.get(&key)?;
-        if latest.has_result() { self.earlier.get(&key)?.last().copied() } else { Some(latest.seq()) }
+        if latest.has_result() {
+            self.earlier.get(&key)?.last().copied()
+        } else {
+            Some(latest.seq())
+        }
     }
 
     /// Adds a call. A call of the same id that has no result stays open.
     pub(super) fn open(&mut self, key: u64, seq: Seq) {
-        if let Some(before) = self.latest.insert(key, Call::open(seq)).filter(|before| !before.has_result()) {
+        if let Some(before) = self
+            .latest
+            .insert(key, Call::open(seq))
+            .filter(|before| !before.has_result())
+        {
             self.keep(key, before.seq());
         }
     }
@@ -102,7 +114,9 @@ impl Calls {
 
     /// Puts the last earlier call of an id in the place of its latest one.
     fn close(&mut self, key: u64) {
-        let Some(open) = self.earlier.get_mut(&key) else { return };
+        let Some(open) = self.earlier.get_mut(&key) else {
+            return;
+        };
         let earlier = open.pop();
         if open.is_empty() {
             self.earlier.remove(&key);
@@ -137,7 +151,10 @@ mod tests {
     #[test]
     fn results_of_one_record_belong_to_calls_of_their_own() {
         let mut calls = opened(&[1, 2, 3]);
-        let parents: Vec<u64> = (0..4).filter_map(|_| calls.end(KEY)).map(|seq| seq.0).collect();
+        let parents: Vec<u64> = (0..4)
+            .filter_map(|_| calls.end(KEY))
+            .map(|seq| seq.0)
+            .collect();
         assert_eq!(parents, [3, 2, 1, 1]);
     }
 
@@ -146,7 +163,10 @@ mod tests {
         let mut calls = opened(&[1]);
         assert_eq!(calls.latest_open(KEY), Some(Seq(1)));
         assert_eq!(calls.end(KEY), Some(Seq(1)));
-        assert_eq!((calls.latest_open(KEY), calls.latest(KEY)), (None, Some(Seq(1))));
+        assert_eq!(
+            (calls.latest_open(KEY), calls.latest(KEY)),
+            (None, Some(Seq(1)))
+        );
         calls.open(KEY, Seq(3));
         assert_eq!([calls.end(KEY), calls.end(KEY)], [Some(Seq(3)); 2]);
     }
@@ -155,7 +175,10 @@ mod tests {
     fn reads_belong_to_the_call_of_the_result_until_the_record_ends() {
         let mut calls = opened(&[1, 2]);
         calls.end(KEY);
-        assert_eq!((calls.latest(KEY), calls.latest_open(KEY)), (Some(Seq(2)), Some(Seq(1))));
+        assert_eq!(
+            (calls.latest(KEY), calls.latest_open(KEY)),
+            (Some(Seq(2)), Some(Seq(1)))
+        );
         calls.begin_record();
         assert_eq!(calls.latest(KEY), Some(Seq(1)));
     }

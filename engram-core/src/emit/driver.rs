@@ -69,7 +69,10 @@ impl Emitter<'_> {
     /// # Errors
     /// As [`Emitter::settle`].
     pub(crate) fn settle_repeat(&mut self, record: &str) -> Result<(), AdapterError> {
-        self.ledger.repeated(record_type(self.descriptor, record), OmissionRule::REPEATED.rule);
+        self.ledger.repeated(
+            record_type(self.descriptor, record),
+            OmissionRule::REPEATED.rule,
+        );
         self.end_record()
     }
 
@@ -78,7 +81,11 @@ impl Emitter<'_> {
     ///
     /// # Errors
     /// As [`Emitter::settle`].
-    pub(crate) fn settle_rejected(&mut self, why: Rejected, bytes: &[u8]) -> Result<(), AdapterError> {
+    pub(crate) fn settle_rejected(
+        &mut self,
+        why: Rejected,
+        bytes: &[u8],
+    ) -> Result<(), AdapterError> {
         self.lower_claims();
         let text = std::str::from_utf8(bytes).ok();
         match why {
@@ -86,13 +93,24 @@ impl Emitter<'_> {
             Rejected::Unreadable => self.keep_bytes(bytes),
             Rejected::Oversize { bytes, hash } => self.keep_oversize(bytes, hash),
             Rejected::Cut(code) => {
-                let error = Meta::Error { code: Some(Text::Plain(code)), text: text.map(Text::Plain) };
+                let error = Meta::Error {
+                    code: Some(Text::Plain(code)),
+                    text: text.map(Text::Plain),
+                };
                 self.emit_event(None, &error.into(), Pointer::Root);
                 self.count(Outcome::Mapped);
             }
             Rejected::Notice => {
                 let text = text.map(|text| Text::Plain(text.trim_ascii()));
-                self.emit_event(None, &Meta::System { name: Text::Plain("stdout"), text }.into(), Pointer::Root);
+                self.emit_event(
+                    None,
+                    &Meta::System {
+                        name: Text::Plain("stdout"),
+                        text,
+                    }
+                    .into(),
+                    Pointer::Root,
+                );
                 self.count(Outcome::Mapped);
             }
         }
@@ -111,9 +129,16 @@ impl Emitter<'_> {
     /// # Errors
     /// `adapter_defect` if a mapped record has no event.
     pub(crate) fn end(&self) -> Result<(), AdapterError> {
-        let Some(location) = self.records.without_event() else { return Ok(()) };
-        let error = AdapterError::new(ErrorCode::AdapterDefect).expected("at least one event of a mapped record");
-        Err(if location.line > 0 { error.line(location.line) } else { error })
+        let Some(location) = self.records.without_event() else {
+            return Ok(());
+        };
+        let error = AdapterError::new(ErrorCode::AdapterDefect)
+            .expected("at least one event of a mapped record");
+        Err(if location.line > 0 {
+            error.line(location.line)
+        } else {
+            error
+        })
     }
 
     pub(crate) fn counts(&self) -> KindCounts {

@@ -8,7 +8,8 @@ use crate::anchor;
 use crate::coverage::Coverage;
 use crate::error::{AdapterError, Fault, error_of, excerpt};
 use crate::event::{
-    InputDigest, Kind, Kinds, Meta, Pointer, RecordLocation, RevisionChange, SPANS_TEXT, TapeStart, TapeStop, Unrecognized,
+    InputDigest, Kind, Kinds, Meta, Pointer, RecordLocation, RevisionChange, SPANS_TEXT, TapeStart,
+    TapeStop, Unrecognized,
 };
 use crate::hash::Hash;
 use crate::ledger::{LIMIT_EXCEEDED, MALFORMED};
@@ -38,7 +39,11 @@ impl Emitter<'_> {
             spans: self.span_text.then_some(SPANS_TEXT),
             claims: support.claims(),
         };
-        self.send(&Meta::TapeStart(Box::new(start)).into(), Pointer::Root, None);
+        self.send(
+            &Meta::TapeStart(Box::new(start)).into(),
+            Pointer::Root,
+            None,
+        );
         self.end_record()
     }
 
@@ -50,7 +55,12 @@ impl Emitter<'_> {
         self.begin_at(RecordLocation::default(), Pointer::Root);
         let (mut counts, ledger) = (self.counts, self.ledger.clone());
         counts.add(Kind::Meta);
-        let stop = TapeStop { counts, ledger, input, complete };
+        let stop = TapeStop {
+            counts,
+            ledger,
+            input,
+            complete,
+        };
         self.send(&Meta::TapeStop(Box::new(stop)).into(), Pointer::Root, None);
         self.end_record()?;
         Ok(self.sink.finish()?)
@@ -95,8 +105,15 @@ impl Emitter<'_> {
     fn emit_revision(&mut self) {
         self.lowest_support.lower_to(&self.support);
         let support = self.support.clone();
-        let change = RevisionChange { harness: support.harness(self.descriptor.harness_family), claims: support.claims() };
-        self.send(&Meta::Revision(Box::new(change)).into(), Pointer::Root, None);
+        let change = RevisionChange {
+            harness: support.harness(self.descriptor.harness_family),
+            claims: support.claims(),
+        };
+        self.send(
+            &Meta::Revision(Box::new(change)).into(),
+            Pointer::Root,
+            None,
+        );
     }
 
     /// Keeps a block of an unknown type. The record counts as unrecognized.
@@ -128,9 +145,17 @@ impl Emitter<'_> {
             return self.keep_oversize(bytes.len() as u64, Hash::of_bytes(bytes));
         }
         let text = String::from_utf8_lossy(bytes);
-        let unrecognized =
-            Unrecognized { name: Text::Plain(MALFORMED), text: Some(Text::Plain(&text)), lossy: !is_text, ..Unrecognized::default() };
-        self.send(&Meta::Unrecognized(unrecognized).into(), Pointer::Root, None);
+        let unrecognized = Unrecognized {
+            name: Text::Plain(MALFORMED),
+            text: Some(Text::Plain(&text)),
+            lossy: !is_text,
+            ..Unrecognized::default()
+        };
+        self.send(
+            &Meta::Unrecognized(unrecognized).into(),
+            Pointer::Root,
+            None,
+        );
         self.ledger.malformed(MALFORMED);
     }
 
@@ -141,8 +166,17 @@ impl Emitter<'_> {
     }
 
     fn emit_oversize(&mut self, bytes: u64, hash: Hash, name: &str) {
-        let unrecognized = Unrecognized { name: Text::Plain(name), bytes: Some(bytes), hash: Some(hash), ..Unrecognized::default() };
-        self.send(&Meta::Unrecognized(unrecognized).into(), Pointer::Root, None);
+        let unrecognized = Unrecognized {
+            name: Text::Plain(name),
+            bytes: Some(bytes),
+            hash: Some(hash),
+            ..Unrecognized::default()
+        };
+        self.send(
+            &Meta::Unrecognized(unrecognized).into(),
+            Pointer::Root,
+            None,
+        );
     }
 
     /// Emits the value if it is JSON, or the text as a JSON string if it is not. Of JSON that nests too deep, emits hash and size.
@@ -151,13 +185,28 @@ impl Emitter<'_> {
         if is_json && self.nests_too_deep(raw) {
             return self.emit_oversize(raw.len() as u64, Hash::of_bytes(raw.as_bytes()), name);
         }
-        let text = if is_json { None } else { Some(Text::Plain(raw)) };
-        let unrecognized = Unrecognized { name: Text::Plain(name), raw: Some(raw).filter(|_| is_json), text, ..Unrecognized::default() };
+        let text = if is_json {
+            None
+        } else {
+            Some(Text::Plain(raw))
+        };
+        let unrecognized = Unrecognized {
+            name: Text::Plain(name),
+            raw: Some(raw).filter(|_| is_json),
+            text,
+            ..Unrecognized::default()
+        };
         self.send(&Meta::Unrecognized(unrecognized).into(), pointer, None);
     }
 }
 
 fn lower(coverage: &Coverage, kinds: Kinds) -> Coverage {
     let degraded = coverage.degraded();
-    coverage.map(|kind, grade| if kinds[kind as usize] { degraded.grade(kind) } else { grade })
+    coverage.map(|kind, grade| {
+        if kinds[kind as usize] {
+            degraded.grade(kind)
+        } else {
+            grade
+        }
+    })
 }

@@ -29,18 +29,29 @@ impl LongNames {
     /// [`LimitExceeded`] if there is no room for them.
     #[inline]
     pub fn add(&mut self, record: &EventRef<'_>) -> Result<(), LimitExceeded> {
-        let excess = |text: Option<Text<'_>>| text.map_or(0, |text| text.raw().len()).saturating_sub(USUAL_BYTES);
-        let source = excess(record.source.session_id) + excess(record.source.agent_id) + excess(record.origin.id);
+        let excess = |text: Option<Text<'_>>| {
+            text.map_or(0, |text| text.raw().len())
+                .saturating_sub(USUAL_BYTES)
+        };
+        let source = excess(record.source.session_id)
+            + excess(record.source.agent_id)
+            + excess(record.origin.id);
         let pointer = match record.origin.pointer {
             Pointer::Member(path, name) => (path.len() + name.len()).saturating_sub(USUAL_BYTES),
-            Pointer::At(path) | Pointer::Item(path, _) | Pointer::Field(path, ..) | Pointer::Nested(path, ..) => {
-                path.len().saturating_sub(USUAL_BYTES)
-            }
+            Pointer::At(path)
+            | Pointer::Item(path, _)
+            | Pointer::Field(path, ..)
+            | Pointer::Nested(path, ..) => path.len().saturating_sub(USUAL_BYTES),
             Pointer::Root | Pointer::Read(_) => 0,
         };
         let own = names(record.event).into_iter().map(excess).sum::<usize>();
-        self.left =
-            self.left.checked_sub(source + pointer + own).ok_or(LimitExceeded { limit: "long_names", allowed: MAX_BYTES as u64 })?;
+        self.left = self
+            .left
+            .checked_sub(source + pointer + own)
+            .ok_or(LimitExceeded {
+                limit: "long_names",
+                allowed: MAX_BYTES as u64,
+            })?;
         Ok(())
     }
 }

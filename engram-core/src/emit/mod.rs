@@ -108,8 +108,16 @@ struct Header {
 impl Header {
     /// The header of events before the first record.
     fn first(start: Option<&str>) -> Header {
-        let t_basis = if start.is_some() { TimeBasis::Inherited } else { TimeBasis::Absent };
-        Header { t: start.unwrap_or(NO_TIME).to_owned(), t_basis: Some(t_basis), ..Header::default() }
+        let t_basis = if start.is_some() {
+            TimeBasis::Inherited
+        } else {
+            TimeBasis::Absent
+        };
+        Header {
+            t: start.unwrap_or(NO_TIME).to_owned(),
+            t_basis: Some(t_basis),
+            ..Header::default()
+        }
     }
 
     /// The header of a record that says nothing: it has the time before it.
@@ -144,7 +152,10 @@ impl<'s> Emitter<'s> {
             counts: KindCounts::default(),
             next_seq: Seq::default(),
             calls: Calls::new(),
-            source: Source { session_id: token(identity.session_id.as_deref()), agent_id: token(identity.agent_id.as_deref()) },
+            source: Source {
+                session_id: token(identity.session_id.as_deref()),
+                agent_id: token(identity.agent_id.as_deref()),
+            },
             source_before: None,
             is_apart: false,
             stated: Stated::default(),
@@ -167,10 +178,18 @@ impl<'s> Emitter<'s> {
 
     /// Sets the session and sub-agent of all following events.
     pub fn set_source(&mut self, session_id: Option<&str>, agent_id: Option<&str>) {
-        if is_token_of(&self.source.session_id, session_id) && is_token_of(&self.source.agent_id, agent_id) {
+        if is_token_of(&self.source.session_id, session_id)
+            && is_token_of(&self.source.agent_id, agent_id)
+        {
             return;
         }
-        let before = mem::replace(&mut self.source, Source { session_id: token(session_id), agent_id: token(agent_id) });
+        let before = mem::replace(
+            &mut self.source,
+            Source {
+                session_id: token(session_id),
+                agent_id: token(agent_id),
+            },
+        );
         self.source_before.get_or_insert(before);
     }
 
@@ -252,7 +271,12 @@ impl<'s> Emitter<'s> {
     }
 
     /// As [`Emitter::emit`], for an event with this parent.
-    pub fn emit_child<'e>(&mut self, parent: Option<Seq>, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
+    pub fn emit_child<'e>(
+        &mut self,
+        parent: Option<Seq>,
+        event: impl Into<Event<'e>>,
+        pointer: Pointer<'_>,
+    ) -> Seq {
         self.lower_claims();
         let mut event = event.into();
         if !self.span_text {
@@ -287,14 +311,24 @@ impl<'s> Emitter<'s> {
 
     /// Emits events that belong to another record: a fact that only a later record decides, or that stands after a later one. They have the
     /// origin of that record and this header. Afterwards the current record goes on as before.
-    pub fn of_record<T>(&mut self, number: usize, header: RecordHeader<'_>, emit: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn of_record<T>(
+        &mut self,
+        number: usize,
+        header: RecordHeader<'_>,
+        emit: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let attributed = mem::replace(&mut self.records.attributed, number);
         let location = mem::replace(&mut self.location, self.records.location(number));
         let prefix = mem::replace(&mut self.pointer_prefix, self.records.base(number));
         let own_header = self.header.clone();
         self.set_header(header);
         let emitted = emit(self);
-        (self.header, self.pointer_prefix, self.location, self.records.attributed) = (own_header, prefix, location, attributed);
+        (
+            self.header,
+            self.pointer_prefix,
+            self.location,
+            self.records.attributed,
+        ) = (own_header, prefix, location, attributed);
         emitted
     }
 
@@ -305,8 +339,14 @@ impl<'s> Emitter<'s> {
 
     /// A defect of the adapter in the current record.
     fn defect(&self, expected: &str, found: &str) -> AdapterError {
-        let error = AdapterError::new(ErrorCode::AdapterDefect).expected(expected).found(found);
-        if self.line() > 0 { error.line(self.line()) } else { error }
+        let error = AdapterError::new(ErrorCode::AdapterDefect)
+            .expected(expected)
+            .found(found);
+        if self.line() > 0 {
+            error.line(self.line())
+        } else {
+            error
+        }
     }
 
     /// Before the first event of a record with unknown members: lowers the claims of the kinds that it gives.
@@ -329,7 +369,9 @@ fn token(plain: Option<&str>) -> Option<String> {
 /// True if the token is that of the id. False for ids with escapes.
 fn is_token_of(token: &Option<String>, plain: Option<&str>) -> bool {
     match (token, plain.filter(|plain| !plain.is_empty())) {
-        (Some(token), Some(plain)) => token.len() == plain.len() + 2 && token[1..].starts_with(plain),
+        (Some(token), Some(plain)) => {
+            token.len() == plain.len() + 2 && token[1..].starts_with(plain)
+        }
         (None, None) => true,
         _ => false,
     }

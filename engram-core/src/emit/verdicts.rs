@@ -57,6 +57,9 @@ pub(crate) struct Verdicts {
 impl Verdicts {
     pub fn reject(&mut self, entry: Entry, why: Rejected) {
         self.rejected.insert(self.entries.len(), why);
-        self.entries.push(Entry { verdict: Verdict::Rejected, ..entry });
+        self.entries.push(Entry {
+            verdict: Verdict::Rejected,
+            ..entry
+        });
     }
 }

@@ -43,7 +43,11 @@ pub enum Fault {
 impl Fault {
     /// A field with a value of the wrong type. `pointer` is an RFC 6901 pointer from the root of the value that the function converts.
     pub fn malformed(pointer: impl Into<String>, expected: &'static str, found: &str) -> Fault {
-        Fault::Malformed { pointer: pointer.into(), expected, found: excerpt(found) }
+        Fault::Malformed {
+            pointer: pointer.into(),
+            expected,
+            found: excerpt(found),
+        }
     }
 
     /// A fault inside the value at `place`. The place becomes the first part of the pointer, unless the pointer begins at the root of the
@@ -51,14 +55,24 @@ impl Fault {
     #[cold]
     pub fn within(self, place: impl fmt::Display) -> Fault {
         match self {
-            Fault::Malformed { pointer, expected, found } => Fault::Malformed { pointer: format!("{place}{pointer}"), expected, found },
+            Fault::Malformed {
+                pointer,
+                expected,
+                found,
+            } => Fault::Malformed {
+                pointer: format!("{place}{pointer}"),
+                expected,
+                found,
+            },
             other => other,
         }
     }
 
     /// A record of an unknown type.
     pub fn unrecognized(name: &str) -> Fault {
-        Fault::Unrecognized { name: excerpt(name) }
+        Fault::Unrecognized {
+            name: excerpt(name),
+        }
     }
 }
 
@@ -88,14 +102,22 @@ mod tests {
 
     #[test]
     fn the_places_of_nested_values_are_joined() {
-        let fault = Fault::malformed("/name", "a string", "7").within(Pointer::Item("/calls", 1)).within("/message");
+        let fault = Fault::malformed("/name", "a string", "7")
+            .within(Pointer::Item("/calls", 1))
+            .within("/message");
         assert_eq!(pointer(fault).as_deref(), Some("/message/calls/1/name"));
     }
 
     #[test]
     fn other_faults_are_unchanged() {
-        let refused = Fault::Refused { pointer: "/part".into(), expected: "lines", found: String::new() };
+        let refused = Fault::Refused {
+            pointer: "/part".into(),
+            expected: "lines",
+            found: String::new(),
+        };
         assert_eq!(pointer(refused.within("/part")).as_deref(), Some("/part"));
-        assert!(matches!(Fault::unrecognized("b").within("/a"), Fault::Unrecognized { name } if name == "b"));
+        assert!(
+            matches!(Fault::unrecognized("b").within("/a"), Fault::Unrecognized { name } if name == "b")
+        );
     }
 }

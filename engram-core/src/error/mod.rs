@@ -89,8 +89,12 @@ impl ErrorCode {
     /// What happened and what to do about it, in one sentence.
     pub fn explain(self) -> &'static str {
         match self {
-            ErrorCode::UnknownHarness => "no adapter recognises this content; check that the path is a session log of a supported harness",
-            ErrorCode::AmbiguousHarness => "several adapters recognise this content; choose one with --adapter",
+            ErrorCode::UnknownHarness => {
+                "no adapter recognises this content; check that the path is a session log of a supported harness"
+            }
+            ErrorCode::AmbiguousHarness => {
+                "several adapters recognise this content; choose one with --adapter"
+            }
             ErrorCode::UnknownHarnessVersion => {
                 "the log schema of this harness version is not known, because no session of it was recorded"
             }
@@ -99,16 +103,26 @@ impl ErrorCode {
             ErrorCode::UnknownMember => {
                 "the adapter does not know this member, or not with this type: the log format may have changed; `engram drift` lists such changes"
             }
-            ErrorCode::MalformedRecord => "the record or the database is damaged, or its structure does not match its type",
-            ErrorCode::TruncatedInput => "the input is cut off: a log inside a record, or a database before its end",
-            ErrorCode::LimitExceeded => "the record, or the input, is larger or more deeply nested than the limit",
+            ErrorCode::MalformedRecord => {
+                "the record or the database is damaged, or its structure does not match its type"
+            }
+            ErrorCode::TruncatedInput => {
+                "the input is cut off: a log inside a record, or a database before its end"
+            }
+            ErrorCode::LimitExceeded => {
+                "the record, or the input, is larger or more deeply nested than the limit"
+            }
             ErrorCode::IncompleteStore => {
                 "the store is not whole, or a later version of the harness wrote it: restore it from a copy, or upgrade engram"
             }
             ErrorCode::Io => "reading or writing failed; check the path and its permissions",
-            ErrorCode::AdapterDefect => "the adapter broke its contract; please report this with the harness and version of the log",
+            ErrorCode::AdapterDefect => {
+                "the adapter broke its contract; please report this with the harness and version of the log"
+            }
             ErrorCode::UnknownAdapter => "no adapter has this id; `engram adapters` lists them",
-            ErrorCode::BadRecordings => "these recordings cannot be used to check an adapter; docs/conformance.md describes their layout",
+            ErrorCode::BadRecordings => {
+                "these recordings cannot be used to check an adapter; docs/conformance.md describes their layout"
+            }
         }
     }
 
@@ -124,8 +138,12 @@ impl ErrorCode {
             ErrorCode::UnknownHarnessVersion | ErrorCode::KnownBadVersion => {
                 Some("--policy permissive converts the log with lowered claims")
             }
-            ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord => Some("--policy permissive keeps it as `meta unrecognized`"),
-            ErrorCode::UnknownMember => Some("--policy permissive converts the rest with lowered claims"),
+            ErrorCode::UnrecognizedRecord | ErrorCode::MalformedRecord => {
+                Some("--policy permissive keeps it as `meta unrecognized`")
+            }
+            ErrorCode::UnknownMember => {
+                Some("--policy permissive converts the rest with lowered claims")
+            }
             ErrorCode::TruncatedInput => Some("--policy permissive converts everything before it"),
             ErrorCode::LimitExceeded => Some("--policy permissive keeps its hash and size"),
             _ => None,
@@ -235,8 +253,12 @@ impl AdapterError {
     /// How the version relates to the recorded ones, if that is known.
     fn distance(&self) -> Option<String> {
         match (self.older_recorded, self.newer_recorded) {
-            (Some(older), Some(newer)) => Some(format!("between {older} and {newer}, which write different schemas")),
-            (Some(older), None) => Some(format!("newer than {older}, the newest recorded version; a newer engram may know it")),
+            (Some(older), Some(newer)) => Some(format!(
+                "between {older} and {newer}, which write different schemas"
+            )),
+            (Some(older), None) => Some(format!(
+                "newer than {older}, the newest recorded version; a newer engram may know it"
+            )),
             (None, Some(newer)) => Some(format!("older than {newer}, the oldest recorded version")),
             (None, None) => None,
         }
@@ -289,7 +311,11 @@ impl fmt::Display for AdapterError {
             Some(distance) => write!(f, ": {distance}")?,
             None => write!(f, ": {}", self.code.explain())?,
         }
-        match self.code.permissive().filter(|_| self.policy == Policy::Strict) {
+        match self
+            .code
+            .permissive()
+            .filter(|_| self.policy == Policy::Strict)
+        {
             Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),
         }
@@ -301,7 +327,11 @@ pub const EXCERPT_CHARS: usize = 80;
 
 /// The first [`EXCERPT_CHARS`] characters of `text`, escaped, for errors.
 pub fn excerpt(text: &str) -> String {
-    let mut out: String = text.chars().take(EXCERPT_CHARS).flat_map(char::escape_debug).collect();
+    let mut out: String = text
+        .chars()
+        .take(EXCERPT_CHARS)
+        .flat_map(char::escape_debug)
+        .collect();
     if text.chars().nth(EXCERPT_CHARS).is_some() {
         out.push('…');
     }

@@ -6,17 +6,29 @@ use super::{AdapterError, ErrorCode, Fault};
 pub(crate) fn error_of(fault: Fault, line: u64) -> AdapterError {
     let mut error = match fault {
         Fault::Fatal(error) => return error,
-        Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()),
-        Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord).expected("a known record type").found(&name),
-        Fault::Malformed { pointer, expected, found } | Fault::Refused { pointer, expected, found } => {
+        Fault::Json(error) => AdapterError::new(ErrorCode::MalformedRecord)
+            .expected("JSON")
+            .found(&error.to_string()),
+        Fault::Unrecognized { name } => AdapterError::new(ErrorCode::UnrecognizedRecord)
+            .expected("a known record type")
+            .found(&name),
+        Fault::Malformed {
+            pointer,
+            expected,
+            found,
+        }
+        | Fault::Refused {
+            pointer,
+            expected,
+            found,
+        } => {
             let mut error = AdapterError::new(ErrorCode::MalformedRecord).expected(expected);
             error.pointer = Some(pointer);
             error.found = Some(found);
             error
         }
-        Fault::Limit(limit) => {
-            AdapterError::new(ErrorCode::LimitExceeded).expected(format!("{} of at most {}", limit.limit, limit.allowed))
-        }
+        Fault::Limit(limit) => AdapterError::new(ErrorCode::LimitExceeded)
+            .expected(format!("{} of at most {}", limit.limit, limit.allowed)),
     };
     error.line = (line > 0).then_some(line);
     error

@@ -36,7 +36,15 @@ pub struct CodeRead<'a> {
 impl<'a> CodeRead<'a> {
     /// A read of a file, and nothing else.
     pub fn new(file: Text<'a>) -> Self {
-        CodeRead { call_id: None, file, range: None, total_lines: None, hash: None, anchor_hashes: Vec::new(), text: None }
+        CodeRead {
+            call_id: None,
+            file,
+            range: None,
+            total_lines: None,
+            hash: None,
+            anchor_hashes: Vec::new(),
+            text: None,
+        }
     }
 }
 
@@ -57,7 +65,13 @@ pub enum EditOp {
 
 impl EditOp {
     /// Every operation. `op as usize` is its index here.
-    pub const ALL: [EditOp; 5] = [EditOp::Create, EditOp::Update, EditOp::Overwrite, EditOp::Delete, EditOp::Move];
+    pub const ALL: [EditOp; 5] = [
+        EditOp::Create,
+        EditOp::Update,
+        EditOp::Overwrite,
+        EditOp::Delete,
+        EditOp::Move,
+    ];
 
     /// The name in a tape.
     pub const fn as_str(self) -> &'static str {

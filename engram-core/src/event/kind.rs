@@ -25,8 +25,16 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the documentation. `kind as usize` is its index here.
-    pub const ALL: [Kind; 8] =
-        [Kind::Meta, Kind::MsgIn, Kind::MsgOut, Kind::ToolCall, Kind::ToolResult, Kind::CodeRead, Kind::CodeEdit, Kind::SpanLink];
+    pub const ALL: [Kind; 8] = [
+        Kind::Meta,
+        Kind::MsgIn,
+        Kind::MsgOut,
+        Kind::ToolCall,
+        Kind::ToolResult,
+        Kind::CodeRead,
+        Kind::CodeEdit,
+        Kind::SpanLink,
+    ];
 
     /// The name in a tape.
     pub const fn as_str(self) -> &'static str {

@@ -15,10 +15,13 @@ pub use self::code::{CodeEdit, CodeRead, EditOp, Range, SpanLink};
 pub(crate) use self::kind::Kinds;
 pub use self::kind::{Kind, KindCounts};
 pub use self::lifecycle::{
-    BesideFile, Claims, Harness, InputDigest, RevisionChange, SPANS_TEXT, TapeStart, TapeStop, UNICODE_REPLACED, Unrecognized,
+    BesideFile, Claims, Harness, InputDigest, RevisionChange, SPANS_TEXT, TapeStart, TapeStop,
+    UNICODE_REPLACED, Unrecognized,
 };
 pub use self::message::{Attachment, Author, Channel, MsgIn, MsgOut, Role};
-pub use self::meta::{Decision, EpisodeFacts, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage};
+pub use self::meta::{
+    Decision, EpisodeFacts, ImplicitInput, Meta, Number, Permission, SessionFacts, Tokens, Usage,
+};
 pub use self::origin::{Pointer, RecordLocation};
 pub use self::record::{EventRecord, EventRef, EventSource, Origin, TimeBasis};
 pub use self::seq::Seq;
@@ -94,4 +97,6 @@ macro_rules! into_event {
         }
     )*};
 }
-into_event!(Meta, MsgIn, MsgOut, ToolCall, ToolResult, CodeRead, CodeEdit, SpanLink);
+into_event!(
+    Meta, MsgIn, MsgOut, ToolCall, ToolResult, CodeRead, CodeEdit, SpanLink
+);

@@ -93,7 +93,25 @@ pub type EventRef<'a> = EventRecord<'a, &'a Event<'a>>;
 impl<'a> EventRecord<'a> {
     /// The same record, with the event borrowed.
     pub fn as_event_ref(&'a self) -> EventRef<'a> {
-        let EventRecord { seq, t, t_basis, source, ref event, parent, origin, replay } = *self;
-        EventRecord { seq, t, t_basis, source, event, parent, origin, replay }
+        let EventRecord {
+            seq,
+            t,
+            t_basis,
+            source,
+            ref event,
+            parent,
+            origin,
+            replay,
+        } = *self;
+        EventRecord {
+            seq,
+            t,
+            t_basis,
+            source,
+            event,
+            parent,
+            origin,
+            replay,
+        }
     }
 }

@@ -38,7 +38,14 @@ pub enum Status {
 impl<'a> ToolCall<'a> {
     /// A call with name and kind, and nothing else.
     pub fn new(tool: Text<'a>, kind: ToolKind) -> Self {
-        ToolCall { tool, server: None, kind, call_id: None, message_id: None, args: None }
+        ToolCall {
+            tool,
+            server: None,
+            kind,
+            call_id: None,
+            message_id: None,
+            args: None,
+        }
     }
 }
 

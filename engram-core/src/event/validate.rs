@@ -14,14 +14,22 @@ pub(crate) enum Violation {
 /// The first violation of the format by this event.
 pub(crate) fn violation(event: &Event<'_>) -> Option<Violation> {
     let defect = match event {
-        Event::MsgIn(message) => (message.text.is_none() && message.attachments.is_empty()).then_some("`text` or `attachments`"),
+        Event::MsgIn(message) => (message.text.is_none() && message.attachments.is_empty())
+            .then_some("`text` or `attachments`"),
         Event::MsgOut(message) => message_out(message),
         Event::CodeRead(read) => read_spans(read),
         Event::CodeEdit(edit) => edit_spans(edit),
         Event::Meta(_) | Event::ToolCall(_) | Event::ToolResult(_) | Event::SpanLink(_) => None,
     };
-    let is_impossible = || ranges(event).into_iter().flatten().any(|Range { first, last }| first == 0 || last < first - 1);
-    defect.map(Violation::Defect).or_else(|| is_impossible().then_some(Violation::ImpossibleRange))
+    let is_impossible = || {
+        ranges(event)
+            .into_iter()
+            .flatten()
+            .any(|Range { first, last }| first == 0 || last < first - 1)
+    };
+    defect
+        .map(Violation::Defect)
+        .or_else(|| is_impossible().then_some(Violation::ImpossibleRange))
 }
 
 fn ranges(event: &Event<'_>) -> [Option<Range>; 2] {
@@ -53,8 +61,18 @@ fn read_spans(read: &CodeRead<'_>) -> Option<&'static str> {
 
 fn edit_spans(edit: &CodeEdit<'_>) -> Option<&'static str> {
     let sides = [
-        (edit.before_range, edit.before_hash, &edit.before_anchor_hashes, &edit.before_text),
-        (edit.after_range, edit.after_hash, &edit.after_anchor_hashes, &edit.after_text),
+        (
+            edit.before_range,
+            edit.before_hash,
+            &edit.before_anchor_hashes,
+            &edit.before_text,
+        ),
+        (
+            edit.after_range,
+            edit.after_hash,
+            &edit.after_anchor_hashes,
+            &edit.after_text,
+        ),
     ];
     sides.into_iter().find_map(|(range, hash, anchors, text)| {
         if edit.snippet && range.is_some() {
@@ -78,28 +96,97 @@ mod tests {
 
     #[test]
     fn a_message_needs_content() {
-        let message = MsgIn { role: Role::User, by: Author::Person, text: None, attachments: Vec::new() };
-        assert!(matches!(violation(&message.clone().into()), Some(Violation::Defect(_))));
-        assert_eq!(violation(&MsgIn { text: Some(Text::Plain("")), ..message }.into()), None);
+        let message = MsgIn {
+            role: Role::User,
+            by: Author::Person,
+            text: None,
+            attachments: Vec::new(),
+        };
+        assert!(matches!(
+            violation(&message.clone().into()),
+            Some(Violation::Defect(_))
+        ));
+        assert_eq!(
+            violation(
+                &MsgIn {
+                    text: Some(Text::Plain("")),
+                    ..message
+                }
+                .into()
+            ),
+            None
+        );
         assert!(violation(&MsgOut::default().into()).is_some());
-        assert!(violation(&MsgOut { text: Some(Text::Plain("x")), redacted: true, ..MsgOut::default() }.into()).is_some());
-        assert_eq!(violation(&MsgOut { redacted: true, ..MsgOut::default() }.into()), None);
+        assert!(
+            violation(
+                &MsgOut {
+                    text: Some(Text::Plain("x")),
+                    redacted: true,
+                    ..MsgOut::default()
+                }
+                .into()
+            )
+            .is_some()
+        );
+        assert_eq!(
+            violation(
+                &MsgOut {
+                    redacted: true,
+                    ..MsgOut::default()
+                }
+                .into()
+            ),
+            None
+        );
     }
 
     #[test]
     fn a_range_has_real_lines() {
-        let edit = |first, last| CodeEdit { before_range: Some(Range { first, last }), ..CodeEdit::new(EditOp::Update, Text::Plain("f")) };
-        assert_eq!([violation(&edit(1, 0).into()), violation(&edit(3, 5).into())], [None, None]);
+        let edit = |first, last| CodeEdit {
+            before_range: Some(Range { first, last }),
+            ..CodeEdit::new(EditOp::Update, Text::Plain("f"))
+        };
+        assert_eq!(
+            [violation(&edit(1, 0).into()), violation(&edit(3, 5).into())],
+            [None, None]
+        );
         for (first, last) in [(0, 0), (0, 3), (5, 3)] {
-            assert_eq!(violation(&edit(first, last).into()), Some(Violation::ImpossibleRange), "{first} {last}");
+            assert_eq!(
+                violation(&edit(first, last).into()),
+                Some(Violation::ImpossibleRange),
+                "{first} {last}"
+            );
         }
     }
 
     #[test]
     fn a_hash_has_its_span() {
-        let edit = CodeEdit { after_hash: Some(Hash::of_text("x")), ..CodeEdit::new(EditOp::Update, Text::Plain("f")) };
+        let edit = CodeEdit {
+            after_hash: Some(Hash::of_text("x")),
+            ..CodeEdit::new(EditOp::Update, Text::Plain("f"))
+        };
         assert!(violation(&edit.clone().into()).is_some());
-        assert_eq!(violation(&CodeEdit { snippet: true, ..edit.clone() }.into()), None);
-        assert!(violation(&CodeEdit { after_hash: None, after_anchor_hashes: vec![1], snippet: true, ..edit }.into()).is_some());
+        assert_eq!(
+            violation(
+                &CodeEdit {
+                    snippet: true,
+                    ..edit.clone()
+                }
+                .into()
+            ),
+            None
+        );
+        assert!(
+            violation(
+                &CodeEdit {
+                    after_hash: None,
+                    after_anchor_hashes: vec![1],
+                    snippet: true,
+                    ..edit
+                }
+                .into()
+            )
+            .is_some()
+        );
     }
 }

@@ -9,5 +9,7 @@ use crate::event::Kind;
 
 /// The schema of a kind of event. For `meta`, `label` chooses the label; for other kinds it is `None`.
 pub fn of(kind: Kind, label: Option<&str>) -> Option<&'static EventSchema> {
-    EVENTS.iter().find(|event| event.kind == kind && event.label == label)
+    EVENTS
+        .iter()
+        .find(|event| event.kind == kind && event.label == label)
 }

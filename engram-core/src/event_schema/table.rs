@@ -2,7 +2,9 @@
 
 use super::field::{Empty, EventSchema, Field, FieldType, Presence};
 use crate::anchor::SCHEME;
-use crate::event::{Author, Channel, Decision, EditOp, Kind, Role, SPANS_TEXT, Status, TimeBasis, UNICODE_REPLACED};
+use crate::event::{
+    Author, Channel, Decision, EditOp, Kind, Role, SPANS_TEXT, Status, TimeBasis, UNICODE_REPLACED,
+};
 use crate::policy::Policy;
 use crate::redact::RULES;
 use crate::tape::TAPE_SCHEMA;
@@ -10,22 +12,40 @@ use crate::tool_kind::ToolKind;
 use crate::version::Support;
 
 const fn always(key: &'static str, field_type: FieldType) -> Field {
-    Field { key, presence: Presence::Always, field_type }
+    Field {
+        key,
+        presence: Presence::Always,
+        field_type,
+    }
 }
 
 const fn stated(key: &'static str, field_type: FieldType) -> Field {
-    Field { key, presence: Presence::Stated, field_type }
+    Field {
+        key,
+        presence: Presence::Stated,
+        field_type,
+    }
 }
 
 /// The first field of each `meta` event.
 const LABEL: Field = always("label", FieldType::Name);
 
 const fn meta(label: &'static str, fields: &'static [Field], meaning: &'static str) -> EventSchema {
-    EventSchema { kind: Kind::Meta, label: Some(label), fields, meaning }
+    EventSchema {
+        kind: Kind::Meta,
+        label: Some(label),
+        fields,
+        meaning,
+    }
 }
 
 const fn kind(kind: Kind, fields: &'static [Field], meaning: &'static str) -> EventSchema {
-    EventSchema { kind, label: None, fields, meaning }
+    EventSchema {
+        kind,
+        label: None,
+        fields,
+        meaning,
+    }
 }
 
 macro_rules! words {
@@ -43,8 +63,11 @@ const TOOL_KINDS: [&str; ToolKind::ALL.len()] = {
 };
 
 const GRADE: FieldType = FieldType::Word(&["full", "partial", "none"]);
-const HARNESS: FieldType =
-    FieldType::Object(&[always("family", FieldType::Name), stated("version", FieldType::Name), stated("schema", FieldType::Name)]);
+const HARNESS: FieldType = FieldType::Object(&[
+    always("family", FieldType::Name),
+    stated("version", FieldType::Name),
+    stated("schema", FieldType::Name),
+]);
 const SUPPORT: FieldType = words!(Support: Tested, Between, Ahead, Unknown, KnownBad);
 const DEGRADED: FieldType = FieldType::List(&FieldType::Name, Empty::Allowed);
 const COVERAGE: FieldType = FieldType::Object(&[
@@ -75,7 +98,10 @@ const LEDGER: FieldType = FieldType::Object(&[
     always("unrecognized", FieldType::Count),
     always("malformed", FieldType::Count),
     always("omitted", FieldType::List(&OMITTED, Empty::Allowed)),
-    stated("unknown_members", FieldType::List(&UNKNOWN_MEMBER, Empty::Omitted)),
+    stated(
+        "unknown_members",
+        FieldType::List(&UNKNOWN_MEMBER, Empty::Omitted),
+    ),
     stated("unknown_members_more", FieldType::Count),
     stated("redactions", FieldType::List(&REDACTED, Empty::Omitted)),
 ]);
@@ -85,16 +111,25 @@ const UNKNOWN_MEMBER: FieldType = FieldType::Object(&[
     stated("found", FieldType::Name),
     always("count", FieldType::Count),
 ]);
-const REDACTED: FieldType = FieldType::Object(&[always("rule", FieldType::Name), always("count", FieldType::Count)]);
+const REDACTED: FieldType = FieldType::Object(&[
+    always("rule", FieldType::Name),
+    always("count", FieldType::Count),
+]);
 const INPUT: FieldType = FieldType::Object(&[
     always("hash", FieldType::Hash),
     always("bytes", FieldType::Count),
     stated("beside", FieldType::List(&BESIDE, Empty::Omitted)),
 ]);
-const BESIDE: FieldType =
-    FieldType::Object(&[always("name", FieldType::Text), stated("hash", FieldType::Hash), always("bytes", FieldType::Count)]);
-const OMITTED: FieldType =
-    FieldType::Object(&[always("type", FieldType::Text), always("rule", FieldType::Name), always("count", FieldType::Count)]);
+const BESIDE: FieldType = FieldType::Object(&[
+    always("name", FieldType::Text),
+    stated("hash", FieldType::Hash),
+    always("bytes", FieldType::Count),
+]);
+const OMITTED: FieldType = FieldType::Object(&[
+    always("type", FieldType::Text),
+    always("rule", FieldType::Name),
+    always("count", FieldType::Count),
+]);
 const TOKENS: FieldType = FieldType::Object(&[
     stated("input", FieldType::Count),
     stated("cache_read", FieldType::Count),
@@ -110,8 +145,11 @@ const ATTACHMENT: FieldType = FieldType::Object(&[
     stated("name", FieldType::Name),
 ]);
 const ATTACHMENTS: FieldType = FieldType::List(&ATTACHMENT, Empty::Omitted);
-const ARTIFACT: FieldType =
-    FieldType::Object(&[always("path", FieldType::Text), stated("hash", FieldType::Hash), stated("bytes", FieldType::Count)]);
+const ARTIFACT: FieldType = FieldType::Object(&[
+    always("path", FieldType::Text),
+    stated("hash", FieldType::Hash),
+    stated("bytes", FieldType::Count),
+]);
 
 /// The fields of every event that come before those of its kind.
 pub const ENVELOPE_HEAD: &[Field] = &[
@@ -151,7 +189,13 @@ pub const EVENTS: &[EventSchema] = &[
         &[
             LABEL,
             always("schema", FieldType::Word(&[TAPE_SCHEMA])),
-            always("adapter", FieldType::Object(&[always("id", FieldType::Name), always("version", FieldType::Name)])),
+            always(
+                "adapter",
+                FieldType::Object(&[
+                    always("id", FieldType::Name),
+                    always("version", FieldType::Name),
+                ]),
+            ),
             always("harness", HARNESS),
             always("policy", words!(Policy: Strict, Permissive)),
             always("anchors", FieldType::Word(&[SCHEME])),
@@ -166,7 +210,13 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "revision",
-        &[LABEL, always("harness", HARNESS), always("support", SUPPORT), always("coverage", COVERAGE), always("degraded", DEGRADED)],
+        &[
+            LABEL,
+            always("harness", HARNESS),
+            always("support", SUPPORT),
+            always("coverage", COVERAGE),
+            always("degraded", DEGRADED),
+        ],
         "the harness version changes inside the artifact: harness and claims from here on",
     ),
     meta(
@@ -223,16 +273,36 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "rewind",
-        &[LABEL, always("to", FieldType::Count), stated("files", FieldType::Only(true))],
+        &[
+            LABEL,
+            always("to", FieldType::Count),
+            stated("files", FieldType::Only(true)),
+        ],
         "the person went back: `to` is the last event that still holds; `files` if files were restored too",
     ),
     meta(
         "compaction",
-        &[LABEL, stated("text", FieldType::Text), stated("trigger", FieldType::Name)],
+        &[
+            LABEL,
+            stated("text", FieldType::Text),
+            stated("trigger", FieldType::Name),
+        ],
         "the summary that replaced earlier messages",
     ),
-    meta("error", &[LABEL, stated("code", FieldType::Name), stated("text", FieldType::Text)], "an error that the harness recorded"),
-    meta("interrupt", &[LABEL, stated("text", FieldType::Text)], "the user or the harness stopped the turn"),
+    meta(
+        "error",
+        &[
+            LABEL,
+            stated("code", FieldType::Name),
+            stated("text", FieldType::Text),
+        ],
+        "an error that the harness recorded",
+    ),
+    meta(
+        "interrupt",
+        &[LABEL, stated("text", FieldType::Text)],
+        "the user or the harness stopped the turn",
+    ),
     meta(
         "permission",
         &[
@@ -256,7 +326,15 @@ pub const EVENTS: &[EventSchema] = &[
         ],
         "input of the model that is not part of the conversation",
     ),
-    meta("system", &[LABEL, always("name", FieldType::Text), stated("text", FieldType::Text)], "any other notice of the harness"),
+    meta(
+        "system",
+        &[
+            LABEL,
+            always("name", FieldType::Text),
+            stated("text", FieldType::Text),
+        ],
+        "any other notice of the harness",
+    ),
     meta(
         "unrecognized",
         &[
@@ -271,7 +349,13 @@ pub const EVENTS: &[EventSchema] = &[
     ),
     meta(
         "tape.stop",
-        &[LABEL, always("counts", COUNTS), always("ledger", LEDGER), always("input", INPUT), always("complete", FieldType::Bool)],
+        &[
+            LABEL,
+            always("counts", COUNTS),
+            always("ledger", LEDGER),
+            always("input", INPUT),
+            always("complete", FieldType::Bool),
+        ],
         "the last event: counts, ledger, input, and whether the artifact is complete",
     ),
     kind(
@@ -340,7 +424,10 @@ pub const EVENTS: &[EventSchema] = &[
         Kind::CodeEdit,
         &[
             stated("call_id", FieldType::Name),
-            always("op", words!(EditOp: Create, Update, Overwrite, Delete, Move)),
+            always(
+                "op",
+                words!(EditOp: Create, Update, Overwrite, Delete, Move),
+            ),
             always("file", FieldType::Text),
             stated("before_range", FieldType::Range),
             stated("after_range", FieldType::Range),

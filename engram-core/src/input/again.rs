@@ -31,7 +31,10 @@ pub struct OpenFile<'s> {
 impl<'s> SourceText<'s> {
     /// A source whose position is not known.
     pub(crate) fn of_file(source: &'s mut dyn Source) -> Self {
-        SourceText::File(RefCell::new(OpenFile { source, position: u64::MAX }))
+        SourceText::File(RefCell::new(OpenFile {
+            source,
+            position: u64::MAX,
+        }))
     }
 
     /// The hash of the first bytes of a file. Nothing else can have changed.

@@ -15,11 +15,28 @@ pub(crate) struct Broken<'b> {
 impl<'b> Broken<'b> {
     pub fn json(text: &'b str, error: &serde_json::Error) -> Self {
         if error.is_eof() {
-            return Broken::truncated(text, format!("the end of the document at line {}, column {}", error.line(), error.column()));
+            return Broken::truncated(
+                text,
+                format!(
+                    "the end of the document at line {}, column {}",
+                    error.line(),
+                    error.column()
+                ),
+            );
         }
-        let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-        let valid_prefix = &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("JSON").found(&error.to_string()) }
+        let lines = text
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1))
+            .map(str::len)
+            .sum::<usize>();
+        let valid_prefix =
+            &text[..text.floor_char_boundary(lines + error.column().saturating_sub(1))];
+        Broken {
+            valid_prefix,
+            error: AdapterError::new(ErrorCode::MalformedRecord)
+                .expected("JSON")
+                .found(&error.to_string()),
+        }
     }
 
     pub fn utf8(bytes: &'b [u8], error: Utf8Error) -> Self {
@@ -28,10 +45,20 @@ impl<'b> Broken<'b> {
         if error.error_len().is_none() {
             return Broken::truncated(valid_prefix, found);
         }
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found) }
+        Broken {
+            valid_prefix,
+            error: AdapterError::new(ErrorCode::MalformedRecord)
+                .expected("UTF-8")
+                .found(&found),
+        }
     }
 
     fn truncated(valid_prefix: &'b str, found: String) -> Self {
-        Broken { valid_prefix, error: AdapterError::new(ErrorCode::TruncatedInput).expected("a complete document").found(&found) }
+        Broken {
+            valid_prefix,
+            error: AdapterError::new(ErrorCode::TruncatedInput)
+                .expected("a complete document")
+                .found(&found),
+        }
     }
 }

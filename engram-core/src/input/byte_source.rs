@@ -94,7 +94,11 @@ pub struct Reader<R> {
 impl<R> Reader<R> {
     pub(crate) fn new(reader: R) -> Self {
         // Enough for most heads. The system provides only the pages that are used.
-        Reader { reader, buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES), filled: 0 }
+        Reader {
+            reader,
+            buffer: Vec::with_capacity(HEAD_BYTES + 2 * READ_BYTES),
+            filled: 0,
+        }
     }
 }
 
@@ -119,7 +123,11 @@ impl<R: Source> ByteSource for Reader<R> {
     }
 
     fn again(&mut self, discarded: u64) -> SourceText<'_> {
-        if discarded == 0 { SourceText::Bytes(&self.buffer[..self.filled]) } else { SourceText::of_file(&mut self.reader) }
+        if discarded == 0 {
+            SourceText::Bytes(&self.buffer[..self.filled])
+        } else {
+            SourceText::of_file(&mut self.reader)
+        }
     }
 
     /// Moves the remaining bytes to the front if they are few or the buffer is full, so that the same memory is reused. Gives back what a

@@ -45,11 +45,22 @@ impl<'h> Head<'h> {
 
     /// As [`Head::new`]; `text` is the result of decoding the bytes.
     pub(crate) fn of(bytes: &'h [u8], text: Result<&'h str, Utf8Error>, is_complete: bool) -> Self {
-        let text = text.or_else(|error| from_utf8(&bytes[..error.valid_up_to()])).unwrap_or_default();
-        let (bytes, text) = (bytes.strip_prefix(BOM).unwrap_or(bytes), text.strip_prefix(BOM_CHAR).unwrap_or(text));
+        let text = text
+            .or_else(|error| from_utf8(&bytes[..error.valid_up_to()]))
+            .unwrap_or_default();
+        let (bytes, text) = (
+            bytes.strip_prefix(BOM).unwrap_or(bytes),
+            text.strip_prefix(BOM_CHAR).unwrap_or(text),
+        );
         let mut others = Lines::complete(bytes, text, is_complete);
         let first = others.by_ref().take(HEAD_LINES).flat_map(values).collect();
-        Head { bytes, text, is_complete, first, others }
+        Head {
+            bytes,
+            text,
+            is_complete,
+            first,
+            others,
+        }
     }
 
     /// True if the head is the complete artifact.
@@ -91,8 +102,16 @@ struct Lines<'h> {
 impl<'h> Lines<'h> {
     /// The lines that have ended, and the last one if the bytes are the complete artifact.
     fn complete(bytes: &'h [u8], text: &'h str, is_complete: bool) -> Self {
-        let end = if is_complete { bytes.len() } else { memchr::memrchr(b'\n', bytes).unwrap_or_default() };
-        Lines { bytes: &bytes[..end], text, start: 0 }
+        let end = if is_complete {
+            bytes.len()
+        } else {
+            memchr::memrchr(b'\n', bytes).unwrap_or_default()
+        };
+        Lines {
+            bytes: &bytes[..end],
+            text,
+            start: 0,
+        }
     }
 }
 
@@ -105,7 +124,10 @@ impl<'h> Iterator for Lines<'h> {
             let rest = self.bytes.get(from..).filter(|rest| !rest.is_empty())?;
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             self.start += len + 1;
-            let line = self.text.get(from..from + len).or_else(|| from_utf8(&rest[..len]).ok());
+            let line = self
+                .text
+                .get(from..from + len)
+                .or_else(|| from_utf8(&rest[..len]).ok());
             let line = line.map(|line| &line[controls(line.as_bytes())..]);
             if let Some(line) = line.filter(|line| !is_blank(line.as_bytes())) {
                 return Some(line);
@@ -140,7 +162,8 @@ fn may_have_several(line: &[u8]) -> bool {
 /// not copied.
 pub(super) fn canonical_head(text: &str) -> Option<String> {
     let beginning = &text.as_bytes()[..text.len().min(FIRST_ESCAPE_WITHIN)];
-    (text.len() <= HEAD_MAX_BYTES && has_other_escapes(beginning)).then(|| with_canonical_escapes(text).into_owned())
+    (text.len() <= HEAD_MAX_BYTES && has_other_escapes(beginning))
+        .then(|| with_canonical_escapes(text).into_owned())
 }
 
 /// The length of the first JSON value in `text`, or whether `text` ends inside it.
@@ -179,12 +202,22 @@ mod tests {
 
     #[test]
     fn a_line_with_several_values_is_split() {
-        let lines = |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
-        assert_eq!(lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"), ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]);
+        let lines =
+            |text: &'static str| Head::new(text.as_bytes(), true).lines().collect::<Vec<_>>();
+        assert_eq!(
+            lines("{\"a\":\"}{\"}{\"b\":{}} {\"c\":1}\n\n{}\n"),
+            ["{\"a\":\"}{\"}", "{\"b\":{}}", " {\"c\":1}", "{}"]
+        );
         assert_eq!(lines("{\"a\":\"}{\"}\n"), ["{\"a\":\"}{\"}"]);
-        assert_eq!(lines("{\"a\":1} \t {\"b\":2} {\"c\":\"} {\"}\n"), ["{\"a\":1}", " \t {\"b\":2}", " {\"c\":\"} {\"}"]);
+        assert_eq!(
+            lines("{\"a\":1} \t {\"b\":2} {\"c\":\"} {\"}\n"),
+            ["{\"a\":1}", " \t {\"b\":2}", " {\"c\":\"} {\"}"]
+        );
         let many: &'static str = "{}".repeat(MAX_SPLIT_VALUES + 7).leak();
         assert_eq!(lines(many).len(), MAX_SPLIT_VALUES + 1);
-        assert_eq!(lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"), ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]);
+        assert_eq!(
+            lines("{\"a\":1}{\"b\":\n{\"cut{\"a\":1}{}\n"),
+            ["{\"a\":1}", "{\"b\":", "{\"cut{\"a\":1}{}"]
+        );
     }
 }

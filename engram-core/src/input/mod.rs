@@ -63,7 +63,11 @@ pub(crate) enum UnreadableLine<'b> {
     /// It is not UTF-8.
     NotUtf8 { bytes: &'b [u8], error: Utf8Error },
     /// It is longer than the limit, `allowed`.
-    Oversize { bytes: u64, hash: Hash, allowed: u64 },
+    Oversize {
+        bytes: u64,
+        hash: Hash,
+        allowed: u64,
+    },
 }
 
 impl<R: Read> Input<Reader<Spool<R>>> {
@@ -138,7 +142,11 @@ impl<S: ByteSource> Input<S> {
     pub(crate) fn whole(&self) -> (&[u8], Result<&str, Utf8Error>) {
         let bytes = &self.source.bytes()[self.start..];
         let lead = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        (&bytes[lead..], self.source.text(self.start + lead..self.start + bytes.len()))
+        (
+            &bytes[lead..],
+            self.source
+                .text(self.start + lead..self.start + bytes.len()),
+        )
     }
 
     /// The artifact for a second reading, after it was read to its end.
@@ -163,7 +171,11 @@ impl<S: ByteSource> Input<S> {
     /// The length of the head. It depends on the content only, not on the chunks in which it was read.
     fn head_len(&self) -> usize {
         let bytes = self.source.bytes();
-        let lines = if self.head_lines == HEAD_LINES { self.head_lines_end } else { bytes.len() };
+        let lines = if self.head_lines == HEAD_LINES {
+            self.head_lines_end
+        } else {
+            bytes.len()
+        };
         let first = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
         let wanted = lines.clamp(HEAD_BYTES, HEAD_MAX_BYTES).max(first);
         wanted.min(self.head_bound()).min(bytes.len())
@@ -171,7 +183,9 @@ impl<S: ByteSource> Input<S> {
 
     /// The maximum length of the head. A longer first line exceeds the limit for records anyway.
     fn head_bound(&self) -> usize {
-        usize::try_from(self.limits.record_bytes).unwrap_or(usize::MAX).max(HEAD_BYTES)
+        usize::try_from(self.limits.record_bytes)
+            .unwrap_or(usize::MAX)
+            .max(HEAD_BYTES)
     }
 
     /// Hash and number of all bytes that have been read.
@@ -211,7 +225,9 @@ impl<S: ByteSource> Input<S> {
         let read = self.source.read(bytes);
         self.ended = ((self.source.bytes().len() - from) as u64) < bytes;
         match read {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.truncation_reason = Some(error.to_string()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                self.truncation_reason = Some(error.to_string())
+            }
             read => read?,
         }
         Ok(())
@@ -244,7 +260,12 @@ impl<S: ByteSource> Input<S> {
             return Ok(None);
         }
         let (offset, lead) = (self.offset(from), self.lead(from, to));
-        Ok(Some(Line { text: self.line(from, to), terminated: found.is_some(), offset, lead }))
+        Ok(Some(Line {
+            text: self.line(from, to),
+            terminated: found.is_some(),
+            offset,
+            lead,
+        }))
     }
 
     #[inline]
@@ -253,7 +274,9 @@ impl<S: ByteSource> Input<S> {
             return Err(self.long_line(from, to));
         }
         let from = from + self.lead(from, to);
-        self.source.text(from..to).map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
+        self.source
+            .text(from..to)
+            .map_err(|error| not_utf8(&self.source.bytes()[from..to], error))
     }
 
     fn long_line(&self, from: usize, to: usize) -> Box<UnreadableLine<'_>> {
@@ -262,7 +285,11 @@ impl<S: ByteSource> Input<S> {
     }
 
     fn oversize(&self, bytes: u64, hash: Hash) -> Box<UnreadableLine<'_>> {
-        Box::new(UnreadableLine::Oversize { bytes, hash, allowed: self.limits.record_bytes })
+        Box::new(UnreadableLine::Oversize {
+            bytes,
+            hash,
+            allowed: self.limits.record_bytes,
+        })
     }
 
     /// The offset in the artifact of an offset in the buffer.
@@ -282,7 +309,12 @@ impl<S: ByteSource> Input<S> {
             self.searched = self.start;
             if found.is_some() || self.ended {
                 let (hash, bytes) = hasher.finish();
-                return Ok(Line { text: Err(self.oversize(bytes, hash)), terminated: found.is_some(), offset, lead: 0 });
+                return Ok(Line {
+                    text: Err(self.oversize(bytes, hash)),
+                    terminated: found.is_some(),
+                    offset,
+                    lead: 0,
+                });
             }
             self.fill()?;
         }
@@ -291,7 +323,12 @@ impl<S: ByteSource> Input<S> {
     /// The rest of the artifact, for a document: its bytes, and the same as text.
     pub(crate) fn rest(&mut self) -> Result<(&[u8], Result<&str, Utf8Error>), AdapterError> {
         // One more byte than allowed shows that the document is too large.
-        self.read(self.limits.record_bytes.saturating_add(1).saturating_sub(self.pending_bytes() as u64))?;
+        self.read(
+            self.limits
+                .record_bytes
+                .saturating_add(1)
+                .saturating_sub(self.pending_bytes() as u64),
+        )?;
         if self.pending_bytes() as u64 > self.limits.record_bytes {
             let expected = format!("a document of at most {} bytes", self.limits.record_bytes);
             return Err(AdapterError::new(ErrorCode::LimitExceeded).expected(expected));
@@ -311,11 +348,15 @@ impl<S: ByteSource> Input<S> {
             Ok(text) => text.to_owned(),
             Err(error) => {
                 let found = format!("invalid byte at offset {}", error.valid_up_to());
-                return Err(AdapterError::new(ErrorCode::MalformedRecord).expected("UTF-8").found(&found));
+                return Err(AdapterError::new(ErrorCode::MalformedRecord)
+                    .expected("UTF-8")
+                    .found(&found));
             }
         };
         match &self.truncation_reason {
-            Some(reason) => Err(AdapterError::new(ErrorCode::TruncatedInput).expected("the complete text").found(reason)),
+            Some(reason) => Err(AdapterError::new(ErrorCode::TruncatedInput)
+                .expected("the complete text")
+                .found(reason)),
             None => Ok(text),
         }
     }
@@ -348,14 +389,29 @@ mod tests {
     #[test]
     fn memory_is_bounded_by_the_largest_record() {
         const LINE: usize = 64 << 20;
-        let limits = Limits { record_bytes: 3 << 20, ..Limits::default() };
-        let mut input = Input::new(Repeated { step: 100_000, left: LINE }, limits);
+        let limits = Limits {
+            record_bytes: 3 << 20,
+            ..Limits::default()
+        };
+        let mut input = Input::new(
+            Repeated {
+                step: 100_000,
+                left: LINE,
+            },
+            limits,
+        );
         let head = input.head().unwrap();
         assert!(!head.is_complete());
         let line = input.next_line().unwrap().unwrap();
-        assert!(matches!(*line.text.unwrap_err(), UnreadableLine::Oversize { bytes, .. } if bytes == LINE as u64));
+        assert!(
+            matches!(*line.text.unwrap_err(), UnreadableLine::Oversize { bytes, .. } if bytes == LINE as u64)
+        );
         assert!(input.next_line().unwrap().is_none());
-        assert!(input.source.buffer.capacity() < 6 << 20, "{} bytes are allocated", input.source.buffer.capacity());
+        assert!(
+            input.source.buffer.capacity() < 6 << 20,
+            "{} bytes are allocated",
+            input.source.buffer.capacity()
+        );
         assert_eq!(input.consumed().1, LINE as u64);
     }
 
@@ -389,13 +445,29 @@ mod tests {
 
     #[test]
     fn head_and_lines_do_not_depend_on_chunks() {
-        let short: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
-        let few: Vec<u8> = (0..12).flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat()).collect();
+        let short: Vec<u8> = (0..200_000)
+            .flat_map(|n| format!("line {n}\n").into_bytes())
+            .collect();
+        let few: Vec<u8> = (0..12)
+            .flat_map(|n| [vec![b'x'; 300_000], format!("{n}\n").into_bytes()].concat())
+            .collect();
         for content in [short, few, vec![b'x'; 3 << 20]] {
             for record_bytes in [1000, 2 << 20, 256 << 20] {
-                let limits = Limits { record_bytes, ..Limits::default() };
-                let read = |step: usize| read_all(Input::new(Chunks { bytes: &content, step }, limits));
-                let expected = read_all(Input::in_memory(str::from_utf8(&content).unwrap(), limits));
+                let limits = Limits {
+                    record_bytes,
+                    ..Limits::default()
+                };
+                let read = |step: usize| {
+                    read_all(Input::new(
+                        Chunks {
+                            bytes: &content,
+                            step,
+                        },
+                        limits,
+                    ))
+                };
+                let expected =
+                    read_all(Input::in_memory(str::from_utf8(&content).unwrap(), limits));
                 assert!(
                     [4001, 100_000, usize::MAX].map(read) == [(); 3].map(|()| expected.clone()),
                     "{} bytes, limit {record_bytes}",

@@ -50,7 +50,10 @@ const BEGINNING_BYTES: u64 = 64 << 10;
 
 impl<R> fmt::Debug for Spool<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spool").field("length", &self.length).field("position", &self.position).finish_non_exhaustive()
+        f.debug_struct("Spool")
+            .field("length", &self.length)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
     }
 }
 
@@ -71,7 +74,10 @@ impl<R> Spool<R> {
 
     /// Stores only the beginning of `reader`: for a stream whose first bytes are looked at before it is read once.
     pub fn of_beginning(reader: R) -> Self {
-        Spool { most: BEGINNING_BYTES, ..Spool::new(reader) }
+        Spool {
+            most: BEGINNING_BYTES,
+            ..Spool::new(reader)
+        }
     }
 
     /// Reads what was not read before.
@@ -132,8 +138,12 @@ impl<R: Read> Seek for Spool<R> {
             SeekFrom::End(by) => self.length.checked_add_signed(by),
         };
         let position = position.filter(|position| *position <= self.length && !self.is_lost);
-        self.position =
-            position.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "a stream is read again where it was read before"))?;
+        self.position = position.ok_or_else(|| {
+            io::Error::new(
+                ErrorKind::InvalidInput,
+                "a stream is read again where it was read before",
+            )
+        })?;
         Ok(self.position)
     }
 }
@@ -141,7 +151,11 @@ impl<R: Read> Seek for Spool<R> {
 impl<R: Read> Source for Spool<R> {}
 
 /// Reads until a buffer is full, or the source ends. `filled` is where the next byte goes.
-pub(crate) fn read_full(source: &mut dyn Source, buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
+pub(crate) fn read_full(
+    source: &mut dyn Source,
+    buffer: &mut [u8],
+    filled: &mut usize,
+) -> io::Result<()> {
     while *filled < buffer.len() {
         match source.read(&mut buffer[*filled..]) {
             Ok(0) => break,

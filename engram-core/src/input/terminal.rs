@@ -9,7 +9,11 @@ const INTRODUCER: &[u8] = b"\x1b[";
 /// of a text that is not JSON.
 #[inline]
 pub(crate) fn controls(line: &[u8]) -> usize {
-    if line.first() == Some(&INTRODUCER[0]) { controls_before_object(line) } else { 0 }
+    if line.first() == Some(&INTRODUCER[0]) {
+        controls_before_object(line)
+    } else {
+        0
+    }
 }
 
 #[cold]
@@ -20,17 +24,26 @@ fn controls_before_object(line: &[u8]) -> usize {
     }
     let length = line.len() - rest.len();
     let is_blank = rest.trim_ascii().is_empty();
-    if length <= MAX_BYTES && (is_blank || rest.starts_with(b"{")) { length } else { 0 }
+    if length <= MAX_BYTES && (is_blank || rest.starts_with(b"{")) {
+        length
+    } else {
+        0
+    }
 }
 
 /// The text after a complete control sequence: parameters, intermediate bytes, and the final byte that names it (ECMA-48).
 fn without_sequence(text: &[u8]) -> Option<&[u8]> {
     let sequence = text[..text.len().min(MAX_BYTES)].strip_prefix(INTRODUCER)?;
     let skip = |from: usize, bytes: std::ops::RangeInclusive<u8>| {
-        sequence[from..].iter().position(|byte| !bytes.contains(byte)).map(|length| from + length)
+        sequence[from..]
+            .iter()
+            .position(|byte| !bytes.contains(byte))
+            .map(|length| from + length)
     };
     let end = skip(skip(0, 0x30..=0x3f)?, 0x20..=0x2f)?;
-    (0x40..=0x7e).contains(&sequence[end]).then(|| &text[INTRODUCER.len() + end + 1..])
+    (0x40..=0x7e)
+        .contains(&sequence[end])
+        .then(|| &text[INTRODUCER.len() + end + 1..])
 }
 
 #[cfg(test)]
@@ -53,7 +66,11 @@ mod tests {
             ("", "\x1b]0;title\x07{}"),
             ("", "\x1b[2é{}"),
         ] {
-            assert_eq!(controls(format!("{controls_before}{rest}").as_bytes()), controls_before.len(), "{controls_before:?} {rest:?}");
+            assert_eq!(
+                controls(format!("{controls_before}{rest}").as_bytes()),
+                controls_before.len(),
+                "{controls_before:?} {rest:?}"
+            );
         }
     }
 
@@ -61,7 +78,13 @@ mod tests {
     fn controls_are_bounded() {
         let many = |count: usize| format!("{}{{}}", "\x1b[H".repeat(count));
         let fitting = MAX_BYTES / 3;
-        assert_eq!([fitting, fitting + 1, 1 << 20].map(|count| controls(many(count).as_bytes())), [fitting * 3, 0, 0]);
-        assert_eq!(controls(format!("\x1b[{}H{{}}", "1".repeat(MAX_BYTES)).as_bytes()), 0);
+        assert_eq!(
+            [fitting, fitting + 1, 1 << 20].map(|count| controls(many(count).as_bytes())),
+            [fitting * 3, 0, 0]
+        );
+        assert_eq!(
+            controls(format!("\x1b[{}H{{}}", "1".repeat(MAX_BYTES)).as_bytes()),
+            0
+        );
     }
 }

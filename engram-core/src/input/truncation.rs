@@ -19,7 +19,9 @@ pub(crate) fn complete_items(text: &str) -> Option<ValidPrefix> {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                let Some((close, _)) = string_end(bytes, at) else { break };
+                let Some((close, _)) = string_end(bytes, at) else {
+                    break;
+                };
                 at = close;
                 continue;
             }
@@ -28,7 +30,10 @@ pub(crate) fn complete_items(text: &str) -> Option<ValidPrefix> {
             b'}' | b']' => {
                 open.pop();
                 if open.is_empty() {
-                    return Some(ValidPrefix { text: text.get(..=at)?.to_owned(), end: at + 1 });
+                    return Some(ValidPrefix {
+                        text: text.get(..=at)?.to_owned(),
+                        end: at + 1,
+                    });
                 }
                 if is_outside_items(&open) {
                     end = Some((at + 1, open.len()));
@@ -42,7 +47,12 @@ pub(crate) fn complete_items(text: &str) -> Option<ValidPrefix> {
     let (end, depth) = end?;
     // All containers open at `end` are still open: closing one moves `end`.
     let mut closed = text.get(..end)?.to_owned();
-    closed.extend(open.iter().take(depth).rev().map(|close| char::from(*close)));
+    closed.extend(
+        open.iter()
+            .take(depth)
+            .rev()
+            .map(|close| char::from(*close)),
+    );
     Some(ValidPrefix { text: closed, end })
 }
 
@@ -58,9 +68,18 @@ mod tests {
     #[test]
     fn truncated_document_ends_after_its_last_complete_item() {
         for (truncated, expected) in [
-            (r#"{"a":"x","list":[{"n":[1,2]},{"n":[3,"#, Some(r#"{"a":"x","list":[{"n":[1,2]}]}"#)),
-            (r#"{"a":"x","list":[{"n":1},{"n":2}"#, Some(r#"{"a":"x","list":[{"n":1},{"n":2}]}"#)),
-            (r#"{"a":"x","list":[{"n":1}],"kind":"ma"#, Some(r#"{"a":"x","list":[{"n":1}]}"#)),
+            (
+                r#"{"a":"x","list":[{"n":[1,2]},{"n":[3,"#,
+                Some(r#"{"a":"x","list":[{"n":[1,2]}]}"#),
+            ),
+            (
+                r#"{"a":"x","list":[{"n":1},{"n":2}"#,
+                Some(r#"{"a":"x","list":[{"n":1},{"n":2}]}"#),
+            ),
+            (
+                r#"{"a":"x","list":[{"n":1}],"kind":"ma"#,
+                Some(r#"{"a":"x","list":[{"n":1}]}"#),
+            ),
             (r#"{"a":"x","list":[{"n":"]}"#, Some(r#"{"a":"x"}"#)),
             (r#"[{"n":1},{"n""#, Some(r#"[{"n":1}]"#)),
             (r#"["one","two"#, Some(r#"["one"]"#)),
@@ -69,8 +88,15 @@ mod tests {
             (r#"{"list":[{"n":1}]} {"n"#, Some(r#"{"list":[{"n":1}]}"#)),
         ] {
             let kept = complete_items(truncated);
-            assert_eq!(kept.as_ref().map(|kept| &*kept.text), expected, "{truncated}");
-            assert!(kept.is_none_or(|kept| kept.text.starts_with(&truncated[..kept.end])), "{truncated}");
+            assert_eq!(
+                kept.as_ref().map(|kept| &*kept.text),
+                expected,
+                "{truncated}"
+            );
+            assert!(
+                kept.is_none_or(|kept| kept.text.starts_with(&truncated[..kept.end])),
+                "{truncated}"
+            );
         }
     }
 
@@ -79,7 +105,10 @@ mod tests {
         let document = r#"{"a":"x\"}","list":[{"n":[1,{"m":"]"}]},{"n":2}],"kind":"main"}"#;
         for end in 0..document.len() {
             if let Some(ValidPrefix { text, .. }) = complete_items(&document[..end]) {
-                assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
+                assert!(
+                    serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+                    "{text}"
+                );
             }
         }
     }

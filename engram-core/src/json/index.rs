@@ -59,27 +59,44 @@ impl StructuralIndex {
         }
         let (count, escapes, depth) = self.index(text).map_err(|stop| stop.into_fault(text))?;
         if let Some(allowed) = self.max_depth.filter(|allowed| depth as usize > *allowed) {
-            return Err(LimitExceeded { limit: "nesting", allowed: allowed as u64 }.into());
+            return Err(LimitExceeded {
+                limit: "nesting",
+                allowed: allowed as u64,
+            }
+            .into());
         }
-        if escapes.are_canonical() { Ok((text, &self.nodes[..count])) } else { self.build_canonical(text, count) }
+        if escapes.are_canonical() {
+            Ok((text, &self.nodes[..count]))
+        } else {
+            self.build_canonical(text, count)
+        }
     }
 
     /// As [`StructuralIndex::build`], for a text with `count` nodes whose escapes may not be canonical.
     #[cold]
-    fn build_canonical<'a>(&'a mut self, text: &'a str, count: usize) -> Result<(&'a str, &'a [Node]), Fault> {
+    fn build_canonical<'a>(
+        &'a mut self,
+        text: &'a str,
+        count: usize,
+    ) -> Result<(&'a str, &'a [Node]), Fault> {
         let canonical = match canonical_json(text) {
             Cow::Owned(canonical) if canonical != text => canonical,
             // Half of a surrogate pair stays an escape.
             _ => return Ok((text, &self.nodes[..count])),
         };
-        let (count, ..) = self.index(&canonical).map_err(|stop| stop.into_fault(&canonical))?;
+        let (count, ..) = self
+            .index(&canonical)
+            .map_err(|stop| stop.into_fault(&canonical))?;
         self.canonical = canonical;
         Ok((&self.canonical, &self.nodes[..count]))
     }
 
     /// An index for records whose containers nest at most this deep. Others are a [`Fault::Limit`].
     pub fn with_max_depth(depth: usize) -> Self {
-        StructuralIndex { max_depth: Some(depth), ..StructuralIndex::default() }
+        StructuralIndex {
+            max_depth: Some(depth),
+            ..StructuralIndex::default()
+        }
     }
 
     /// Indexes `text` and returns the number of its nodes, the escapes that its strings may have, and how deep its containers nest.
@@ -95,9 +112,18 @@ impl StructuralIndex {
     fn nodes_of(&mut self, text: &str) -> Result<(usize, Escapes, u32), Stop> {
         loop {
             let scanner = Scanner::new(text, self.mask.strings());
-            let mut builder = Builder { scanner, nodes: &mut self.nodes, count: 0, escapes: Escapes::NONE, open: 0, depth: 0 };
+            let mut builder = Builder {
+                scanner,
+                nodes: &mut self.nodes,
+                count: 0,
+                escapes: Escapes::NONE,
+                open: 0,
+                depth: 0,
+            };
             match builder.document() {
-                Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => self.grow_nodes(2 * self.nodes.len()),
+                Err(Stop::OutOfNodes) if self.nodes.len() < MAX_VALUES => {
+                    self.grow_nodes(2 * self.nodes.len())
+                }
                 result => return result,
             }
         }
@@ -116,12 +142,20 @@ impl Stop {
     #[cold]
     fn into_fault(self, text: &str) -> Fault {
         if let Stop::OutOfNodes = self {
-            return LimitExceeded { limit: "values", allowed: MAX_VALUES as u64 }.into();
+            return LimitExceeded {
+                limit: "values",
+                allowed: MAX_VALUES as u64,
+            }
+            .into();
         }
         match serde_json::from_str::<IgnoredAny>(text) {
             Err(error) => error.into(),
             // The scanner accepts what `serde_json` accepts, so this text is too long for 32-bit positions.
-            Ok(_) => LimitExceeded { limit: "record_bytes", allowed: u64::from(u32::MAX) }.into(),
+            Ok(_) => LimitExceeded {
+                limit: "record_bytes",
+                allowed: u64::from(u32::MAX),
+            }
+            .into(),
         }
     }
 }
@@ -157,7 +191,10 @@ struct Next {
 }
 
 /// No enclosing container.
-const TOP_LEVEL: Open = Open { node: u32::MAX, close: 0 };
+const TOP_LEVEL: Open = Open {
+    node: u32::MAX,
+    close: 0,
+};
 
 impl Builder<'_> {
     /// Builds the nodes of a text that is one value, and returns their number, the escapes that its strings may have, and how deep its
@@ -165,14 +202,22 @@ impl Builder<'_> {
     #[inline(always)]
     fn document(&mut self) -> Result<(usize, Escapes, u32), Stop> {
         let end = self.value(0)?;
-        if self.scanner.is_blank_from(end) { Ok((self.count, self.escapes, self.depth)) } else { Err(Stop::OffFastPath) }
+        if self.scanner.is_blank_from(end) {
+            Ok((self.count, self.escapes, self.depth))
+        } else {
+            Err(Stop::OffFastPath)
+        }
     }
 
     /// Builds the nodes of the value at `at`, which white space may precede, and returns the position after it.
     #[inline(always)]
     fn value(&mut self, at: u32) -> Result<u32, Stop> {
         let (start, byte) = self.scanner.skip_whitespace(at)?;
-        if closing_byte(byte).is_some() { self.container(start) } else { self.scalar(byte, start, start) }
+        if closing_byte(byte).is_some() {
+            self.container(start)
+        } else {
+            self.scalar(byte, start, start)
+        }
     }
 
     /// Builds the nodes of the container at `start`, and returns the position after it. Does not recurse: the node of an open
@@ -224,7 +269,11 @@ impl Builder<'_> {
         self.open += 1;
         self.depth = self.depth.max(self.open);
         let node = self.count as u32;
-        let json_type = if close == b'}' { JsonType::Object } else { JsonType::Array };
+        let json_type = if close == b'}' {
+            JsonType::Object
+        } else {
+            JsonType::Array
+        };
         self.push(Node::open_container(json_type, name, start, outer.node))?;
         Ok(Open { node, close })
     }
@@ -233,16 +282,36 @@ impl Builder<'_> {
     #[inline(always)]
     fn close(&mut self, open: Open, end: u32) -> Result<Option<Open>, Stop> {
         self.open -= 1;
-        let container = self.nodes.get_mut(open.node as usize).ok_or(Stop::OffFastPath)?;
+        let container = self
+            .nodes
+            .get_mut(open.node as usize)
+            .ok_or(Stop::OffFastPath)?;
         let outer = container.close_container(end, self.count as u32 - open.node);
-        let Some(enclosing) = self.nodes.get(outer as usize) else { return Ok(None) };
-        Ok(Some(Open { node: outer, close: if enclosing.is(JsonType::Object) { b'}' } else { b']' } }))
+        let Some(enclosing) = self.nodes.get(outer as usize) else {
+            return Ok(None);
+        };
+        Ok(Some(Open {
+            node: outer,
+            close: if enclosing.is(JsonType::Object) {
+                b'}'
+            } else {
+                b']'
+            },
+        }))
     }
 
     /// The next value in a container.
     #[inline(always)]
     fn next_in(&mut self, open: Open, at: u32) -> Result<Next, Stop> {
-        if open.close == b'}' { self.member(at) } else { Ok(Next { name: at, at, has_node: false }) }
+        if open.close == b'}' {
+            self.member(at)
+        } else {
+            Ok(Next {
+                name: at,
+                at,
+                has_node: false,
+            })
+        }
     }
 
     /// Builds the nodes of members as long as they are scalars with the usual spacing. Returns the first other member, or the last one.
@@ -253,15 +322,31 @@ impl Builder<'_> {
             let (end, escapes) = self.scanner.skip_string()?;
             self.escapes = self.escapes.or(escapes);
             let Some((start, first)) = self.scanner.value_of_name(end) else {
-                return Ok(Next { name, at: self.scanner.find(b':', end)? + 1, has_node: false });
+                return Ok(Next {
+                    name,
+                    at: self.scanner.find(b':', end)? + 1,
+                    has_node: false,
+                });
             };
             let at = match first {
-                b'{' | b'[' | ..=b' ' => return Ok(Next { name, at: start, has_node: false }),
+                b'{' | b'[' | ..=b' ' => {
+                    return Ok(Next {
+                        name,
+                        at: start,
+                        has_node: false,
+                    });
+                }
                 _ => self.scalar(first, name, start)?,
             };
             match self.scanner.next_name(at) {
                 Some(next) => name = next,
-                None => return Ok(Next { name, at, has_node: true }),
+                None => {
+                    return Ok(Next {
+                        name,
+                        at,
+                        has_node: true,
+                    });
+                }
             }
         }
     }
@@ -314,7 +399,11 @@ mod tests {
     fn assert_agrees(text: &str) {
         let mut index = StructuralIndex::default();
         let accepted = index.index(text).is_ok();
-        assert_eq!(accepted, serde_json::from_str::<IgnoredAny>(text).is_ok(), "{text:?}");
+        assert_eq!(
+            accepted,
+            serde_json::from_str::<IgnoredAny>(text).is_ok(),
+            "{text:?}"
+        );
     }
 
     #[test]
@@ -351,16 +440,27 @@ mod tests {
 
     #[test]
     fn deep_nesting_does_not_overflow_the_stack() {
-        let deep = format!("{}{}", "[{\"a\":".repeat(50_000), "1".to_owned() + &"}]".repeat(50_000));
+        let deep = format!(
+            "{}{}",
+            "[{\"a\":".repeat(50_000),
+            "1".to_owned() + &"}]".repeat(50_000)
+        );
         assert_agrees(&deep);
         assert!(StructuralIndex::default().build(&deep).is_ok());
-        assert!(StructuralIndex::with_max_depth(usize::MAX).build(&deep).is_ok());
+        assert!(
+            StructuralIndex::with_max_depth(usize::MAX)
+                .build(&deep)
+                .is_ok()
+        );
     }
 
     #[test]
     fn too_many_values_exceed_a_limit() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
-        assert!(matches!(StructuralIndex::default().build(&many), Err(Fault::Limit(_))));
+        assert!(matches!(
+            StructuralIndex::default().build(&many),
+            Err(Fault::Limit(_))
+        ));
     }
 
     proptest! {

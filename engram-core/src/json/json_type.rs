@@ -35,7 +35,11 @@ impl JsonType {
     /// second one with that name.
     #[cold]
     pub fn mismatch(self, types: u8, raw: &str, pointer: &str, name: &str) -> Fault {
-        let expected = if self.is_among(types) { "one value of this name" } else { self.expected() };
+        let expected = if self.is_among(types) {
+            "one value of this name"
+        } else {
+            self.expected()
+        };
         Fault::malformed(format!("{pointer}/{name}"), expected, raw)
     }
 

@@ -66,7 +66,14 @@ mod tests {
         let mut index = StructuralIndex::default();
         let value = parse(r#"["x",true,1,{},[],null]"#, &mut index).unwrap();
         let types: Vec<JsonTypes> = JsonNode::items(value).map(JsonNode::types).collect();
-        let expected = [JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::NATURAL, JsonTypes::OBJECT, JsonTypes::ARRAY, JsonTypes::ANY];
+        let expected = [
+            JsonTypes::STRING,
+            JsonTypes::BOOL,
+            JsonTypes::NATURAL,
+            JsonTypes::OBJECT,
+            JsonTypes::ARRAY,
+            JsonTypes::ANY,
+        ];
         assert_eq!(types, expected);
     }
 
@@ -78,7 +85,12 @@ mod tests {
         for pad in [String::new(), ",1".repeat(40)] {
             let text = format!("[{numbers}{pad}]");
             for value in JsonNode::items(parse(&text, &mut index).unwrap()) {
-                assert_eq!(JsonNode::types(value), JsonTypes::of_number(value.raw()), "{}", value.raw());
+                assert_eq!(
+                    JsonNode::types(value),
+                    JsonTypes::of_number(value.raw()),
+                    "{}",
+                    value.raw()
+                );
             }
         }
     }

@@ -59,19 +59,34 @@ impl Node {
     /// A string.
     #[inline(always)]
     pub(super) fn string(name: u32, start: u32, end: u32, escapes: Escapes) -> Node {
-        Node { name, start, end, packed: (JsonType::String as u32) << TYPES_AT | escapes.0 | 1 }
+        Node {
+            name,
+            start,
+            end,
+            packed: (JsonType::String as u32) << TYPES_AT | escapes.0 | 1,
+        }
     }
 
     /// A number, `true`, `false` or `null`.
     #[inline(always)]
     pub(super) fn literal(types: JsonTypes, name: u32, start: u32, end: u32) -> Node {
-        Node { name, start, end, packed: u32::from(types.0) << TYPES_AT | 1 }
+        Node {
+            name,
+            start,
+            end,
+            packed: u32::from(types.0) << TYPES_AT | 1,
+        }
     }
 
     /// An array or object whose end is not known yet. Until then `end` has the index of the enclosing container's node.
     #[inline(always)]
     pub(super) fn open_container(json_type: JsonType, name: u32, start: u32, outer: u32) -> Node {
-        Node { name, start, end: outer, packed: (json_type as u32) << TYPES_AT }
+        Node {
+            name,
+            start,
+            end: outer,
+            packed: (json_type as u32) << TYPES_AT,
+        }
     }
 
     /// Sets the end and the size of an open container, and returns the index of the enclosing container's node.
@@ -111,7 +126,10 @@ impl Node {
         let start = self.start as usize;
         let is_end = |end: &usize| text.get(*end) == Some(&b'"');
         // Usually a colon alone, or a colon and one space.
-        let end = [start.wrapping_sub(2), start.wrapping_sub(3)].into_iter().find(is_end).unwrap_or_else(|| end_of_name(text, start));
+        let end = [start.wrapping_sub(2), start.wrapping_sub(3)]
+            .into_iter()
+            .find(is_end)
+            .unwrap_or_else(|| end_of_name(text, start));
         self.name as usize + 1..end
     }
 }
@@ -119,5 +137,8 @@ impl Node {
 #[cold]
 fn end_of_name(text: &[u8], start: usize) -> usize {
     let before = text.get(..start).unwrap_or_default();
-    before.iter().rposition(|byte| *byte == b'"').unwrap_or_default()
+    before
+        .iter()
+        .rposition(|byte| *byte == b'"')
+        .unwrap_or_default()
 }

@@ -21,7 +21,10 @@ pub(super) struct Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// A scanner of `text`, with its strings from the current position on.
     pub(super) fn new(text: &'t str, strings: Strings<'t>) -> Self {
-        Scanner { text: text.as_bytes(), strings }
+        Scanner {
+            text: text.as_bytes(),
+            strings,
+        }
     }
 
     /// The byte at position `at`.
@@ -63,7 +66,8 @@ impl<'t> Scanner<'t> {
 
     /// True if only white space follows from `at` on.
     pub(super) fn is_blank_from(&self, at: u32) -> bool {
-        at as usize == self.text.len() || skip_long_whitespace(self.text, at) as usize == self.text.len()
+        at as usize == self.text.len()
+            || skip_long_whitespace(self.text, at) as usize == self.text.len()
     }
 
     /// The position of the byte `expected`, which only white space may precede.
@@ -73,7 +77,11 @@ impl<'t> Scanner<'t> {
             return Ok(at);
         }
         let at = skip_long_whitespace(self.text, at);
-        if self.byte(at)? == expected { Ok(at) } else { Err(OffFastPath) }
+        if self.byte(at)? == expected {
+            Ok(at)
+        } else {
+            Err(OffFastPath)
+        }
     }
 
     /// Where the value of a member begins, and its first byte, if the spacing is the usual one. `at` is the position after the name.
@@ -115,7 +123,9 @@ fn skip_long_whitespace(text: &[u8], mut at: u32) -> u32 {
 /// The position after a line feed at `at` and up to 16 spaces, the usual indentation.
 #[inline(always)]
 fn skip_line_feed(text: &[u8], at: u32) -> Option<u32> {
-    let [b'\n', spaces @ ..] = text.get(at as usize..)?.first_chunk::<17>()? else { return None };
+    let [b'\n', spaces @ ..] = text.get(at as usize..)?.first_chunk::<17>()? else {
+        return None;
+    };
     let spaces = dispatch!(Level::baseline(), simd => u8x16::load_array_ref(simd, spaces).simd_eq(b' ').to_bitmask());
     Some(at + 1 + spaces.trailing_ones())
 }
@@ -139,13 +149,19 @@ fn skip_literal(text: &[u8], byte: u8, at: usize) -> Result<(usize, JsonTypes), 
 #[inline(never)]
 fn skip_long_number(text: &[u8], at: usize) -> Result<(usize, JsonTypes), OffFastPath> {
     let end = skip_number(text, at)?;
-    let number = text.get(at..end).and_then(|digits| str::from_utf8(digits).ok());
+    let number = text
+        .get(at..end)
+        .and_then(|digits| str::from_utf8(digits).ok());
     Ok((end, number.map_or(JsonTypes::NUMBER, JsonTypes::of_number)))
 }
 
 #[inline(always)]
 fn skip_keyword(text: &[u8], at: usize, keyword: &[u8]) -> Result<usize, OffFastPath> {
-    if text.get(at..).is_some_and(|rest| rest.starts_with(keyword)) { Ok(at + keyword.len()) } else { Err(OffFastPath) }
+    if text.get(at..).is_some_and(|rest| rest.starts_with(keyword)) {
+        Ok(at + keyword.len())
+    } else {
+        Err(OffFastPath)
+    }
 }
 
 /// The number of digits at `at` of a short non-negative integer, the usual kind of number. `first` is the first digit.

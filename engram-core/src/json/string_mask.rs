@@ -32,7 +32,10 @@ struct Block {
 }
 
 impl Block {
-    const EMPTY: Block = Block { quotes: 0, escapes: Escapes::NONE };
+    const EMPTY: Block = Block {
+        quotes: 0,
+        escapes: Escapes::NONE,
+    };
 }
 
 impl StringMask {
@@ -59,14 +62,19 @@ impl StringMask {
                 self.extend_by_chunk(simd, &mut progress, chunk);
             }
         });
-        if progress.is_invalid { Err(OffFastPath) } else { Ok(()) }
+        if progress.is_invalid {
+            Err(OffFastPath)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline(always)]
     fn extend_by_chunk<S: Simd>(&mut self, simd: S, progress: &mut MaskProgress<'_>, chunk: &[u8]) {
         let (full, last) = chunk.as_chunks::<BLOCK>();
         let first = self.blocks.len();
-        self.blocks.resize(first + chunk.len().div_ceil(BLOCK), Block::EMPTY);
+        self.blocks
+            .resize(first + chunk.len().div_ceil(BLOCK), Block::EMPTY);
         let blocks = &mut self.blocks[first..];
         // A local copy stays in registers.
         let (mut local, mut lowest, mut parity) = (*progress, u8x64::splat(simd, b' '), 0);
@@ -77,13 +85,21 @@ impl StringMask {
             parity ^= block.quotes;
         }
         if let Some(block) = blocks.get_mut(full.len()) {
-            let window = Window::ending(simd, progress.text.get(..local.at + last.len()).unwrap_or_default(), last.len());
+            let window = Window::ending(
+                simd,
+                progress
+                    .text
+                    .get(..local.at + last.len())
+                    .unwrap_or_default(),
+                last.len(),
+            );
             lowest = lowest.min(window.bytes);
             *block = local.next_block(window);
             parity ^= block.quotes;
         }
         if control_characters(lowest) != 0 {
-            local.is_invalid |= has_control_character_in_string(simd, blocks, chunk, local.begins_in_string);
+            local.is_invalid |=
+                has_control_character_in_string(simd, blocks, chunk, local.begins_in_string);
         }
         local.begins_in_string ^= parity.count_ones() % 2 == 1;
         *progress = local;
@@ -94,7 +110,11 @@ impl StringMask {
     pub(super) fn strings(&self) -> Strings<'_> {
         let mut rest = self.blocks.iter();
         let block = rest.next().copied().unwrap_or(Block::EMPTY);
-        Strings { block, start: 0, rest }
+        Strings {
+            block,
+            start: 0,
+            rest,
+        }
     }
 }
 
@@ -160,19 +180,31 @@ impl<'t> MaskProgress<'t> {
     fn new(text: &'t str) -> Result<Self, OffFastPath> {
         u32::try_from(text.len() + BLOCK).map_err(|_| OffFastPath)?;
         let text = text.as_bytes();
-        Ok(MaskProgress { text, at: 0, begins_escaped: false, begins_in_string: false, is_invalid: false })
+        Ok(MaskProgress {
+            text,
+            at: 0,
+            begins_escaped: false,
+            begins_in_string: false,
+            is_invalid: false,
+        })
     }
 
     /// The mask of the next block.
     #[inline(always)]
     fn next_block<S: Simd>(&mut self, bytes: Window<S>) -> Block {
         let (quotes, backslashes) = (bytes.matches(b'"'), bytes.matches(b'\\'));
-        let mut block = Block { quotes, escapes: Escapes::NONE };
+        let mut block = Block {
+            quotes,
+            escapes: Escapes::NONE,
+        };
         if backslashes != 0 || self.begins_escaped {
             let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
             self.begins_escaped = begins_escaped;
             let common = quotes | backslashes | bytes.matches(b'n') | bytes.matches(b't');
-            block = Block { quotes: quotes & !escaped, escapes: self.escapes(escaped, escaped & !common) };
+            block = Block {
+                quotes: quotes & !escaped,
+                escapes: self.escapes(escaped, escaped & !common),
+            };
         }
         self.at += BLOCK;
         block
@@ -202,8 +234,14 @@ impl<S: Simd> Window<S> {
     #[inline(always)]
     fn ending(simd: S, text: &[u8], len: usize) -> Self {
         match text.last_chunk() {
-            Some(bytes) => Window { bytes: u8x64::load_array_ref(simd, bytes), skipped: BLOCK - len },
-            None => Window { bytes: u8x64::load_array_ref(simd, &pad_block(text)), skipped: text.len() - len },
+            Some(bytes) => Window {
+                bytes: u8x64::load_array_ref(simd, bytes),
+                skipped: BLOCK - len,
+            },
+            None => Window {
+                bytes: u8x64::load_array_ref(simd, &pad_block(text)),
+                skipped: text.len() - len,
+            },
         }
     }
 
@@ -220,9 +258,14 @@ fn uncommon_kinds(text: &[u8], mut escaped: u64) -> u8 {
     let mut kinds = 0;
     while escaped != 0 {
         // An escape that the end of the text cuts off is left to the scanner.
-        let letters = text.get(escaped.trailing_zeros() as usize..).unwrap_or_default();
+        let letters = text
+            .get(escaped.trailing_zeros() as usize..)
+            .unwrap_or_default();
         let [byte, rest @ ..] = letters else { break };
-        let has_digits = || rest.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let has_digits = || {
+            rest.get(..4)
+                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        };
         kinds |= match byte {
             b'u' if !has_digits() => INVALID,
             b'u' if is_canonical_escape(letters) => CANONICAL,
@@ -250,7 +293,12 @@ const KINDS: [u8; 256] = {
 
 /// True if a string of this chunk contains a control character.
 #[inline(always)]
-fn has_control_character_in_string<S: Simd>(simd: S, blocks: &[Block], chunk: &[u8], begins_in_string: bool) -> bool {
+fn has_control_character_in_string<S: Simd>(
+    simd: S,
+    blocks: &[Block],
+    chunk: &[u8],
+    begins_in_string: bool,
+) -> bool {
     let (mut carry, mut found) = (if begins_in_string { u64::MAX } else { 0 }, 0);
     let (full, last) = chunk.as_chunks::<BLOCK>();
     let last = (!last.is_empty()).then(|| pad_block(last));
@@ -307,9 +355,16 @@ mod tests {
     fn control_characters_are_allowed_only_between_strings() {
         for lead in (0..200).chain(CHUNK_BYTES - 70..CHUNK_BYTES + 70) {
             let (blank, word) = (" ".repeat(lead), "x".repeat(lead));
-            assert!(ends(&format!("{blank}\n\"{word}\"\n\"\"\t")).is_some(), "{lead}");
+            assert!(
+                ends(&format!("{blank}\n\"{word}\"\n\"\"\t")).is_some(),
+                "{lead}"
+            );
             assert_eq!(ends(&format!("{blank}\"{word}\n\"")), None, "{lead}");
-            assert_eq!(ends(&format!("\"\"{blank}\"\\\"{word}\\\\\t{word}\"")), None, "{lead}");
+            assert_eq!(
+                ends(&format!("\"\"{blank}\"\\\"{word}\\\\\t{word}\"")),
+                None,
+                "{lead}"
+            );
         }
     }
 

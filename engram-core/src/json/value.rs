@@ -35,7 +35,9 @@ impl<'a> Member<'a> {
     /// The name. Escapes are not decoded.
     pub(super) fn name(self) -> &'a str {
         let record = self.object.record;
-        record.get(self.node.name_in(record.as_bytes())).unwrap_or_default()
+        record
+            .get(self.node.name_in(record.as_bytes()))
+            .unwrap_or_default()
     }
 
     /// True if it has this name.
@@ -81,7 +83,10 @@ pub fn parse<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Result<Value<
 
 impl<'a> Value<'a> {
     /// No value: neither an object nor anything else.
-    pub const MISSING: Value<'static> = Value { record: "", nodes: &[] };
+    pub const MISSING: Value<'static> = Value {
+        record: "",
+        nodes: &[],
+    };
 
     /// The value of the first of these nodes.
     pub fn of_nodes(record: &'a str, nodes: &'a [Node]) -> Self {
@@ -195,16 +200,28 @@ impl<'a> Value<'a> {
     pub fn content_hash(self) -> u64 {
         let text = self.record.as_bytes();
         let mut hasher = FixedState::default().build_hasher();
-        for (at, node) in self.nodes.iter().take(self.nodes.first().map_or(0, |node| node.size())).enumerate() {
+        for (at, node) in self
+            .nodes
+            .iter()
+            .take(self.nodes.first().map_or(0, |node| node.size()))
+            .enumerate()
+        {
             // An item of an array has no name: its place is white space, or its own first byte.
-            let is_named = at > 0 && node.name < node.start && text.get(node.name as usize) == Some(&b'"');
+            let is_named =
+                at > 0 && node.name < node.start && text.get(node.name as usize) == Some(&b'"');
             if is_named {
                 hasher.write(text.get(node.name_in(text)).unwrap_or_default());
             }
             let is_container = node.is(JsonType::Object) || node.is(JsonType::Array);
-            hasher.write_u64(u64::from(node.types()) << 32 | u64::from(is_named) << 40 | node.size() as u64);
+            hasher.write_u64(
+                u64::from(node.types()) << 32 | u64::from(is_named) << 40 | node.size() as u64,
+            );
             if !is_container {
-                hasher.write(slice(self.record, Some(node)).unwrap_or_default().as_bytes());
+                hasher.write(
+                    slice(self.record, Some(node))
+                        .unwrap_or_default()
+                        .as_bytes(),
+                );
             }
         }
         hasher.finish()
@@ -217,13 +234,23 @@ impl<'a> Value<'a> {
 
     /// Names and values, if this is an object. Escapes in names are not decoded.
     pub fn members(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        self.member_nodes().filter_map(move |(node, value)| Some((self.record.get(node.name_in(self.record.as_bytes()))?, value)))
+        self.member_nodes().filter_map(move |(node, value)| {
+            Some((
+                self.record.get(node.name_in(self.record.as_bytes()))?,
+                value,
+            ))
+        })
     }
 
     /// The members, if this is an object.
     #[inline(always)]
     pub(super) fn each_member(self) -> impl Iterator<Item = Member<'a>> {
-        self.child_nodes(JsonType::Object).map(move |(offset, node)| Member { object: self, offset, node })
+        self.child_nodes(JsonType::Object)
+            .map(move |(offset, node)| Member {
+                object: self,
+                offset,
+                node,
+            })
     }
 
     /// The member after the first `nodes` nodes in this object and `leaves` more. `nodes` becomes the number of nodes up to its end.
@@ -232,17 +259,25 @@ impl<'a> Value<'a> {
         let offset = *nodes + leaves + 1;
         let node = self.nodes.get(offset as usize)?;
         *nodes = offset + node.size() as u32 - 1;
-        Some(Member { object: self, offset, node })
+        Some(Member {
+            object: self,
+            offset,
+            node,
+        })
     }
 
     /// The last member with this name. None if it is absent or `null`.
     pub fn member(self, name: &str) -> Field<'a> {
-        self.members_named(name).filter(|value| !value.is_null()).last()
+        self.members_named(name)
+            .filter(|value| !value.is_null())
+            .last()
     }
 
     /// The first member with this name. Does not look at the members after it. None if it is absent or `null`.
     pub fn first_member(self, name: &str) -> Field<'a> {
-        self.members_named(name).next().filter(|value| !value.is_null())
+        self.members_named(name)
+            .next()
+            .filter(|value| !value.is_null())
     }
 
     /// The members with this name.
@@ -255,19 +290,23 @@ impl<'a> Value<'a> {
             // The closing quote first: most other names differ in length.
             text.get(end) == Some(&b'"') && text.get(start..end) == Some(name.as_bytes())
         };
-        self.member_nodes().filter(move |(node, _)| has_name(node)).map(|(_, value)| value)
+        self.member_nodes()
+            .filter(move |(node, _)| has_name(node))
+            .map(|(_, value)| value)
     }
 
     /// The nodes and values of the members, if this is an object.
     #[inline(always)]
     fn member_nodes(self) -> impl Iterator<Item = (&'a Node, Value<'a>)> {
-        self.children(JsonType::Object).filter_map(|value| Some((value.nodes.first()?, value)))
+        self.children(JsonType::Object)
+            .filter_map(|value| Some((value.nodes.first()?, value)))
     }
 
     /// The values directly in this one, if it has this type.
     #[inline(always)]
     fn children(self, json_type: JsonType) -> impl Iterator<Item = Value<'a>> {
-        self.child_nodes(json_type).map(move |(offset, _)| self.at_offset(offset))
+        self.child_nodes(json_type)
+            .map(move |(offset, _)| self.at_offset(offset))
     }
 
     /// The nodes of the values directly in this one, if it has this type. Each with its offset from this value's node.
@@ -285,13 +324,20 @@ impl<'a> Value<'a> {
     #[inline(always)]
     fn contents(self, json_type: JsonType) -> &'a [Node] {
         let [node, ..] = self.nodes else { return &[] };
-        if self.is(json_type) { self.nodes.get(1..node.size()).unwrap_or_default() } else { &[] }
+        if self.is(json_type) {
+            self.nodes.get(1..node.size()).unwrap_or_default()
+        } else {
+            &[]
+        }
     }
 
     /// The value whose node is `offset` nodes after this value's node.
     #[inline(always)]
     pub fn at_offset(self, offset: u32) -> Value<'a> {
-        Value { record: self.record, nodes: self.nodes.get(offset as usize..).unwrap_or_default() }
+        Value {
+            record: self.record,
+            nodes: self.nodes.get(offset as usize..).unwrap_or_default(),
+        }
     }
 
     /// The offset of this value's node from that of `outer`, which contains it.
@@ -310,9 +356,17 @@ impl<'a> Value<'a> {
 /// The elements of an array, or the one value in its place. Nothing if the field is absent.
 pub fn one_or_many(field: Field<'_>) -> impl Iterator<Item = Value<'_>> {
     let list = field.unwrap_or(Value::MISSING);
-    let (mut at, end) = if list.is_array() { (1, list.nodes.first().map_or(0, |node| node.size())) } else { (0, 1) };
+    let (mut at, end) = if list.is_array() {
+        (1, list.nodes.first().map_or(0, |node| node.size()))
+    } else {
+        (0, 1)
+    };
     std::iter::from_fn(move || {
-        let value = if at < end { list.at_offset(at as u32) } else { return None };
+        let value = if at < end {
+            list.at_offset(at as u32)
+        } else {
+            return None;
+        };
         at += value.nodes.first()?.size();
         Some(value)
     })
@@ -329,18 +383,29 @@ fn raw_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
 fn text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
     let token = slice(record, node.filter(|node| node.is(JsonType::String)))?;
     // The text of a record is in canonical form, unless it has no other escapes.
-    Some(if node?.may_have_escapes() { Text::Canonical(token) } else { Text::Unescaped(token) })
+    Some(if node?.may_have_escapes() {
+        Text::Canonical(token)
+    } else {
+        Text::Unescaped(token)
+    })
 }
 
 #[inline(never)]
 fn non_empty_text_of<'a>(record: &'a str, node: Option<&Node>) -> Option<Text<'a>> {
-    if slice(record, node)? == r#""""# { None } else { text_of(record, node) }
+    if slice(record, node)? == r#""""# {
+        None
+    } else {
+        text_of(record, node)
+    }
 }
 
 #[inline(never)]
 fn raw_str_of<'a>(record: &'a str, node: Option<&Node>) -> &'a str {
-    let contents = |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
-    node.filter(|node| node.is(JsonType::String)).and_then(contents).unwrap_or_default()
+    let contents =
+        |node: &Node| record.get(node.start as usize + 1..(node.end as usize).saturating_sub(1));
+    node.filter(|node| node.is(JsonType::String))
+        .and_then(contents)
+        .unwrap_or_default()
 }
 
 #[inline(never)]
@@ -357,7 +422,9 @@ fn unsigned_of(record: &str, node: Option<&Node>) -> Option<u64> {
 #[inline(never)]
 fn integer_of(record: &str, node: Option<&Node>) -> Option<i64> {
     let number = slice(record, node)?;
-    short_integer(number).map(|integer| integer as i64).or_else(|| number.parse().ok())
+    short_integer(number)
+        .map(|integer| integer as i64)
+        .or_else(|| number.parse().ok())
 }
 
 /// The value of a few digits. Most numbers are like that.
@@ -368,7 +435,10 @@ fn short_integer(number: &str) -> Option<u64> {
     if number.len() > DIGITS {
         return None;
     }
-    number.bytes().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')))
+    number.bytes().try_fold(0, |value, byte| {
+        byte.is_ascii_digit()
+            .then(|| value * 10 + u64::from(byte - b'0'))
+    })
 }
 
 #[inline(always)]
@@ -387,10 +457,16 @@ mod tests {
     fn the_hash_of_the_content_is_that_of_names_and_values() {
         let hash = |json: &str| {
             let mut index = StructuralIndex::default();
-            parse(&format!(r#"{{"of":{json}}}"#), &mut index).unwrap().member("of").map(Value::content_hash)
+            parse(&format!(r#"{{"of":{json}}}"#), &mut index)
+                .unwrap()
+                .member("of")
+                .map(Value::content_hash)
         };
         let known = r#"{"a":["x","y",{"b":1}],"c":"d"}"#;
-        assert_eq!(hash(known), hash(" { \"a\" : [ \"\\u0078\", \"y\" , {\"b\" : 1 } ] ,\n\"c\":\"d\" } "));
+        assert_eq!(
+            hash(known),
+            hash(" { \"a\" : [ \"\\u0078\", \"y\" , {\"b\" : 1 } ] ,\n\"c\":\"d\" } ")
+        );
         for other in [
             r#"{"a":["x","y",{"b":1}],"c":"e"}"#,
             r#"{"a":["x","y",{"b":2}],"c":"d"}"#,
@@ -411,19 +487,52 @@ mod tests {
     #[test]
     fn members_and_elements_are_found() {
         let mut index = StructuralIndex::default();
-        let value = parse(r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#, &mut index).unwrap();
-        let members: Vec<_> = value.members().map(|(name, value)| (name, value.raw())).collect();
-        assert_eq!(members, [("a", r#"[1, {"x":"}\""}]"#), ("b", r#""\\""#), ("c", "null"), ("a", "true")]);
+        let value = parse(
+            r#" { "a" : [1, {"x":"}\""}] ,"b":"\\","c":null,"a":true } "#,
+            &mut index,
+        )
+        .unwrap();
+        let members: Vec<_> = value
+            .members()
+            .map(|(name, value)| (name, value.raw()))
+            .collect();
+        assert_eq!(
+            members,
+            [
+                ("a", r#"[1, {"x":"}\""}]"#),
+                ("b", r#""\\""#),
+                ("c", "null"),
+                ("a", "true")
+            ]
+        );
         assert_eq!(value.member("a").map(Value::raw), Some("true"));
         assert_eq!(value.member("c"), None);
-        assert_eq!(value.first_member("a").map(Value::raw), Some(r#"[1, {"x":"}\""}]"#));
         assert_eq!(
-            [value.first_member("c"), value.first_member("d"), value.first_member("b").and_then(|text| text.first_member("a"))],
+            value.first_member("a").map(Value::raw),
+            Some(r#"[1, {"x":"}\""}]"#)
+        );
+        assert_eq!(
+            [
+                value.first_member("c"),
+                value.first_member("d"),
+                value
+                    .first_member("b")
+                    .and_then(|text| text.first_member("a"))
+            ],
             [None; 3]
         );
         assert_eq!(parse("[]", &mut index).unwrap().elements().count(), 0);
-        for (source, values) in [(r#"[{"a":[1]},2]"#, &[r#"{"a":[1]}"#, "2"][..]), (r#"{"a":[1]}"#, &[r#"{"a":[1]}"#]), ("[]", &[])] {
-            assert_eq!(one_or_many(Some(parse(source, &mut index).unwrap())).map(Value::raw).collect::<Vec<_>>(), values);
+        for (source, values) in [
+            (r#"[{"a":[1]},2]"#, &[r#"{"a":[1]}"#, "2"][..]),
+            (r#"{"a":[1]}"#, &[r#"{"a":[1]}"#]),
+            ("[]", &[]),
+        ] {
+            assert_eq!(
+                one_or_many(Some(parse(source, &mut index).unwrap()))
+                    .map(Value::raw)
+                    .collect::<Vec<_>>(),
+                values
+            );
         }
         assert_eq!(one_or_many(None).count(), 0);
         assert_eq!(parse("7", &mut index).unwrap().members().count(), 0);
@@ -432,7 +541,10 @@ mod tests {
     #[test]
     fn text_that_is_not_one_json_value_is_an_error() {
         for text in ["", "{", "{} {}", "[1,]", "{\"a\":}", "\"\\x\""] {
-            assert!(parse(text, &mut StructuralIndex::default()).is_err(), "{text}");
+            assert!(
+                parse(text, &mut StructuralIndex::default()).is_err(),
+                "{text}"
+            );
         }
     }
 
@@ -442,7 +554,11 @@ mod tests {
         for len in 0..150 {
             let filler = "a".repeat(len);
             let source = format!(r#"["{filler}", "{filler}\n{filler}", "{filler}\u0041"]"#);
-            let texts: Vec<Text> = parse(&source, &mut index).unwrap().elements().filter_map(Value::text).collect();
+            let texts: Vec<Text> = parse(&source, &mut index)
+                .unwrap()
+                .elements()
+                .filter_map(Value::text)
+                .collect();
             for text in &texts {
                 match text {
                     Text::Unescaped(token) => assert!(!token.contains('\\'), "{token}"),
@@ -452,7 +568,13 @@ mod tests {
             }
             // The strings share no block.
             if len >= 128 {
-                assert!(matches!(texts[..], [Text::Unescaped(_), Text::Canonical(_), Text::Unescaped(_)]), "{len}");
+                assert!(
+                    matches!(
+                        texts[..],
+                        [Text::Unescaped(_), Text::Canonical(_), Text::Unescaped(_)]
+                    ),
+                    "{len}"
+                );
             }
         }
     }
@@ -467,35 +589,64 @@ mod tests {
         leaf.prop_recursive(4, 32, 5, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
-                proptest::collection::btree_map(any::<String>(), inner, 0..5).prop_map(|map| map.into_iter().collect()),
+                proptest::collection::btree_map(any::<String>(), inner, 0..5)
+                    .prop_map(|map| map.into_iter().collect()),
             ]
         })
     }
 
     /// String tokens with every kind of escape.
     fn token() -> impl Strategy<Value = String> {
-        let pieces = [r"\n", r"\/", r"\u0041", r"\ud83d\ude00", r"\udc00", r"\\", r#"\""#, "a", "é", "twenty plain bytes.."];
-        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
+        let pieces = [
+            r"\n",
+            r"\/",
+            r"\u0041",
+            r"\ud83d\ude00",
+            r"\udc00",
+            r"\\",
+            r#"\""#,
+            "a",
+            "é",
+            "twenty plain bytes..",
+        ];
+        proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..12)
+            .prop_map(|pieces| format!("\"{}\"", pieces.concat()))
     }
 
     /// The text of the record of `text`.
     fn record(text: &str) -> String {
-        parse(text, &mut StructuralIndex::default()).unwrap().raw().to_owned()
+        parse(text, &mut StructuralIndex::default())
+            .unwrap()
+            .raw()
+            .to_owned()
     }
 
     #[test]
     fn strings_and_names_of_a_record_are_in_canonical_form() {
         let long = "a text of more than sixty-four bytes, so that the blocks of this string are not those of others";
         for (source, canonical) in [
-            (r#"{"c\u006fntent":[{"te\u0078t" : "\u0041"},"\u0042"]}"#, r#"{"content":[{"text":"A"},"B"]}"#),
+            (
+                r#"{"c\u006fntent":[{"te\u0078t" : "\u0041"},"\u0042"]}"#,
+                r#"{"content":[{"text":"A"},"B"]}"#,
+            ),
             (r#"{"a\/b":{"c\"\\\n":1}}"#, r#"{"a/b":{"c\"\\\n":1}}"#),
-            (r#""\u003cb\u003E \u0022\u000A\u001B\ud83D\uDE00""#, "\"<b> \\\"\\n\\u001b😀\""),
+            (
+                r#""\u003cb\u003E \u0022\u000A\u001B\ud83D\uDE00""#,
+                "\"<b> \\\"\\n\\u001b😀\"",
+            ),
             (r#"["\uD800",{"a":1}]"#, r#"["\ud800",{"a":1}]"#),
-            (&format!(r#"["{long}\u0041","{long}"]"#), &format!(r#"["{long}A","{long}"]"#)),
+            (
+                &format!(r#"["{long}\u0041","{long}"]"#),
+                &format!(r#"["{long}A","{long}"]"#),
+            ),
         ] {
             assert_eq!(record(source), canonical);
         }
-        for same in [r#"{"\ud800":1}"#, r#"["\ud800",{"a":1}]"#, r#"{"\u0007" : "a\nb\"\\\u001b" }"#] {
+        for same in [
+            r#"{"\ud800":1}"#,
+            r#"["\ud800",{"a":1}]"#,
+            r#"{"\u0007" : "a\nb\"\\\u001b" }"#,
+        ] {
             assert_eq!(record(same), same);
         }
     }

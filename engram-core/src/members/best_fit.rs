@@ -9,11 +9,18 @@ impl MemberTable {
     /// The shape of a document: of those with its JSON type the one under which the fewest values are unknown, and of several such the one
     /// under which the fewest members are absent.
     pub fn document<'a, N: JsonNode<'a>>(&self, root: N) -> Option<&RecordShape> {
-        let walk = Walk { table: self, select: &|_| None };
+        let walk = Walk {
+            table: self,
+            select: &|_| None,
+        };
         let faults = |shape: &RecordShape| {
             let mut count = CountFaults::default();
             walk.record(shape, &Path::root(root), &mut count);
-            (!root.types().meets(self.row(shape.row).types), count.faults, count.absent)
+            (
+                !root.types().meets(self.row(shape.row).types),
+                count.faults,
+                count.absent,
+            )
         };
         match self.documents() {
             [only] => Some(only),
@@ -25,10 +32,18 @@ impl MemberTable {
 impl<'a> Walk<'_, '_, '_> {
     /// The choice under which the fewest values are unknown, and of several such the one under which the fewest members are absent. User
     /// data fits better than a shape that names none of the members.
-    pub(super) fn best_fit<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
+    pub(super) fn best_fit<N: JsonNode<'a>>(
+        &self,
+        selector: &Selector,
+        row: &Row,
+        path: &Path<'_, N>,
+    ) -> Choice {
         let faults = |choice: Choice| match choice {
             Choice::Shape(shape) => {
-                let mut count = CountFaults { depth: path.depth + 1, ..CountFaults::default() };
+                let mut count = CountFaults {
+                    depth: path.depth + 1,
+                    ..CountFaults::default()
+                };
                 self.object(shape, row, path, &mut count);
                 let names_none = count.unknown_members == path.node.members().count();
                 (count.faults + if names_none { 2 } else { 0 }, count.absent)
@@ -36,7 +51,10 @@ impl<'a> Walk<'_, '_, '_> {
             Choice::Free(_) | Choice::Unrecognized => (1, usize::MAX),
             Choice::Unknown => (usize::MAX, 0),
         };
-        selector.choices().min_by_key(|choice| faults(*choice)).unwrap_or(selector.otherwise)
+        selector
+            .choices()
+            .min_by_key(|choice| faults(*choice))
+            .unwrap_or(selector.otherwise)
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
 use super::model::{
-    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector, SelectorKey, Shape, ShapeId,
-    TableContext, TableMark, TableOmission, TableRule,
+    Choice, Content, Fate, FateKind, Member, MemberTable, Need, RecordShape, Row, RowId, Selector,
+    SelectorKey, Shape, ShapeId, TableContext, TableMark, TableOmission, TableRule,
 };
 use super::syntax::{self, Line, MemberTableError, Word};
 use super::value_forms::ValueForms;
@@ -59,7 +59,12 @@ struct Members<'l> {
 impl<'l> Compiler<'l> {
     /// Compiles the lines of a table.
     pub fn of(lines: &'l [Line<'l>]) -> Result<Compiler<'l>, MemberTableError> {
-        let mut compiler = Compiler { table: MemberTable::default(), sources: HashMap::new(), compiled: HashMap::new(), forced: None };
+        let mut compiler = Compiler {
+            table: MemberTable::default(),
+            sources: HashMap::new(),
+            compiled: HashMap::new(),
+            forced: None,
+        };
         for line in lines.iter().filter(|line| line.keyword() == "shape") {
             if compiler.sources.insert(line.name()?, line).is_some() {
                 return Err(line.error("a shape of this name exists"));
@@ -73,8 +78,19 @@ impl<'l> Compiler<'l> {
 
     /// The shape with this name, for a reader: what becomes of its values does not matter.
     pub fn shape_to_read(&mut self, name: &str) -> Option<ShapeId> {
-        let (name, line) = self.sources.get_key_value(name).map(|(name, line)| (*name, *line))?;
-        self.shape(line, name, Some(&Fate { kind: FateKind::Tape, name: Arc::from("") })).ok()
+        let (name, line) = self
+            .sources
+            .get_key_value(name)
+            .map(|(name, line)| (*name, *line))?;
+        self.shape(
+            line,
+            name,
+            Some(&Fate {
+                kind: FateKind::Tape,
+                name: Arc::from(""),
+            }),
+        )
+        .ok()
     }
 
     fn top(&mut self, line: &'l Line<'l>) -> Result<(), MemberTableError> {
@@ -92,7 +108,11 @@ impl<'l> Compiler<'l> {
             "mark" => match &line.words[1..] {
                 [name, mark, meaning @ ..] if !meaning.is_empty() => {
                     let (name, mark) = (name.text.to_string(), mark.text.to_string());
-                    self.table.marks.push(TableMark { name, mark, meaning: text_of(meaning) });
+                    self.table.marks.push(TableMark {
+                        name,
+                        mark,
+                        meaning: text_of(meaning),
+                    });
                     Ok(())
                 }
                 _ => Err(line.error("a mark has a name, a text and a meaning")),
@@ -114,25 +134,53 @@ impl<'l> Compiler<'l> {
             "document" => {
                 let types = line.words.get(1).and_then(|word| types_of(line, word).ok());
                 let words = if types.is_some() { 2 } else { 1 };
-                let document = self.record("", types.map_or(JsonTypes::OBJECT, |(types, _)| types), line, words)?;
+                let document = self.record(
+                    "",
+                    types.map_or(JsonTypes::OBJECT, |(types, _)| types),
+                    line,
+                    words,
+                )?;
                 self.table.documents.push(document);
                 Ok(())
             }
-            _ => Err(line.error("expected `rule`, `mark`, `omission`, `shape`, `record` or `document`")),
+            _ => {
+                Err(line
+                    .error("expected `rule`, `mark`, `omission`, `shape`, `record` or `document`"))
+            }
         }
     }
 
-    fn record(&mut self, name: &str, types: JsonTypes, line: &'l Line<'l>, words: usize) -> Result<RecordShape, MemberTableError> {
+    fn record(
+        &mut self,
+        name: &str,
+        types: JsonTypes,
+        line: &'l Line<'l>,
+        words: usize,
+    ) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
-        let (groups, feeds, context) = (suffix.groups.clone(), suffix.feeds.clone(), suffix.context.clone());
+        let (groups, feeds, context) = (
+            suffix.groups.clone(),
+            suffix.feeds.clone(),
+            suffix.context.clone(),
+        );
         self.forced = suffix.fate.clone();
         let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
-        Ok(RecordShape { name: name.to_owned(), groups, feeds, context, row })
+        Ok(RecordShape {
+            name: name.to_owned(),
+            groups,
+            feeds,
+            context,
+            row,
+        })
     }
 
     /// Compiles a member row: its names, and the row itself.
-    fn member(&mut self, line: &'l Line<'l>, inherited: Option<&Fate>) -> Result<(Vec<&'l str>, Need, RowId), MemberTableError> {
+    fn member(
+        &mut self,
+        line: &'l Line<'l>,
+        inherited: Option<&Fate>,
+    ) -> Result<(Vec<&'l str>, Need, RowId), MemberTableError> {
         let [name, types, rest @ ..] = &line.words[..] else {
             return Err(line.error("a row has a name and types"));
         };
@@ -153,13 +201,22 @@ impl<'l> Compiler<'l> {
         suffix: Suffix<'l>,
         inherited: Option<&Fate>,
     ) -> Result<RowId, MemberTableError> {
-        let fate = self.forced.clone().or(suffix.fate.clone()).or_else(|| inherited.cloned());
+        let fate = self
+            .forced
+            .clone()
+            .or(suffix.fate.clone())
+            .or_else(|| inherited.cloned());
         let has_scalars = types.meets(JsonTypes::STRING.or(JsonTypes::NATURAL).or(JsonTypes::BOOL));
         if fate.is_none() && !suffix.records && (has_scalars || suffix.free) {
             return Err(line.error("nothing says what becomes of this value"));
         }
         let content = self.content(line, types, &suffix, fate.as_ref())?;
-        Ok(self.push_row(Row { types, forms, fate, content }))
+        Ok(self.push_row(Row {
+            types,
+            forms,
+            fate,
+            content,
+        }))
     }
 
     fn push_row(&mut self, row: Row) -> RowId {
@@ -174,7 +231,10 @@ impl<'l> Compiler<'l> {
         suffix: &Suffix<'l>,
         fate: Option<&Fate>,
     ) -> Result<Content, MemberTableError> {
-        let (items, members): (Vec<&Line<'_>>, Vec<&Line<'_>>) = line.children.iter().partition(|line| line.keyword() == "[]");
+        let (items, members): (Vec<&Line<'_>>, Vec<&Line<'_>>) = line
+            .children
+            .iter()
+            .partition(|line| line.keyword() == "[]");
         let is_described = !line.children.is_empty() || suffix.shape.is_some();
         if suffix.free || suffix.records {
             return match is_described {
@@ -186,8 +246,14 @@ impl<'l> Compiler<'l> {
         if types.or(JsonTypes::NULL) == JsonTypes::EVERY && !is_described {
             return Err(line.error("a value of any type is `free`, or has rows"));
         }
-        let referenced = suffix.shape.map(|name| self.shape(line, name, fate)).transpose()?;
-        let mut object = types.meets(JsonTypes::OBJECT).then_some(referenced).flatten();
+        let referenced = suffix
+            .shape
+            .map(|name| self.shape(line, name, fate))
+            .transpose()?;
+        let mut object = types
+            .meets(JsonTypes::OBJECT)
+            .then_some(referenced)
+            .flatten();
         if types.meets(JsonTypes::OBJECT) && object.is_none() {
             object = Some(self.object(&Members::default(), &members, fate)?);
         } else if !members.is_empty() {
@@ -195,28 +261,58 @@ impl<'l> Compiler<'l> {
         }
         let mut item_row = None;
         if let ([item], true) = (&items[..], types.meets(JsonTypes::ARRAY)) {
-            let [_, item_types, rest @ ..] = &item.words[..] else { return Err(item.error("items have types")) };
-            item_row = Some(self.row_of(item, types_of(item, item_types)?, read_suffix(item, rest)?, fate)?);
+            let [_, item_types, rest @ ..] = &item.words[..] else {
+                return Err(item.error("items have types"));
+            };
+            item_row = Some(self.row_of(
+                item,
+                types_of(item, item_types)?,
+                read_suffix(item, rest)?,
+                fate,
+            )?);
         } else if !items.is_empty() {
             return Err(line.error("one row for the items of an array"));
         } else if let Some(shape) = referenced.filter(|_| types.meets(JsonTypes::ARRAY)) {
-            let content = Content::Described { object: Some(shape), items: None };
-            item_row = Some(self.push_row(Row { types: JsonTypes::OBJECT, forms: ValueForms::NONE, fate: fate.cloned(), content }));
+            let content = Content::Described {
+                object: Some(shape),
+                items: None,
+            };
+            item_row = Some(self.push_row(Row {
+                types: JsonTypes::OBJECT,
+                forms: ValueForms::NONE,
+                fate: fate.cloned(),
+                content,
+            }));
         }
-        Ok(Content::Described { object, items: item_row })
+        Ok(Content::Described {
+            object,
+            items: item_row,
+        })
     }
 
     /// The shape with this name, its values with this fate unless they have their own.
-    fn shape(&mut self, line: &Line<'_>, name: &'l str, inherited: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
-        let source = *self.sources.get(name).ok_or_else(|| line.error(format!("no shape `{name}`")))?;
+    fn shape(
+        &mut self,
+        line: &Line<'_>,
+        name: &'l str,
+        inherited: Option<&Fate>,
+    ) -> Result<ShapeId, MemberTableError> {
+        let source = *self
+            .sources
+            .get(name)
+            .ok_or_else(|| line.error(format!("no shape `{name}`")))?;
         let own = read_suffix(source, &source.words[2..])?.fate;
         let fate = self.forced.clone().or(own).or_else(|| inherited.cloned());
-        if let Some(shape) = self.compiled.get(&(name, fate.clone(), self.forced.is_some())) {
+        if let Some(shape) = self
+            .compiled
+            .get(&(name, fate.clone(), self.forced.is_some()))
+        {
             return Ok(*shape);
         }
         // Its place first: a shape may contain itself.
         let shape = self.push_shape(Shape::default());
-        self.compiled.insert((name, fate.clone(), self.forced.is_some()), shape);
+        self.compiled
+            .insert((name, fate.clone(), self.forced.is_some()), shape);
         let lines: Vec<&Line<'_>> = source.children.iter().collect();
         let compiled = self.object(&Members::default(), &lines, fate.as_ref())?;
         self.table.shapes[shape.0 as usize] = self.table.shape(compiled).clone();
@@ -230,8 +326,16 @@ impl<'l> Compiler<'l> {
     }
 
     /// Compiles an object: the members of `base`, and those of `lines`.
-    fn object(&mut self, base: &Members<'l>, lines: &[&'l Line<'l>], fate: Option<&Fate>) -> Result<ShapeId, MemberTableError> {
-        let mut members = Members { shape: base.shape.clone(), by: None };
+    fn object(
+        &mut self,
+        base: &Members<'l>,
+        lines: &[&'l Line<'l>],
+        fate: Option<&Fate>,
+    ) -> Result<ShapeId, MemberTableError> {
+        let mut members = Members {
+            shape: base.shape.clone(),
+            by: None,
+        };
         self.add_lines(&mut members, lines, fate, 0)?;
         if let Some((by, cases)) = members.by.take() {
             members.shape.selector = Some(self.selector(&members, by, &cases, fate)?);
@@ -251,14 +355,18 @@ impl<'l> Compiler<'l> {
                 "include" => {
                     let name = line.name()?;
                     let source = self.sources.get(name).filter(|_| includes < MAX_INCLUDES);
-                    let source = *source.ok_or_else(|| line.error(format!("no shape `{name}` to include here")))?;
+                    let source = *source
+                        .ok_or_else(|| line.error(format!("no shape `{name}` to include here")))?;
                     let own = read_suffix(source, &source.words[2..])?.fate;
                     let lines: Vec<&Line<'_>> = source.children.iter().collect();
                     self.add_lines(members, &lines, own.as_ref().or(fate), includes + 1)?;
                 }
                 "by" if members.by.is_none() => members.by = Some((line, Vec::new())),
                 "case" | "else" => {
-                    let (_, cases) = members.by.as_mut().ok_or_else(|| line.error("a case without `by` before it"))?;
+                    let (_, cases) = members
+                        .by
+                        .as_mut()
+                        .ok_or_else(|| line.error("a case without `by` before it"))?;
                     cases.push(line);
                 }
                 "*" => {
@@ -271,12 +379,26 @@ impl<'l> Compiler<'l> {
         Ok(())
     }
 
-    fn add_member(&mut self, shape: &mut Shape, line: &'l Line<'l>, fate: Option<&Fate>) -> Result<(), MemberTableError> {
+    fn add_member(
+        &mut self,
+        shape: &mut Shape,
+        line: &'l Line<'l>,
+        fate: Option<&Fate>,
+    ) -> Result<(), MemberTableError> {
         let (names, need, row) = self.member(line, fate)?;
         for name in names {
             let Row { types, forms, .. } = *self.table.row(row);
-            let (name, repeats) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-            let member = Member { name: name.into(), types, forms, need, row, repeats };
+            let (name, repeats) = name
+                .strip_suffix('+')
+                .map_or((name, false), |name| (name, true));
+            let member = Member {
+                name: name.into(),
+                types,
+                forms,
+                need,
+                row,
+                repeats,
+            };
             match shape.members.iter_mut().find(|known| &*known.name == name) {
                 Some(known) => *known = member,
                 None => shape.members.push(member),
@@ -294,10 +416,17 @@ impl<'l> Compiler<'l> {
     ) -> Result<Selector, MemberTableError> {
         let (mut cases, mut otherwise) = (Vec::new(), Choice::Unknown);
         for line in lines {
-            let values = line.words[1..].iter().take_while(|word| word.quoted || !is_suffix(&word.text)).count();
+            let values = line.words[1..]
+                .iter()
+                .take_while(|word| word.quoted || !is_suffix(&word.text))
+                .count();
             let choice = self.choice(base, line, &line.words[1 + values..], fate)?;
             match line.keyword() {
-                "case" if values > 0 => cases.extend(line.words[1..=values].iter().map(|value| (value.text.as_ref().into(), choice))),
+                "case" if values > 0 => cases.extend(
+                    line.words[1..=values]
+                        .iter()
+                        .map(|value| (value.text.as_ref().into(), choice)),
+                ),
                 "else" if values == 0 => otherwise = choice,
                 _ => return Err(line.error("`case` has values, `else` has none")),
             }
@@ -320,7 +449,12 @@ impl<'l> Compiler<'l> {
         let suffix = read_suffix(line, words)?;
         let own = suffix.fate.clone().or_else(|| fate.cloned());
         if suffix.free {
-            return Ok(Choice::Free(self.row_of(line, (JsonTypes::EVERY, ValueForms::NONE), suffix, fate)?));
+            return Ok(Choice::Free(self.row_of(
+                line,
+                (JsonTypes::EVERY, ValueForms::NONE),
+                suffix,
+                fate,
+            )?));
         }
         let lines: Vec<&Line<'_>> = line.children.iter().collect();
         Ok(Choice::Shape(self.object(base, &lines, own.as_ref())?))
@@ -330,18 +464,27 @@ impl<'l> Compiler<'l> {
 impl Line<'_> {
     /// The word after the keyword.
     pub(super) fn name(&self) -> Result<&str, MemberTableError> {
-        self.words.get(1).map(|word| word.text.as_ref()).ok_or_else(|| self.error("a name is missing"))
+        self.words
+            .get(1)
+            .map(|word| word.text.as_ref())
+            .ok_or_else(|| self.error("a name is missing"))
     }
 }
 
 /// Words as one text.
 pub(super) fn text_of(words: &[Word<'_>]) -> String {
-    words.iter().map(|word| word.text.as_ref()).collect::<Vec<_>>().join(" ")
+    words
+        .iter()
+        .map(|word| word.text.as_ref())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A rule that leaves out records or members: its kind, name, record type, the pointer of members, and the reason.
 fn omission(line: &Line<'_>) -> Result<TableOmission, MemberTableError> {
-    let [_, kind, rule, record, rest @ ..] = &line.words[..] else { return Err(line.error("a rule has a kind, a name and a record type")) };
+    let [_, kind, rule, record, rest @ ..] = &line.words[..] else {
+        return Err(line.error("a rule has a kind, a name and a record type"));
+    };
     let (omission, has_pointer) = match kind.text.as_ref() {
         "duplicate" => (Omission::Duplicate, false),
         "piece" => (Omission::Piece, false),
@@ -355,24 +498,46 @@ fn omission(line: &Line<'_>) -> Result<TableOmission, MemberTableError> {
         return Err(line.error("a rule has a reason, and one about members a pointer"));
     }
     let pointer = pointer.first().map(|pointer| pointer.text.to_string());
-    Ok(TableOmission { rule: rule.text.to_string(), omission, record: record.text.to_string(), pointer, reason: text_of(reason) })
+    Ok(TableOmission {
+        rule: rule.text.to_string(),
+        omission,
+        record: record.text.to_string(),
+        pointer,
+        reason: text_of(reason),
+    })
 }
 
 /// The names of a row, and whether one of them must be there.
 fn names<'l>(word: &'l Word<'_>) -> (Vec<&'l str>, Need) {
     if word.quoted {
-        return (vec![&word.text], if word.optional { Need::Optional } else { Need::Always });
+        return (
+            vec![&word.text],
+            if word.optional {
+                Need::Optional
+            } else {
+                Need::Always
+            },
+        );
     }
-    let (names, need) = word.text.strip_suffix('?').map_or((word.text.as_ref(), Need::Always), |names| (names, Need::Optional));
+    let (names, need) = word
+        .text
+        .strip_suffix('?')
+        .map_or((word.text.as_ref(), Need::Always), |names| {
+            (names, Need::Optional)
+        });
     (names.split('|').collect(), need)
 }
 
 /// The JSON types of a row, and the forms of its values.
 fn types_of(line: &Line<'_>, word: &Word<'_>) -> Result<(JsonTypes, ValueForms), MemberTableError> {
-    let one = |name| ValueForms::from_name(name).or_else(|| Some((ValueForms::NONE, JsonTypes::from_name(name)?)));
+    let one = |name| {
+        ValueForms::from_name(name)
+            .or_else(|| Some((ValueForms::NONE, JsonTypes::from_name(name)?)))
+    };
     let mut all = (JsonTypes(0), ValueForms::NONE);
     for name in word.text.split('|') {
-        let (forms, types) = one(name).ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
+        let (forms, types) =
+            one(name).ok_or_else(|| line.error(format!("`{}` is no JSON type", word.text)))?;
         all = (all.0.or(types), all.1.or(forms));
     }
     Ok(all)
@@ -388,12 +553,28 @@ fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
         (name, levels) = (rest, levels + 1);
     }
     let known = KnownName::new(name);
-    Ok(SelectorKey::Member { levels, name: name.into(), known })
+    Ok(SelectorKey::Member {
+        levels,
+        name: name.into(),
+        known,
+    })
 }
 
 /// True for the words that can follow the types of a row.
 fn is_suffix(word: &str) -> bool {
-    matches!(word, "tape" | "as" | "omit" | "opaque" | "free" | "records" | "in" | "context" | "feeds" | "unrecognized")
+    matches!(
+        word,
+        "tape"
+            | "as"
+            | "omit"
+            | "opaque"
+            | "free"
+            | "records"
+            | "in"
+            | "context"
+            | "feeds"
+            | "unrecognized"
+    )
 }
 
 /// The event of a record that is only data.
@@ -401,23 +582,37 @@ fn context(words: &[&str]) -> Option<TableContext> {
     match words {
         ["name"] => Some(TableContext::Name),
         ["text", pointer] => Some(TableContext::Text((*pointer).to_owned())),
-        ["file", name, text] => Some(TableContext::File { name: (*name).to_owned(), text: (*text).to_owned() }),
+        ["file", name, text] => Some(TableContext::File {
+            name: (*name).to_owned(),
+            text: (*text).to_owned(),
+        }),
         ["hash", pointer] => Some(TableContext::Hash((*pointer).to_owned())),
         _ => None,
     }
 }
 
 /// The words after the types of a row.
-fn read_suffix<'l>(line: &'l Line<'l>, words: &'l [Word<'l>]) -> Result<Suffix<'l>, MemberTableError> {
+fn read_suffix<'l>(
+    line: &'l Line<'l>,
+    words: &'l [Word<'l>],
+) -> Result<Suffix<'l>, MemberTableError> {
     let mut suffix = Suffix::default();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         let mut named = |kind| match words.next() {
-            Some(name) if kind != FateKind::Tape => Ok(Fate { kind, name: Arc::from(name.text.as_ref()) }),
+            Some(name) if kind != FateKind::Tape => Ok(Fate {
+                kind,
+                name: Arc::from(name.text.as_ref()),
+            }),
             _ => Err(line.error(format!("a name after `{}`", word.text))),
         };
         match word.text.as_ref() {
-            "tape" => suffix.fate = Some(Fate { kind: FateKind::Tape, name: Arc::from("") }),
+            "tape" => {
+                suffix.fate = Some(Fate {
+                    kind: FateKind::Tape,
+                    name: Arc::from(""),
+                })
+            }
             "as" => suffix.fate = Some(named(FateKind::As)?),
             "omit" => suffix.fate = Some(named(FateKind::Omit)?),
             "opaque" => suffix.fate = Some(named(FateKind::Opaque)?),
@@ -433,8 +628,9 @@ fn read_suffix<'l>(line: &'l Line<'l>, words: &'l [Word<'l>]) -> Result<Suffix<'
                 while let Some(word) = words.next_if(|word| !is_suffix(&word.text)) {
                     given.push(&word.text);
                 }
-                suffix.context =
-                    Some(context(&given).ok_or_else(|| line.error("a context is `name`, `text`, `file` or `hash`, with its pointers"))?);
+                suffix.context = Some(context(&given).ok_or_else(|| {
+                    line.error("a context is `name`, `text`, `file` or `hash`, with its pointers")
+                })?);
             }
             "feeds" => {
                 while let Some(kind) = words.peek().and_then(|word| Kind::from_name(&word.text)) {

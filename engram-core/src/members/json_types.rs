@@ -22,7 +22,9 @@ impl JsonTypes {
     /// A number of digits alone that fits `u64`. Such a value is a [`JsonTypes::NUMBER`] too, and mostly a [`JsonTypes::INTEGER`].
     pub const COUNT: JsonTypes = JsonTypes(0b100_0000);
     /// A value that is a count and an integer, as nearly all numbers are.
-    pub const NATURAL: JsonTypes = JsonTypes::NUMBER.or(JsonTypes::INTEGER).or(JsonTypes::COUNT);
+    pub const NATURAL: JsonTypes = JsonTypes::NUMBER
+        .or(JsonTypes::INTEGER)
+        .or(JsonTypes::COUNT);
     /// Any type but `null`. The value `null` has this set: a view takes it as absent, whatever type it expects.
     pub const ANY: JsonTypes = JsonTypes(0b111_1111);
     /// `null`, where a table allows it. No value has this bit.
@@ -83,12 +85,20 @@ impl JsonTypes {
     /// True if a table that allows `self` allows a value with these types.
     #[inline(always)]
     pub const fn allow(self, value: JsonTypes) -> bool {
-        if value.0 == JsonTypes::ANY.0 { self.meets(JsonTypes::NULL) } else { self.meets(value) }
+        if value.0 == JsonTypes::ANY.0 {
+            self.meets(JsonTypes::NULL)
+        } else {
+            self.meets(value)
+        }
     }
 
     /// The types that matter where a table allows `self`: the sub-types of numbers only if it does not allow every number.
     pub(super) const fn relevant(self) -> JsonTypes {
-        if self.meets(JsonTypes::NUMBER) { JsonTypes::WITHOUT_SUBTYPES } else { JsonTypes::ANY }
+        if self.meets(JsonTypes::NUMBER) {
+            JsonTypes::WITHOUT_SUBTYPES
+        } else {
+            JsonTypes::ANY
+        }
     }
 
     /// The type with this name in a table.
@@ -96,14 +106,23 @@ impl JsonTypes {
         if name == "any" {
             return Some(JsonTypes::EVERY);
         }
-        JsonTypes::NAMES.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
+        JsonTypes::NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(types, _)| *types)
     }
 
     /// The names of the types, joined with `|`; `any` for all of them. A number of any form is a `number`.
     pub fn name(self) -> Cow<'static, str> {
         let named = self.and(self.relevant().or(JsonTypes::NULL));
-        let mut names = JsonTypes::NAMES.iter().filter(|(types, _)| named.meets(*types)).map(|(_, name)| *name);
-        match (self.without(JsonTypes::NULL) == JsonTypes::ANY, names.clone().count()) {
+        let mut names = JsonTypes::NAMES
+            .iter()
+            .filter(|(types, _)| named.meets(*types))
+            .map(|(_, name)| *name);
+        match (
+            self.without(JsonTypes::NULL) == JsonTypes::ANY,
+            names.clone().count(),
+        ) {
             (true, _) => Cow::Borrowed("any"),
             (false, 1) => Cow::Borrowed(names.next().unwrap_or_default()),
             _ => Cow::Owned(names.collect::<Vec<_>>().join("|")),
@@ -151,23 +170,43 @@ mod tests {
     fn sets_of_types_have_names() {
         assert_eq!(JsonTypes::ANY.name(), "any");
         assert_eq!(JsonTypes::BOOL.name(), "bool");
-        assert_eq!(JsonTypes::STRING.or(JsonTypes::ARRAY).name(), "string|array");
+        assert_eq!(
+            JsonTypes::STRING.or(JsonTypes::ARRAY).name(),
+            "string|array"
+        );
         assert_eq!(JsonTypes::from_name("number"), Some(JsonTypes::NUMBER));
         assert_eq!(JsonTypes::from_name("int"), None);
-        assert_eq!((JsonTypes::EVERY.name(), JsonTypes::STRING.or(JsonTypes::NULL).name()), ("any".into(), "string|null".into()));
+        assert_eq!(
+            (
+                JsonTypes::EVERY.name(),
+                JsonTypes::STRING.or(JsonTypes::NULL).name()
+            ),
+            ("any".into(), "string|null".into())
+        );
         assert!(
             JsonTypes::EVERY.allow(JsonTypes::ANY)
                 && !JsonTypes::STRING.allow(JsonTypes::ANY)
                 && JsonTypes::STRING.allow(JsonTypes::STRING)
         );
-        assert_eq!(JsonTypes::COUNT.or(JsonTypes::STRING).name(), "string|count");
-        assert_eq!((JsonTypes::of_number("1").name(), JsonTypes::of_number("-1").name()), ("number".into(), "number".into()));
+        assert_eq!(
+            JsonTypes::COUNT.or(JsonTypes::STRING).name(),
+            "string|count"
+        );
+        assert_eq!(
+            (
+                JsonTypes::of_number("1").name(),
+                JsonTypes::of_number("-1").name()
+            ),
+            ("number".into(), "number".into())
+        );
     }
 
     #[test]
     fn numbers_have_sub_types() {
-        let (count, integer) =
-            (|json| JsonTypes::of_json(json).meets(JsonTypes::COUNT), |json| JsonTypes::of_json(json).meets(JsonTypes::INTEGER));
+        let (count, integer) = (
+            |json| JsonTypes::of_json(json).meets(JsonTypes::COUNT),
+            |json| JsonTypes::of_json(json).meets(JsonTypes::INTEGER),
+        );
         for (json, is_count, is_integer) in [
             ("0", true, true),
             ("9223372036854775807", true, true),
@@ -184,9 +223,19 @@ mod tests {
             ("null", true, true),
             ("\"1\"", false, false),
         ] {
-            assert_eq!((count(json), integer(json)), (is_count, is_integer), "{json}");
-            assert!(!JsonTypes::of_json(json).is_empty() && JsonTypes::of_json(json).is_leaf(), "{json}");
+            assert_eq!(
+                (count(json), integer(json)),
+                (is_count, is_integer),
+                "{json}"
+            );
+            assert!(
+                !JsonTypes::of_json(json).is_empty() && JsonTypes::of_json(json).is_leaf(),
+                "{json}"
+            );
         }
-        assert!(JsonTypes::of_json("-1").meets(JsonTypes::NUMBER) && JsonTypes::of_json("1e3").meets(JsonTypes::NUMBER));
+        assert!(
+            JsonTypes::of_json("-1").meets(JsonTypes::NUMBER)
+                && JsonTypes::of_json("1e3").meets(JsonTypes::NUMBER)
+        );
     }
 }

@@ -53,10 +53,24 @@ pub(super) struct Inner {
 impl KnownObjects {
     /// The containers, and the values with a form, in `object`, for [`KnownObjects::inner_at`], if all its members fit the shape.
     #[inline(always)]
-    pub(super) fn inner<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<Range<usize>> {
+    pub(super) fn inner<'a, N: JsonNode<'a>>(
+        &mut self,
+        table: &MemberTable,
+        id: ShapeId,
+        object: N,
+    ) -> Option<Range<usize>> {
         let members = &self.members;
-        let is_fit = |outline: &Outline| fits(members.get(outline.members.clone()).unwrap_or_default(), object);
-        let outlines = self.outlines.get_mut(id.0 as usize).map(Vec::as_mut_slice).unwrap_or_default();
+        let is_fit = |outline: &Outline| {
+            fits(
+                members.get(outline.members.clone()).unwrap_or_default(),
+                object,
+            )
+        };
+        let outlines = self
+            .outlines
+            .get_mut(id.0 as usize)
+            .map(Vec::as_mut_slice)
+            .unwrap_or_default();
         match outlines.iter().position(is_fit) {
             None => self.learn(table, id, object),
             Some(at) => {
@@ -80,7 +94,12 @@ impl KnownObjects {
     }
 
     #[cold]
-    fn learn<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<Range<usize>> {
+    fn learn<'a, N: JsonNode<'a>>(
+        &mut self,
+        table: &MemberTable,
+        id: ShapeId,
+        object: N,
+    ) -> Option<Range<usize>> {
         let at = id.0 as usize;
         // Names that are data differ from object to object.
         if table.shape(id).rest.is_some() || !repeated(object).is_empty() {
@@ -92,7 +111,10 @@ impl KnownObjects {
             self.inner.truncate(inner);
             return None;
         }
-        let outline = Outline { members: members..self.members.len(), inner: inner..self.inner.len() };
+        let outline = Outline {
+            members: members..self.members.len(),
+            inner: inner..self.inner.len(),
+        };
         if self.outlines.len() <= at {
             self.outlines.resize(at + 1, Vec::new());
         }
@@ -103,14 +125,28 @@ impl KnownObjects {
     }
 
     /// Adds the members of an object. None if one of them does not fit the shape.
-    fn push_members<'a, N: JsonNode<'a>>(&mut self, table: &MemberTable, id: ShapeId, object: N) -> Option<()> {
+    fn push_members<'a, N: JsonNode<'a>>(
+        &mut self,
+        table: &MemberTable,
+        id: ShapeId,
+        object: N,
+    ) -> Option<()> {
         let mut leaves = 0;
         for (name, value) in object.members() {
             let types = value.types();
             let fits = |member: &&Member| member.types.allow(types) && !self.is_full();
-            let Member { row, types: allowed, forms, .. } = *table.shape(id).find(name).filter(fits)?;
+            let Member {
+                row,
+                types: allowed,
+                forms,
+                ..
+            } = *table.shape(id).find(name).filter(fits)?;
             let relevant = allowed.relevant();
-            self.members.push(KnownMember { name: KnownName::new(name), types: types.and(relevant), relevant });
+            self.members.push(KnownMember {
+                name: KnownName::new(name),
+                types: types.and(relevant),
+                relevant,
+            });
             // The value matters, not only its type.
             let has_form = !forms.is_none() && types != JsonTypes::ANY;
             if types.is_leaf() && !has_form {
@@ -130,7 +166,10 @@ impl KnownObjects {
 fn fits<'a, N: JsonNode<'a>>(known: &[KnownMember], object: N) -> bool {
     let mut known = known.iter();
     let is_next = |member| {
-        known.next().is_some_and(|known| N::types_of(member).and(known.relevant) == known.types && N::has_name(member, &known.name))
+        known.next().is_some_and(|known| {
+            N::types_of(member).and(known.relevant) == known.types
+                && N::has_name(member, &known.name)
+        })
     };
     object.each_member().all(is_next) && known.next().is_none()
 }
@@ -190,17 +229,30 @@ record message feeds msg.in
     /// Checks records one after the other.
     fn check(records: &[String], known: Option<KnownObjects>) -> Found {
         let table = MemberTable::parse(TABLE).unwrap();
-        let mut found = Found { known, pointers: Vec::new() };
+        let mut found = Found {
+            known,
+            pointers: Vec::new(),
+        };
         for json in records {
             found.pointers.push(json.clone());
-            let walk = Walk { table: &table, select: &|_| None };
-            walk.record(table.record("message").unwrap(), &Path::root(RawNode::parse(json).unwrap()), &mut found);
+            let walk = Walk {
+                table: &table,
+                select: &|_| None,
+            };
+            walk.record(
+                table.record("message").unwrap(),
+                &Path::root(RawNode::parse(json).unwrap()),
+                &mut found,
+            );
         }
         found
     }
 
     fn assert_same(records: &[String]) {
-        assert_eq!(check(records, Some(KnownObjects::default())).pointers, check(records, None).pointers);
+        assert_eq!(
+            check(records, Some(KnownObjects::default())).pointers,
+            check(records, None).pointers
+        );
     }
 
     #[test]
@@ -222,10 +274,21 @@ record message feeds msg.in
 
     #[test]
     fn objects_with_an_unknown_or_repeated_member_are_not_remembered() {
-        for json in [r#"{"type":"m","other":1}"#, r#"{"type":1}"#, r#"{"type":"m","type":"m"}"#] {
+        for json in [
+            r#"{"type":"m","other":1}"#,
+            r#"{"type":1}"#,
+            r#"{"type":"m","type":"m"}"#,
+        ] {
             assert_same(&[json, json].map(str::to_owned));
-            let known = check(&[json.to_owned()], Some(KnownObjects::default())).known.unwrap();
-            assert!(known.members.is_empty() && known.inner.is_empty() && known.outlines.iter().all(Vec::is_empty), "{json}");
+            let known = check(&[json.to_owned()], Some(KnownObjects::default()))
+                .known
+                .unwrap();
+            assert!(
+                known.members.is_empty()
+                    && known.inner.is_empty()
+                    && known.outlines.iter().all(Vec::is_empty),
+                "{json}"
+            );
         }
     }
 
@@ -233,7 +296,12 @@ record message feeds msg.in
     fn an_object_is_learned_once() {
         let long = r#"{"type":"m","a_name_that_is_longer_than_thirty_one_bytes":1}"#;
         for json in [long, "{}", r#"{"type":"m","args":{},"text":[]}"#] {
-            let known = check(&[json, json, json].map(str::to_owned), Some(KnownObjects::default())).known.unwrap();
+            let known = check(
+                &[json, json, json].map(str::to_owned),
+                Some(KnownObjects::default()),
+            )
+            .known
+            .unwrap();
             assert_eq!(known.outlines.iter().map(Vec::len).max(), Some(1), "{json}");
         }
     }
@@ -242,14 +310,35 @@ record message feeds msg.in
     fn what_is_remembered_is_bounded() {
         // Each number is another combination of members.
         let record = |number: usize| {
-            let members = [r#""number":1"#, r#""text":"x""#, r#""args":{}"#, r#""env":{}"#, r#""number":null"#, r#""text":[]"#];
-            let chosen: Vec<&str> = (0..6).filter(|bit| number & (1 << bit) != 0).map(|bit| members[bit]).collect();
-            format!(r#"{{"type":"m"{}}}"#, chosen.iter().map(|member| format!(",{member}")).collect::<String>())
+            let members = [
+                r#""number":1"#,
+                r#""text":"x""#,
+                r#""args":{}"#,
+                r#""env":{}"#,
+                r#""number":null"#,
+                r#""text":[]"#,
+            ];
+            let chosen: Vec<&str> = (0..6)
+                .filter(|bit| number & (1 << bit) != 0)
+                .map(|bit| members[bit])
+                .collect();
+            format!(
+                r#"{{"type":"m"{}}}"#,
+                chosen
+                    .iter()
+                    .map(|member| format!(",{member}"))
+                    .collect::<String>()
+            )
         };
         let records: Vec<String> = (0..64).chain(0..64).map(record).collect();
         assert_same(&records);
-        let known = check(&records, Some(KnownObjects::default())).known.unwrap();
-        assert_eq!(known.outlines.iter().map(Vec::len).max(), Some(MAX_OUTLINES));
+        let known = check(&records, Some(KnownObjects::default()))
+            .known
+            .unwrap();
+        assert_eq!(
+            known.outlines.iter().map(Vec::len).max(),
+            Some(MAX_OUTLINES)
+        );
     }
 
     fn value() -> impl Strategy<Value = String> {
@@ -269,9 +358,13 @@ record message feeds msg.in
                 Just("z")
             ];
             prop_oneof![
-                prop::collection::vec(inner.clone(), 0..3).prop_map(|items| format!("[{}]", items.join(","))),
+                prop::collection::vec(inner.clone(), 0..3)
+                    .prop_map(|items| format!("[{}]", items.join(","))),
                 prop::collection::vec((name, inner), 0..5).prop_map(|members| {
-                    let members: Vec<String> = members.iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
+                    let members: Vec<String> = members
+                        .iter()
+                        .map(|(name, json)| format!("\"{name}\":{json}"))
+                        .collect();
                     format!("{{{}}}", members.join(","))
                 }),
             ]

@@ -35,7 +35,11 @@ impl KnownName {
             Some(tail) if bytes.len() > CHUNK => Tail::Chunk(*tail, (bytes.len() - CHUNK) as u8),
             _ => Tail::Nothing,
         };
-        KnownName { head: halves(&head), mask: halves(&mask), tail }
+        KnownName {
+            head: halves(&head),
+            mask: halves(&mask),
+            tail,
+        }
     }
 
     /// True if this name and a quote are at `at`.
@@ -66,7 +70,10 @@ impl KnownName {
     #[inline(never)]
     fn is_at_end(&self, text: &[u8], at: usize) -> bool {
         let (mut chunk, rest) = ([0; CHUNK], text.get(at..).unwrap_or_default());
-        chunk.iter_mut().zip(rest).for_each(|(byte, other)| *byte = *other);
+        chunk
+            .iter_mut()
+            .zip(rest)
+            .for_each(|(byte, other)| *byte = *other);
         self.is_head(&chunk) && matches!(self.tail, Tail::Nothing)
     }
 }
@@ -98,7 +105,10 @@ mod tests {
                 assert!(is_at(name), "{text}");
                 for at in 0..len {
                     let other = format!("{}-{}", &name[..at], &name[at + 1..]);
-                    assert!(!is_at(&other) && !is_at(&name[..at]) && !is_at(&name[at + 1..]), "{text} {other}");
+                    assert!(
+                        !is_at(&other) && !is_at(&name[..at]) && !is_at(&name[at + 1..]),
+                        "{text} {other}"
+                    );
                 }
                 assert!(len == NAME.len() || !is_at(&format!("{name}x")), "{text}");
             }

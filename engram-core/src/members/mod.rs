@@ -25,7 +25,10 @@ use std::sync::{Mutex, OnceLock};
 pub use json_types::JsonTypes;
 pub use known::KnownObjects;
 pub use known_name::KnownName;
-pub use model::{Fate, FateKind, MemberTable, Need, RecordShape, Row, TableContext, TableMark, TableOmission, TableRule};
+pub use model::{
+    Fate, FateKind, MemberTable, Need, RecordShape, Row, TableContext, TableMark, TableOmission,
+    TableRule,
+};
 pub use node::{JsonNode, RawNode};
 pub(crate) use path::push_name;
 pub use path::{Path, Step};
@@ -58,7 +61,11 @@ const MAX_KEPT: usize = 64;
 impl MemberSource {
     /// A table that consists of these texts, one after the other.
     pub const fn new(parts: &'static [&'static str]) -> MemberSource {
-        MemberSource { parts, table: OnceLock::new(), known: Mutex::new(Vec::new()) }
+        MemberSource {
+            parts,
+            table: OnceLock::new(),
+            known: Mutex::new(Vec::new()),
+        }
     }
 
     /// The texts, one after the other.
@@ -71,12 +78,19 @@ impl MemberSource {
     /// # Errors
     /// If the text is not a member table.
     pub fn table(&self) -> Result<&MemberTable, MemberTableError> {
-        self.table.get_or_init(|| MemberTable::parse(&self.text())).as_ref().map_err(Clone::clone)
+        self.table
+            .get_or_init(|| MemberTable::parse(&self.text()))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// What an earlier conversion has learned. It makes the check faster, and changes nothing that it finds.
     pub(crate) fn take_known(&self) -> KnownObjects {
-        self.known.try_lock().ok().and_then(|mut known| known.pop()).unwrap_or_default()
+        self.known
+            .try_lock()
+            .ok()
+            .and_then(|mut known| known.pop())
+            .unwrap_or_default()
     }
 
     /// Keeps what a conversion has learned.

@@ -122,7 +122,10 @@ impl Row {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// Members and items that have rows.
-    Described { object: Option<ShapeId>, items: Option<RowId> },
+    Described {
+        object: Option<ShapeId>,
+        items: Option<RowId>,
+    },
     /// Anything.
     Free,
     /// A record of its own, or an array of them.
@@ -183,26 +186,39 @@ const BUCKETS: usize = 64;
 
 /// The bucket of a name: names in one list mostly differ in length, first or last byte.
 fn bucket(name: &str) -> usize {
-    let (first, last) = (name.bytes().next().unwrap_or(0), name.bytes().next_back().unwrap_or(0));
+    let (first, last) = (
+        name.bytes().next().unwrap_or(0),
+        name.bytes().next_back().unwrap_or(0),
+    );
     (name.len() + 7 * usize::from(first) + 31 * usize::from(last)) % BUCKETS
 }
 
 /// True for equal names. They are short: a call of `memcmp` costs more.
 #[inline(always)]
 fn is_same(name: &str, other: &str) -> bool {
-    name.len() == other.len() && name.bytes().zip(other.bytes()).all(|(byte, other)| byte == other)
+    name.len() == other.len()
+        && name
+            .bytes()
+            .zip(other.bytes())
+            .all(|(byte, other)| byte == other)
 }
 
 impl Default for NameIndex {
     fn default() -> Self {
-        NameIndex { first: [0; BUCKETS], next: Vec::new() }
+        NameIndex {
+            first: [0; BUCKETS],
+            next: Vec::new(),
+        }
     }
 }
 
 impl NameIndex {
     /// An index of these names, at places 0, 1, and so on. Of equal names the first is found first.
     pub fn of<'n>(names: impl DoubleEndedIterator<Item = &'n str> + ExactSizeIterator) -> Self {
-        let mut index = NameIndex { first: [0; BUCKETS], next: vec![0; names.len()] };
+        let mut index = NameIndex {
+            first: [0; BUCKETS],
+            next: vec![0; names.len()],
+        };
         for (at, name) in names.enumerate().rev() {
             index.next[at] = std::mem::replace(&mut index.first[bucket(name)], at as u16 + 1);
         }
@@ -212,7 +228,8 @@ impl NameIndex {
     /// Adds the next name of a list of different names.
     pub fn push(&mut self, name: &str) {
         let number = self.next.len() as u16 + 1;
-        self.next.push(std::mem::replace(&mut self.first[bucket(name)], number));
+        self.next
+            .push(std::mem::replace(&mut self.first[bucket(name)], number));
     }
 
     /// The places that this name may have.
@@ -235,7 +252,10 @@ impl Shape {
 
     /// The member with this name.
     pub fn find(&self, name: &str) -> Option<&Member> {
-        self.by_name.places(name).map(|at| &self.members[at]).find(|member| &*member.name == name)
+        self.by_name
+            .places(name)
+            .map(|at| &self.members[at])
+            .find(|member| &*member.name == name)
     }
 }
 
@@ -254,7 +274,11 @@ pub(super) struct Selector {
 #[derive(Debug, Clone)]
 pub(super) enum SelectorKey {
     /// A member of the object, or of an object this many levels around it.
-    Member { levels: usize, name: Box<str>, known: KnownName },
+    Member {
+        levels: usize,
+        name: Box<str>,
+        known: KnownName,
+    },
     /// The adapter knows it.
     Adapter(Box<str>),
 }
@@ -303,17 +327,30 @@ pub struct MemberTable {
 impl MemberTable {
     /// The shape of records of this type.
     pub fn record(&self, record: &str) -> Option<&RecordShape> {
-        let exact = self.by_name.places(record).map(|at| &self.records[at]).find(|shape| is_same(&shape.name, record));
+        let exact = self
+            .by_name
+            .places(record)
+            .map(|at| &self.records[at])
+            .find(|shape| is_same(&shape.name, record));
         exact.or_else(|| self.record_by_beginning(record))
     }
 
     fn record_by_beginning(&self, record: &str) -> Option<&RecordShape> {
-        self.records.iter().find(|shape| shape.name.strip_suffix('*').is_some_and(|start| record.starts_with(start)))
+        self.records.iter().find(|shape| {
+            shape
+                .name
+                .strip_suffix('*')
+                .is_some_and(|start| record.starts_with(start))
+        })
     }
 
     /// The rule by which all values of a record are left out.
     pub fn rule_of(&self, record: &RecordShape) -> Option<&str> {
-        self.row(record.row).fate.as_ref().filter(|fate| fate.kind == FateKind::Omit).map(|fate| &*fate.name)
+        self.row(record.row)
+            .fate
+            .as_ref()
+            .filter(|fate| fate.kind == FateKind::Omit)
+            .map(|fate| &*fate.name)
     }
 
     /// The shapes of artifacts that are one document.
@@ -360,17 +397,29 @@ impl MemberTable {
 impl Selector {
     pub fn new(key: SelectorKey, cases: Vec<(Box<str>, Choice)>, otherwise: Choice) -> Selector {
         let by_value = NameIndex::of(cases.iter().map(|(value, _)| &**value));
-        Selector { key, cases, by_value, otherwise }
+        Selector {
+            key,
+            cases,
+            by_value,
+            otherwise,
+        }
     }
 
     /// What a value chooses.
     pub fn choose(&self, value: &str) -> Choice {
-        let case = self.by_value.places(value).map(|at| &self.cases[at]).find(|(known, _)| is_same(known, value));
+        let case = self
+            .by_value
+            .places(value)
+            .map(|at| &self.cases[at])
+            .find(|(known, _)| is_same(known, value));
         case.map_or(self.otherwise, |(_, choice)| *choice)
     }
 
     /// What any value chooses.
     pub fn choices(&self) -> impl Iterator<Item = Choice> {
-        self.cases.iter().map(|(_, choice)| *choice).chain([self.otherwise])
+        self.cases
+            .iter()
+            .map(|(_, choice)| *choice)
+            .chain([self.otherwise])
     }
 }

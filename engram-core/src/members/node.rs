@@ -35,7 +35,8 @@ pub trait JsonNode<'a>: Copy {
     /// Names and values of its members, if it is an object.
     #[inline(always)]
     fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
-        self.each_member().map(|member| (Self::name_of(member), Self::value_of(member)))
+        self.each_member()
+            .map(|member| (Self::name_of(member), Self::value_of(member)))
     }
 
     /// True for `null`.
@@ -47,12 +48,17 @@ pub trait JsonNode<'a>: Copy {
     /// The contents of a string, escapes not decoded, or the JSON text of another value.
     fn word(self) -> &'a str {
         let json = self.json();
-        json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(json)
+        json.strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .unwrap_or(json)
     }
 
     /// The first member with this name, unless it is `null`.
     fn find(self, name: &str) -> Option<Self> {
-        self.members().find(|(key, _)| *key == name).map(|(_, value)| value).filter(|value| !value.is_null())
+        self.members()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
+            .filter(|value| !value.is_null())
     }
 }
 
@@ -99,13 +105,21 @@ impl<'a> JsonNode<'a> for RawNode<'a> {
     fn each_member(self) -> impl Iterator<Item = Self::Member> {
         let is_object = self.types() == JsonTypes::OBJECT;
         let mut read = serde_json::Deserializer::from_str(self.json());
-        let members = if is_object { read.deserialize_map(RawMembers).unwrap_or_default() } else { Vec::new() };
+        let members = if is_object {
+            read.deserialize_map(RawMembers).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         members.into_iter()
     }
 
     fn items(self) -> impl Iterator<Item = Self> {
         let is_array = self.types() == JsonTypes::ARRAY;
-        let items: Vec<&RawValue> = if is_array { serde_json::from_str(self.json()).unwrap_or_default() } else { Vec::new() };
+        let items: Vec<&RawValue> = if is_array {
+            serde_json::from_str(self.json()).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         items.into_iter().map(RawNode)
     }
 
@@ -128,7 +142,10 @@ impl<'a> Visitor<'a> for RawMembers {
         let mut members = Vec::new();
         while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
             let token = name.get();
-            members.push((token.get(1..token.len() - 1).unwrap_or_default(), RawNode(value)));
+            members.push((
+                token.get(1..token.len() - 1).unwrap_or_default(),
+                RawNode(value),
+            ));
         }
         Ok(members)
     }
@@ -141,11 +158,34 @@ mod tests {
     #[test]
     fn members_and_items_are_read_with_their_types() {
         let node = RawNode::parse(r#"{"a\n":[1,"x",true,null,{}],"b":"y"}"#).unwrap();
-        let members: Vec<(&str, &str)> = node.members().map(|(name, value)| (name, value.json())).collect();
-        assert_eq!(members, [("a\\n", r#"[1,"x",true,null,{}]"#), ("b", r#""y""#)]);
-        let types: Vec<JsonTypes> = node.find("a\\n").unwrap().items().map(RawNode::types).collect();
-        assert_eq!(types, [JsonTypes::NATURAL, JsonTypes::STRING, JsonTypes::BOOL, JsonTypes::ANY, JsonTypes::OBJECT]);
-        assert_eq!((node.find("b").unwrap().word(), node.items().count()), ("y", 0));
+        let members: Vec<(&str, &str)> = node
+            .members()
+            .map(|(name, value)| (name, value.json()))
+            .collect();
+        assert_eq!(
+            members,
+            [("a\\n", r#"[1,"x",true,null,{}]"#), ("b", r#""y""#)]
+        );
+        let types: Vec<JsonTypes> = node
+            .find("a\\n")
+            .unwrap()
+            .items()
+            .map(RawNode::types)
+            .collect();
+        assert_eq!(
+            types,
+            [
+                JsonTypes::NATURAL,
+                JsonTypes::STRING,
+                JsonTypes::BOOL,
+                JsonTypes::ANY,
+                JsonTypes::OBJECT
+            ]
+        );
+        assert_eq!(
+            (node.find("b").unwrap().word(), node.items().count()),
+            ("y", 0)
+        );
         assert!(RawNode::parse("{").is_none());
     }
 }

@@ -30,7 +30,12 @@ pub struct Path<'p, N> {
 impl<'p, N: Copy> Path<'p, N> {
     /// The path of a record.
     pub fn root(node: N) -> Path<'p, N> {
-        Path { outer: None, step: Step::Root, depth: 0, node }
+        Path {
+            outer: None,
+            step: Step::Root,
+            depth: 0,
+            node,
+        }
     }
 
     /// The step from the outer value to this one.
@@ -39,7 +44,12 @@ impl<'p, N: Copy> Path<'p, N> {
     }
 
     pub(super) fn inner(&'p self, step: Step<'p>, node: N) -> Path<'p, N> {
-        Path { outer: Some(self), step, depth: self.depth + 1, node }
+        Path {
+            outer: Some(self),
+            step,
+            depth: self.depth + 1,
+            node,
+        }
     }
 
     /// The steps, outermost first.
@@ -83,6 +93,8 @@ impl<'p, N: Copy> Path<'p, N> {
 /// Adds a name as a segment of a pointer.
 pub(crate) fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
-    let name = Text::Token(&format!("\"{name}\"")).decode_lossy().into_owned();
+    let name = Text::Token(&format!("\"{name}\""))
+        .decode_lossy()
+        .into_owned();
     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
 }

@@ -42,10 +42,18 @@ fn is_zero(number: &u64) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownMembers {
     /// At most [`MAX_UNKNOWN_MEMBERS`].
-    #[serde(rename = "unknown_members", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        rename = "unknown_members",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub listed: Vec<UnknownMember>,
     /// Occurrences of further members.
-    #[serde(rename = "unknown_members_more", default, skip_serializing_if = "is_zero")]
+    #[serde(
+        rename = "unknown_members_more",
+        default,
+        skip_serializing_if = "is_zero"
+    )]
     pub more: u64,
 }
 
@@ -57,12 +65,17 @@ impl UnknownMembers {
 
     /// The number of occurrences of all members.
     pub fn total(&self) -> u64 {
-        self.listed.iter().fold(self.more, |sum, member| sum.saturating_add(member.count))
+        self.listed
+            .iter()
+            .fold(self.more, |sum, member| sum.saturating_add(member.count))
     }
 
     /// Adds occurrences of a member.
     pub fn add(&mut self, member: UnknownMember) {
-        match self.listed.binary_search_by(|known| known.key().cmp(&member.key())) {
+        match self
+            .listed
+            .binary_search_by(|known| known.key().cmp(&member.key()))
+        {
             Ok(at) => self.listed[at].count += member.count,
             Err(at) if self.listed.len() < MAX_UNKNOWN_MEMBERS => self.listed.insert(at, member),
             Err(_) => self.more += member.count,
@@ -75,7 +88,13 @@ mod tests {
     use super::*;
 
     fn member(pointer: &str) -> UnknownMember {
-        UnknownMember { record: "user".into(), pointer: pointer.into(), found: None, count: 1, first: RecordLocation::default() }
+        UnknownMember {
+            record: "user".into(),
+            pointer: pointer.into(),
+            found: None,
+            count: 1,
+            first: RecordLocation::default(),
+        }
     }
 
     #[test]
@@ -85,11 +104,18 @@ mod tests {
         for pointer in ["/b", "/a", "/b"] {
             unknown.add(member(pointer));
         }
-        let listed: Vec<(&str, u64)> = unknown.listed.iter().map(|member| (member.pointer.as_str(), member.count)).collect();
+        let listed: Vec<(&str, u64)> = unknown
+            .listed
+            .iter()
+            .map(|member| (member.pointer.as_str(), member.count))
+            .collect();
         assert_eq!(listed, [("/a", 1), ("/b", 2)]);
         for number in 0..MAX_UNKNOWN_MEMBERS {
             unknown.add(member(&format!("/c{number}")));
         }
-        assert_eq!((unknown.listed.len(), unknown.more, unknown.total()), (MAX_UNKNOWN_MEMBERS, 2, 67));
+        assert_eq!(
+            (unknown.listed.len(), unknown.more, unknown.total()),
+            (MAX_UNKNOWN_MEMBERS, 2, 67)
+        );
     }
 }

@@ -42,12 +42,19 @@ impl ValueForms {
     /// The forms of values that one or the other accepts. Without any form every value is accepted.
     #[must_use]
     pub fn either(self, other: ValueForms) -> ValueForms {
-        if self.is_none() || other.is_none() { ValueForms::NONE } else { self.or(other) }
+        if self.is_none() || other.is_none() {
+            ValueForms::NONE
+        } else {
+            self.or(other)
+        }
     }
 
     /// The form with this name in a table, and its JSON type.
     pub(super) fn from_name(name: &str) -> Option<(ValueForms, JsonTypes)> {
-        ValueForms::NAMES.iter().find(|(known, ..)| *known == name).map(|(_, form, types)| (*form, *types))
+        ValueForms::NAMES
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .map(|(_, form, types)| (*form, *types))
     }
 
     pub(super) fn or(self, other: ValueForms) -> ValueForms {
@@ -67,20 +74,33 @@ impl ValueForms {
     /// True if the value has one of the forms, or a type that none of them has.
     pub fn accept<'a, N: JsonNode<'a>>(self, node: N) -> bool {
         let json = node.json();
-        match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-            None => !node.types().meets(JsonTypes::NUMBER) || node.types() == JsonTypes::ANY || self.accept_number(json),
+        match json
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+        {
+            None => {
+                !node.types().meets(JsonTypes::NUMBER)
+                    || node.types() == JsonTypes::ANY
+                    || self.accept_number(json)
+            }
             Some(text) => self.accept_text(text),
         }
     }
 
     fn accept_number(self, json: &str) -> bool {
         let (is_time, is_amount) = (self.has(ValueForms::MILLIS), self.has(ValueForms::AMOUNT));
-        (!is_time && !is_amount) || (is_time && json.parse().is_ok_and(is_millis)) || (is_amount && !json.starts_with('-'))
+        (!is_time && !is_amount)
+            || (is_time && json.parse().is_ok_and(is_millis))
+            || (is_amount && !json.starts_with('-'))
     }
 
     /// What a value is that has none of the forms.
     pub(super) fn mismatch<'a, N: JsonNode<'a>>(self, node: N) -> &'static str {
-        if self.has(ValueForms::AMOUNT) && node.json().starts_with('-') { NEGATIVE } else { UNREADABLE }
+        if self.has(ValueForms::AMOUNT) && node.json().starts_with('-') {
+            NEGATIVE
+        } else {
+            UNREADABLE
+        }
     }
 
     #[inline(always)]
@@ -92,17 +112,24 @@ impl ValueForms {
     #[cold]
     fn accept_other_text(self, text: &str) -> bool {
         let decoded: Cow<'_, str> = match text.contains('\\') {
-            true => serde_json::from_str::<String>(&format!("\"{text}\"")).map_or(Cow::Borrowed(text), Cow::Owned),
+            true => serde_json::from_str::<String>(&format!("\"{text}\""))
+                .map_or(Cow::Borrowed(text), Cow::Owned),
             false => Cow::Borrowed(text),
         };
         let is_text = self.has(ValueForms::TEXT);
         let is_digits = self.has(ValueForms::DIGITS);
-        (!is_text && !is_digits) || (is_text && utc(&decoded).is_some()) || (is_digits && decoded.parse().is_ok_and(is_millis))
+        (!is_text && !is_digits)
+            || (is_text && utc(&decoded).is_some())
+            || (is_digits && decoded.parse().is_ok_and(is_millis))
     }
 
     /// The names of types, with those of the forms in place of the JSON types that the forms have.
     pub(super) fn names(self, types: JsonTypes) -> String {
-        let forms = || ValueForms::NAMES.into_iter().filter(|(_, form, _)| self.has(*form));
+        let forms = || {
+            ValueForms::NAMES
+                .into_iter()
+                .filter(|(_, form, _)| self.has(*form))
+        };
         let rest = forms().fold(types, |rest, (.., of_form)| rest.without(of_form));
         let mut names: Vec<String> = forms().map(|(name, ..)| name.to_owned()).collect();
         if !rest.is_empty() {
@@ -120,7 +147,9 @@ mod tests {
     #[test]
     fn values_of_the_forms_are_accepted() {
         let accepts = |forms: ValueForms, json: &str| forms.accept(RawNode::parse(json).unwrap());
-        let all = ValueForms::TEXT.or(ValueForms::MILLIS).or(ValueForms::DIGITS);
+        let all = ValueForms::TEXT
+            .or(ValueForms::MILLIS)
+            .or(ValueForms::DIGITS);
         for (json, text, millis, digits) in [
             (r#""2026-11-21T10:02:05.5Z""#, true, true, false),
             (r#""2026\u002d11-21t10:02:05+05:30""#, true, true, false),
@@ -145,19 +174,43 @@ mod tests {
 
     #[test]
     fn an_amount_is_not_negative() {
-        for (json, expected) in
-            [("0", true), ("1.5", true), ("1e-7", true), ("-0.1", false), ("-7", false), ("null", true), ("\"-7\"", true)]
-        {
-            assert_eq!(ValueForms::AMOUNT.accept(RawNode::parse(json).unwrap()), expected, "{json}");
+        for (json, expected) in [
+            ("0", true),
+            ("1.5", true),
+            ("1e-7", true),
+            ("-0.1", false),
+            ("-7", false),
+            ("null", true),
+            ("\"-7\"", true),
+        ] {
+            assert_eq!(
+                ValueForms::AMOUNT.accept(RawNode::parse(json).unwrap()),
+                expected,
+                "{json}"
+            );
         }
         let found = |json: &str| ValueForms::AMOUNT.mismatch(RawNode::parse(json).unwrap());
-        assert_eq!((found("-1"), ValueForms::MILLIS.mismatch(RawNode::parse("-1").unwrap())), (NEGATIVE, UNREADABLE));
+        assert_eq!(
+            (
+                found("-1"),
+                ValueForms::MILLIS.mismatch(RawNode::parse("-1").unwrap())
+            ),
+            (NEGATIVE, UNREADABLE)
+        );
     }
 
     #[test]
     fn forms_have_names() {
-        assert_eq!(ValueForms::TEXT.or(ValueForms::MILLIS).names(JsonTypes::STRING.or(JsonTypes::NUMBER)), "time|millis");
-        assert_eq!(ValueForms::TEXT.names(JsonTypes::STRING.or(JsonTypes::BOOL)), "time|bool");
+        assert_eq!(
+            ValueForms::TEXT
+                .or(ValueForms::MILLIS)
+                .names(JsonTypes::STRING.or(JsonTypes::NUMBER)),
+            "time|millis"
+        );
+        assert_eq!(
+            ValueForms::TEXT.names(JsonTypes::STRING.or(JsonTypes::BOOL)),
+            "time|bool"
+        );
         assert_eq!(ValueForms::NONE.names(JsonTypes::STRING), "string");
     }
 }

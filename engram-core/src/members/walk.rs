@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::json_types::JsonTypes;
 use super::known::{Inner, KnownObjects};
-use super::model::{Choice, Content, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId};
+use super::model::{
+    Choice, Content, MemberTable, Need, RecordShape, Row, Selector, SelectorKey, Shape, ShapeId,
+};
 use super::node::JsonNode;
 use super::path::{Path, Step};
 use super::repeated::repeated;
@@ -68,11 +70,21 @@ pub struct Walk<'t, 's, 'v> {
 
 impl<'a> Walk<'_, '_, '_> {
     /// Walks through a record.
-    pub fn record<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: &RecordShape, root: &Path<'_, N>, visitor: &mut V) {
+    pub fn record<N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        shape: &RecordShape,
+        root: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
         self.value(self.table.row(shape.row), root, visitor);
     }
 
-    fn value<N: JsonNode<'a>, V: Visitor<N>>(&self, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
+    fn value<N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        row: &Row,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
         let types = path.node.types();
         if V::VALUES {
             visitor.value(path, row);
@@ -93,13 +105,21 @@ impl<'a> Walk<'_, '_, '_> {
                 }
             }
             Content::Record => visitor.record(path),
-            Content::Described { object: Some(shape), .. } if types == JsonTypes::OBJECT => self.object(shape, row, path, visitor),
+            Content::Described {
+                object: Some(shape),
+                ..
+            } if types == JsonTypes::OBJECT => self.object(shape, row, path, visitor),
             Content::Described { items, .. } if types == JsonTypes::ARRAY => {
                 let row = items.map(|row| self.table.row(row));
                 for (index, item) in path.node.items().enumerate() {
                     let types = item.types();
                     match row {
-                        Some(row) if !V::LEAVES && !V::VALUES && row.types.allow(types) && types.is_leaf() && row.forms.is_none() => {}
+                        Some(row)
+                            if !V::LEAVES
+                                && !V::VALUES
+                                && row.types.allow(types)
+                                && types.is_leaf()
+                                && row.forms.is_none() => {}
                         Some(row) => self.value(row, &path.inner(Step::Item(index), item), visitor),
                         None => visitor.unknown(&path.inner(Step::Item(index), item)),
                     }
@@ -110,15 +130,25 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    pub(super) fn object<N: JsonNode<'a>, V: Visitor<N>>(&self, shape: ShapeId, row: &Row, path: &Path<'_, N>, visitor: &mut V) {
-        let Some(selector) = &self.table.shape(shape).selector else { return self.members(shape, path, visitor) };
+    pub(super) fn object<N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        shape: ShapeId,
+        row: &Row,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
+        let Some(selector) = &self.table.shape(shape).selector else {
+            return self.members(shape, path, visitor);
+        };
         match self.choose(selector, row, path) {
             Choice::Shape(shape) => self.object(shape, row, path, visitor),
             Choice::Free(row) if V::LEAVES => visitor.leaf(path, self.table.row(row)),
             Choice::Free(_) => {}
             Choice::Unrecognized => visitor.unrecognized(path),
             Choice::Unknown => match &selector.key {
-                SelectorKey::Member { levels: 0, name, .. } if path.node.find(name).is_some() => {
+                SelectorKey::Member {
+                    levels: 0, name, ..
+                } if path.node.find(name).is_some() => {
                     let value = path.node.find(name).unwrap_or(path.node);
                     visitor.unknown(&path.inner(Step::Name(name), value));
                 }
@@ -127,11 +157,20 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    fn choose<N: JsonNode<'a>>(&self, selector: &Selector, row: &Row, path: &Path<'_, N>) -> Choice {
+    fn choose<N: JsonNode<'a>>(
+        &self,
+        selector: &Selector,
+        row: &Row,
+        path: &Path<'_, N>,
+    ) -> Choice {
         match &selector.key {
             SelectorKey::Member { levels, known, .. } => {
-                let mut members = object_around(path, *levels).into_iter().flat_map(N::each_member);
-                let value = members.find(|member| N::has_name(*member, known)).map(N::value_of);
+                let mut members = object_around(path, *levels)
+                    .into_iter()
+                    .flat_map(N::each_member);
+                let value = members
+                    .find(|member| N::has_name(*member, known))
+                    .map(N::value_of);
                 selector.choose(value.filter(|value| !value.is_null()).map_or("", N::word))
             }
             SelectorKey::Adapter(key) => match (self.select)(key) {
@@ -141,19 +180,38 @@ impl<'a> Walk<'_, '_, '_> {
         }
     }
 
-    fn members<N: JsonNode<'a>, V: Visitor<N>>(&self, id: ShapeId, path: &Path<'_, N>, visitor: &mut V) {
-        if let Some(inner) = visitor.known().and_then(|known| known.inner(self.table, id, path.node)) {
+    fn members<N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        id: ShapeId,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
+        if let Some(inner) = visitor
+            .known()
+            .and_then(|known| known.inner(self.table, id, path.node))
+        {
             return self.inner(inner, path, visitor);
         }
         let shape = self.table.shape(id);
         let is_allowed = |name: &str| shape.find(name).is_some_and(|member| member.repeats);
-        for (name, node) in repeated(path.node).into_iter().filter(|(name, _)| !is_allowed(name)) {
+        for (name, node) in repeated(path.node)
+            .into_iter()
+            .filter(|(name, _)| !is_allowed(name))
+        {
             visitor.unknown(&path.inner(Step::Name(name), node));
         }
         for (name, node) in path.node.members() {
             match (shape.find(name), shape.rest) {
-                (Some(member), _) => self.value(self.table.row(member.row), &path.inner(Step::Name(name), node), visitor),
-                (None, Some(row)) => self.value(self.table.row(row), &path.inner(Step::Key(name), node), visitor),
+                (Some(member), _) => self.value(
+                    self.table.row(member.row),
+                    &path.inner(Step::Name(name), node),
+                    visitor,
+                ),
+                (None, Some(row)) => self.value(
+                    self.table.row(row),
+                    &path.inner(Step::Key(name), node),
+                    visitor,
+                ),
                 (None, None) => visitor.unknown(&path.inner(Step::Name(name), node)),
             }
         }
@@ -163,25 +221,54 @@ impl<'a> Walk<'_, '_, '_> {
     }
 
     /// Walks through the containers, and the values with a form, in an object that is otherwise complete.
-    fn inner<N: JsonNode<'a>, V: Visitor<N>>(&self, inner: Range<usize>, path: &Path<'_, N>, visitor: &mut V) {
+    fn inner<N: JsonNode<'a>, V: Visitor<N>>(
+        &self,
+        inner: Range<usize>,
+        path: &Path<'_, N>,
+        visitor: &mut V,
+    ) {
         let mut place = N::Place::default();
         for at in inner {
-            let Some(Inner { leaves, row }) = visitor.known().and_then(|known| known.inner_at(at)) else { return };
-            let Some(member) = path.node.member_after(&mut place, leaves) else { return };
+            let Some(Inner { leaves, row }) = visitor.known().and_then(|known| known.inner_at(at))
+            else {
+                return;
+            };
+            let Some(member) = path.node.member_after(&mut place, leaves) else {
+                return;
+            };
             if let Some(row) = row {
-                self.value(self.table.row(row), &path.inner(Step::Name(N::name_of(member)), N::value_of(member)), visitor);
+                self.value(
+                    self.table.row(row),
+                    &path.inner(Step::Name(N::name_of(member)), N::value_of(member)),
+                    visitor,
+                );
             }
         }
     }
 }
 
 /// Reports the members that every object of this shape has.
-fn required<'a, N: JsonNode<'a>, V: Visitor<N>>(shape: &Shape, path: &Path<'_, N>, visitor: &mut V) {
-    for (at, member) in shape.members.iter().enumerate().filter(|(_, member)| member.need == Need::Always) {
+fn required<'a, N: JsonNode<'a>, V: Visitor<N>>(
+    shape: &Shape,
+    path: &Path<'_, N>,
+    visitor: &mut V,
+) {
+    for (at, member) in shape
+        .members
+        .iter()
+        .enumerate()
+        .filter(|(_, member)| member.need == Need::Always)
+    {
         // Aliases share a row; the first of them is used for all.
         let aliases = || shape.members.iter().filter(|alias| alias.row == member.row);
-        if aliases().next().is_some_and(|first| std::ptr::eq(first, &shape.members[at])) {
-            let is_present = path.node.members().any(|(name, _)| aliases().any(|alias| name == &*alias.name));
+        if aliases()
+            .next()
+            .is_some_and(|first| std::ptr::eq(first, &shape.members[at]))
+        {
+            let is_present = path
+                .node
+                .members()
+                .any(|(name, _)| aliases().any(|alias| name == &*alias.name));
             visitor.required(path, &member.name, is_present);
         }
     }
@@ -248,15 +335,25 @@ record message feeds msg.in msg.out
         const REQUIRED: bool = true;
 
         fn unknown(&mut self, path: &Path<'_, N>) {
-            self.0.push(format!("unknown {} {}", path.pointer(), path.pattern()));
+            self.0
+                .push(format!("unknown {} {}", path.pointer(), path.pattern()));
         }
 
         fn mismatch(&mut self, path: &Path<'_, N>, row: &Row) {
-            self.0.push(format!("mismatch {} {}, not {}", path.pointer(), row.found(path.node), row.expected()));
+            self.0.push(format!(
+                "mismatch {} {}, not {}",
+                path.pointer(),
+                row.found(path.node),
+                row.expected()
+            ));
         }
 
         fn leaf(&mut self, path: &Path<'_, N>, row: &Row) {
-            self.0.push(format!("{:?} {}", row.fate.as_ref().unwrap().kind, path.pointer()));
+            self.0.push(format!(
+                "{:?} {}",
+                row.fate.as_ref().unwrap().kind,
+                path.pointer()
+            ));
         }
 
         fn required(&mut self, object: &Path<'_, N>, name: &str, is_present: bool) {
@@ -269,39 +366,89 @@ record message feeds msg.in msg.out
     fn walk(json: &str, tool: Option<&str>) -> Vec<String> {
         let table = MemberTable::parse(TABLE).unwrap();
         let mut found = Found::default();
-        let walk = Walk { table: &table, select: &|_| tool };
-        walk.record(table.record("message").unwrap(), &Path::root(RawNode::parse(json).unwrap()), &mut found);
+        let walk = Walk {
+            table: &table,
+            select: &|_| tool,
+        };
+        walk.record(
+            table.record("message").unwrap(),
+            &Path::root(RawNode::parse(json).unwrap()),
+            &mut found,
+        );
         found.0
     }
 
     #[test]
     fn members_without_a_row_and_of_other_types_are_found() {
         assert_eq!(
-            walk(r#"{"id":"x","usage":{"input":"1","more":{"input":1,"n/w":2}}}"#, None),
-            ["Tape /id", "mismatch /usage/input string, not count", "As /usage/more/input", "unknown /usage/more/n~1w /usage/more/n~1w"]
+            walk(
+                r#"{"id":"x","usage":{"input":"1","more":{"input":1,"n/w":2}}}"#,
+                None
+            ),
+            [
+                "Tape /id",
+                "mismatch /usage/input string, not count",
+                "As /usage/more/input",
+                "unknown /usage/more/n~1w /usage/more/n~1w"
+            ]
         );
-        assert_eq!(walk(r#"{"uuid":"x","id2":1}"#, None), ["Tape /uuid", "unknown /id2 /id2"]);
+        assert_eq!(
+            walk(r#"{"uuid":"x","id2":1}"#, None),
+            ["Tape /uuid", "unknown /id2 /id2"]
+        );
         assert_eq!(walk(r#"{"usage":null}"#, None), ["absent /id"]);
-        assert_eq!(walk(r#"{"id":"x","usage":{"input":null}}"#, None), ["Tape /id", "mismatch /usage/input null, not count"]);
-        assert_eq!(walk(r#"{"id":null,"args":null}"#, None), ["mismatch /id null, not string"]);
+        assert_eq!(
+            walk(r#"{"id":"x","usage":{"input":null}}"#, None),
+            ["Tape /id", "mismatch /usage/input null, not count"]
+        );
+        assert_eq!(
+            walk(r#"{"id":null,"args":null}"#, None),
+            ["mismatch /id null, not string"]
+        );
         assert_eq!(walk("[]", None), ["mismatch  array, not object"]);
-        assert_eq!(walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2], ["Tape /id", "unknown /usage/input /usage/input"]);
-        assert_eq!(walk(r#"{"id":"x","more":1,"more":2}"#, None), ["Tape /id", "Tape /more", "Tape /more"]);
+        assert_eq!(
+            walk(r#"{"id":"x","usage":{"input":1,"input":2}}"#, None)[..2],
+            ["Tape /id", "unknown /usage/input /usage/input"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"x","more":1,"more":2}"#, None),
+            ["Tape /id", "Tape /more", "Tape /more"]
+        );
     }
 
     #[test]
     fn counts_integers_and_times_have_their_form() {
-        let found = |json: &str| walk(&format!(r#"{{"id":"x",{json}}}"#), None).into_iter().nth(1).unwrap();
+        let found = |json: &str| {
+            walk(&format!(r#"{{"id":"x",{json}}}"#), None)
+                .into_iter()
+                .nth(1)
+                .unwrap()
+        };
         for (json, expected) in [
-            (r#""usage":{"input":-1}"#, "mismatch /usage/input number, not count"),
-            (r#""usage":{"input":1.5}"#, "mismatch /usage/input number, not count"),
-            (r#""usage":{"input":18446744073709551616}"#, "mismatch /usage/input number, not count"),
-            (r#""usage":{"input":18446744073709551615}"#, "As /usage/input"),
+            (
+                r#""usage":{"input":-1}"#,
+                "mismatch /usage/input number, not count",
+            ),
+            (
+                r#""usage":{"input":1.5}"#,
+                "mismatch /usage/input number, not count",
+            ),
+            (
+                r#""usage":{"input":18446744073709551616}"#,
+                "mismatch /usage/input number, not count",
+            ),
+            (
+                r#""usage":{"input":18446744073709551615}"#,
+                "As /usage/input",
+            ),
             (r#""exit":-1"#, "Tape /exit"),
             (r#""exit":1e0"#, "mismatch /exit number, not integer"),
             (r#""at":"2026-11-21T10:02:05Z""#, "Tape /at"),
             (r#""at":1795256784268"#, "Tape /at"),
-            (r#""at":"yesterday""#, "mismatch /at unreadable time, not time|millis"),
+            (
+                r#""at":"yesterday""#,
+                "mismatch /at unreadable time, not time|millis",
+            ),
             (r#""at":true"#, "mismatch /at bool, not time|millis"),
         ] {
             assert_eq!(found(json), expected);
@@ -310,29 +457,64 @@ record message feeds msg.in msg.out
 
     #[test]
     fn user_data_and_maps_are_not_described() {
-        assert_eq!(walk(r#"{"id":"x","args":{"a":[1]},"env":{"HOME":"y"}}"#, None), ["Tape /id", "Tape /args", "Omit /env/HOME"]);
-        assert_eq!(walk(r#"{"id":"x","env":{"HOME":1}}"#, None), ["Tape /id", "mismatch /env/HOME number, not string"]);
+        assert_eq!(
+            walk(r#"{"id":"x","args":{"a":[1]},"env":{"HOME":"y"}}"#, None),
+            ["Tape /id", "Tape /args", "Omit /env/HOME"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"x","env":{"HOME":1}}"#, None),
+            ["Tape /id", "mismatch /env/HOME number, not string"]
+        );
     }
 
     #[test]
     fn cases_are_chosen_by_a_member_an_outer_member_or_the_adapter() {
         let json = r#"{"id":"x","list":[{"type":"text","text":"a"},{"type":"other","text":"a"},{"type":"new","text":1}]}"#;
-        assert_eq!(walk(json, None)[1..], ["As /list/0/type", "Tape /list/0/text", "As /list/1/type", "unknown /list/1/text /list/*/text"]);
-        assert_eq!(walk(r#"{"id":"a","deep":{"inner":{"x":1}}}"#, None), ["Tape /id", "Tape /deep/inner/x"]);
-        assert_eq!(walk(r#"{"id":"b","deep":{"inner":{"x":1}}}"#, None), ["Tape /id", "unknown /deep/inner /deep/inner"]);
+        assert_eq!(
+            walk(json, None)[1..],
+            [
+                "As /list/0/type",
+                "Tape /list/0/text",
+                "As /list/1/type",
+                "unknown /list/1/text /list/*/text"
+            ]
+        );
+        assert_eq!(
+            walk(r#"{"id":"a","deep":{"inner":{"x":1}}}"#, None),
+            ["Tape /id", "Tape /deep/inner/x"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"b","deep":{"inner":{"x":1}}}"#, None),
+            ["Tape /id", "unknown /deep/inner /deep/inner"]
+        );
         assert_eq!(
             walk(r#"{"id":"b","result":{"out":1}}"#, Some("Bash"))[1..],
             ["unknown /result/out /result/out", "absent /result/stdout"]
         );
-        assert_eq!(walk(r#"{"id":"b","result":{"out":1}}"#, Some("mine"))[1..], ["Omit /result"]);
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"out":1}}"#, Some("mine"))[1..],
+            ["Omit /result"]
+        );
     }
 
     #[test]
     fn the_case_that_fits_best_applies_if_the_adapter_does_not_know() {
-        assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x"}}"#, None)[1..], ["Tape /result/stdout"]);
-        assert_eq!(walk(r#"{"id":"b","result":{"a":1,"b":2}}"#, None)[1..], ["Omit /result"]);
-        assert_eq!(walk(r#"{"id":"b","result":{"a":1}}"#, None)[1..], ["Omit /result"]);
-        assert_eq!(walk(r#"{"id":"b","result":{"stdout":"x","a":1}}"#, None)[1..], ["Tape /result/stdout", "unknown /result/a /result/a"]);
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"stdout":"x"}}"#, None)[1..],
+            ["Tape /result/stdout"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"a":1,"b":2}}"#, None)[1..],
+            ["Omit /result"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"a":1}}"#, None)[1..],
+            ["Omit /result"]
+        );
+        assert_eq!(
+            walk(r#"{"id":"b","result":{"stdout":"x","a":1}}"#, None)[1..],
+            ["Tape /result/stdout", "unknown /result/a /result/a"]
+        );
     }
 
     /// The patterns of all values with a row.
@@ -356,9 +538,28 @@ record message feeds msg.in msg.out
         let table = MemberTable::parse(TABLE).unwrap();
         let mut values = Values::default();
         let json = r#"{"id":"x","x":1,"usage":{"input":1,"more":null},"args":{"a":1},"env":{"HOME":"y"},"list":[{"type":"other"}]}"#;
-        let walk = Walk { table: &table, select: &|_| None };
-        walk.record(table.record("message").unwrap(), &Path::root(RawNode::parse(json).unwrap()), &mut values);
-        let expected = ["", "/id", "/usage", "/usage/input", "/usage/more", "/args", "/env", "/env/*", "/list", "/list/*", "/list/*/type"];
+        let walk = Walk {
+            table: &table,
+            select: &|_| None,
+        };
+        walk.record(
+            table.record("message").unwrap(),
+            &Path::root(RawNode::parse(json).unwrap()),
+            &mut values,
+        );
+        let expected = [
+            "",
+            "/id",
+            "/usage",
+            "/usage/input",
+            "/usage/more",
+            "/args",
+            "/env",
+            "/env/*",
+            "/list",
+            "/list/*",
+            "/list/*/type",
+        ];
         assert_eq!(values.0, expected);
     }
 
@@ -436,21 +637,37 @@ record b
             "document object feeds meta\n  a string tape\ndocument array feeds msg.in\n  [] object\n    b string tape\n",
         )
         .unwrap();
-        let feeds = |json: &str| table.document(RawNode::parse(json).unwrap()).unwrap().feeds.clone();
+        let feeds = |json: &str| {
+            table
+                .document(RawNode::parse(json).unwrap())
+                .unwrap()
+                .feeds
+                .clone()
+        };
         assert_eq!(feeds(r#"{"a":"x"}"#), [crate::event::Kind::Meta]);
         assert_eq!(feeds(r#"[{"b":"x"}]"#), [crate::event::Kind::MsgIn]);
-        assert_eq!(feeds(r#"{"renamed":"x"}"#), [crate::event::Kind::Meta], "not a document of another JSON type");
+        assert_eq!(
+            feeds(r#"{"renamed":"x"}"#),
+            [crate::event::Kind::Meta],
+            "not a document of another JSON type"
+        );
     }
 
     #[test]
     fn all_values_of_a_record_that_is_omitted_have_its_fate() {
-        let text =
-            "shape line\n  a string tape\n  b object\n    c number as t\nrecord x omit r\n  include line\nrecord y\n  include line\n";
+        let text = "shape line\n  a string tape\n  b object\n    c number as t\nrecord x omit r\n  include line\nrecord y\n  include line\n";
         let table = MemberTable::parse(text).unwrap();
         let fates = |record: &str| {
             let mut found = Found::default();
-            let walk = Walk { table: &table, select: &|_| None };
-            walk.record(table.record(record).unwrap(), &Path::root(RawNode::parse(r#"{"a":"x","b":{"c":1}}"#).unwrap()), &mut found);
+            let walk = Walk {
+                table: &table,
+                select: &|_| None,
+            };
+            walk.record(
+                table.record(record).unwrap(),
+                &Path::root(RawNode::parse(r#"{"a":"x","b":{"c":1}}"#).unwrap()),
+                &mut found,
+            );
             found.0
         };
         assert_eq!(fates("x"), ["Omit /a", "Omit /b/c"]);
@@ -461,6 +678,9 @@ record b
     fn a_record_type_can_be_a_beginning() {
         let table = MemberTable::parse("record a/b\nrecord a/*\nrecord \"\"\n").unwrap();
         let name = |record: &str| table.record(record).map(|shape| shape.name.as_str());
-        assert_eq!([name("a/b"), name("a/c"), name(""), name("b")], [Some("a/b"), Some("a/*"), Some(""), None]);
+        assert_eq!(
+            [name("a/b"), name("a/c"), name(""), name("b")],
+            [Some("a/b"), Some("a/*"), Some(""), None]
+        );
     }
 }

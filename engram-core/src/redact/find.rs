@@ -28,9 +28,19 @@ pub(super) struct Compiled {
 impl Compiled {
     fn new() -> Result<Compiled, String> {
         let error = |error: regex::Error| format!("{RULES}: {error}");
-        let set = RegexSetBuilder::new(TABLE.iter().map(|rule| &rule.pattern)).size_limit(SIZE_LIMIT).build().map_err(error)?;
-        let rules = TABLE.iter().map(|rule| Regex::new(&rule.pattern).map(|regex| (rule, regex)).map_err(error));
-        Ok(Compiled { set, rules: rules.collect::<Result<_, _>>()? })
+        let set = RegexSetBuilder::new(TABLE.iter().map(|rule| &rule.pattern))
+            .size_limit(SIZE_LIMIT)
+            .build()
+            .map_err(error)?;
+        let rules = TABLE.iter().map(|rule| {
+            Regex::new(&rule.pattern)
+                .map(|regex| (rule, regex))
+                .map_err(error)
+        });
+        Ok(Compiled {
+            set,
+            rules: rules.collect::<Result<_, _>>()?,
+        })
     }
 
     /// The name of a rule.
@@ -50,14 +60,21 @@ impl Compiled {
             let (Rule { needs, .. }, regex) = &self.rules[rule];
             let mut at = 0;
             while let Some(captures) = regex.captures_at(text, at) {
-                let (whole, Some(secret)) = (captures.get_match(), captures.get(1)) else { break };
+                let (whole, Some(secret)) = (captures.get_match(), captures.get(1)) else {
+                    break;
+                };
                 // A text may have been redacted before.
-                let is_secret = !secret.as_str().starts_with("[redacted:") && is_secret(*needs, secret.as_str(), &text[secret.end()..]);
+                let is_secret = !secret.as_str().starts_with("[redacted:")
+                    && is_secret(*needs, secret.as_str(), &text[secret.end()..]);
                 if is_secret {
                     secrets.push((secret.start(), secret.end(), rule));
                 }
                 // What is no secret may be the name of one: `token=client_secret=..`.
-                at = if !is_secret && secret.start() > whole.start() { secret.start() } else { whole.end() };
+                at = if !is_secret && secret.start() > whole.start() {
+                    secret.start()
+                } else {
+                    whole.end()
+                };
             }
         }
         secrets.sort_unstable_by_key(|(start, _, rule)| (*start, *rule));
@@ -93,7 +110,9 @@ impl Compiled {
             let text = Text::Token(&json[start..after]).decode_lossy();
             let is_name = json[after..].trim_ascii_start().starts_with(':');
             let replaced = match self.text(&text, found) {
-                None if !is_name => name.take().and_then(|name| self.member(&name, &text, found)),
+                None if !is_name => name
+                    .take()
+                    .and_then(|name| self.member(&name, &text, found)),
                 replaced => replaced,
             };
             name = is_name.then_some(text);
@@ -121,11 +140,15 @@ impl Compiled {
 fn is_secret(needs: Needs, secret: &str, rest: &str) -> bool {
     match needs {
         Needs::Nothing => true,
-        Needs::DigitAndLetter => secret.bytes().any(|byte| byte.is_ascii_digit()) && secret.bytes().any(|byte| byte.is_ascii_alphabetic()),
+        Needs::DigitAndLetter => {
+            secret.bytes().any(|byte| byte.is_ascii_digit())
+                && secret.bytes().any(|byte| byte.is_ascii_alphabetic())
+        }
         Needs::Random => secret.len() <= LONGEST_VALUE && is_random(secret) && is_end(rest),
         Needs::Password => is_password(secret),
         Needs::BasicAuth => is_basic_auth(secret),
-        Needs::End => !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_')),
+        Needs::End => !rest
+            .starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_')),
     }
 }
 
@@ -135,30 +158,57 @@ const LONGEST_VALUE: usize = 2048;
 const LONGEST_PASSWORD: usize = 256;
 
 /// Words in what documents show in the place of a password.
-const PLACEHOLDERS: [&str; 9] = ["your", "example", "changeme", "change_me", "placeholder", "password", "secret", "xxxx", "redacted"];
+const PLACEHOLDERS: [&str; 9] = [
+    "your",
+    "example",
+    "changeme",
+    "change_me",
+    "placeholder",
+    "password",
+    "secret",
+    "xxxx",
+    "redacted",
+];
 
 /// True for what a person could have chosen as a password, and not for a variable, a path, an address or a placeholder.
 fn is_password(value: &str) -> bool {
     let has = |is: fn(char) -> bool| value.contains(is);
     let lower = value.to_ascii_lowercase();
-    let is_elsewhere = value.starts_with(['$', '<', '{', '%', '/', '.', '~', '[', '(']) || value.contains("://") || value.contains("${");
+    let is_elsewhere = value.starts_with(['$', '<', '{', '%', '/', '.', '~', '[', '('])
+        || value.contains("://")
+        || value.contains("${");
     let is_path = value.contains('/') && !is_random(value);
     let is_short = value.len() <= LONGEST_PASSWORD;
-    let is_mixed = has(|c| c.is_ascii_alphabetic()) && has(|c| c.is_ascii_digit() || "!@#$%^&*?+~".contains(c));
-    is_short && is_mixed && !is_elsewhere && !is_path && !PLACEHOLDERS.iter().any(|word| lower.contains(word))
+    let is_mixed = has(|c| c.is_ascii_alphabetic())
+        && has(|c| c.is_ascii_digit() || "!@#$%^&*?+~".contains(c));
+    is_short
+        && is_mixed
+        && !is_elsewhere
+        && !is_path
+        && !PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
 /// True for base64 of a name, a colon and something after it.
 fn is_basic_auth(value: &str) -> bool {
-    let decoded = BASE64.decode(value.trim_end_matches('=')).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded.is_some_and(|text| text.split_once(':').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty()))
+    let decoded = BASE64
+        .decode(value.trim_end_matches('='))
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.is_some_and(|text| {
+        text.split_once(':')
+            .is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty())
+    })
 }
 
 /// True if a value ends here: code goes on after a name.
 fn is_end(rest: &str) -> bool {
-    rest.chars()
-        .next()
-        .is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | ')' | ']' | '}' | '&' | '|' | '<' | '>' | '\\'))
+    rest.chars().next().is_none_or(|c| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | ',' | ';' | ')' | ']' | '}' | '&' | '|' | '<' | '>' | '\\'
+            )
+    })
 }
 
 /// The places of the strings in JSON text, with their quotes.

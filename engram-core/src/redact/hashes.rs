@@ -42,7 +42,13 @@ impl Calls {
         match (record.event, record.parent) {
             (Event::ToolCall(call), _) => {
                 let texts = if has_secret { Vec::new() } else { texts(call) };
-                self.change(record.seq, |call| *call = Call { has_secret, has_result: false, texts });
+                self.change(record.seq, |call| {
+                    *call = Call {
+                        has_secret,
+                        has_result: false,
+                        texts,
+                    }
+                });
             }
             (Event::ToolResult(result), Some(parent)) => self.change(parent, |call| {
                 call.has_secret |= has_secret;
@@ -61,7 +67,9 @@ impl Calls {
 
     /// Removes the hashes that must not stay. `has_secret` is true if the event itself had a secret.
     pub fn strip(&self, event: &mut Event<'_>, parent: Option<Seq>, has_secret: bool) {
-        let call = parent.and_then(|parent| self.calls.get(&parent)).filter(|call| !call.has_secret);
+        let call = parent
+            .and_then(|parent| self.calls.get(&parent))
+            .filter(|call| !call.has_secret);
         match event {
             Event::CodeRead(read) if !call.is_some_and(|call| call.has_result) => {
                 forget(&mut read.hash, &mut read.anchor_hashes, &mut read.text);
@@ -73,7 +81,9 @@ impl Calls {
             }
             Event::MsgIn(message) => strip_attachments(&mut message.attachments),
             // The text is what the hash covers, if it is there.
-            Event::Meta(Meta::Context(input)) if has_secret || input.text.is_none() => input.hash = None,
+            Event::Meta(Meta::Context(input)) if has_secret || input.text.is_none() => {
+                input.hash = None
+            }
             _ => {}
         }
     }
@@ -88,10 +98,18 @@ fn strip_edit(edit: &mut CodeEdit<'_>, call: Option<&Call>) {
         _ => false,
     };
     if !stays(&edit.before_hash) {
-        forget(&mut edit.before_hash, &mut edit.before_anchor_hashes, &mut edit.before_text);
+        forget(
+            &mut edit.before_hash,
+            &mut edit.before_anchor_hashes,
+            &mut edit.before_text,
+        );
     }
     if !stays(&edit.after_hash) {
-        forget(&mut edit.after_hash, &mut edit.after_anchor_hashes, &mut edit.after_text);
+        forget(
+            &mut edit.after_hash,
+            &mut edit.after_anchor_hashes,
+            &mut edit.after_text,
+        );
     }
     // Only hashes have a basis.
     edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
@@ -112,10 +130,18 @@ pub(super) fn strip_secret_spans(event: &mut Event<'_>, has_secret: impl Fn(&str
         }
         Event::CodeEdit(edit) => {
             if has_secret(&edit.before_text) {
-                forget(&mut edit.before_hash, &mut edit.before_anchor_hashes, &mut edit.before_text);
+                forget(
+                    &mut edit.before_hash,
+                    &mut edit.before_anchor_hashes,
+                    &mut edit.before_text,
+                );
             }
             if has_secret(&edit.after_text) {
-                forget(&mut edit.after_hash, &mut edit.after_anchor_hashes, &mut edit.after_text);
+                forget(
+                    &mut edit.after_hash,
+                    &mut edit.after_anchor_hashes,
+                    &mut edit.after_text,
+                );
             }
             edit.snippet &= edit.before_hash.is_some() || edit.after_hash.is_some();
         }
@@ -126,7 +152,9 @@ pub(super) fn strip_secret_spans(event: &mut Event<'_>, has_secret: impl Fn(&str
 /// A picture has no text. The content of any other attachment is not on the tape.
 fn strip_attachments(attachments: &mut [Attachment<'_>]) {
     for attachment in attachments {
-        let is_picture = attachment.media_type.is_some_and(|media_type| media_type.starts_with("image/"));
+        let is_picture = attachment
+            .media_type
+            .is_some_and(|media_type| media_type.starts_with("image/"));
         if !is_picture {
             attachment.hash = None;
         }
@@ -141,10 +169,14 @@ fn texts(call: &ToolCall<'_>) -> Vec<Hash> {
     let mut texts = vec![Hash::of_text("")];
     let args = call.args.unwrap_or_default();
     for (start, end) in super::find::strings(args).take(MAX_TEXTS) {
-        let Ok(text) = Text::Token(&args[start..end]).decode() else { continue };
+        let Ok(text) = Text::Token(&args[start..end]).decode() else {
+            continue;
+        };
         texts.push(Hash::of_text(&text));
         if memchr(b'\n', text.as_bytes()).is_some() {
-            let line_end = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'));
+            let line_end = text
+                .strip_suffix("\r\n")
+                .or_else(|| text.strip_suffix('\n'));
             texts.extend(line_end.map(Hash::of_text));
         }
     }

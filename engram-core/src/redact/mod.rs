@@ -80,15 +80,29 @@ impl<S: EventSink> Redacting<S> {
     /// # Errors
     /// If the rules are not valid, which a test excludes.
     pub fn new(sink: S) -> io::Result<Self> {
-        let rules = COMPILED.as_ref().map_err(|error| io::Error::other(error.clone()))?;
-        Ok(Redacting { sink, rules, calls: Calls::default(), counts: vec![0; TABLE.len()] })
+        let rules = COMPILED
+            .as_ref()
+            .map_err(|error| io::Error::other(error.clone()))?;
+        Ok(Redacting {
+            sink,
+            rules,
+            calls: Calls::default(),
+            counts: vec![0; TABLE.len()],
+        })
     }
 
     /// How many secrets were replaced, by rule. Rules that replaced nothing are left out.
     pub fn redactions(&self) -> Vec<Redactions> {
-        let counted = TABLE.iter().zip(&self.counts).filter(|(_, count)| **count > 0);
-        let mut redactions: Vec<Redactions> =
-            counted.map(|(rule, count)| Redactions { rule: Cow::Borrowed(rule.name), count: *count }).collect();
+        let counted = TABLE
+            .iter()
+            .zip(&self.counts)
+            .filter(|(_, count)| **count > 0);
+        let mut redactions: Vec<Redactions> = counted
+            .map(|(rule, count)| Redactions {
+                rule: Cow::Borrowed(rule.name),
+                count: *count,
+            })
+            .collect();
         redactions.sort_by(|one, other| one.rule.cmp(&other.rule));
         redactions
     }
@@ -123,11 +137,20 @@ impl<S: EventSink> Redacting<S> {
             replace(&mut file.name);
             file.hash = None;
         });
-        stop.ledger.omitted.iter_mut().for_each(|row| replace(row.record.to_mut()));
-        stop.ledger.omitted.sort_by(|row, next| (&row.record, &row.rule).cmp(&(&next.record, &next.rule)));
+        stop.ledger
+            .omitted
+            .iter_mut()
+            .for_each(|row| replace(row.record.to_mut()));
+        stop.ledger
+            .omitted
+            .sort_by(|row, next| (&row.record, &row.rule).cmp(&(&next.record, &next.rule)));
         stop.ledger.omitted.dedup_by(|next, row| {
             let is_same = (&next.record, &next.rule) == (&row.record, &row.rule);
-            row.count = if is_same { row.count.saturating_add(next.count) } else { row.count };
+            row.count = if is_same {
+                row.count.saturating_add(next.count)
+            } else {
+                row.count
+            };
             is_same
         });
         for member in &mut stop.ledger.unknown.listed {
@@ -174,8 +197,8 @@ impl<S: EventSink> EventSink for Redacting<S> {
                 }
             }
         });
-        let has_secret_in_place =
-            self.has_secret(record.origin.pointer, &mut found) || self.has_secret(record.origin.pointer_prefix, &mut found);
+        let has_secret_in_place = self.has_secret(record.origin.pointer, &mut found)
+            || self.has_secret(record.origin.pointer_prefix, &mut found);
         self.count(&found);
         match &mut event {
             Event::Meta(Meta::TapeStart(start)) => start.redaction = Some(RULES),
@@ -184,8 +207,13 @@ impl<S: EventSink> EventSink for Redacting<S> {
         }
         self.calls.note(record, has_secret);
         self.calls.strip(&mut event, record.parent, has_secret);
-        strip_secret_spans(&mut event, |text| self.rules.text(text, &mut Vec::new()).is_some());
-        let mut redacted = EventRef { event: &event, ..record.clone() };
+        strip_secret_spans(&mut event, |text| {
+            self.rules.text(text, &mut Vec::new()).is_some()
+        });
+        let mut redacted = EventRef {
+            event: &event,
+            ..record.clone()
+        };
         if has_secret_in_place {
             redacted.origin.pointer = Pointer::Root;
             redacted.origin.pointer_prefix = Pointer::Root;

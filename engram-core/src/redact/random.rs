@@ -35,15 +35,25 @@ fn changes(value: &str) -> usize {
         _ => '!',
     };
     let classes: Vec<char> = value.bytes().map(class).collect();
-    classes.windows(2).filter(|pair| pair[0] != pair[1] && !matches!(pair, [' ', _] | [_, ' '] | ['A', 'a'])).count()
+    classes
+        .windows(2)
+        .filter(|pair| pair[0] != pair[1] && !matches!(pair, [' ', _] | [_, ' '] | ['A', 'a']))
+        .count()
 }
 
 /// Bits per byte.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
-    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    bytes
+        .iter()
+        .for_each(|byte| counts[usize::from(*byte)] += 1);
     let all = bytes.len() as f64;
-    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|share| -share * share.log2()).sum()
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / all)
+        .map(|share| -share * share.log2())
+        .sum()
 }
 
 #[cfg(test)]

@@ -48,14 +48,22 @@ macro_rules! token {
         token!($name, $pattern, Needs::Nothing)
     };
     ($name:literal, $pattern:literal, $needs:expr) => {
-        Rule { name: $name, pattern: Cow::Borrowed(concat!(before!(), "(", $pattern, ")")), needs: $needs }
+        Rule {
+            name: $name,
+            pattern: Cow::Borrowed(concat!(before!(), "(", $pattern, ")")),
+            needs: $needs,
+        }
     };
 }
 
 /// A secret that is found by what precedes it.
 macro_rules! after {
     ($name:literal, $pattern:expr, $needs:expr) => {
-        Rule { name: $name, pattern: Cow::Borrowed($pattern), needs: $needs }
+        Rule {
+            name: $name,
+            pattern: Cow::Borrowed($pattern),
+            needs: $needs,
+        }
     };
 }
 
@@ -63,9 +71,17 @@ macro_rules! after {
 pub(super) static TABLE: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let formats = FORMATS.iter().map(|format| {
         let pattern = Cow::Owned(format!("{}({})", before!(), format.pattern()));
-        Rule { name: format.name, pattern, needs: Needs::End }
+        Rule {
+            name: format.name,
+            pattern,
+            needs: Needs::End,
+        }
     });
-    OWN.iter().cloned().chain(formats).chain(NAMED.iter().cloned()).collect()
+    OWN.iter()
+        .cloned()
+        .chain(formats)
+        .chain(NAMED.iter().cloned())
+        .collect()
 });
 
 /// Rules for tokens with more than one form.
@@ -82,23 +98,57 @@ const OWN: &[Rule] = &[
     ),
     token!("age-key", r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
     token!("anthropic-key", r"sk-ant-[a-z0-9]{2,12}-[A-Za-z0-9_-]{20,}"),
-    token!("openai-key", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{32,}"),
+    token!(
+        "openai-key",
+        r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{32,}"
+    ),
     token!("openrouter-key", r"sk-or-v1-[0-9a-f]{64}"),
-    token!("aws-access-key-id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", Needs::End),
-    after!("aws-secret-access-key", r"(?i-u:(?:aws_?)?secret_?access_?key)[^A-Za-z0-9_]{1,10}([A-Za-z0-9/+]{40})", Needs::End),
-    after!("azure-storage-key", r"AccountKey=([A-Za-z0-9+/]{86}==)", Needs::Nothing),
-    token!("databricks-token", r"dapi[0-9a-f]{32}(?:-[0-9])?", Needs::End),
+    token!(
+        "aws-access-key-id",
+        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
+        Needs::End
+    ),
+    after!(
+        "aws-secret-access-key",
+        r"(?i-u:(?:aws_?)?secret_?access_?key)[^A-Za-z0-9_]{1,10}([A-Za-z0-9/+]{40})",
+        Needs::End
+    ),
+    after!(
+        "azure-storage-key",
+        r"AccountKey=([A-Za-z0-9+/]{86}==)",
+        Needs::Nothing
+    ),
+    token!(
+        "databricks-token",
+        r"dapi[0-9a-f]{32}(?:-[0-9])?",
+        Needs::End
+    ),
     token!("digitalocean-token", r"do[opr]_v1_[0-9a-f]{64}"),
     token!("docker-token", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{24,}"),
     token!("figma-token", r"fig[du]_[A-Za-z0-9_-]{36,}"),
-    token!("github-token", r"gh[pousr]_[A-Za-z0-9_]{36,}|github_pat_[A-Za-z0-9_]{50,}"),
-    token!("gitlab-token", r"gl(?:pat|dt|ptt|rt|cbt|ft|soat|agent|oas|imt)-[A-Za-z0-9_-]{20,}(?:\.[0-9a-z]{2}\.[0-9a-z]{7,})?"),
+    token!(
+        "github-token",
+        r"gh[pousr]_[A-Za-z0-9_]{36,}|github_pat_[A-Za-z0-9_]{50,}"
+    ),
+    token!(
+        "gitlab-token",
+        r"gl(?:pat|dt|ptt|rt|cbt|ft|soat|agent|oas|imt)-[A-Za-z0-9_-]{20,}(?:\.[0-9a-z]{2}\.[0-9a-z]{7,})?"
+    ),
     token!("google-api-key", r"AIza[A-Za-z0-9_-]{35}", Needs::End),
-    token!("google-oauth-token", r"ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{28}"),
-    token!("grafana-token", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,}={0,2}"),
+    token!(
+        "google-oauth-token",
+        r"ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{28}"
+    ),
+    token!(
+        "grafana-token",
+        r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,}={0,2}"
+    ),
     token!("groq-key", r"gsk_[A-Za-z0-9]{48,}"),
     token!("huggingface-token", r"hf_[A-Za-z0-9]{34}"),
-    token!("jwt", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    token!(
+        "jwt",
+        r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
+    ),
     token!("linear-key", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     token!("notion-token", r"(?:ntn|secret)_[A-Za-z0-9]{43,}"),
     token!("npm-token", r"npm_[A-Za-z0-9]{36}"),
@@ -108,9 +158,19 @@ const OWN: &[Rule] = &[
     token!("sendgrid-key", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     token!("sentry-token", r"sntry[su]_[A-Za-z0-9_+/=-]{40,}"),
     token!("shopify-token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    token!("slack-token", r"xox[abeoprs]-(?:[0-9]-)?[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}"),
-    after!("slack-webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,})", Needs::DigitAndLetter),
-    token!("stripe-key", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,}"),
+    token!(
+        "slack-token",
+        r"xox[abeoprs]-(?:[0-9]-)?[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}"
+    ),
+    after!(
+        "slack-webhook",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,})",
+        Needs::DigitAndLetter
+    ),
+    token!(
+        "stripe-key",
+        r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,}"
+    ),
     token!("supabase-token", r"sbp_[0-9a-f]{40}"),
     token!("telegram-token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
     token!("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
@@ -124,13 +184,36 @@ const OWN: &[Rule] = &[
         Needs::DigitAndLetter
     ),
     // A file of keys (`.docker/config.json`): base64 of name and password.
-    after!("docker-auth", r#"[\"']auth[\\"']{1,4}[ \t]*:[ \t]*[\\"']{1,4}([A-Za-z0-9+/]{8,}={0,2})"#, Needs::BasicAuth),
-    after!("azure-sas", r"[?&;]sig=([A-Za-z0-9%+/_-]{40,90}={0,2})", Needs::DigitAndLetter),
-    after!("discord-webhook", r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_-]{60,72})", Needs::Nothing),
-    token!("discord-token", r"[MNO][A-Za-z0-9]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", Needs::End),
+    after!(
+        "docker-auth",
+        r#"[\"']auth[\\"']{1,4}[ \t]*:[ \t]*[\\"']{1,4}([A-Za-z0-9+/]{8,}={0,2})"#,
+        Needs::BasicAuth
+    ),
+    after!(
+        "azure-sas",
+        r"[?&;]sig=([A-Za-z0-9%+/_-]{40,90}={0,2})",
+        Needs::DigitAndLetter
+    ),
+    after!(
+        "discord-webhook",
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_-]{60,72})",
+        Needs::Nothing
+    ),
+    token!(
+        "discord-token",
+        r"[MNO][A-Za-z0-9]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}",
+        Needs::End
+    ),
     token!("new-relic-licence", r"[0-9a-f]{36}NRAL", Needs::End),
-    token!("terraform-token", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
-    token!("maxmind-key", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", Needs::End),
+    token!(
+        "terraform-token",
+        r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"
+    ),
+    token!(
+        "maxmind-key",
+        r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
+        Needs::End
+    ),
     token!("mailgun-key", r"key-[0-9a-f]{32}", Needs::End),
     after!(
         "teams-webhook",

@@ -13,7 +13,10 @@ pub(super) enum Slot<'s, 'a> {
 /// Calls `visit` with every text of the event, always in the same order.
 pub(super) fn each_slot<'a>(event: &mut Event<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
     let mut texts = |texts: &mut [&mut Option<Text<'a>>]| {
-        texts.iter_mut().filter_map(|text| text.as_mut()).for_each(|text| visit(Slot::Text(text)));
+        texts
+            .iter_mut()
+            .filter_map(|text| text.as_mut())
+            .for_each(|text| visit(Slot::Text(text)));
     };
     match event {
         Event::MsgIn(message) => {
@@ -46,7 +49,10 @@ pub(super) fn each_slot<'a>(event: &mut Event<'a>, visit: &mut dyn FnMut(Slot<'_
 
 fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
     let mut texts = |texts: &mut [&mut Option<Text<'a>>]| {
-        texts.iter_mut().filter_map(|text| text.as_mut()).for_each(|text| visit(Slot::Text(text)));
+        texts
+            .iter_mut()
+            .filter_map(|text| text.as_mut())
+            .for_each(|text| visit(Slot::Text(text)));
     };
     match meta {
         Meta::Session(facts) => texts(&mut [
@@ -62,7 +68,12 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
             &mut facts.repo_head,
         ]),
         Meta::Episode(facts) => texts(&mut [&mut facts.agent, &mut facts.agent_version]),
-        Meta::Usage(usage) => texts(&mut [&mut usage.model, &mut usage.stop_reason, &mut usage.service_tier, &mut usage.part]),
+        Meta::Usage(usage) => texts(&mut [
+            &mut usage.model,
+            &mut usage.stop_reason,
+            &mut usage.service_tier,
+            &mut usage.part,
+        ]),
         Meta::TapeStart(start) => texts(&mut [&mut start.harness.version]),
         Meta::Revision(change) => texts(&mut [&mut change.harness.version]),
         Meta::Compaction { text, trigger } => texts(&mut [text, trigger]),
@@ -80,14 +91,19 @@ fn meta_slots<'a>(meta: &mut Meta<'a>, visit: &mut dyn FnMut(Slot<'_, 'a>)) {
         Meta::Unrecognized(unknown) => {
             visit(Slot::Text(&mut unknown.name));
             json(&mut unknown.raw, visit);
-            unknown.text.iter_mut().for_each(|text| visit(Slot::Text(text)));
+            unknown
+                .text
+                .iter_mut()
+                .for_each(|text| visit(Slot::Text(text)));
         }
         Meta::TapeStop(_) | Meta::Rewind { .. } | Meta::Other(_) => {}
     }
 }
 
 fn attachments<'a>(attachments: &mut [Attachment<'a>], visit: &mut dyn FnMut(Slot<'_, 'a>)) {
-    let texts = attachments.iter_mut().flat_map(|attachment| [attachment.name.as_mut(), attachment.media_type.as_mut()]);
+    let texts = attachments
+        .iter_mut()
+        .flat_map(|attachment| [attachment.name.as_mut(), attachment.media_type.as_mut()]);
     texts.flatten().for_each(|text| visit(Slot::Text(text)));
 }
 

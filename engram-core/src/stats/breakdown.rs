@@ -42,7 +42,11 @@ struct Tape {
 impl Breakdown {
     /// A sink without counts.
     pub fn new(split: Split) -> Breakdown {
-        Breakdown { split, groups: BTreeMap::new(), tape: Tape::default() }
+        Breakdown {
+            split,
+            groups: BTreeMap::new(),
+            tape: Tape::default(),
+        }
     }
 
     /// The counts by value.
@@ -52,7 +56,9 @@ impl Breakdown {
 
     fn value(&self, record: &EventRef<'_>) -> Option<String> {
         match (self.split, record.event) {
-            (Split::Time(name), _) => (record.t_basis != Some(TimeBasis::Absent)).then(|| name(record.t)),
+            (Split::Time(name), _) => {
+                (record.t_basis != Some(TimeBasis::Absent)).then(|| name(record.t))
+            }
             (Split::Tool, Event::ToolCall(call)) => Some(owned(call.tool)),
             (Split::Tool | Split::Model, _) => None,
         }
@@ -62,7 +68,10 @@ impl Breakdown {
     fn count(&mut self, value: Option<String>, parent: Option<Seq>, fact: Fact) {
         match &fact {
             Fact::Tape { is_sub_agent } => {
-                self.tape = Tape { is_sub_agent: *is_sub_agent, ..Tape::default() };
+                self.tape = Tape {
+                    is_sub_agent: *is_sub_agent,
+                    ..Tape::default()
+                };
                 return;
             }
             Fact::Model(model) => return self.tape.model = Some(model.clone()),
@@ -70,9 +79,12 @@ impl Breakdown {
         }
         let of_call = || parent.and_then(|call| self.tape.calls.get(&call).cloned());
         let value = match (self.split, &fact) {
-            (Split::Model, Fact::Usage(_, model, _)) => {
-                Some(model.clone().or_else(|| self.tape.model.clone()).unwrap_or_else(|| NO_MODEL.to_owned()))
-            }
+            (Split::Model, Fact::Usage(_, model, _)) => Some(
+                model
+                    .clone()
+                    .or_else(|| self.tape.model.clone())
+                    .unwrap_or_else(|| NO_MODEL.to_owned()),
+            ),
             (Split::Model, _) => None,
             (_, Fact::Result(..)) => of_call(),
             _ => value.or_else(of_call),
@@ -83,8 +95,13 @@ impl Breakdown {
         }
         let stats = self.groups.entry(value.clone()).or_default();
         if !self.tape.values.contains(&value) {
-            stats.count(Fact::Tape { is_sub_agent: self.tape.is_sub_agent });
-            self.tape.model.iter().for_each(|model| stats.count(Fact::Model(model.clone())));
+            stats.count(Fact::Tape {
+                is_sub_agent: self.tape.is_sub_agent,
+            });
+            self.tape
+                .model
+                .iter()
+                .for_each(|model| stats.count(Fact::Model(model.clone())));
             self.tape.values.push(value);
         }
         stats.count(fact);
@@ -118,7 +135,10 @@ mod tests {
         let tape: String = lines.iter().enumerate().map(line).collect();
         let mut sink = Breakdown::new(split);
         replay(tape.as_bytes(), &mut sink).unwrap();
-        sink.into_groups().into_iter().map(|(value, stats)| (value, stats.counts())).collect()
+        sink.into_groups()
+            .into_iter()
+            .map(|(value, stats)| (value, stats.counts()))
+            .collect()
     }
 
     const CALL: &str = r#""k":"tool.call","tool":"Edit","kind":"edit","call_id":"1"}"#;
@@ -126,12 +146,33 @@ mod tests {
 
     #[test]
     fn a_result_and_an_edit_belong_to_the_value_of_their_call() {
-        let result = (r#"2026-01-03"#, r#""k":"tool.result","status":"ok","parent":0}"#);
-        let by_day = groups(Split::Time(|time| time[..10].to_owned()), &[("2026-01-02", CALL), result, ("2026-01-03", EDIT)]);
-        assert_eq!(by_day["2026-01-02"].calls["edit"], BTreeMap::from([("ok", 1)]));
-        assert_eq!((by_day["2026-01-02"].sessions, by_day["2026-01-03"].edits["update"]), (1, 1));
+        let result = (
+            r#"2026-01-03"#,
+            r#""k":"tool.result","status":"ok","parent":0}"#,
+        );
+        let by_day = groups(
+            Split::Time(|time| time[..10].to_owned()),
+            &[("2026-01-02", CALL), result, ("2026-01-03", EDIT)],
+        );
+        assert_eq!(
+            by_day["2026-01-02"].calls["edit"],
+            BTreeMap::from([("ok", 1)])
+        );
+        assert_eq!(
+            (
+                by_day["2026-01-02"].sessions,
+                by_day["2026-01-03"].edits["update"]
+            ),
+            (1, 1)
+        );
         let by_tool = groups(Split::Tool, &[("2026-01-02", CALL), ("2026-01-02", EDIT)]);
-        assert_eq!((by_tool["Edit"].files_edited, by_tool["Edit"].calls["edit"].len()), (1, 1));
+        assert_eq!(
+            (
+                by_tool["Edit"].files_edited,
+                by_tool["Edit"].calls["edit"].len()
+            ),
+            (1, 1)
+        );
     }
 
     #[test]
@@ -140,12 +181,24 @@ mod tests {
             Split::Model,
             &[
                 ("2026-01-02", r#""k":"meta","label":"session","model":"m"}"#),
-                ("2026-01-02", r#""k":"meta","label":"usage","tokens":{"input":3}}"#),
-                ("2026-01-02", r#""k":"meta","label":"usage","model":"n","tokens":{"input":1}}"#),
+                (
+                    "2026-01-02",
+                    r#""k":"meta","label":"usage","tokens":{"input":3}}"#,
+                ),
+                (
+                    "2026-01-02",
+                    r#""k":"meta","label":"usage","model":"n","tokens":{"input":1}}"#,
+                ),
                 ("2026-01-02", CALL),
             ],
         );
         assert_eq!(by_model.keys().collect::<Vec<_>>(), ["m", "n"]);
-        assert_eq!((by_model["m"].tokens["m"].input, by_model["n"].tokens["n"].input), (Some(3), Some(1)));
+        assert_eq!(
+            (
+                by_model["m"].tokens["m"].input,
+                by_model["n"].tokens["n"].input
+            ),
+            (Some(3), Some(1))
+        );
     }
 }

@@ -39,9 +39,16 @@ pub struct Check<'c> {
 }
 
 impl Checks {
-    pub fn new(descriptor: &'static AdapterDescriptor, policy: Policy, support: ResolvedSupport) -> Result<Self, AdapterError> {
-        let members = MemberCheck::new(descriptor.members)
-            .map_err(|error| AdapterError::new(ErrorCode::AdapterDefect).expected("a member table").found(&error.to_string()))?;
+    pub fn new(
+        descriptor: &'static AdapterDescriptor,
+        policy: Policy,
+        support: ResolvedSupport,
+    ) -> Result<Self, AdapterError> {
+        let members = MemberCheck::new(descriptor.members).map_err(|error| {
+            AdapterError::new(ErrorCode::AdapterDefect)
+                .expected("a member table")
+                .found(&error.to_string())
+        })?;
         Ok(Checks {
             descriptor,
             policy,
@@ -55,7 +62,13 @@ impl Checks {
 
     pub fn begin(&mut self, base: Pointer<'static>) -> Check<'_> {
         self.members.found.clear();
-        Check { checks: self, base, lowers: Kinds::default(), is_identified: false, before: None }
+        Check {
+            checks: self,
+            base,
+            lowers: Kinds::default(),
+            is_identified: false,
+            before: None,
+        }
     }
 }
 
@@ -71,10 +84,23 @@ impl Check<'_> {
     /// A member that the table does not name, or whose value has another type, ends the conversion under strict policy (`unknown_member`)
     /// when the record is accepted. Under permissive policy it is counted in the ledger, and the claims of the kinds that the record gives are
     /// lowered from here on. A type that the table does not name counts as one unknown member.
-    pub fn members<'n, N: JsonNode<'n>>(&mut self, record: &str, value: N, at: Pointer<'_>, select: &dyn Fn(&str) -> Option<&'n str>) {
+    pub fn members<'n, N: JsonNode<'n>>(
+        &mut self,
+        record: &str,
+        value: N,
+        at: Pointer<'_>,
+        select: &dyn Fn(&str) -> Option<&'n str>,
+    ) {
         if !self.named_members(record, value, at, select) {
             let MemberCheck { known, found, .. } = &mut self.checks.members;
-            Collect { known, found, record, prefix: self.base, at }.add(&Path::root(value), None);
+            Collect {
+                known,
+                found,
+                record,
+                prefix: self.base,
+                at,
+            }
+            .add(&Path::root(value), None);
             self.lower(&Kind::ALL);
         }
     }
@@ -87,11 +113,21 @@ impl Check<'_> {
         at: Pointer<'_>,
         select: &dyn Fn(&str) -> Option<&'n str>,
     ) -> bool {
-        let Some(table) = self.checks.members.table else { return true };
-        let Some(shape) = table.record(record) else { return false };
+        let Some(table) = self.checks.members.table else {
+            return true;
+        };
+        let Some(shape) = table.record(record) else {
+            return false;
+        };
         let MemberCheck { known, found, .. } = &mut self.checks.members;
         let before = found.members.len();
-        let mut collect = Collect { known, found, record, prefix: self.base, at };
+        let mut collect = Collect {
+            known,
+            found,
+            record,
+            prefix: self.base,
+            at,
+        };
         Walk { table, select }.record(shape, &Path::root(value), &mut collect);
         if self.checks.members.found.members.len() > before {
             self.lower(&shape.feeds);
@@ -101,18 +137,37 @@ impl Check<'_> {
 
     /// Compares the outer part of a document with the member table. For [`Conversion::items`](super::Conversion::items).
     pub fn document<'n, N: JsonNode<'n>>(&mut self, root: N) {
-        let Some((table, shape)) = self.checks.members.table.and_then(|table| Some((table, table.document(root)?))) else { return };
+        let Some((table, shape)) = self
+            .checks
+            .members
+            .table
+            .and_then(|table| Some((table, table.document(root)?)))
+        else {
+            return;
+        };
         let MemberCheck { known, found, .. } = &mut self.checks.members;
         let before = found.members.len();
-        let mut collect = Collect { known, found, record: "document", prefix: Pointer::Root, at: Pointer::Root };
-        Walk { table, select: &|_| None }.record(shape, &Path::root(root), &mut collect);
+        let mut collect = Collect {
+            known,
+            found,
+            record: "document",
+            prefix: Pointer::Root,
+            at: Pointer::Root,
+        };
+        Walk {
+            table,
+            select: &|_| None,
+        }
+        .record(shape, &Path::root(root), &mut collect);
         if self.checks.members.found.members.len() > before {
             self.lower(&shape.feeds);
         }
     }
 
     fn lower(&mut self, kinds: &[Kind]) {
-        kinds.iter().for_each(|kind| self.lowers[*kind as usize] = true);
+        kinds
+            .iter()
+            .for_each(|kind| self.lowers[*kind as usize] = true);
     }
 
     /// Names a part of the record that the adapter does not know. Step 3 emits it ([`Emitter::unrecognized_block`](super::Emitter::unrecognized_block)).
@@ -120,7 +175,11 @@ impl Check<'_> {
     /// # Errors
     /// [`Fault::Unrecognized`] under strict policy.
     pub fn unknown_block(&self, name: &str) -> Result<(), Fault> {
-        if self.checks.policy == Policy::Strict { Err(Fault::unrecognized(name)) } else { Ok(()) }
+        if self.checks.policy == Policy::Strict {
+            Err(Fault::unrecognized(name))
+        } else {
+            Ok(())
+        }
     }
 
     /// Says that the record will give an event of this kind, from the value at `pointer`. Needed where a log may mix forms: a kind that the
@@ -130,13 +189,21 @@ impl Check<'_> {
     /// [`Fault::Refused`] if the claims of this form have no event of this kind.
     #[inline]
     pub fn gives(&self, kind: Kind, pointer: Pointer<'_>) -> Result<(), Fault> {
-        if self.checks.support.coverage.grade(kind) == Grade::None { Err(self.unclaimed(kind, pointer)) } else { Ok(()) }
+        if self.checks.support.coverage.grade(kind) == Grade::None {
+            Err(self.unclaimed(kind, pointer))
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
     fn unclaimed(&self, kind: Kind, pointer: Pointer<'_>) -> Fault {
         let pointer = format!("{}{pointer}", self.base);
-        Fault::Refused { pointer, expected: "only kinds of events that this form of the log has", found: kind.as_str().into() }
+        Fault::Refused {
+            pointer,
+            expected: "only kinds of events that this form of the log has",
+            found: kind.as_str().into(),
+        }
     }
 
     /// Says which version wrote the record. Returns its revision if the version is another one than before. Step 3 says it too
@@ -171,8 +238,17 @@ impl Check<'_> {
     ///
     /// # Errors
     /// Under strict policy, if it has a member that the table does not name.
-    pub(super) fn accept(self, number: usize, location: RecordLocation) -> Result<bool, AdapterError> {
-        let Check { checks, lowers, is_identified, .. } = self;
+    pub(super) fn accept(
+        self,
+        number: usize,
+        location: RecordLocation,
+    ) -> Result<bool, AdapterError> {
+        let Check {
+            checks,
+            lowers,
+            is_identified,
+            ..
+        } = self;
         if !checks.members.found.members.is_empty() {
             checks.settle_members(number, lowers, location)?;
         }
@@ -189,18 +265,37 @@ impl Check<'_> {
 
 impl Checks {
     #[cold]
-    fn settle_members(&mut self, number: usize, lowers: Kinds, first: RecordLocation) -> Result<(), AdapterError> {
+    fn settle_members(
+        &mut self,
+        number: usize,
+        lowers: Kinds,
+        first: RecordLocation,
+    ) -> Result<(), AdapterError> {
         if self.policy == Policy::Strict {
             return Err(self.unknown_member(first.line()));
         }
         for found in self.members.found.members.drain(..) {
-            let FoundMember { record, pattern, types, .. } = found;
+            let FoundMember {
+                record,
+                pattern,
+                types,
+                ..
+            } = found;
             let found = types.map(|(_, found)| found);
-            self.unknown.add(UnknownMember { record, pointer: pattern, found, count: 1, first });
+            self.unknown.add(UnknownMember {
+                record,
+                pointer: pattern,
+                found,
+                count: 1,
+                first,
+            });
         }
         self.unknown.more += std::mem::take(&mut self.members.found.more);
         let before = self.lowered_so_far;
-        self.lowered_so_far.iter_mut().zip(lowers).for_each(|(lowered, lowers)| *lowered |= lowers);
+        self.lowered_so_far
+            .iter_mut()
+            .zip(lowers)
+            .for_each(|(lowered, lowers)| *lowered |= lowers);
         if before != self.lowered_so_far {
             self.lowered.push((number, self.lowered_so_far));
         }

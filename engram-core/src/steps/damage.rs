@@ -39,7 +39,10 @@ mod tests {
     #[test]
     fn the_whole_object_that_ends_a_line_is_found() {
         for (line, expected) in [
-            (r#"{"a":{"b":1},"c":"cut{"d":{"e":2}}"#, Some(r#"{"d":{"e":2}}"#)),
+            (
+                r#"{"a":{"b":1},"c":"cut{"d":{"e":2}}"#,
+                Some(r#"{"d":{"e":2}}"#),
+            ),
             ("\0\0\0{\"a\":1} ", Some("{\"a\":1} ")),
             (r#"{"a":"{\"b\":1}"#, None),
             (r#"{"a":{"b":1},"c"#, None),

@@ -24,17 +24,24 @@ trait ReadAgain {
 
 impl ReadAgain for Texts<'_> {
     fn read(&self, number: usize) -> Option<String> {
-        let entry = self.entries.get(number).filter(|entry| entry.verdict == Verdict::Accepted)?;
+        let entry = self
+            .entries
+            .get(number)
+            .filter(|entry| entry.verdict == Verdict::Accepted)?;
         match &self.source {
             SourceOf::Artifact(source) => source.read(entry.offset, entry.bytes).ok(),
-            SourceOf::Items(items) => items.get(entry.offset as usize).map(|item| item.raw().to_owned()),
+            SourceOf::Items(items) => items
+                .get(entry.offset as usize)
+                .map(|item| item.raw().to_owned()),
         }
     }
 }
 
 impl fmt::Debug for Lookup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lookup").field("has_texts", &self.texts.is_some()).finish()
+        f.debug_struct("Lookup")
+            .field("has_texts", &self.texts.is_some())
+            .finish()
     }
 }
 
@@ -61,7 +68,10 @@ impl<'a> Lookup<'a> {
     /// is for rare facts. `None` in steps 1 and 2, and for a record that is not accepted.
     pub fn get(self, number: usize) -> Option<Again> {
         let text = self.texts?.read(number)?;
-        Some(Again { text, index: StructuralIndex::default() })
+        Some(Again {
+            text,
+            index: StructuralIndex::default(),
+        })
     }
 }
 
@@ -92,13 +102,22 @@ pub(super) struct InOrder {
 
 impl InOrder {
     /// The bytes of a record that was read in step 1; fewer if the file has lost some since then.
-    pub fn bytes<'b>(&'b mut self, source: &'b SourceText<'_>, entry: &Entry) -> io::Result<&'b [u8]> {
+    pub fn bytes<'b>(
+        &'b mut self,
+        source: &'b SourceText<'_>,
+        entry: &Entry,
+    ) -> io::Result<&'b [u8]> {
         let file = match source {
             SourceText::Text(text) => {
-                return Ok(text.as_bytes().get(entry.offset as usize..(entry.offset + entry.bytes) as usize).unwrap_or_default());
+                return Ok(text
+                    .as_bytes()
+                    .get(entry.offset as usize..(entry.offset + entry.bytes) as usize)
+                    .unwrap_or_default());
             }
             SourceText::Bytes(bytes) => {
-                return Ok(bytes.get(entry.offset as usize..(entry.offset + entry.bytes) as usize).unwrap_or_default());
+                return Ok(bytes
+                    .get(entry.offset as usize..(entry.offset + entry.bytes) as usize)
+                    .unwrap_or_default());
             }
             SourceText::File(file) => file,
         };
@@ -114,7 +133,11 @@ impl InOrder {
     #[inline(never)]
     fn load(&mut self, file: &RefCell<OpenFile<'_>>, entry: &Entry) -> io::Result<()> {
         let end = self.start + self.filled as u64;
-        let done = if (self.start..end).contains(&entry.offset) { (entry.offset - self.start) as usize } else { self.filled };
+        let done = if (self.start..end).contains(&entry.offset) {
+            (entry.offset - self.start) as usize
+        } else {
+            self.filled
+        };
         self.buffer.copy_within(done..self.filled, 0);
         self.filled -= done;
         self.start = entry.offset;
@@ -122,15 +145,24 @@ impl InOrder {
         if self.buffer.len() < length {
             self.buffer.resize(length, 0);
         }
-        self.filled += file.borrow_mut().read_at(self.start + self.filled as u64, &mut self.buffer[self.filled..length])?;
+        self.filled += file.borrow_mut().read_at(
+            self.start + self.filled as u64,
+            &mut self.buffer[self.filled..length],
+        )?;
         Ok(())
     }
 }
 
 /// The text of a record, if it is UTF-8.
-pub(super) fn text_of<'b>(source: &'b SourceText<'_>, entry: &Entry, bytes: &'b [u8]) -> Option<&'b str> {
+pub(super) fn text_of<'b>(
+    source: &'b SourceText<'_>,
+    entry: &Entry,
+    bytes: &'b [u8],
+) -> Option<&'b str> {
     match source {
-        SourceText::Text(text) => text.get(entry.offset as usize..(entry.offset + entry.bytes) as usize),
+        SourceText::Text(text) => {
+            text.get(entry.offset as usize..(entry.offset + entry.bytes) as usize)
+        }
         _ => from_utf8(bytes).ok(),
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::error::excerpt;
 use crate::event::Pointer;
-use crate::members::{JsonNode, KnownObjects, MAX_UNKNOWN_MEMBERS, MemberSource, MemberTable, MemberTableError, Path, Row, Visitor};
+use crate::members::{
+    JsonNode, KnownObjects, MAX_UNKNOWN_MEMBERS, MemberSource, MemberTable, MemberTableError, Path,
+    Row, Visitor,
+};
 
 /// The member table of the adapter, and what was found with it.
 #[derive(Debug, Default)]
@@ -89,7 +92,12 @@ impl MemberCheck {
     pub fn new(source: Option<&'static MemberSource>) -> Result<Self, MemberTableError> {
         let table = source.map(MemberSource::table).transpose()?;
         let known = source.map(MemberSource::take_known).unwrap_or_default();
-        Ok(MemberCheck { source, table, known, found: Found::default() })
+        Ok(MemberCheck {
+            source,
+            table,
+            known,
+            found: Found::default(),
+        })
     }
 }
 

@@ -61,12 +61,20 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// The n-th element of the array at `list`, a constant pointer.
     pub fn of_list(value: Value<'a>, list: &'static str, n: usize) -> Self {
-        Item { value, base: Pointer::Item(list, n), without: None }
+        Item {
+            value,
+            base: Pointer::Item(list, n),
+            without: None,
+        }
     }
 
     /// The document itself, but for the member `without`.
     pub fn header(document: Value<'a>, without: &'static str) -> Self {
-        Item { value: document, base: Pointer::Root, without: Some(without) }
+        Item {
+            value: document,
+            base: Pointer::Root,
+            without: Some(without),
+        }
     }
 }
 
@@ -163,7 +171,11 @@ pub trait Conversion {
     ///
     /// # Errors
     /// [`Fault`] if it is no document of this format. It ends the conversion under both policies.
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         let _ = (document, check);
         Err(Fault::malformed("", "JSON Lines", "a document"))
     }

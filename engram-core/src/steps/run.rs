@@ -66,11 +66,21 @@ fn lines<S: ByteSource>(
     let (checked, complete) = first.end(input.truncation_reason())?;
     let digest = digest(input);
     conversion.decide();
-    let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, kept } = checked;
+    let Checked {
+        verdicts: Verdicts { entries, rejected },
+        lowered,
+        unknown,
+        kept,
+    } = checked;
     let (expected, bytes) = (digest.hash, digest.bytes);
     let source = input.again();
-    let texts = Texts { entries: &entries, source: SourceOf::Artifact(source) };
-    let SourceOf::Artifact(source) = &texts.source else { return Err(AdapterError::new(ErrorCode::AdapterDefect)) };
+    let texts = Texts {
+        entries: &entries,
+        source: SourceOf::Artifact(source),
+    };
+    let SourceOf::Artifact(source) = &texts.source else {
+        return Err(AdapterError::new(ErrorCode::AdapterDefect));
+    };
     let mut second = SecondRead::new(start, conversion, sink, &texts, &[], lowered, rejected);
     second.start(unknown)?;
     let (mut in_order, mut index) = (InOrder::default(), StructuralIndex::default());
@@ -79,13 +89,17 @@ fn lines<S: ByteSource>(
         let text = text_of(source, entry, raw);
         let is_parsed = matches!(entry.verdict, Verdict::Accepted | Verdict::Rejected);
         let value = match text.filter(|_| is_parsed) {
-            Some(text) => kept.value(text, entry).or_else(|| parse(text, &mut index).ok()),
+            Some(text) => kept
+                .value(text, entry)
+                .or_else(|| parse(text, &mut index).ok()),
             None => None,
         };
         second.record(number, entry, value, text, raw)?;
     }
     if source.may_have_changed() && source.hash(bytes)? != expected {
-        return Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").found("another program has changed it"));
+        return Err(AdapterError::new(ErrorCode::Io)
+            .expected("the same file in both readings")
+            .found("another program has changed it"));
     }
     second.end(digest, complete)
 }
@@ -104,24 +118,61 @@ fn document<S: ByteSource>(
     let (mut index, mut index_of_prefix) = (StructuralIndex::default(), StructuralIndex::default());
     let broken = match text {
         Ok(text) => match parse(text, &mut index) {
-            Ok(document) => return items(start, conversion, sink, document, &[], true, truncation.as_deref(), digest),
+            Ok(document) => {
+                return items(
+                    start,
+                    conversion,
+                    sink,
+                    document,
+                    &[],
+                    true,
+                    truncation.as_deref(),
+                    digest,
+                );
+            }
             Err(Fault::Json(error)) => match conversion.mended(text) {
                 None => Broken::json(text, &error),
                 Some(mended) => {
-                    let document = parse(&mended, &mut index_of_prefix).map_err(|fault| error_of(fault, 0))?;
-                    return items(start, conversion, sink, document, &[], true, truncation.as_deref(), digest);
+                    let document =
+                        parse(&mended, &mut index_of_prefix).map_err(|fault| error_of(fault, 0))?;
+                    return items(
+                        start,
+                        conversion,
+                        sink,
+                        document,
+                        &[],
+                        true,
+                        truncation.as_deref(),
+                        digest,
+                    );
                 }
             },
             Err(fault) => return Err(error_of(fault, 0)),
         },
         Err(error) => Broken::utf8(bytes, error),
     };
-    let valid = complete_items(broken.valid_prefix).filter(|_| start.options.policy == Policy::Permissive);
-    let Some(valid) = valid else { return Err(broken.error) };
+    let valid =
+        complete_items(broken.valid_prefix).filter(|_| start.options.policy == Policy::Permissive);
+    let Some(valid) = valid else {
+        return Err(broken.error);
+    };
     let document = parse(&valid.text, &mut index_of_prefix).map_err(|fault| error_of(fault, 0))?;
     let is_truncated = broken.error.code == ErrorCode::TruncatedInput;
-    let rest = if is_truncated { &[][..] } else { &bytes[valid.end..] };
-    items(start, conversion, sink, document, rest, !is_truncated, truncation.as_deref(), digest)
+    let rest = if is_truncated {
+        &[][..]
+    } else {
+        &bytes[valid.end..]
+    };
+    items(
+        start,
+        conversion,
+        sink,
+        document,
+        rest,
+        !is_truncated,
+        truncation.as_deref(),
+        digest,
+    )
 }
 
 /// Converts the items of a document. `rest` is what follows its valid part.
@@ -142,15 +193,30 @@ fn items(
         first.item(at, item)?;
     }
     if !rest.is_empty() {
-        first.reject(Entry { offset: u64::MAX, ..FirstRead::entry_of_item(0) }, Rejected::Unreadable, Some(rest))?;
+        first.reject(
+            Entry {
+                offset: u64::MAX,
+                ..FirstRead::entry_of_item(0)
+            },
+            Rejected::Unreadable,
+            Some(rest),
+        )?;
     }
     first.complete &= complete;
     let (checked, complete) = first.end(truncation)?;
     conversion.decide();
-    let Checked { verdicts: Verdicts { entries, rejected }, lowered, unknown, .. } = checked;
+    let Checked {
+        verdicts: Verdicts { entries, rejected },
+        lowered,
+        unknown,
+        ..
+    } = checked;
     let bases: Vec<Pointer<'static>> = items.iter().map(|item| item.base).collect();
     let values: Vec<Value<'_>> = items.iter().map(|item| item.value).collect();
-    let texts = Texts { entries: &entries, source: SourceOf::Items(&values) };
+    let texts = Texts {
+        entries: &entries,
+        source: SourceOf::Items(&values),
+    };
     let mut second = SecondRead::new(start, conversion, sink, &texts, &bases, lowered, rejected);
     second.start(unknown)?;
     for (number, entry) in entries.iter().enumerate() {
@@ -168,15 +234,23 @@ fn items(
 
 /// The text that is kept of an item that was not accepted.
 fn raw_of<'a>(item: &Item<'a>) -> Cow<'a, str> {
-    let Some(without) = item.without else { return Cow::Borrowed(item.value.raw()) };
+    let Some(without) = item.without else {
+        return Cow::Borrowed(item.value.raw());
+    };
     let members = item.value.members().filter(|(name, _)| *name != without);
-    let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect();
+    let members: Vec<String> = members
+        .map(|(name, value)| format!("\"{name}\":{}", value.raw()))
+        .collect();
     Cow::Owned(format!("{{{}}}", members.join(",")))
 }
 
 fn digest<S: ByteSource>(input: &mut Input<S>) -> InputDigest {
     let (hash, bytes) = input.consumed();
-    InputDigest { hash, bytes, beside: Vec::new() }
+    InputDigest {
+        hash,
+        bytes,
+        beside: Vec::new(),
+    }
 }
 
 /// What step 1 has found.
@@ -210,7 +284,10 @@ impl KeptNodes {
 
     fn value<'a>(&'a self, text: &'a str, entry: &Entry) -> Option<Value<'a>> {
         let (at, count) = entry.nodes;
-        let nodes = self.nodes.get(at as usize..(at + count) as usize).filter(|nodes| !nodes.is_empty())?;
+        let nodes = self
+            .nodes
+            .get(at as usize..(at + count) as usize)
+            .filter(|nodes| !nodes.is_empty())?;
         Some(Value::of_nodes(text, nodes))
     }
 }
@@ -238,7 +315,11 @@ enum Text {
 
 impl<'r> FirstRead<'r> {
     fn new(start: &'r Start<'r>, conversion: &'r mut dyn Conversion) -> Result<Self, AdapterError> {
-        let checks = Checks::new(start.descriptor, start.options.policy, start.support.clone())?;
+        let checks = Checks::new(
+            start.descriptor,
+            start.options.policy,
+            start.support.clone(),
+        )?;
         Ok(FirstRead {
             start,
             checks,
@@ -279,13 +360,30 @@ impl<'r> FirstRead<'r> {
     }
 
     /// Checks one physical line. In nearly all cases it is one record.
-    fn line(&mut self, text: &str, offset: u64, number: u64, terminated: bool) -> Result<(), AdapterError> {
-        let lead = if self.has_controls { controls(text.as_bytes()) } else { 0 };
+    fn line(
+        &mut self,
+        text: &str,
+        offset: u64,
+        number: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
+        let lead = if self.has_controls {
+            controls(text.as_bytes())
+        } else {
+            0
+        };
         let (text, offset) = (&text[lead..], offset + lead as u64);
         if is_blank(text.as_bytes()) {
             return Ok(());
         }
-        match self.record(text, offset, RecordLocation { line: number, part: 0 })? {
+        match self.record(
+            text,
+            offset,
+            RecordLocation {
+                line: number,
+                part: 0,
+            },
+        )? {
             Text::Json => Ok(()),
             Text::Other => self.irregular_line(text, offset, number, 0, terminated),
         }
@@ -293,7 +391,14 @@ impl<'r> FirstRead<'r> {
 
     /// Checks a line that is not one JSON value: several values, a damaged one, or something else. `part` is the index of the first of them.
     #[cold]
-    fn irregular_line(&mut self, text: &str, offset: u64, number: u64, part: u64, terminated: bool) -> Result<(), AdapterError> {
+    fn irregular_line(
+        &mut self,
+        text: &str,
+        offset: u64,
+        number: u64,
+        part: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
         let (mut at, mut part) = (0, part);
         while !is_blank(&text.as_bytes()[at..]) {
             let rest = &text[at..];
@@ -306,16 +411,36 @@ impl<'r> FirstRead<'r> {
                 // An object inside a record that is cut is no record behind it: with one behind it, the text is no beginning of JSON.
                 Err(true) if !terminated => return self.end_inside_record(number),
                 Err(_) => {
-                    let end = whole_record(rest).filter(|whole| *whole > 0).unwrap_or(rest.len());
+                    let end = whole_record(rest)
+                        .filter(|whole| *whole > 0)
+                        .unwrap_or(rest.len());
                     let (text, offset) = (&rest[..end], offset + at as u64);
                     match self.conversion.cut_record(text) {
                         Some(code) => {
                             let (bytes, verdict) = (text.len() as u64, Verdict::Rejected);
-                            self.verdicts.reject(Entry { offset, bytes, location, verdict, nodes: (0, 0) }, Rejected::Cut(code));
+                            self.verdicts.reject(
+                                Entry {
+                                    offset,
+                                    bytes,
+                                    location,
+                                    verdict,
+                                    nodes: (0, 0),
+                                },
+                                Rejected::Cut(code),
+                            );
                         }
                         None if self.conversion.is_notice(text) => {
                             let (bytes, verdict) = (text.len() as u64, Verdict::Rejected);
-                            self.verdicts.reject(Entry { offset, bytes, location, verdict, nodes: (0, 0) }, Rejected::Notice);
+                            self.verdicts.reject(
+                                Entry {
+                                    offset,
+                                    bytes,
+                                    location,
+                                    verdict,
+                                    nodes: (0, 0),
+                                },
+                                Rejected::Notice,
+                            );
                         }
                         None => self.damaged(text.as_bytes(), offset, location, "JSON")?,
                     }
@@ -329,10 +454,23 @@ impl<'r> FirstRead<'r> {
     }
 
     #[cold]
-    fn unreadable_line(&mut self, line: UnreadableLine<'_>, offset: u64, number: u64, terminated: bool) -> Result<(), AdapterError> {
-        let location = RecordLocation { line: number, part: 0 };
+    fn unreadable_line(
+        &mut self,
+        line: UnreadableLine<'_>,
+        offset: u64,
+        number: u64,
+        terminated: bool,
+    ) -> Result<(), AdapterError> {
+        let location = RecordLocation {
+            line: number,
+            part: 0,
+        };
         match line {
-            UnreadableLine::Oversize { bytes, hash, allowed } => self.oversize(bytes, hash, allowed, offset, location),
+            UnreadableLine::Oversize {
+                bytes,
+                hash,
+                allowed,
+            } => self.oversize(bytes, hash, allowed, offset, location),
             UnreadableLine::NotUtf8 { bytes, error } => {
                 let valid = from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
                 let Some(length) = error.error_len().or(terminated.then_some(1)) else {
@@ -346,7 +484,13 @@ impl<'r> FirstRead<'r> {
                 match rest.and_then(|rest| Some((rest, whole_record(rest)?))) {
                     Some((rest, whole)) => {
                         self.damaged(&bytes[..after + whole], offset, location, "UTF-8")?;
-                        self.irregular_line(&rest[whole..], offset + (after + whole) as u64, number, 1, terminated)
+                        self.irregular_line(
+                            &rest[whole..],
+                            offset + (after + whole) as u64,
+                            number,
+                            1,
+                            terminated,
+                        )
                     }
                     None => self.damaged(bytes, offset, location, "UTF-8"),
                 }
@@ -354,39 +498,87 @@ impl<'r> FirstRead<'r> {
         }
     }
 
-    fn oversize(&mut self, bytes: u64, hash: Hash, allowed: u64, offset: u64, location: RecordLocation) -> Result<(), AdapterError> {
+    fn oversize(
+        &mut self,
+        bytes: u64,
+        hash: Hash,
+        allowed: u64,
+        offset: u64,
+        location: RecordLocation,
+    ) -> Result<(), AdapterError> {
         if self.is_strict() {
-            let error = AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {allowed} bytes")).line(location.line());
+            let error = AdapterError::new(ErrorCode::LimitExceeded)
+                .expected(format!("at most {allowed} bytes"))
+                .line(location.line());
             return Err(error.found(&format!("{bytes} bytes")));
         }
-        let entry = Entry { offset, bytes: 0, location, verdict: Verdict::Rejected, nodes: (0, 0) };
+        let entry = Entry {
+            offset,
+            bytes: 0,
+            location,
+            verdict: Verdict::Rejected,
+            nodes: (0, 0),
+        };
         self.reject(entry, Rejected::Oversize { bytes, hash }, None)
     }
 
     /// A part of a line that cannot be read.
-    fn damaged(&mut self, bytes: &[u8], offset: u64, location: RecordLocation, expected: &str) -> Result<(), AdapterError> {
+    fn damaged(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        location: RecordLocation,
+        expected: &str,
+    ) -> Result<(), AdapterError> {
         if self.is_strict() {
             return Err(unreadable(bytes, expected, location.line()));
         }
-        let entry = Entry { offset, bytes: bytes.len() as u64, location, verdict: Verdict::Rejected, nodes: (0, 0) };
+        let entry = Entry {
+            offset,
+            bytes: bytes.len() as u64,
+            location,
+            verdict: Verdict::Rejected,
+            nodes: (0, 0),
+        };
         self.reject(entry, Rejected::Unreadable, None)
     }
 
     /// The artifact ends inside a record.
     fn end_inside_record(&mut self, line: u64) -> Result<(), AdapterError> {
         self.complete = false;
-        if self.is_strict() { Err(AdapterError::new(ErrorCode::TruncatedInput).line(line)) } else { Ok(()) }
+        if self.is_strict() {
+            Err(AdapterError::new(ErrorCode::TruncatedInput).line(line))
+        } else {
+            Ok(())
+        }
     }
 
     /// Checks a text that may be a record.
-    fn record(&mut self, text: &str, offset: u64, location: RecordLocation) -> Result<Text, AdapterError> {
-        let entry = Entry { offset, bytes: text.len() as u64, location, verdict: Verdict::Accepted, nodes: (0, 0) };
+    fn record(
+        &mut self,
+        text: &str,
+        offset: u64,
+        location: RecordLocation,
+    ) -> Result<Text, AdapterError> {
+        let entry = Entry {
+            offset,
+            bytes: text.len() as u64,
+            location,
+            verdict: Verdict::Accepted,
+            nodes: (0, 0),
+        };
         if self.conversion.omitted(text).is_some() {
-            self.verdicts.entries.push(Entry { verdict: Verdict::Omitted, ..entry });
+            self.verdicts.entries.push(Entry {
+                verdict: Verdict::Omitted,
+                ..entry
+            });
             return Ok(Text::Json);
         }
         let Some(key) = self.new_key(text) else {
-            self.verdicts.entries.push(Entry { verdict: Verdict::Repeated, ..entry });
+            self.verdicts.entries.push(Entry {
+                verdict: Verdict::Repeated,
+                ..entry
+            });
             return Ok(Text::Json);
         };
         let value = match parse(text, &mut self.index) {
@@ -396,7 +588,14 @@ impl<'r> FirstRead<'r> {
         };
         let number = self.verdicts.entries.len();
         let (line, part) = (location.line, location.part);
-        let record = Record { value, base: Pointer::Root, number, line, part, others: Lookup::default() };
+        let record = Record {
+            value,
+            base: Pointer::Root,
+            number,
+            line,
+            part,
+            others: Lookup::default(),
+        };
         let mut check = self.checks.begin(Pointer::Root);
         match self.conversion.check(&record, &mut check) {
             Ok(()) => {
@@ -419,36 +618,62 @@ impl<'r> FirstRead<'r> {
     /// The key of a record; 0 if records are not compared. `None` if an identified record with these bytes was read before.
     #[inline]
     fn new_key(&self, text: &str) -> Option<u64> {
-        let Some(repeats) = &self.repeats else { return Some(0) };
+        let Some(repeats) = &self.repeats else {
+            return Some(0);
+        };
         let key = hash64(text.trim_ascii());
         (!repeats.contains_key(&key)).then_some(key)
     }
 
     fn items<'a>(&mut self, document: Value<'a>) -> Result<Vec<Item<'a>>, AdapterError> {
         let mut check = self.checks.begin(Pointer::Root);
-        let items = self.conversion.items(document, &mut check).map_err(|fault| error_of(fault, 0))?;
+        let items = self
+            .conversion
+            .items(document, &mut check)
+            .map_err(|fault| error_of(fault, 0))?;
         check.accept(0, RecordLocation::default())?;
         Ok(items)
     }
 
     fn entry_of_item(at: usize) -> Entry {
-        Entry { offset: at as u64, bytes: 0, location: RecordLocation::default(), verdict: Verdict::Accepted, nodes: (0, 0) }
+        Entry {
+            offset: at as u64,
+            bytes: 0,
+            location: RecordLocation::default(),
+            verdict: Verdict::Accepted,
+            nodes: (0, 0),
+        }
     }
 
     fn item(&mut self, at: usize, item: &Item<'_>) -> Result<(), AdapterError> {
         let (number, entry) = (self.verdicts.entries.len(), FirstRead::entry_of_item(at));
         let is_outer = item.without.is_some();
-        let Some(key) = (if is_outer { Some(0) } else { self.new_key(item.value.raw()) }) else {
-            self.verdicts.entries.push(Entry { verdict: Verdict::Repeated, ..entry });
+        let Some(key) = (if is_outer {
+            Some(0)
+        } else {
+            self.new_key(item.value.raw())
+        }) else {
+            self.verdicts.entries.push(Entry {
+                verdict: Verdict::Repeated,
+                ..entry
+            });
             return Ok(());
         };
-        let record = Record { value: item.value, base: item.base, number, line: 0, part: 0, others: Lookup::default() };
+        let record = Record {
+            value: item.value,
+            base: item.base,
+            number,
+            line: 0,
+            part: 0,
+            others: Lookup::default(),
+        };
         let mut check = self.checks.begin(item.base);
         match self.conversion.check(&record, &mut check) {
             Ok(()) => {
                 let accepted = check.accept(number, entry.location);
                 let is_identified = accepted.map_err(|error| self.error(error))?;
-                if let Some(repeats) = self.repeats.as_mut().filter(|_| is_identified && !is_outer) {
+                if let Some(repeats) = self.repeats.as_mut().filter(|_| is_identified && !is_outer)
+                {
                     repeats.insert(key, ());
                 }
                 self.verdicts.entries.push(entry);
@@ -456,7 +681,8 @@ impl<'r> FirstRead<'r> {
             }
             Err(fault) => {
                 check.reject();
-                self.refuse(entry, fault.within(item.base)).map_err(|error| self.error(error))
+                self.refuse(entry, fault.within(item.base))
+                    .map_err(|error| self.error(error))
             }
         }
     }
@@ -471,7 +697,12 @@ impl<'r> FirstRead<'r> {
         Ok(())
     }
 
-    fn reject(&mut self, entry: Entry, why: Rejected, bytes: Option<&[u8]>) -> Result<(), AdapterError> {
+    fn reject(
+        &mut self,
+        entry: Entry,
+        why: Rejected,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), AdapterError> {
         if let Some(bytes) = bytes.filter(|_| self.is_strict()) {
             return Err(unreadable(bytes, "JSON", 0));
         }
@@ -483,12 +714,28 @@ impl<'r> FirstRead<'r> {
         if let Some(reason) = truncation {
             self.complete = false;
             if self.is_strict() {
-                let error = AdapterError::new(ErrorCode::TruncatedInput).expected("a complete artifact").found(reason);
+                let error = AdapterError::new(ErrorCode::TruncatedInput)
+                    .expected("a complete artifact")
+                    .found(reason);
                 return Err(self.error(error));
             }
         }
-        let FirstRead { checks, verdicts, complete, kept, .. } = self;
-        Ok((Checked { verdicts, lowered: checks.lowered, unknown: checks.unknown, kept }, complete))
+        let FirstRead {
+            checks,
+            verdicts,
+            complete,
+            kept,
+            ..
+        } = self;
+        Ok((
+            Checked {
+                verdicts,
+                lowered: checks.lowered,
+                unknown: checks.unknown,
+                kept,
+            },
+            complete,
+        ))
     }
 }
 
@@ -513,12 +760,34 @@ impl<'r> SecondRead<'r> {
         lowered: Vec<(usize, Kinds)>,
         rejected: BTreeMap<usize, Rejected>,
     ) -> Self {
-        let Start { descriptor, options, identity, ref support, .. } = *start;
+        let Start {
+            descriptor,
+            options,
+            identity,
+            ref support,
+            ..
+        } = *start;
         let records = Attribution::new(texts.entries, bases);
-        let mut out = Emitter::new(sink, descriptor, options.policy, options.limits, identity, support.clone(), records);
+        let mut out = Emitter::new(
+            sink,
+            descriptor,
+            options.policy,
+            options.limits,
+            identity,
+            support.clone(),
+            records,
+        );
         out.set_span_text(options.span_text);
         out.set_apart(conversion.sessions_are_apart());
-        SecondRead { start, conversion, out, texts, bases, lowered: lowered.into_iter().peekable(), rejected }
+        SecondRead {
+            start,
+            conversion,
+            out,
+            texts,
+            bases,
+            lowered: lowered.into_iter().peekable(),
+            rejected,
+        }
     }
 
     fn error(&mut self, mut error: AdapterError) -> AdapterError {
@@ -542,24 +811,41 @@ impl<'r> SecondRead<'r> {
         text: Option<&str>,
         raw: &[u8],
     ) -> Result<(), AdapterError> {
-        let lowers = self.lowered.next_if(|(at, _)| *at == number).map(|(_, kinds)| kinds);
+        let lowers = self
+            .lowered
+            .next_if(|(at, _)| *at == number)
+            .map(|(_, kinds)| kinds);
         self.out.begin(number, entry.location, lowers);
         let RecordLocation { line, part } = entry.location;
         let base = self.bases.get(number).copied().unwrap_or_default();
-        let record = value.map(|value| Record { value, base, number, line, part, others: Lookup::of(self.texts) });
+        let record = value.map(|value| Record {
+            value,
+            base,
+            number,
+            line,
+            part,
+            others: Lookup::of(self.texts),
+        });
         let settled = match (entry.verdict, record) {
             (Verdict::Accepted, Some(record)) => {
                 let outcome = self.conversion.emit(&record, &mut self.out);
                 self.out.settle(outcome)
             }
-            (Verdict::Accepted, None) => Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").line(line)),
+            (Verdict::Accepted, None) => Err(AdapterError::new(ErrorCode::Io)
+                .expected("the same file in both readings")
+                .line(line)),
             (Verdict::Omitted, _) => match text.and_then(|text| self.conversion.omitted(text)) {
                 Some(outcome) => self.out.settle(outcome),
-                None => Err(AdapterError::new(ErrorCode::Io).expected("the same file in both readings").line(line)),
+                None => Err(AdapterError::new(ErrorCode::Io)
+                    .expected("the same file in both readings")
+                    .line(line)),
             },
             (Verdict::Repeated, _) => self.out.settle_repeat(text.unwrap_or_default()),
             (Verdict::Rejected, record) => {
-                let why = self.rejected.remove(&number).unwrap_or(Rejected::Unreadable);
+                let why = self
+                    .rejected
+                    .remove(&number)
+                    .unwrap_or(Rejected::Unreadable);
                 if let Some(record) = record.filter(|_| matches!(why, Rejected::Fault(_))) {
                     self.conversion.envelope(&record, &mut self.out);
                 }
@@ -571,9 +857,22 @@ impl<'r> SecondRead<'r> {
 
     fn end(mut self, digest: InputDigest, complete: bool) -> Result<Summary, AdapterError> {
         self.out.end()?;
-        let beside = self.start.options.context.side_files.as_ref().map(|files| files.files_read()).unwrap_or_default();
+        let beside = self
+            .start
+            .options
+            .context
+            .side_files
+            .as_ref()
+            .map(|files| files.files_read())
+            .unwrap_or_default();
         let bytes = digest.bytes;
         self.out.stop(InputDigest { beside, ..digest }, complete)?;
-        Ok(Summary::of(self.start.descriptor, self.start.identity, &self.out, bytes, complete))
+        Ok(Summary::of(
+            self.start.descriptor,
+            self.start.identity,
+            &self.out,
+            bytes,
+            complete,
+        ))
     }
 }

@@ -22,22 +22,36 @@ use crate::policy::Policy;
 use crate::tape::JsonLines;
 use crate::version::{Revision, VersionMatrix};
 
-static MEMBERS: MemberSource = MemberSource::new(&["document object feeds msg.in\n  prompts array records\n\n\
+static MEMBERS: MemberSource = MemberSource::new(&[
+    "document object feeds msg.in\n  prompts array records\n\n\
      record prompt feeds msg.in\n  type string as k\n  id string tape\n  text string tape\n\n\
-     record cost feeds meta\n  type string as k\n  of string tape\n  tokens count as meta.usage.tokens.input\n"]);
+     record cost feeds meta\n  type string as k\n  of string tape\n  tokens count as meta.usage.tokens.input\n",
+]);
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "toy",
     adapter_version: "1.0.0",
     harness_family: "toy",
-    matrix: VersionMatrix { revisions: &[Revision { schema: "toy", versions: None, tested: &["1"], coverage: COVERAGE }], known_bad: &[] },
+    matrix: VersionMatrix {
+        revisions: &[Revision {
+            schema: "toy",
+            versions: None,
+            tested: &["1"],
+            coverage: COVERAGE,
+        }],
+        known_bad: &[],
+    },
     schema_detection_strategy: "all logs are toys",
     coverage: COVERAGE,
     unknown_version_policy: UnknownVersionPolicy::StrictFail,
     record_type: &["/type"],
     members: Some(&MEMBERS),
     gaps: &[],
-    omission_rules: &[OmissionRule::duplicate(OmissionRule::REPEATED.rule, "*", "the same bytes again")],
+    omission_rules: &[OmissionRule::duplicate(
+        OmissionRule::REPEATED.rule,
+        "*",
+        "the same bytes again",
+    )],
 };
 
 const COVERAGE: Coverage = Coverage {
@@ -59,12 +73,22 @@ impl StreamAdapter for Toy {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        let framing = if head.text().starts_with("{\"prompts\"") { Framing::Document } else { Framing::Lines };
-        Some(Evidence { marks: vec!["toy"], framing })
+        let framing = if head.text().starts_with("{\"prompts\"") {
+            Framing::Document
+        } else {
+            Framing::Lines
+        };
+        Some(Evidence {
+            marks: vec!["toy"],
+            framing,
+        })
     }
 
     fn identify(&self, _: &Head<'_>) -> Identity {
-        Identity { schema: Some("toy"), ..Identity::default() }
+        Identity {
+            schema: Some("toy"),
+            ..Identity::default()
+        }
     }
 
     fn conversion(&self, _: &SessionInit<'_>) -> Box<dyn Conversion> {
@@ -91,14 +115,30 @@ impl Conversion for Prompts {
         true
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, check: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        check: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         check.document(document);
-        let list = document.member("prompts").ok_or_else(|| Fault::malformed("/prompts", "a list", "nothing"))?;
-        Ok(list.elements().enumerate().map(|(n, prompt)| Item::of_list(prompt, "/prompts", n)).collect())
+        let list = document
+            .member("prompts")
+            .ok_or_else(|| Fault::malformed("/prompts", "a list", "nothing"))?;
+        Ok(list
+            .elements()
+            .enumerate()
+            .map(|(n, prompt)| Item::of_list(prompt, "/prompts", n))
+            .collect())
     }
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        let text = |name: &str| record.value.member(name).map(Value::raw_str).unwrap_or_default();
+        let text = |name: &str| {
+            record
+                .value
+                .member(name)
+                .map(Value::raw_str)
+                .unwrap_or_default()
+        };
         let (kind, number) = (text("type"), record.number);
         let id = match kind {
             "prompt" => text("id"),
@@ -107,14 +147,24 @@ impl Conversion for Prompts {
         };
         check.members(kind, record.value, Pointer::Root, &|_| None);
         check.identify();
-        self.notes.push(Note { number, id: hash64(id), is_prompt: kind == "prompt" });
+        self.notes.push(Note {
+            number,
+            id: hash64(id),
+            is_prompt: kind == "prompt",
+        });
         Ok(())
     }
 
     fn decide(&mut self) {
-        let cost_of = |id| self.notes.iter().find(|note| !note.is_prompt && note.id == id);
+        let cost_of = |id| {
+            self.notes
+                .iter()
+                .find(|note| !note.is_prompt && note.id == id)
+        };
         let prompts = self.notes.iter().filter(|note| note.is_prompt);
-        self.costs = prompts.filter_map(|prompt| Some((prompt.number, cost_of(prompt.id)?.number))).collect();
+        self.costs = prompts
+            .filter_map(|prompt| Some((prompt.number, cost_of(prompt.id)?.number)))
+            .collect();
     }
 
     fn emit(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
@@ -122,13 +172,39 @@ impl Conversion for Prompts {
         if text.is_none() {
             return Outcome::Mapped;
         }
-        out.set_header(RecordHeader { t: None, id: record.value.member("id").and_then(Value::text), replay: false });
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, Pointer::At("/text"));
-        if let Some((_, cost)) = self.costs.iter().find(|(prompt, _)| *prompt == record.number) {
+        out.set_header(RecordHeader {
+            t: None,
+            id: record.value.member("id").and_then(Value::text),
+            replay: false,
+        });
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Person,
+                text,
+                attachments: Vec::new(),
+            },
+            Pointer::At("/text"),
+        );
+        if let Some((_, cost)) = self
+            .costs
+            .iter()
+            .find(|(prompt, _)| *prompt == record.number)
+        {
             let mut again = record.others.get(*cost).expect("the record of the cost");
-            let input = again.value().and_then(|cost| cost.member("tokens")?.unsigned());
-            let usage = Usage { tokens: Tokens { input, ..Tokens::default() }, ..Usage::default() };
-            out.of_record(*cost, RecordHeader::default(), |out| out.emit(Meta::Usage(usage), Pointer::At("/tokens")));
+            let input = again
+                .value()
+                .and_then(|cost| cost.member("tokens")?.unsigned());
+            let usage = Usage {
+                tokens: Tokens {
+                    input,
+                    ..Tokens::default()
+                },
+                ..Usage::default()
+            };
+            out.of_record(*cost, RecordHeader::default(), |out| {
+                out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
+            });
         }
         Outcome::Mapped
     }
@@ -136,12 +212,29 @@ impl Conversion for Prompts {
 
 fn converted(log: &str, policy: Policy) -> Result<Vec<Json>, AdapterError> {
     let mut tape = Vec::new();
-    let options = Options { policy, ..Options::default() };
-    convert(&Toy, Input::new(log.as_bytes(), options.limits), &options, &mut JsonLines::new(&mut tape))?;
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    convert(
+        &Toy,
+        Input::new(log.as_bytes(), options.limits),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )?;
     let mut from_memory = Vec::new();
-    convert(&Toy, Input::in_memory(log, options.limits), &options, &mut JsonLines::new(&mut from_memory))?;
+    convert(
+        &Toy,
+        Input::in_memory(log, options.limits),
+        &options,
+        &mut JsonLines::new(&mut from_memory),
+    )?;
     assert!(tape == from_memory);
-    Ok(String::from_utf8(tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    Ok(String::from_utf8(tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 fn prompt(id: &str, text: &str) -> String {
@@ -154,45 +247,92 @@ fn cost(of: &str, tokens: u32) -> String {
 
 /// Kind, line and text or tokens of all events but start and stop.
 fn shown(tape: &[Json]) -> Vec<String> {
-    let shown = |event: &Json| format!("{} {} {}{}", event["k"], event["origin"]["line"], event["text"], event["tokens"]["input"]);
-    tape[1..tape.len() - 1].iter().map(|event| shown(event).replace('"', "").replace("null", "")).collect()
+    let shown = |event: &Json| {
+        format!(
+            "{} {} {}{}",
+            event["k"], event["origin"]["line"], event["text"], event["tokens"]["input"]
+        )
+    };
+    tape[1..tape.len() - 1]
+        .iter()
+        .map(|event| shown(event).replace('"', "").replace("null", ""))
+        .collect()
 }
 
 #[test]
 fn a_late_fact_stands_where_it_belongs_with_the_origin_of_its_own_record() {
-    let log = [prompt("a", "one"), prompt("b", "two"), cost("a", 7), cost("b", 8)].join("\n");
+    let log = [
+        prompt("a", "one"),
+        prompt("b", "two"),
+        cost("a", 7),
+        cost("b", 8),
+    ]
+    .join("\n");
     let tape = converted(&log, Policy::Strict).unwrap();
-    assert_eq!(shown(&tape), ["msg.in 1 one", "meta 3 7", "msg.in 2 two", "meta 4 8"]);
+    assert_eq!(
+        shown(&tape),
+        ["msg.in 1 one", "meta 3 7", "msg.in 2 two", "meta 4 8"]
+    );
     assert_eq!(tape.last().unwrap()["ledger"]["mapped"], 4);
     // The header of the record goes on after the event of another one.
-    assert_eq!((&tape[1]["origin"]["id"], &tape[2]["origin"]["id"]), (&"a".into(), &Json::Null));
+    assert_eq!(
+        (&tape[1]["origin"]["id"], &tape[2]["origin"]["id"]),
+        (&"a".into(), &Json::Null)
+    );
 }
 
 #[test]
 fn a_mapped_record_without_an_event_is_a_defect() {
-    let error = converted(&[prompt("a", "one"), cost("other", 7)].join("\n"), Policy::Strict).unwrap_err();
-    assert_eq!((error.code, error.line), (ErrorCode::AdapterDefect, Some(2)));
+    let error = converted(
+        &[prompt("a", "one"), cost("other", 7)].join("\n"),
+        Policy::Strict,
+    )
+    .unwrap_err();
+    assert_eq!(
+        (error.code, error.line),
+        (ErrorCode::AdapterDefect, Some(2))
+    );
 }
 
 #[test]
 fn strict_policy_emits_nothing_of_a_log_with_an_unknown_record() {
     let log = [prompt("a", "one"), r#"{"type":"new"}"#.to_owned()].join("\n");
     let mut tape = Vec::new();
-    let options = Options { policy: Policy::Strict, ..Options::default() };
-    let error = convert(&Toy, Input::in_memory(&log, options.limits), &options, &mut JsonLines::new(&mut tape)).unwrap_err();
-    assert_eq!((error.code, error.line, tape.len()), (ErrorCode::UnrecognizedRecord, Some(2), 0));
+    let options = Options {
+        policy: Policy::Strict,
+        ..Options::default()
+    };
+    let error = convert(
+        &Toy,
+        Input::in_memory(&log, options.limits),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )
+    .unwrap_err();
+    assert_eq!(
+        (error.code, error.line, tape.len()),
+        (ErrorCode::UnrecognizedRecord, Some(2), 0)
+    );
     let tape = converted(&log, Policy::Permissive).unwrap();
-    assert_eq!((&tape[2]["name"], &tape[3]["ledger"]["unrecognized"]), (&"new".into(), &1.into()));
+    assert_eq!(
+        (&tape[2]["name"], &tape[3]["ledger"]["unrecognized"]),
+        (&"new".into(), &1.into())
+    );
 }
 
 #[test]
 fn claims_are_lowered_before_the_first_event_of_a_record_with_an_unknown_member() {
     let other = prompt("b", "two").replace("\"id\"", "\"x\":1,\"id\"");
     let log = [prompt("a", "one"), other].join("\n");
-    assert_eq!(converted(&log, Policy::Strict).unwrap_err().code, ErrorCode::UnknownMember);
+    assert_eq!(
+        converted(&log, Policy::Strict).unwrap_err().code,
+        ErrorCode::UnknownMember
+    );
     let tape = converted(&log, Policy::Permissive).unwrap();
     assert_eq!(
-        tape.iter().map(|event| event["label"].as_str().unwrap_or("prompt")).collect::<Vec<_>>(),
+        tape.iter()
+            .map(|event| event["label"].as_str().unwrap_or("prompt"))
+            .collect::<Vec<_>>(),
         ["tape.start", "prompt", "revision", "prompt", "tape.stop"]
     );
     assert_eq!(tape[4]["ledger"]["unknown_members"][0]["pointer"], "/x");
@@ -201,34 +341,75 @@ fn claims_are_lowered_before_the_first_event_of_a_record_with_an_unknown_member(
 #[test]
 fn damaged_lines_lose_only_what_is_damaged() {
     let (one, two, three) = (prompt("a", "one"), prompt("b", "two"), prompt("c", "three"));
-    let log = format!("{}{two}\n\0\0\0{three}\n{}\n", &one[..one.len() - 4], prompt("d", "é"));
-    assert_eq!(converted(&log, Policy::Strict).unwrap_err().code, ErrorCode::MalformedRecord);
+    let log = format!(
+        "{}{two}\n\0\0\0{three}\n{}\n",
+        &one[..one.len() - 4],
+        prompt("d", "é")
+    );
+    assert_eq!(
+        converted(&log, Policy::Strict).unwrap_err().code,
+        ErrorCode::MalformedRecord
+    );
     let tape = converted(&log, Policy::Permissive).unwrap();
-    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] == "msg.in").filter_map(|event| event["text"].as_str()).collect();
-    assert_eq!((texts, &tape.last().unwrap()["ledger"]["malformed"]), (vec!["two", "three", "é"], &2.into()));
+    let texts: Vec<&str> = tape
+        .iter()
+        .filter(|event| event["k"] == "msg.in")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
+    assert_eq!(
+        (texts, &tape.last().unwrap()["ledger"]["malformed"]),
+        (vec!["two", "three", "é"], &2.into())
+    );
     // A record that is cut inside a character.
     let mut bytes = prompt("d", "é").into_bytes();
     bytes.truncate(bytes.len() - 3);
     bytes.extend(format!("{two}\n").into_bytes());
     let mut tape = Vec::new();
-    convert(&Toy, Input::new(&bytes[..], Options::default().limits), &Options::default(), &mut JsonLines::new(&mut tape)).unwrap();
+    convert(
+        &Toy,
+        Input::new(&bytes[..], Options::default().limits),
+        &Options::default(),
+        &mut JsonLines::new(&mut tape),
+    )
+    .unwrap();
     let tape = String::from_utf8(tape).unwrap();
-    assert!(tape.contains(r#""text":"two""#) && tape.contains(r#""malformed":1"#), "{tape}");
+    assert!(
+        tape.contains(r#""text":"two""#) && tape.contains(r#""malformed":1"#),
+        "{tape}"
+    );
 }
 
 #[test]
 fn repeats_reach_no_step() {
-    let tape = converted(&[prompt("a", "one"), prompt("a", "one"), prompt("b", "one")].join("\n"), Policy::Strict).unwrap();
+    let tape = converted(
+        &[prompt("a", "one"), prompt("a", "one"), prompt("b", "one")].join("\n"),
+        Policy::Strict,
+    )
+    .unwrap();
     assert_eq!(shown(&tape), ["msg.in 1 one", "msg.in 3 one"]);
-    assert_eq!(tape.last().unwrap()["ledger"]["omitted"][0]["type"], "prompt");
+    assert_eq!(
+        tape.last().unwrap()["ledger"]["omitted"][0]["type"],
+        "prompt"
+    );
 }
 
 #[test]
 fn items_of_a_document_have_their_place() {
-    let document = format!(r#"{{"prompts":[{},{},{}]}}"#, prompt("a", "one"), cost("b", 1), prompt("b", "two"));
+    let document = format!(
+        r#"{{"prompts":[{},{},{}]}}"#,
+        prompt("a", "one"),
+        cost("b", 1),
+        prompt("b", "two")
+    );
     let tape = converted(&document, Policy::Strict).unwrap();
-    let pointers: Vec<&Json> = tape[1..4].iter().map(|event| &event["origin"]["pointer"]).collect();
-    assert_eq!(pointers, ["/prompts/0/text", "/prompts/2/text", "/prompts/1/tokens"]);
+    let pointers: Vec<&Json> = tape[1..4]
+        .iter()
+        .map(|event| &event["origin"]["pointer"])
+        .collect();
+    assert_eq!(
+        pointers,
+        ["/prompts/0/text", "/prompts/2/text", "/prompts/1/tokens"]
+    );
     let cut = &document[..document.len() - 4];
     let tape = converted(cut, Policy::Permissive).unwrap_err();
     // The prompt that the cost belongs to is missing.
@@ -237,16 +418,32 @@ fn items_of_a_document_have_their_place() {
 
 #[test]
 fn a_large_log_is_read_twice_from_a_file_and_a_change_in_between_is_an_error() {
-    let log: String = (0..60_000).map(|n| prompt(&n.to_string(), "a text of some length") + "\n").collect();
+    let log: String = (0..60_000)
+        .map(|n| prompt(&n.to_string(), "a text of some length") + "\n")
+        .collect();
     let options = Options::default();
     let convert_file = |source: Edited| {
         let mut tape = Vec::new();
-        convert(&Toy, Input::of_source(source, options.limits), &options, &mut JsonLines::new(&mut tape)).map(|_| tape)
+        convert(
+            &Toy,
+            Input::of_source(source, options.limits),
+            &options,
+            &mut JsonLines::new(&mut tape),
+        )
+        .map(|_| tape)
     };
-    let same = Edited { log: Cursor::new(log.clone().into_bytes()), seeks: 0, edit: RefCell::new(None) };
+    let same = Edited {
+        log: Cursor::new(log.clone().into_bytes()),
+        seeks: 0,
+        edit: RefCell::new(None),
+    };
     let in_memory = crate::adapter::convert_str(&Toy, &log, &options).unwrap();
     assert!(convert_file(same).unwrap() == in_memory.as_bytes());
-    let edited = Edited { log: Cursor::new(log.into_bytes()), seeks: 0, edit: RefCell::new(Some(100)) };
+    let edited = Edited {
+        log: Cursor::new(log.into_bytes()),
+        seeks: 0,
+        edit: RefCell::new(Some(100)),
+    };
     assert_eq!(convert_file(edited).unwrap_err().code, ErrorCode::Io);
 }
 

@@ -39,42 +39,70 @@ impl<'t> RawEvent<'t> {
     /// # Errors
     /// [`InvalidEvent`] if the envelope is wrong. The fields of the kind are not checked.
     pub fn parse(line: &'t str) -> Result<Self, InvalidEvent> {
-        let members = Members::of(line).map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
-        let (envelope, fields): (Vec<_>, Vec<_>) = members.0.into_iter().partition(|(key, _)| is_envelope(key));
+        let members = Members::of(line)
+            .map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
+        let (envelope, fields): (Vec<_>, Vec<_>) =
+            members.0.into_iter().partition(|(key, _)| is_envelope(key));
         let envelope = Members(envelope);
-        let kind = envelope.word("k").and_then(Kind::from_name).ok_or_else(|| InvalidEvent::new("`k` is not one of the eight kinds"))?;
+        let kind = envelope
+            .word("k")
+            .and_then(Kind::from_name)
+            .ok_or_else(|| InvalidEvent::new("`k` is not one of the eight kinds"))?;
         Ok(RawEvent {
-            seq: envelope.count("seq").map(Seq).ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
-            t: envelope.word("t").ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
+            seq: envelope
+                .count("seq")
+                .map(Seq)
+                .ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
+            t: envelope
+                .word("t")
+                .ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
             kind,
-            source: read_source(envelope.get("source")).ok_or_else(|| InvalidEvent::new("`source` does not name a harness"))?,
+            source: read_source(envelope.get("source"))
+                .ok_or_else(|| InvalidEvent::new("`source` does not name a harness"))?,
             fields: Members(fields),
             parent: envelope
                 .get("parent")
-                .map(|_| envelope.count("parent").map(Seq).ok_or_else(|| InvalidEvent::new("`parent` is not a number")))
+                .map(|_| {
+                    envelope
+                        .count("parent")
+                        .map(Seq)
+                        .ok_or_else(|| InvalidEvent::new("`parent` is not a number"))
+                })
                 .transpose()?,
             t_basis: envelope
                 .get("t_basis")
-                .map(|_| read_basis(&envelope).ok_or_else(|| InvalidEvent::new("`t_basis` is not a basis")))
+                .map(|_| {
+                    read_basis(&envelope)
+                        .ok_or_else(|| InvalidEvent::new("`t_basis` is not a basis"))
+                })
                 .transpose()?,
             origin: envelope
                 .get("origin")
-                .map(|raw| read_origin(raw).ok_or_else(|| InvalidEvent::new("`origin` is not an object")))
+                .map(|raw| {
+                    read_origin(raw).ok_or_else(|| InvalidEvent::new("`origin` is not an object"))
+                })
                 .transpose()?
                 .unwrap_or_default(),
-            replay: envelope.get("replay").is_some_and(|raw| raw.get() == "true"),
+            replay: envelope
+                .get("replay")
+                .is_some_and(|raw| raw.get() == "true"),
         })
     }
 
     /// The label of a `meta` event.
     pub fn label(&self) -> Option<&'t str> {
-        self.fields.word("label").filter(|_| self.kind == Kind::Meta)
+        self.fields
+            .word("label")
+            .filter(|_| self.kind == Kind::Meta)
     }
 }
 
 /// The events of a tape with raw fields. A line that is not an event gives an error, and the next line follows.
 pub fn raw_events(tape: &str) -> RawEvents<'_> {
-    RawEvents { lines: tape.split_inclusive('\n'), number: 0 }
+    RawEvents {
+        lines: tape.split_inclusive('\n'),
+        number: 0,
+    }
 }
 
 /// Iterator over the raw events of a tape.
@@ -113,7 +141,10 @@ impl<'t> Members<'t> {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&'t RawValue> {
-        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| *value)
     }
 
     /// The value of a key, if it is a string.
@@ -149,7 +180,10 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::with_capacity(16);
-                while let Some(key) = map.next_key::<&'de str>().map_err(|_| A::Error::custom("expected a key without escapes"))? {
+                while let Some(key) = map
+                    .next_key::<&'de str>()
+                    .map_err(|_| A::Error::custom("expected a key without escapes"))?
+                {
                     members.push((key, map.next_value()?));
                 }
                 Ok(Members(members))
@@ -161,32 +195,56 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
 /// The string in a raw value, if it is one without escapes.
 pub(crate) fn word(raw: &RawValue) -> Option<&str> {
-    raw.get().strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'))
+    raw.get()
+        .strip_prefix('"')?
+        .strip_suffix('"')
+        .filter(|word| !word.contains('\\'))
 }
 
 /// The number in a raw value, if it is an integer without sign.
 pub(crate) fn count(raw: &RawValue) -> Option<u64> {
-    raw.get().parse().ok().filter(|_| raw.get().bytes().all(|byte| byte.is_ascii_digit()))
+    raw.get()
+        .parse()
+        .ok()
+        .filter(|_| raw.get().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_envelope(key: &str) -> bool {
-    matches!(key, "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay")
+    matches!(
+        key,
+        "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay"
+    )
 }
 
 fn read_source(raw: Option<&RawValue>) -> Option<EventSource<'_>> {
     let source = Members::of(raw?.get()).ok()?;
-    Some(EventSource { harness: source.word("harness")?, session_id: source.text("session_id"), agent_id: source.text("agent_id") })
+    Some(EventSource {
+        harness: source.word("harness")?,
+        session_id: source.text("session_id"),
+        agent_id: source.text("agent_id"),
+    })
 }
 
 fn read_basis(envelope: &Members<'_>) -> Option<TimeBasis> {
-    TimeBasis::ALL.into_iter().find(|basis| envelope.word("t_basis") == Some(basis.as_str()))
+    TimeBasis::ALL
+        .into_iter()
+        .find(|basis| envelope.word("t_basis") == Some(basis.as_str()))
 }
 
 fn read_origin(raw: &RawValue) -> Option<Origin<'_>> {
     let origin = Members::of(raw.get()).ok()?;
-    let (line, part) = (origin.count("line"), origin.count("part").unwrap_or_default());
+    let (line, part) = (
+        origin.count("line"),
+        origin.count("part").unwrap_or_default(),
+    );
     let pointer = origin.text("pointer").map_or(Pointer::Root, Pointer::Read);
-    Some(Origin { line, part, pointer_prefix: Pointer::Root, pointer, id: origin.text("id") })
+    Some(Origin {
+        line,
+        part,
+        pointer_prefix: Pointer::Root,
+        pointer,
+        id: origin.text("id"),
+    })
 }
 
 /// The JSON value of a line. A lone surrogate becomes U+FFFD.
@@ -208,17 +266,39 @@ mod tests {
     #[test]
     fn the_envelope_is_typed_and_fields_are_raw() {
         let event = raw_events(LINE).next().unwrap().unwrap();
-        assert_eq!((event.seq, event.kind, event.parent, event.replay), (Seq(7), Kind::ToolCall, Some(Seq(3)), true));
+        assert_eq!(
+            (event.seq, event.kind, event.parent, event.replay),
+            (Seq(7), Kind::ToolCall, Some(Seq(3)), true)
+        );
         assert_eq!(event.t_basis, Some(TimeBasis::Inherited));
         assert_eq!(event.fields.word("tool"), Some("Read"));
-        assert_eq!(event.fields.text("call_id").map(|id| id.decode_lossy().into_owned()), Some("c\"1".to_owned()));
-        assert_eq!((event.origin.line, event.origin.part, event.origin.pointer.to_string()), (Some(4), 1, "/a~1b/0".to_owned()));
+        assert_eq!(
+            event
+                .fields
+                .text("call_id")
+                .map(|id| id.decode_lossy().into_owned()),
+            Some("c\"1".to_owned())
+        );
+        assert_eq!(
+            (
+                event.origin.line,
+                event.origin.part,
+                event.origin.pointer.to_string()
+            ),
+            (Some(4), 1, "/a~1b/0".to_owned())
+        );
     }
 
     #[test]
     fn reading_goes_on_after_a_line_that_is_not_an_event() {
         let tape = format!("{LINE}not json\n{{\"seq\":1}}\n{LINE}{}", LINE.trim_end());
-        let read: Vec<_> = raw_events(&tape).map(|event| event.map(|event| event.seq.get()).map_err(|error| error.line)).collect();
+        let read: Vec<_> = raw_events(&tape)
+            .map(|event| {
+                event
+                    .map(|event| event.seq.get())
+                    .map_err(|error| error.line)
+            })
+            .collect();
         assert_eq!(read, [Ok(7), Err(2), Err(3), Ok(7), Err(5)]);
     }
 

@@ -16,7 +16,10 @@ use crate::version::Support;
 
 /// The events of a tape. A line that is not an event gives an error, and the next line follows.
 pub fn events(tape: &str) -> Events<'_> {
-    Events { raw: raw_events(tape), number: 0 }
+    Events {
+        raw: raw_events(tape),
+        number: 0,
+    }
 }
 
 /// Iterator over the events of a tape.
@@ -47,9 +50,28 @@ impl<'t> EventRecord<'t> {
     }
 
     fn from_raw(raw: RawEvent<'t>) -> Result<Self, InvalidEvent> {
-        let RawEvent { seq, t, kind, source, fields, parent, t_basis, origin, replay } = raw;
+        let RawEvent {
+            seq,
+            t,
+            kind,
+            source,
+            fields,
+            parent,
+            t_basis,
+            origin,
+            replay,
+        } = raw;
         let event = event(kind, &Reader(fields))?;
-        Ok(EventRecord { seq, t, t_basis, source, event, parent, origin, replay })
+        Ok(EventRecord {
+            seq,
+            t,
+            t_basis,
+            source,
+            event,
+            parent,
+            origin,
+            replay,
+        })
     }
 }
 
@@ -101,7 +123,11 @@ fn event<'t>(kind: Kind, fields: &Reader<'t>) -> Result<Event<'t>, InvalidEvent>
 
 fn tool_result<'t>(fields: &Reader<'t>) -> Result<ToolResult<'t>, InvalidEvent> {
     let side_file = |artifact: Reader<'t>| {
-        Ok(SideFile { path: artifact.required_text("path")?, hash: artifact.hash("hash")?, bytes: artifact.count("bytes")? })
+        Ok(SideFile {
+            path: artifact.required_text("path")?,
+            hash: artifact.hash("hash")?,
+            bytes: artifact.count("bytes")?,
+        })
     };
     Ok(ToolResult {
         tool: fields.text("tool")?,
@@ -111,7 +137,10 @@ fn tool_result<'t>(fields: &Reader<'t>) -> Result<ToolResult<'t>, InvalidEvent> 
         stdout: fields.text("stdout")?,
         stderr: fields.text("stderr")?,
         truncated: fields.flag("truncated")?,
-        artifact: fields.maybe_object("artifact")?.map(side_file).transpose()?,
+        artifact: fields
+            .maybe_object("artifact")?
+            .map(side_file)
+            .transpose()?,
         attachments: fields.attachments()?,
         duration_ms: fields.count("duration_ms")?,
     })
@@ -142,7 +171,10 @@ fn code_edit<'t>(fields: &Reader<'t>) -> Result<CodeEdit<'t>, InvalidEvent> {
 fn meta<'t>(fields: &Reader<'t>) -> Result<Meta<'t>, InvalidEvent> {
     Ok(match fields.word("label")? {
         "tape.start" => Meta::TapeStart(Box::new(tape_start(fields)?)),
-        "revision" => Meta::Revision(Box::new(RevisionChange { harness: harness(fields)?, claims: claims(fields)? })),
+        "revision" => Meta::Revision(Box::new(RevisionChange {
+            harness: harness(fields)?,
+            claims: claims(fields)?,
+        })),
         "unrecognized" => Meta::Unrecognized(Unrecognized {
             name: fields.required_text("name")?,
             raw: fields.0.get("raw").map(RawValue::get),
@@ -162,10 +194,21 @@ fn meta<'t>(fields: &Reader<'t>) -> Result<Meta<'t>, InvalidEvent> {
             agent_version: fields.text("agent_version")?,
         }),
         "usage" => Meta::Usage(usage(fields)?),
-        "rewind" => Meta::Rewind { to: Seq(fields.required("to", "a count", |raw| raw.parse().ok())?), files: fields.flag("files")? },
-        "compaction" => Meta::Compaction { text: fields.text("text")?, trigger: fields.text("trigger")? },
-        "error" => Meta::Error { code: fields.text("code")?, text: fields.text("text")? },
-        "interrupt" => Meta::Interrupt { text: fields.text("text")? },
+        "rewind" => Meta::Rewind {
+            to: Seq(fields.required("to", "a count", |raw| raw.parse().ok())?),
+            files: fields.flag("files")?,
+        },
+        "compaction" => Meta::Compaction {
+            text: fields.text("text")?,
+            trigger: fields.text("trigger")?,
+        },
+        "error" => Meta::Error {
+            code: fields.text("code")?,
+            text: fields.text("text")?,
+        },
+        "interrupt" => Meta::Interrupt {
+            text: fields.text("text")?,
+        },
         "permission" => Meta::Permission(Permission {
             decision: fields.one_of("decision", &Decision::ALL, Decision::as_str)?,
             tool: fields.text("tool")?,
@@ -179,7 +222,10 @@ fn meta<'t>(fields: &Reader<'t>) -> Result<Meta<'t>, InvalidEvent> {
             bytes: fields.count("bytes")?,
             text: fields.text("text")?,
         }),
-        "system" => Meta::System { name: fields.required_text("name")?, text: fields.text("text")? },
+        "system" => Meta::System {
+            name: fields.required_text("name")?,
+            text: fields.text("text")?,
+        },
         other => Meta::Other(other),
     })
 }
@@ -247,32 +293,56 @@ fn tape_start<'t>(fields: &Reader<'t>) -> Result<TapeStart<'t>, InvalidEvent> {
 
 fn harness<'t>(fields: &Reader<'t>) -> Result<Harness<'t>, InvalidEvent> {
     let harness = fields.object("harness")?;
-    Ok(Harness { family: harness.word("family")?, version: harness.text("version")?, schema: harness.maybe_word("schema")? })
+    Ok(Harness {
+        family: harness.word("family")?,
+        version: harness.text("version")?,
+        schema: harness.maybe_word("schema")?,
+    })
 }
 
 fn claims<'t>(fields: &Reader<'t>) -> Result<Claims<'t>, InvalidEvent> {
     let grades = fields.object("coverage")?;
     let mut coverage = [ClaimGrade::None; Kind::ALL.len()];
     for kind in Kind::ALL {
-        coverage[kind as usize] = grades.one_of(kind.as_str(), &ClaimGrade::ALL, ClaimGrade::as_str)?;
+        coverage[kind as usize] =
+            grades.one_of(kind.as_str(), &ClaimGrade::ALL, ClaimGrade::as_str)?;
     }
     let support = fields.one_of("support", &Support::ALL, Support::as_str)?;
-    Ok(Claims { support, coverage, degraded: fields.required("degraded", "a list of names", |raw| serde_json::from_str(raw).ok())? })
+    Ok(Claims {
+        support,
+        coverage,
+        degraded: fields.required("degraded", "a list of names", |raw| {
+            serde_json::from_str(raw).ok()
+        })?,
+    })
 }
 
 fn tape_stop(fields: &Reader<'_>) -> Result<TapeStop, InvalidEvent> {
     let (events, input) = (fields.object("counts")?, fields.object("input")?);
     let mut counts = KindCounts::default();
     for kind in Kind::ALL {
-        counts.set(kind, events.required(kind.as_str(), "a count", |raw| raw.parse().ok())?);
+        counts.set(
+            kind,
+            events.required(kind.as_str(), "a count", |raw| raw.parse().ok())?,
+        );
     }
-    let ledger: Ledger = fields.required("ledger", "a ledger", |raw| serde_json::from_str(raw).ok())?;
+    let ledger: Ledger =
+        fields.required("ledger", "a ledger", |raw| serde_json::from_str(raw).ok())?;
     let input = InputDigest {
         hash: input.required("hash", "a hash", Hash::of_json)?,
         bytes: input.required("bytes", "a count", |raw| raw.parse().ok())?,
-        beside: input.objects("beside")?.into_iter().map(beside_file).collect::<Result<_, _>>()?,
+        beside: input
+            .objects("beside")?
+            .into_iter()
+            .map(beside_file)
+            .collect::<Result<_, _>>()?,
     };
-    Ok(TapeStop { counts, ledger, input, complete: fields.required("complete", "a boolean", |raw| raw.parse().ok())? })
+    Ok(TapeStop {
+        counts,
+        ledger,
+        input,
+        complete: fields.required("complete", "a boolean", |raw| raw.parse().ok())?,
+    })
 }
 
 /// The members of an object, with a method for each type of value.
@@ -280,13 +350,28 @@ struct Reader<'t>(Members<'t>);
 
 impl<'t> Reader<'t> {
     /// The value of a member, read by `parse`; `None` if it is absent.
-    fn parsed<T>(&self, key: &str, expected: &str, parse: impl FnOnce(&'t str) -> Option<T>) -> Result<Option<T>, InvalidEvent> {
-        let Some(raw) = self.0.get(key) else { return Ok(None) };
-        parse(raw.get()).map(Some).ok_or_else(|| InvalidEvent::new(format!("`{key}` is not {expected}")))
+    fn parsed<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        parse: impl FnOnce(&'t str) -> Option<T>,
+    ) -> Result<Option<T>, InvalidEvent> {
+        let Some(raw) = self.0.get(key) else {
+            return Ok(None);
+        };
+        parse(raw.get())
+            .map(Some)
+            .ok_or_else(|| InvalidEvent::new(format!("`{key}` is not {expected}")))
     }
 
-    fn required<T>(&self, key: &str, expected: &str, parse: impl FnOnce(&'t str) -> Option<T>) -> Result<T, InvalidEvent> {
-        self.parsed(key, expected, parse)?.ok_or_else(|| InvalidEvent::new(format!("`{key}` is missing")))
+    fn required<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        parse: impl FnOnce(&'t str) -> Option<T>,
+    ) -> Result<T, InvalidEvent> {
+        self.parsed(key, expected, parse)?
+            .ok_or_else(|| InvalidEvent::new(format!("`{key}` is missing")))
     }
 
     fn text(&self, key: &str) -> Result<Option<Text<'t>>, InvalidEvent> {
@@ -294,7 +379,9 @@ impl<'t> Reader<'t> {
     }
 
     fn span_text(&self, key: &str) -> Result<Option<Cow<'t, str>>, InvalidEvent> {
-        self.parsed(key, "a string without half surrogate pairs", |raw| Text::of_str(raw)?.decode().ok())
+        self.parsed(key, "a string without half surrogate pairs", |raw| {
+            Text::of_str(raw)?.decode().ok()
+        })
     }
 
     fn required_text(&self, key: &str) -> Result<Text<'t>, InvalidEvent> {
@@ -310,16 +397,33 @@ impl<'t> Reader<'t> {
     }
 
     /// The variant with this name; `all` lists all variants.
-    fn maybe_one_of<T: Copy>(&self, key: &str, all: &[T], name: fn(T) -> &'static str) -> Result<Option<T>, InvalidEvent> {
-        self.parsed(key, "a known name", |raw| all.iter().copied().find(|variant| word(raw) == Some(name(*variant))))
+    fn maybe_one_of<T: Copy>(
+        &self,
+        key: &str,
+        all: &[T],
+        name: fn(T) -> &'static str,
+    ) -> Result<Option<T>, InvalidEvent> {
+        self.parsed(key, "a known name", |raw| {
+            all.iter()
+                .copied()
+                .find(|variant| word(raw) == Some(name(*variant)))
+        })
     }
 
-    fn one_of<T: Copy>(&self, key: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, InvalidEvent> {
-        self.maybe_one_of(key, all, name)?.ok_or_else(|| InvalidEvent::new(format!("`{key}` is missing")))
+    fn one_of<T: Copy>(
+        &self,
+        key: &str,
+        all: &[T],
+        name: fn(T) -> &'static str,
+    ) -> Result<T, InvalidEvent> {
+        self.maybe_one_of(key, all, name)?
+            .ok_or_else(|| InvalidEvent::new(format!("`{key}` is missing")))
     }
 
     fn flag(&self, key: &str) -> Result<bool, InvalidEvent> {
-        Ok(self.parsed(key, "a boolean", |raw| raw.parse().ok())?.unwrap_or_default())
+        Ok(self
+            .parsed(key, "a boolean", |raw| raw.parse().ok())?
+            .unwrap_or_default())
     }
 
     fn count(&self, key: &str) -> Result<Option<u64>, InvalidEvent> {
@@ -335,16 +439,24 @@ impl<'t> Reader<'t> {
     }
 
     fn range(&self, key: &str) -> Result<Option<Range>, InvalidEvent> {
-        let range = |raw| serde_json::from_str(raw).ok().map(|(first, last)| Range { first, last });
+        let range = |raw| {
+            serde_json::from_str(raw)
+                .ok()
+                .map(|(first, last)| Range { first, last })
+        };
         self.parsed(key, "a range", range)
     }
 
     fn anchors(&self, key: &str) -> Result<Vec<u64>, InvalidEvent> {
         let anchors = |raw: &'t str| {
             let hex: Vec<&str> = serde_json::from_str(raw).ok()?;
-            hex.into_iter().map(|hex| u64::from_str_radix(hex, 16).ok()).collect()
+            hex.into_iter()
+                .map(|hex| u64::from_str_radix(hex, 16).ok())
+                .collect()
         };
-        Ok(self.parsed(key, "a list of fingerprints", anchors)?.unwrap_or_default())
+        Ok(self
+            .parsed(key, "a list of fingerprints", anchors)?
+            .unwrap_or_default())
     }
 
     fn maybe_object(&self, key: &str) -> Result<Option<Reader<'t>>, InvalidEvent> {
@@ -356,27 +468,46 @@ impl<'t> Reader<'t> {
     }
 
     fn attachments(&self) -> Result<Vec<Attachment<'t>>, InvalidEvent> {
-        self.objects("attachments")?.into_iter().map(attachment).collect()
+        self.objects("attachments")?
+            .into_iter()
+            .map(attachment)
+            .collect()
     }
 
     fn objects(&self, key: &str) -> Result<Vec<Reader<'t>>, InvalidEvent> {
         let all = |raw| serde_json::from_str::<Vec<Members<'t>>>(raw).ok();
-        Ok(self.parsed(key, "a list of objects", all)?.unwrap_or_default().into_iter().map(Reader).collect())
+        Ok(self
+            .parsed(key, "a list of objects", all)?
+            .unwrap_or_default()
+            .into_iter()
+            .map(Reader)
+            .collect())
     }
 }
 
 fn beside_file(fields: Reader<'_>) -> Result<BesideFile, InvalidEvent> {
     let name = fields.required_text("name")?.decode_lossy().into_owned();
     let hash = fields.hash("hash")?;
-    Ok(BesideFile { name, hash, bytes: fields.required("bytes", "a count", |raw| raw.parse().ok())? })
+    Ok(BesideFile {
+        name,
+        hash,
+        bytes: fields.required("bytes", "a count", |raw| raw.parse().ok())?,
+    })
 }
 
 fn attachment<'t>(fields: Reader<'t>) -> Result<Attachment<'t>, InvalidEvent> {
     let (media_type, name) = (fields.text("media_type")?, fields.text("name")?);
-    Ok(Attachment { media_type, hash: fields.hash("hash")?, bytes: fields.count("bytes")?, name })
+    Ok(Attachment {
+        media_type,
+        hash: fields.hash("hash")?,
+        bytes: fields.count("bytes")?,
+        name,
+    })
 }
 
 /// The string in a raw value, if it is one without escapes.
 fn word(raw: &str) -> Option<&str> {
-    raw.strip_prefix('"')?.strip_suffix('"').filter(|word| !word.contains('\\'))
+    raw.strip_prefix('"')?
+        .strip_suffix('"')
+        .filter(|word| !word.contains('\\'))
 }

@@ -18,9 +18,11 @@ pub fn replay(mut tape: impl BufRead, sink: &mut dyn EventSink) -> io::Result<()
             return sink.finish();
         }
         number += 1;
-        let invalid = |what: String| io::Error::new(ErrorKind::InvalidData, TapeError { line: number, what });
+        let invalid =
+            |what: String| io::Error::new(ErrorKind::InvalidData, TapeError { line: number, what });
         let line = str::from_utf8(&bytes).map_err(|error| invalid(error.to_string()))?;
-        let record = EventRecord::parse(line.trim_end_matches('\n')).map_err(|error| invalid(error.to_string()))?;
+        let record = EventRecord::parse(line.trim_end_matches('\n'))
+            .map_err(|error| invalid(error.to_string()))?;
         sink.event(&record.as_event_ref())?;
     }
 }

@@ -56,7 +56,9 @@ fn push_char(out: &mut impl Push, c: char) {
 fn push_unicode(out: &mut impl Push, code: u16) {
     out.push_str("\\u");
     for shift in [12, 8, 4, 0] {
-        out.push(char::from(b"0123456789abcdef"[usize::from(code >> shift & 0xf)]));
+        out.push(char::from(
+            b"0123456789abcdef"[usize::from(code >> shift & 0xf)],
+        ));
     }
 }
 
@@ -113,7 +115,11 @@ fn is_other_escape(after_backslash: &[u8]) -> bool {
     if is_canonical_escape(after_backslash) {
         return false;
     }
-    let has_digits = |from: usize| after_backslash.get(from..from + 4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    let has_digits = |from: usize| {
+        after_backslash
+            .get(from..from + 4)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
     match after_backslash {
         [b'/', ..] => true,
         [b'u', ..] => has_digits(1) && (after_backslash.get(5..7) != Some(b"\\u") || has_digits(7)),
@@ -138,7 +144,16 @@ mod tests {
 
     #[test]
     fn what_is_no_escape_stays() {
-        for text in [r"C:\users\", r"\", r"\u", r"\u00", r"\u003", r"\ud83d\u", r"\ud83d\ude0", r"\x\u00g1 é"] {
+        for text in [
+            r"C:\users\",
+            r"\",
+            r"\u",
+            r"\u00",
+            r"\u003",
+            r"\ud83d\u",
+            r"\ud83d\ude0",
+            r"\x\u00g1 é",
+        ] {
             let mut out = String::new();
             push_token(&mut out, text);
             assert_eq!(out, text);

@@ -23,7 +23,10 @@ pub(crate) fn read_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
 /// The byte that a letter after a backslash means. `None` for `u`, which needs four digits.
 #[inline(always)]
 fn simple(letter: u8) -> Option<u8> {
-    SIMPLE.get(usize::from(letter)).copied().filter(|byte| *byte != 0)
+    SIMPLE
+        .get(usize::from(letter))
+        .copied()
+        .filter(|byte| *byte != 0)
 }
 
 /// The table of [`simple`], with 0 for `None`.
@@ -53,7 +56,9 @@ fn read_unicode_escape(bytes: &[u8], at: usize) -> (Unit, usize) {
 }
 
 fn hex4(bytes: &[u8], at: usize) -> u16 {
-    bytes[at..at + 4].iter().fold(0, |value, digit| value << 4 | u16::from(hex_digit(*digit)))
+    bytes[at..at + 4]
+        .iter()
+        .fold(0, |value, digit| value << 4 | u16::from(hex_digit(*digit)))
 }
 
 fn hex_digit(byte: u8) -> u8 {
@@ -72,7 +77,10 @@ impl DecodeBuffer {
     /// Decodes the text between the quotes of a token. Lone surrogates become U+FFFD; the second value is true if there were any.
     pub(crate) fn decoded(&mut self, inner: &str) -> (&str, bool) {
         let has_lone = self.unescape(inner);
-        (simdutf8::basic::from_utf8(&self.0).unwrap_or_default(), has_lone)
+        (
+            simdutf8::basic::from_utf8(&self.0).unwrap_or_default(),
+            has_lone,
+        )
     }
 
     /// Keeps a text that was decoded elsewhere.
@@ -106,7 +114,11 @@ impl DecodeBuffer {
             }
             let (unit, len) = read_unicode_escape(rest, 0);
             has_lone |= matches!(unit, Unit::Lone(_));
-            let c = if let Unit::Char(c) = unit { c } else { char::REPLACEMENT_CHARACTER };
+            let c = if let Unit::Char(c) = unit {
+                c
+            } else {
+                char::REPLACEMENT_CHARACTER
+            };
             text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             rest = &rest[len..];
         }
@@ -136,7 +148,12 @@ fn unescape_letters<S: Simd>(simd: S, bytes: &[u8], text: &mut Vec<u8>) -> usize
 ///
 /// Text has an escape every few words. So all letters after backslashes are decoded at once, and then the backslashes are removed.
 #[inline(always)]
-fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut Vec<u8>) -> (usize, bool) {
+fn unescape_block<S: Simd>(
+    simd: S,
+    block: &[u8; BLOCK],
+    len: usize,
+    text: &mut Vec<u8>,
+) -> (usize, bool) {
     let bytes = u8x64::load_array_ref(simd, block);
     let backslashes = bytes.simd_eq(b'\\').to_bitmask();
     if backslashes == 0 {
@@ -161,8 +178,15 @@ fn unescape_block<S: Simd>(simd: S, block: &[u8; BLOCK], len: usize, text: &mut 
         }
     }
     // Nothing is kept if the block begins with `\u`.
-    let kept = !(escaped >> 1) & u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
-    text.extend_from_slice(&decoded.compress(mask8x64::from_bitmask(simd, kept)).to_array());
+    let kept = !(escaped >> 1)
+        & u64::MAX
+            .checked_shr((BLOCK - len) as u32)
+            .unwrap_or_default();
+    text.extend_from_slice(
+        &decoded
+            .compress(mask8x64::from_bitmask(simd, kept))
+            .to_array(),
+    );
     text.truncate(text.len() - (BLOCK - kept.count_ones() as usize));
     (len, stop)
 }
@@ -193,7 +217,8 @@ mod tests {
     ];
 
     fn texts(fragments: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
-        let text = proptest::collection::vec(proptest::sample::select(fragments), 0..12).prop_map(|fragments| fragments.concat());
+        let text = proptest::collection::vec(proptest::sample::select(fragments), 0..12)
+            .prop_map(|fragments| fragments.concat());
         proptest::collection::vec(text, 1..4)
     }
 

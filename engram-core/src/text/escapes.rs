@@ -25,20 +25,38 @@ fn controls(block: &[u8; BLOCK]) -> u64 {
 /// The position of the first backslash at or after `from`.
 #[inline]
 pub(crate) fn backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, INLINE_BLOCKS, |block| equal(block, b'\\'), |far| memchr(b'\\', far))
+    search(
+        bytes,
+        from,
+        INLINE_BLOCKS,
+        |block| equal(block, b'\\'),
+        |far| memchr(b'\\', far),
+    )
 }
 
 /// The position of the first quote or backslash at or after `from`.
 #[inline]
 pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    search(bytes, from, INLINE_BLOCKS, |block| equal(block, b'"') | equal(block, b'\\'), |far| memchr2(b'"', b'\\', far))
+    search(
+        bytes,
+        from,
+        INLINE_BLOCKS,
+        |block| equal(block, b'"') | equal(block, b'\\'),
+        |far| memchr2(b'"', b'\\', far),
+    )
 }
 
 /// The position of the first byte at or after `from` that a JSON string must escape.
 #[inline]
 pub(crate) fn escaped(bytes: &[u8], from: usize) -> Option<usize> {
     // `memchr` cannot search for so many different bytes.
-    search(bytes, from, usize::MAX, |block| controls(block) | equal(block, b'"') | equal(block, b'\\'), |_| None)
+    search(
+        bytes,
+        from,
+        usize::MAX,
+        |block| controls(block) | equal(block, b'"') | equal(block, b'\\'),
+        |_| None,
+    )
 }
 
 /// The first position at or after `from` that `hits` marks in the first `near` blocks, or that `far` finds in the bytes after them.

@@ -93,7 +93,10 @@ fn push_by_token(out: &mut impl Push, raw: &str, max_depth: usize) -> Result<(),
             b'{' | b'[' => {
                 depth += 1;
                 if depth > max_depth {
-                    return Err(LimitExceeded { limit: "nesting", allowed: max_depth as u64 });
+                    return Err(LimitExceeded {
+                        limit: "nesting",
+                        allowed: max_depth as u64,
+                    });
                 }
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
@@ -134,14 +137,21 @@ impl CanonicalScan {
         let (quotes, backslashes) = (equal(b'"'), equal(b'\\'));
         let (escaped, begins_escaped) = escaped(backslashes, self.begins_escaped);
         let usual = quotes | backslashes | equal(b'n');
-        if escaped & !usual != 0 && escaped & !(usual | equal(b't') | equal(b'r') | equal(b'b') | equal(b'f')) != 0 {
+        if escaped & !usual != 0
+            && escaped & !(usual | equal(b't') | equal(b'r') | equal(b'b') | equal(b'f')) != 0
+        {
             return false;
         }
-        let in_strings = prefix_xor(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
-        let present = u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default();
+        let in_strings =
+            prefix_xor(quotes & !escaped) ^ if self.begins_in_string { u64::MAX } else { 0 };
+        let present = u64::MAX
+            .checked_shr((BLOCK - len) as u32)
+            .unwrap_or_default();
         self.opened += ((equal(b'{') | equal(b'[')) & !in_strings & present).count_ones() as usize;
-        (self.begins_escaped, self.begins_in_string) = (begins_escaped, in_strings >> (BLOCK - 1) == 1);
-        bytes.simd_le(b' ').to_bitmask() & !in_strings & present == 0 && self.opened <= self.max_opened
+        (self.begins_escaped, self.begins_in_string) =
+            (begins_escaped, in_strings >> (BLOCK - 1) == 1);
+        bytes.simd_le(b' ').to_bitmask() & !in_strings & present == 0
+            && self.opened <= self.max_opened
     }
 }
 
@@ -168,7 +178,12 @@ mod tests {
     #[test]
     fn white_space_is_removed_and_nothing_else() {
         let mut out = String::new();
-        push_json(&mut out, "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }", 8).unwrap();
+        push_json(
+            &mut out,
+            "{ \"b\" : [1.0, 1e3,\n12345678901234567890 ] , \"a\":\"x  y\\/\" }",
+            8,
+        )
+        .unwrap();
         assert_eq!(out, r#"{"b":[1.0,1e3,12345678901234567890],"a":"x  y/"}"#);
     }
 
@@ -184,11 +199,24 @@ mod tests {
 
     fn by_token(raw: &str, max_depth: usize) -> Result<String, u64> {
         let mut out = String::new();
-        push_by_token(&mut out, raw, max_depth).map(|()| out).map_err(|limit| limit.allowed)
+        push_by_token(&mut out, raw, max_depth)
+            .map(|()| out)
+            .map_err(|limit| limit.allowed)
     }
 
     /// Fragments of strings.
-    const FRAGMENTS: [&str; 10] = [r"\n", r"\/", r"\u001b", r"\u0041", r"\\", r#"\""#, "a", " ", "{[", "nineteen plain bytes"];
+    const FRAGMENTS: [&str; 10] = [
+        r"\n",
+        r"\/",
+        r"\u001b",
+        r"\u0041",
+        r"\\",
+        r#"\""#,
+        "a",
+        " ",
+        "{[",
+        "nineteen plain bytes",
+    ];
 
     proptest! {
         #[test]

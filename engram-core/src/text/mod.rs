@@ -68,7 +68,8 @@ impl<'a> Text<'a> {
 
     /// True if the text has no characters.
     pub fn is_empty(&self) -> bool {
-        self.token().map_or_else(|| self.raw().is_empty(), |token| token.len() <= 2)
+        self.token()
+            .map_or_else(|| self.raw().is_empty(), |token| token.len() <= 2)
     }
 
     /// The token, unless the text is plain or the canonical form of a JSON value.
@@ -81,19 +82,29 @@ impl<'a> Text<'a> {
 
     /// The token with its quotes, the plain text, or the JSON value. Equal texts may differ in it, unless both are canonical tokens.
     pub fn raw(&self) -> &'a str {
-        let (Text::Token(raw) | Text::Canonical(raw) | Text::Unescaped(raw) | Text::Plain(raw) | Text::Json(raw)) = *self;
+        let (Text::Token(raw)
+        | Text::Canonical(raw)
+        | Text::Unescaped(raw)
+        | Text::Plain(raw)
+        | Text::Json(raw)) = *self;
         raw
     }
 
     /// True if the text begins with `prefix`, which must not be empty and must not contain characters that JSON escapes.
     pub fn starts_with(&self, prefix: &str) -> bool {
-        let (inner, prefix) = (&self.raw().as_bytes()[usize::from(self.token().is_some())..], prefix.as_bytes());
+        let (inner, prefix) = (
+            &self.raw().as_bytes()[usize::from(self.token().is_some())..],
+            prefix.as_bytes(),
+        );
         // Most texts differ in the first byte.
         if inner.first() == prefix.first() && inner.starts_with(prefix) {
             return true;
         }
         match self {
-            Text::Token(_) => inner.iter().take(prefix.len()).any(|byte| *byte == b'\\') && begins_decoded(inner, prefix),
+            Text::Token(_) => {
+                inner.iter().take(prefix.len()).any(|byte| *byte == b'\\')
+                    && begins_decoded(inner, prefix)
+            }
             Text::Json(json) => canonical_json(json).as_bytes().starts_with(prefix),
             _ => false,
         }
@@ -132,8 +143,16 @@ impl<'a> Text<'a> {
     where
         'a: 'r,
     {
-        if self.raw().len() > MAX_DECODED_BYTES && matches!(self, Text::Token(_) | Text::Canonical(_)) {
-            return self.decode().and_then(|text| if let Cow::Borrowed(text) = text { Ok(text) } else { Err(NotDecoded) });
+        if self.raw().len() > MAX_DECODED_BYTES
+            && matches!(self, Text::Token(_) | Text::Canonical(_))
+        {
+            return self.decode().and_then(|text| {
+                if let Cow::Borrowed(text) = text {
+                    Ok(text)
+                } else {
+                    Err(NotDecoded)
+                }
+            });
         }
         match self.decoded_in(buffer) {
             (text, false) => Ok(text),
@@ -164,14 +183,20 @@ impl<'a> Text<'a> {
             Text::Unescaped(token) => (inside(token), false),
             Text::Token(token) | Text::Canonical(token) => {
                 let inner = inside(token);
-                if backslash(inner.as_bytes(), 0).is_none() { (inner, false) } else { buffer.decoded(inner) }
+                if backslash(inner.as_bytes(), 0).is_none() {
+                    (inner, false)
+                } else {
+                    buffer.decoded(inner)
+                }
             }
         }
     }
 
     /// The text as UTF-8, lone surrogates as U+FFFD. For keys and comparisons, never for hashes.
     pub fn decode_lossy(&self) -> Cow<'a, str> {
-        self.decode().unwrap_or_else(|NotDecoded| Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0))
+        self.decode().unwrap_or_else(|NotDecoded| {
+            Cow::Owned(DecodeBuffer::default().unescaped(inside(self.raw())).0)
+        })
     }
 
     /// The text for comparisons and searches: as [`Text::decode_lossy`] gives it, but with its escapes as they are written if it has any and
@@ -179,7 +204,9 @@ impl<'a> Text<'a> {
     pub fn comparable(&self) -> Cow<'a, str> {
         match self.decode() {
             Ok(text) => text,
-            Err(NotDecoded) if self.raw().len() > MAX_DECODED_BYTES => Cow::Borrowed(inside(self.raw())),
+            Err(NotDecoded) if self.raw().len() > MAX_DECODED_BYTES => {
+                Cow::Borrowed(inside(self.raw()))
+            }
             Err(NotDecoded) => self.decode_lossy(),
         }
     }
@@ -204,7 +231,9 @@ fn begins_decoded(inner: &[u8], mut prefix: &[u8]) -> bool {
             Some(byte) if byte == first => (&prefix[..1], 1),
             _ => return false,
         };
-        let Some(rest) = prefix.strip_prefix(part) else { return false };
+        let Some(rest) = prefix.strip_prefix(part) else {
+            return false;
+        };
         (prefix, at) = (rest, at + len);
     }
     true
@@ -249,9 +278,14 @@ mod tests {
 
     #[test]
     fn canonical_tokens_are_not_changed() {
-        for token in
-            [r#""""#, r#""a\n\t\"\\ ü 😀""#, "\"\u{2028}\"", r#""\u0000\u001f\u000b\u0007\u001b[0m""#, r#""\ud800""#, r#""\udc00x""#]
-        {
+        for token in [
+            r#""""#,
+            r#""a\n\t\"\\ ü 😀""#,
+            "\"\u{2028}\"",
+            r#""\u0000\u001f\u000b\u0007\u001b[0m""#,
+            r#""\ud800""#,
+            r#""\udc00x""#,
+        ] {
             assert_eq!(canonical(token), token);
         }
     }
@@ -260,7 +294,10 @@ mod tests {
     fn other_escapes_are_rewritten() {
         assert_eq!(canonical(r#""\/\u00E9\u0041""#), "\"/éA\"");
         assert_eq!(canonical(r#""\u000A\u001F\u0022""#), r#""\n\u001f\"""#);
-        assert_eq!(canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#), "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\"");
+        assert_eq!(
+            canonical(r#""\u0008\u0009\u000a\u000c\u000d\u000B\u001B\u0020\u007f""#),
+            "\"\\b\\t\\n\\f\\r\\u000b\\u001b \u{7f}\""
+        );
         assert_eq!(canonical(r#""\uD83D\uDE00\uD83D""#), "\"😀\\ud83d\"");
         assert_eq!(canonical(r#""\uD83D\uD83D\uDE00""#), "\"\\ud83d😀\"");
     }
@@ -268,12 +305,18 @@ mod tests {
     #[test]
     fn long_tokens_are_decoded_only_if_nothing_has_to_be_copied() {
         let mut buffer = DecodeBuffer::default();
-        let [long, escaped] = ["x", "\\n"].map(|end| format!("\"{}{end}\"", "x".repeat(MAX_DECODED_BYTES)));
+        let [long, escaped] =
+            ["x", "\\n"].map(|end| format!("\"{}{end}\"", "x".repeat(MAX_DECODED_BYTES)));
         for (token, is_decoded) in [(&long, true), (&escaped, false)] {
             assert_eq!(Text::Token(token).decode().is_ok(), is_decoded);
-            assert_eq!(Text::Token(token).decode_into(&mut buffer).is_ok(), is_decoded);
+            assert_eq!(
+                Text::Token(token).decode_into(&mut buffer).is_ok(),
+                is_decoded
+            );
             assert!(Text::Token(token).decode_lossy().len() > MAX_DECODED_BYTES);
-            assert!(matches!(Text::Token(token).comparable(), Cow::Borrowed(text) if text == &token[1..token.len() - 1]));
+            assert!(
+                matches!(Text::Token(token).comparable(), Cow::Borrowed(text) if text == &token[1..token.len() - 1])
+            );
         }
     }
 
@@ -285,10 +328,16 @@ mod tests {
 
     #[test]
     fn text_of_a_json_value_is_its_canonical_form() {
-        for json in ["{ \"a\" : [ \"\\u003cb\\/\", 1.0 ] }", r#"{"a":["<b/",1.0]}"#] {
+        for json in [
+            "{ \"a\" : [ \"\\u003cb\\/\", 1.0 ] }",
+            r#"{"a":["<b/",1.0]}"#,
+        ] {
             let (text, canonical) = (Text::Json(json), r#"{"a":["<b/",1.0]}"#);
             assert!(text.starts_with(r#"{"a":["#) && text.eq_str(canonical) && !text.is_empty());
-            assert_eq!(text.decode_lossy_into(&mut DecodeBuffer::default()), canonical);
+            assert_eq!(
+                text.decode_lossy_into(&mut DecodeBuffer::default()),
+                canonical
+            );
             let (mut of_json, mut of_plain) = (String::new(), String::new());
             push_text(&mut of_json, text);
             push_text(&mut of_plain, Text::Plain(canonical));
@@ -298,12 +347,29 @@ mod tests {
 
     #[test]
     fn beginning_of_a_text_is_found_in_any_spelling() {
-        for token in [r#""<a/b>é😀x""#, r#""\u003Ca\/b\u003e\u00e9\ud83d\ude00x""#, r#""<\u0061/b\u003eé\uD83D\uDE00x""#] {
+        for token in [
+            r#""<a/b>é😀x""#,
+            r#""\u003Ca\/b\u003e\u00e9\ud83d\ude00x""#,
+            r#""<\u0061/b\u003eé\uD83D\uDE00x""#,
+        ] {
             let text = Text::Token(token);
-            assert!(["<", "<a", "<a/b>", "<a/b>é", "<a/b>é😀x"].into_iter().all(|prefix| text.starts_with(prefix)), "{token}");
-            assert!(!["a", "<b", "<a/b>e", "<a/b>é😀xx"].into_iter().any(|prefix| text.starts_with(prefix)), "{token}");
+            assert!(
+                ["<", "<a", "<a/b>", "<a/b>é", "<a/b>é😀x"]
+                    .into_iter()
+                    .all(|prefix| text.starts_with(prefix)),
+                "{token}"
+            );
+            assert!(
+                !["a", "<b", "<a/b>e", "<a/b>é😀xx"]
+                    .into_iter()
+                    .any(|prefix| text.starts_with(prefix)),
+                "{token}"
+            );
         }
-        assert!(!Text::Token(r#""\ud83d<""#).starts_with("\u{fffd}") && !Text::Token(r#""\n""#).starts_with("n"));
+        assert!(
+            !Text::Token(r#""\ud83d<""#).starts_with("\u{fffd}")
+                && !Text::Token(r#""\n""#).starts_with("n")
+        );
         assert!(!Text::Plain(r"\u003c").starts_with("<"));
     }
 

@@ -25,11 +25,26 @@ const RULES: &[OmissionRule] = &[
 ];
 
 /// [`RULES`] without one of its rules.
-const WITHOUT: [&[OmissionRule]; 4] =
-    [&[RULES[1], RULES[2], RULES[3]], &[RULES[0], RULES[2], RULES[3]], &[RULES[0], RULES[1], RULES[3]], &[RULES[0], RULES[1], RULES[2]]];
+const WITHOUT: [&[OmissionRule]; 4] = [
+    &[RULES[1], RULES[2], RULES[3]],
+    &[RULES[0], RULES[2], RULES[3]],
+    &[RULES[0], RULES[1], RULES[3]],
+    &[RULES[0], RULES[1], RULES[2]],
+];
 
-const fn rule(rule: &'static str, omission: Omission, record: &'static str, pointer: Option<&'static str>) -> OmissionRule {
-    OmissionRule { rule, omission, record, pointer, reason: "a test" }
+const fn rule(
+    rule: &'static str,
+    omission: Omission,
+    record: &'static str,
+    pointer: Option<&'static str>,
+) -> OmissionRule {
+    OmissionRule {
+        rule,
+        omission,
+        record,
+        pointer,
+        reason: "a test",
+    }
 }
 
 const fn descriptor(omission_rules: &'static [OmissionRule]) -> AdapterDescriptor {
@@ -37,7 +52,10 @@ const fn descriptor(omission_rules: &'static [OmissionRule]) -> AdapterDescripto
         adapter_id: "toy",
         adapter_version: "0.1.0",
         harness_family: "toy",
-        matrix: VersionMatrix { revisions: &[], known_bad: &[] },
+        matrix: VersionMatrix {
+            revisions: &[],
+            known_bad: &[],
+        },
         schema_detection_strategy: "",
         coverage: NOTHING,
         unknown_version_policy: UnknownVersionPolicy::PermissiveDegrade,
@@ -62,8 +80,14 @@ fn tape(events: &[&str], ledger: &str) -> String {
     let mut tape = String::new();
     let stop = format!(r#""label":"tape.stop","ledger":{ledger},"complete":true"#);
     for (seq, fields) in events.iter().copied().chain([stop.as_str()]).enumerate() {
-        let kind = if fields.starts_with(r#""label""#) { "meta" } else { "msg.in" };
-        tape += &format!("{{\"seq\":{seq},\"t\":\"2026-01-01T00:00:00Z\",\"k\":\"{kind}\",\"source\":{{\"harness\":\"toy\"}},{fields}}}\n");
+        let kind = if fields.starts_with(r#""label""#) {
+            "meta"
+        } else {
+            "msg.in"
+        };
+        tape += &format!(
+            "{{\"seq\":{seq},\"t\":\"2026-01-01T00:00:00Z\",\"k\":\"{kind}\",\"source\":{{\"harness\":\"toy\"}},{fields}}}\n"
+        );
     }
     tape
 }
@@ -80,24 +104,47 @@ fn report(source: &str, tape: &str, rules: &'static [OmissionRule]) -> AuditRepo
 }
 
 fn left(report: &AuditReport) -> Vec<(u64, &str, &str)> {
-    report.examples.iter().map(|left| (left.line, left.record.as_str(), left.pointer.as_str())).collect()
+    report
+        .examples
+        .iter()
+        .map(|left| (left.line, left.record.as_str(), left.pointer.as_str()))
+        .collect()
 }
 
 #[test]
 fn every_content_string_is_accounted_for() {
     let report = report(SOURCE, &tape(EVENTS, LEDGER), RULES);
-    assert_eq!((left(&report), report.disagreements.clone()), (vec![], vec![]));
+    assert_eq!(
+        (left(&report), report.disagreements.clone()),
+        (vec![], vec![])
+    );
     assert!(report.holds());
-    let omitted: Vec<(&str, u64)> = report.omitted.iter().map(|(rule, amount)| (rule.as_str(), amount.bytes)).collect();
+    let omitted: Vec<(&str, u64)> = report
+        .omitted
+        .iter()
+        .map(|(rule, amount)| (rule.as_str(), amount.bytes))
+        .collect();
     assert_eq!(omitted, [("echo", 17), ("rendered", 16), ("ui_state", 13)]);
-    assert_eq!((report.records, report.in_tape.strings, report.opaque["signature"].strings), (4, 3, 1));
+    assert_eq!(
+        (
+            report.records,
+            report.in_tape.strings,
+            report.opaque["signature"].strings
+        ),
+        (4, 3, 1)
+    );
 }
 
 #[test]
 fn text_of_a_missing_event_is_left_over() {
     let without = report(SOURCE, &tape(&EVENTS[1..], LEDGER), RULES);
     assert_eq!(left(&without)[0], (1, "msg", "/text"));
-    assert!(without.disagreements.iter().any(|what| what.starts_with("line 1: a record of type `msg` gave no event")));
+    assert!(
+        without
+            .disagreements
+            .iter()
+            .any(|what| what.starts_with("line 1: a record of type `msg` gave no event"))
+    );
     let without = report(SOURCE, &tape(&[EVENTS[0], EVENTS[2]], LEDGER), RULES);
     assert_eq!(left(&without), [(4, "call", "/args")]);
     let without = report(SOURCE, &tape(&EVENTS[..2], LEDGER), RULES);
@@ -108,22 +155,55 @@ fn text_of_a_missing_event_is_left_over() {
 fn json_with_short_words_only_needs_all_its_words() {
     let source = "{\"type\":\"call\",\"out\":\"{\\\"out\\\": \\\"Done!\\\", \\\"n\\\": 1}\"}\n";
     let ledger = r#"{"records":1,"omitted":[]}"#;
-    assert!(report(source, &tape(&[r#""stdout":"Done!","origin":{"line":1}"#], ledger), RULES).holds());
-    assert_eq!(left(&report(source, &tape(&[r#""stdout":"Done","origin":{"line":1}"#], ledger), RULES)), [(1, "call", "/out")]);
+    assert!(
+        report(
+            source,
+            &tape(&[r#""stdout":"Done!","origin":{"line":1}"#], ledger),
+            RULES
+        )
+        .holds()
+    );
+    assert_eq!(
+        left(&report(
+            source,
+            &tape(&[r#""stdout":"Done","origin":{"line":1}"#], ledger),
+            RULES
+        )),
+        [(1, "call", "/out")]
+    );
 }
 
 #[test]
 fn part_of_the_text_of_another_record_is_not_enough() {
-    let elsewhere = [EVENTS[0], EVENTS[1], r#""stdout":"part one, part two","origin":{"line":1}"#];
-    assert_eq!(left(&report(SOURCE, &tape(&elsewhere, LEDGER), RULES)), [(4, "call", "/out")]);
+    let elsewhere = [
+        EVENTS[0],
+        EVENTS[1],
+        r#""stdout":"part one, part two","origin":{"line":1}"#,
+    ];
+    assert_eq!(
+        left(&report(SOURCE, &tape(&elsewhere, LEDGER), RULES)),
+        [(4, "call", "/out")]
+    );
 }
 
 #[test]
 fn text_of_a_missing_rule_is_left_over() {
-    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[0])), [(2, "state/ui", "/data/note")]);
-    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[1])), [(4, "echo", "/text")]);
-    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[2])), [(1, "msg", "/rendered/0/text")]);
-    assert_eq!(left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[3])), [(1, "msg", "/sig/a/0")]);
+    assert_eq!(
+        left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[0])),
+        [(2, "state/ui", "/data/note")]
+    );
+    assert_eq!(
+        left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[1])),
+        [(4, "echo", "/text")]
+    );
+    assert_eq!(
+        left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[2])),
+        [(1, "msg", "/rendered/0/text")]
+    );
+    assert_eq!(
+        left(&report(SOURCE, &tape(EVENTS, LEDGER), WITHOUT[3])),
+        [(1, "msg", "/sig/a/0")]
+    );
 }
 
 #[test]
@@ -131,7 +211,10 @@ fn a_record_rule_does_not_apply_to_a_record_with_events() {
     let mapped = [EVENTS, &[r#""text":"half of it","origin":{"line":2}"#]].concat();
     let report = report(SOURCE, &tape(&mapped, LEDGER), RULES);
     assert_eq!(left(&report), [(2, "state/ui", "/data/note")]);
-    assert_eq!(report.disagreements, ["0 records of type `state/ui` gave no event, but the ledger omits 1"]);
+    assert_eq!(
+        report.disagreements,
+        ["0 records of type `state/ui` gave no event, but the ledger omits 1"]
+    );
 }
 
 #[test]
@@ -150,7 +233,10 @@ fn a_wrong_ledger_is_reported() {
         (r#""rule":"echo""#, r#""rule":"no_such_rule""#),
     ] {
         let report = report(SOURCE, &tape(EVENTS, &LEDGER.replace(from, to)), RULES);
-        assert!(!report.disagreements.is_empty() && report.left_over.strings == 0, "{to}");
+        assert!(
+            !report.disagreements.is_empty() && report.left_over.strings == 0,
+            "{to}"
+        );
     }
 }
 
@@ -162,21 +248,42 @@ fn text_that_is_not_json_is_found_verbatim() {
     assert!(report(source, &tape(&[raw], ledger), RULES).holds());
     let text = r#""text":"cut in the","origin":{"line":1}"#;
     assert!(report(source, &tape(&[text], ledger), RULES).holds());
-    assert_eq!(left(&report(source, &tape(&[r#""text":"cut","origin":{"line":1}"#], ledger), RULES)), [(1, "msg", "/text")]);
-    let garbage = report("no json\n", &tape(&[], r#"{"records":1,"omitted":[]}"#), RULES);
+    assert_eq!(
+        left(&report(
+            source,
+            &tape(&[r#""text":"cut","origin":{"line":1}"#], ledger),
+            RULES
+        )),
+        [(1, "msg", "/text")]
+    );
+    let garbage = report(
+        "no json\n",
+        &tape(&[], r#"{"records":1,"omitted":[]}"#),
+        RULES,
+    );
     assert_eq!(left(&garbage), [(1, "", "")]);
 }
 
 #[test]
 fn a_record_after_a_truncated_one_on_the_same_line_is_audited() {
-    let source = "{\"type\":\"msg\",\"text\":\"cut in the{\"type\":\"msg\",\"text\":\"all there\"}\n";
+    let source =
+        "{\"type\":\"msg\",\"text\":\"cut in the{\"type\":\"msg\",\"text\":\"all there\"}\n";
     let complete = tape(
-        &[r#""text":"cut in the{","origin":{"line":1}"#, r#""text":"all there","origin":{"line":1,"part":1}"#],
+        &[
+            r#""text":"cut in the{","origin":{"line":1}"#,
+            r#""text":"all there","origin":{"line":1,"part":1}"#,
+        ],
         r#"{"records":2,"omitted":[]}"#,
     );
     assert!(report(source, &complete, RULES).holds());
-    let without = tape(&[r#""text":"cut in the{","origin":{"line":1}"#], r#"{"records":2,"omitted":[]}"#);
-    assert_eq!(left(&report(source, &without, RULES)), [(1, "msg", "/text")]);
+    let without = tape(
+        &[r#""text":"cut in the{","origin":{"line":1}"#],
+        r#"{"records":2,"omitted":[]}"#,
+    );
+    assert_eq!(
+        left(&report(source, &without, RULES)),
+        [(1, "msg", "/text")]
+    );
 }
 
 #[test]
@@ -184,30 +291,76 @@ fn a_truncated_end_is_not_left_over() {
     let ends = "{\"type\":\"msg\",\"text\":\"still wri";
     let source = &format!("{{\"type\":\"msg\",\"text\":\"hello you\"}}\n{ends}");
     let complete = tape(&EVENTS[..1], r#"{"records":1,"omitted":[]}"#);
-    let cut = report(source, &complete.replace("\"complete\":true", "\"complete\":false"), RULES);
+    let cut = report(
+        source,
+        &complete.replace("\"complete\":true", "\"complete\":false"),
+        RULES,
+    );
     assert!(cut.holds() && cut.cut.bytes == ends.len() as u64);
-    assert_eq!(left(&report(source, &complete, RULES)), [(2, "msg", "/text")]);
+    assert_eq!(
+        left(&report(source, &complete, RULES)),
+        [(2, "msg", "/text")]
+    );
     let nested = "{\"type\":\"msg\",\"text\":\"hello you\"}\n{\"type\":\"msg\",\"data\":{\"text\":\"still wri\"}";
-    assert!(report(nested, &complete.replace("\"complete\":true", "\"complete\":false"), RULES).holds());
+    assert!(
+        report(
+            nested,
+            &complete.replace("\"complete\":true", "\"complete\":false"),
+            RULES
+        )
+        .holds()
+    );
 }
 
 #[test]
 fn white_space_around_a_broken_line_is_not_content() {
-    let events = [EVENTS[0], r#""label":"unrecognized","raw":"some prose","origin":{"line":2}"#];
+    let events = [
+        EVENTS[0],
+        r#""label":"unrecognized","raw":"some prose","origin":{"line":2}"#,
+    ];
     let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n   some prose \n";
-    assert!(report(source, &tape(&events, r#"{"records":2,"omitted":[]}"#), RULES).holds());
+    assert!(
+        report(
+            source,
+            &tape(&events, r#"{"records":2,"omitted":[]}"#),
+            RULES
+        )
+        .holds()
+    );
 }
 
 #[test]
 fn the_end_of_a_document_is_truncated_or_kept_verbatim() {
     let event = r#""text":"hello you","origin":{"pointer":"/items/0"}"#;
     let valid = r#"{"items":[{"type":"msg","text":"hello you"}"#;
-    let cut = tape(&[event], r#"{"records":1,"omitted":[]}"#).replace("\"complete\":true", "\"complete\":false");
-    let found = report(&format!(r#"{valid},{{"type":"msg","text":"still wri"#), &cut, RULES);
+    let cut = tape(&[event], r#"{"records":1,"omitted":[]}"#)
+        .replace("\"complete\":true", "\"complete\":false");
+    let found = report(
+        &format!(r#"{valid},{{"type":"msg","text":"still wri"#),
+        &cut,
+        RULES,
+    );
     assert!(found.holds() && found.cut.strings == 1, "{found:?}");
-    let broken = tape(&[event, r#""label":"unrecognized","raw":"{\"text\":\"and more\"}]}""#], r#"{"records":2,"omitted":[]}"#);
-    assert!(report(&format!(r#"{valid}{{"text":"and more"}}]}}"#), &broken, RULES).holds());
-    let other = report(&format!(r#"{valid}{{"text":"and less"}}]}}"#), &broken, RULES);
+    let broken = tape(
+        &[
+            event,
+            r#""label":"unrecognized","raw":"{\"text\":\"and more\"}]}""#,
+        ],
+        r#"{"records":2,"omitted":[]}"#,
+    );
+    assert!(
+        report(
+            &format!(r#"{valid}{{"text":"and more"}}]}}"#),
+            &broken,
+            RULES
+        )
+        .holds()
+    );
+    let other = report(
+        &format!(r#"{valid}{{"text":"and less"}}]}}"#),
+        &broken,
+        RULES,
+    );
     assert_eq!(other.left_over.strings, 1, "{other:?}");
 }
 
@@ -215,11 +368,15 @@ fn the_end_of_a_document_is_truncated_or_kept_verbatim() {
 fn a_record_over_a_limit_is_found_by_its_hash() {
     let source = "{\"type\":\"msg\",\"text\":\"hello you\"}\n";
     let hash = engram_core::hash::Hash::of_bytes(source.trim_end().as_bytes());
-    let ledger = r#"{"records":1,"omitted":[{"type":"limit_exceeded","rule":"unrecognized","count":1}]}"#;
+    let ledger =
+        r#"{"records":1,"omitted":[{"type":"limit_exceeded","rule":"unrecognized","count":1}]}"#;
     let event = format!(r#""label":"unrecognized","hash":"{hash}","origin":{{"line":1}}"#);
     assert!(report(source, &tape(&[&event], ledger), RULES).holds());
     let other = source.replace("you", "You");
-    assert_eq!(left(&report(&other, &tape(&[&event], ledger), RULES)), [(1, "msg", "/text")]);
+    assert_eq!(
+        left(&report(&other, &tape(&[&event], ledger), RULES)),
+        [(1, "msg", "/text")]
+    );
 }
 
 #[test]
@@ -235,16 +392,33 @@ fn a_document_is_audited_item_by_item() {
     ];
     let ledger = r#"{"records":3,"omitted":[{"type":"state/ui","rule":"ui_state","count":1}]}"#;
     assert_eq!(left(&report(source, &tape(&events, ledger), RULES)), []);
-    assert_eq!(left(&report(source, &tape(&events[..2], ledger), RULES)), [(0, "", "/items/2")]);
-    assert_eq!(left(&report(source, &tape(&[events[0], events[2]], ledger), RULES))[0], (0, "msg", "/items/0/text"));
-    assert_eq!(left(&report(source, &tape(&events, ledger), WITHOUT[0])), [(0, "state/ui", "/items/1/data/note")]);
+    assert_eq!(
+        left(&report(source, &tape(&events[..2], ledger), RULES)),
+        [(0, "", "/items/2")]
+    );
+    assert_eq!(
+        left(&report(
+            source,
+            &tape(&[events[0], events[2]], ledger),
+            RULES
+        ))[0],
+        (0, "msg", "/items/0/text")
+    );
+    assert_eq!(
+        left(&report(source, &tape(&events, ledger), WITHOUT[0])),
+        [(0, "state/ui", "/items/1/data/note")]
+    );
 }
 
 #[test]
 fn text_that_was_cut_between_cr_and_lf_is_found() {
     let source = "{\"type\":\"call\",\"out\":\"one line\\r\\nanother\\r\\n\\n(cut)\",\"cut\":\"one line\\r\\nanother\\r\",\"lost\":\"no line\\r\"}\n";
     let events = [r#""stdout":"one line\r\nanother\r\n\n(cut)","origin":{"line":1}"#];
-    let report = report(source, &tape(&events, r#"{"records":1,"omitted":[]}"#), RULES);
+    let report = report(
+        source,
+        &tape(&events, r#"{"records":1,"omitted":[]}"#),
+        RULES,
+    );
     assert_eq!(left(&report), [(1, "call", "/lost")]);
 }
 
@@ -281,8 +455,14 @@ fn leaves(from: &str, to: &str) -> AuditReport {
     let source = LEAVES.replace(from, to);
     assert!(source != LEAVES || from == to);
     let ledger = r#"{"records":2,"omitted":[{"type":"state/ui","rule":"ui_state","count":1}]}"#;
-    let tape = tape(&[r#""text":"hello you","count":17,"origin":{"line":1}"#], ledger);
-    let descriptor = AdapterDescriptor { members: Some(&MEMBERS), ..descriptor(RULES) };
+    let tape = tape(
+        &[r#""text":"hello you","count":17,"origin":{"line":1}"#],
+        ledger,
+    );
+    let descriptor = AdapterDescriptor {
+        members: Some(&MEMBERS),
+        ..descriptor(RULES)
+    };
     let report = audit(source.as_bytes(), &tape, &descriptor).unwrap();
     assert_eq!(report.leaves.total, report.leaves.accounted());
     report
@@ -294,9 +474,19 @@ fn every_leaf_value_is_accounted_for() {
     assert!(report.holds(), "{report:?}");
     let counts = &report.leaves;
     assert_eq!((counts.total, counts.in_tape, counts.converted), (9, 2, 2));
-    assert_eq!((counts.omitted.get("ids"), counts.omitted.get("ui_state"), counts.opaque.get("signature")), (Some(&1), Some(&3), Some(&1)));
+    assert_eq!(
+        (
+            counts.omitted.get("ids"),
+            counts.omitted.get("ui_state"),
+            counts.opaque.get("signature")
+        ),
+        (Some(&1), Some(&3), Some(&1))
+    );
     // Content that only the table omits.
-    assert_eq!(report.omitted.get("ids").map(|amount| amount.strings), Some(1));
+    assert_eq!(
+        report.omitted.get("ids").map(|amount| amount.strings),
+        Some(1)
+    );
 }
 
 #[test]
@@ -307,40 +497,88 @@ fn leaf_values_that_are_lost_are_left_over() {
         (r#""id""#, r#""ID""#, "/ID"),
         (r#""quiet":true"#, r#""quiet":1"#, "/quiet"),
         (r#""count""#, r#""n":1,"count""#, "/n"),
-        (r#""sig""#, r#""args":{"deep":[{"a":99}]},"sig""#, "/args/deep/0/a"),
+        (
+            r#""sig""#,
+            r#""args":{"deep":[{"a":99}]},"sig""#,
+            "/args/deep/0/a",
+        ),
     ] {
         let report = leaves(from, to);
         let found = &report.examples[0];
-        assert_eq!((report.leaves.left_over, found.pointer.as_str(), found.line), (1, pointer, 1), "{from} {to}");
+        assert_eq!(
+            (report.leaves.left_over, found.pointer.as_str(), found.line),
+            (1, pointer, 1),
+            "{from} {to}"
+        );
         assert!(!report.holds());
     }
 }
 
 #[test]
 fn what_the_ledger_counts_as_unknown_is_not_left_over() {
-    static TIMES: MemberSource = MemberSource::new(&["record msg feeds msg.out\n  type string as k\n  at time tape\n  n? count tape\n"]);
+    static TIMES: MemberSource = MemberSource::new(&[
+        "record msg feeds msg.out\n  type string as k\n  at time tape\n  n? count tape\n",
+    ]);
     let audited = |line: &str, event: &str, unknown: &str| {
-        let tape = tape(&[event], &format!(r#"{{"records":1,"omitted":[]{unknown}}}"#));
-        audit(line.as_bytes(), &tape, &AdapterDescriptor { members: Some(&TIMES), ..descriptor(RULES) }).unwrap()
+        let tape = tape(
+            &[event],
+            &format!(r#"{{"records":1,"omitted":[]{unknown}}}"#),
+        );
+        audit(
+            line.as_bytes(),
+            &tape,
+            &AdapterDescriptor {
+                members: Some(&TIMES),
+                ..descriptor(RULES)
+            },
+        )
+        .unwrap()
     };
     let event = r#""text":"x","t2":"2026-11-21T04:32:05Z","origin":{"line":1}"#;
     // A time is compared as an instant.
-    for at in ["2026-11-21T04:32:05Z", "2026-11-21t04:32:05z", "2026-11-21T10:02:05+05:30", "2026\\u002d11-21T10:02:05+0530"] {
+    for at in [
+        "2026-11-21T04:32:05Z",
+        "2026-11-21t04:32:05z",
+        "2026-11-21T10:02:05+05:30",
+        "2026\\u002d11-21T10:02:05+0530",
+    ] {
         let report = audited(&format!(r#"{{"type":"msg","at":"{at}"}}"#), event, "");
         assert!(report.holds(), "{at} {report:?}");
     }
-    let other = audited(r#"{"type":"msg","at":"2026-11-21T10:02:05+05:00"}"#, event, "");
+    let other = audited(
+        r#"{"type":"msg","at":"2026-11-21T10:02:05+05:00"}"#,
+        event,
+        "",
+    );
     assert_eq!((other.leaves.left_over, other.holds()), (1, false));
-    let line = r#"{"type":"msg","at":"the day before yesterday","n":-1,"new":{"text":"some long text"}}"#;
+    let line =
+        r#"{"type":"msg","at":"the day before yesterday","n":-1,"new":{"text":"some long text"}}"#;
     let listed = r#","unknown_members":[{"type":"msg","pointer":"/at","count":1},{"type":"msg","pointer":"/n","count":1},{"type":"msg","pointer":"/new","count":1}]"#;
     let report = audited(line, event, listed);
     assert_eq!(
-        (report.leaves.unknown, report.unknown.strings, report.leaves.left_over, report.left_over.strings),
+        (
+            report.leaves.unknown,
+            report.unknown.strings,
+            report.leaves.left_over,
+            report.left_over.strings
+        ),
         (3, 2, 0, 0),
         "{report:?}"
     );
-    assert_eq!((report.leaves.total, report.leaves.accounted(), report.holds()), (4, 4, false));
+    assert_eq!(
+        (
+            report.leaves.total,
+            report.leaves.accounted(),
+            report.holds()
+        ),
+        (4, 4, false)
+    );
     // What the ledger does not count is lost.
     assert_eq!(audited(line, event, "").leaves.left_over, 3);
-    assert_eq!(audited(line, event, r#","unknown_members_more":3"#).leaves.unknown, 3);
+    assert_eq!(
+        audited(line, event, r#","unknown_members_more":3"#)
+            .leaves
+            .unknown,
+        3
+    );
 }

@@ -12,8 +12,17 @@ fn links(records: &[&str]) -> (Vec<Seq>, Vec<Option<Seq>>) {
     let log = format!("{HEADER}\n{}\n", records.join("\n"));
     let tape = tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap();
     let events: Vec<_> = events(&tape).map(Result::unwrap).collect();
-    let of_kind = |kind: Kind| events.iter().filter(move |event| event.event.kind() == kind);
-    (of_kind(Kind::ToolCall).map(|event| event.seq).collect(), of_kind(Kind::ToolResult).map(|event| event.parent).collect())
+    let of_kind = |kind: Kind| {
+        events
+            .iter()
+            .filter(move |event| event.event.kind() == kind)
+    };
+    (
+        of_kind(Kind::ToolCall).map(|event| event.seq).collect(),
+        of_kind(Kind::ToolResult)
+            .map(|event| event.parent)
+            .collect(),
+    )
 }
 
 const CALL: &str = r#"{"type":"call","id":"c-1","args":{}}"#;

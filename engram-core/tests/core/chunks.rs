@@ -34,12 +34,24 @@ impl Read for Chunks<'_> {
 /// Converts bytes that are read in chunks of `step`.
 pub fn tape(bytes: &[u8], step: usize, options: &Options) -> Result<String, AdapterError> {
     let mut tape = Vec::new();
-    convert(&Toy, Input::new(Chunks { bytes, step }, options.limits), options, &mut JsonLines::new(&mut tape))?;
+    convert(
+        &Toy,
+        Input::new(Chunks { bytes, step }, options.limits),
+        options,
+        &mut JsonLines::new(&mut tape),
+    )?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 
 fn options(policy: Policy, record_bytes: u64) -> Options {
-    Options { policy, limits: Limits { record_bytes, ..Limits::default() }, ..Options::default() }
+    Options {
+        policy,
+        limits: Limits {
+            record_bytes,
+            ..Limits::default()
+        },
+        ..Options::default()
+    }
 }
 
 /// Checks all properties of a conversion. Damage may create fields that the toy does not know, so only undamaged logs are audited.
@@ -49,7 +61,12 @@ fn check_conversion(bytes: &[u8], is_damaged: bool) -> Result<(), TestCaseError>
             let options = options(policy, limit);
             let expected = tape(bytes, usize::MAX, &options);
             for step in [1, 7, 4096] {
-                prop_assert_eq!(&tape(bytes, step, &options), &expected, "{} bytes per read", step);
+                prop_assert_eq!(
+                    &tape(bytes, step, &options),
+                    &expected,
+                    "{} bytes per read",
+                    step
+                );
             }
             if let Ok(text) = str::from_utf8(bytes) {
                 prop_assert_eq!(&convert_str(&Toy, text, &options), &expected);
@@ -95,7 +112,10 @@ fn logs() -> impl Strategy<Value = Vec<u8>> {
     ];
     let end = proptest::sample::select(&["\n", "\n", "\r\n", " "]);
     (proptest::collection::vec((line, end), 0..8), 0..20usize).prop_map(|(lines, cut)| {
-        let mut bytes: Vec<u8> = lines.into_iter().flat_map(|(line, end)| [&line, end.as_bytes()].concat()).collect();
+        let mut bytes: Vec<u8> = lines
+            .into_iter()
+            .flat_map(|(line, end)| [&line, end.as_bytes()].concat())
+            .collect();
         bytes.truncate(bytes.len() - cut.min(bytes.len()));
         bytes
     })
@@ -149,13 +169,31 @@ fn a_truncated_record_after_a_complete_one_is_not_left_over() {
 #[test]
 fn a_record_behind_bytes_that_are_no_text_is_a_record() {
     check_conversion(&[b"]\x80 ", HEADER.as_bytes(), b"\n"].concat(), false).unwrap();
-    check_conversion(&[HEADER.as_bytes(), b" {\"type\":\"say\",\"text\":\"\x80\"}\n"].concat(), false).unwrap();
-    check_conversion(&["\u{feff}".as_bytes(), b"]\x80 ", HEADER.as_bytes(), b"\n"].concat(), false).unwrap();
+    check_conversion(
+        &[
+            HEADER.as_bytes(),
+            b" {\"type\":\"say\",\"text\":\"\x80\"}\n",
+        ]
+        .concat(),
+        false,
+    )
+    .unwrap();
+    check_conversion(
+        &["\u{feff}".as_bytes(), b"]\x80 ", HEADER.as_bytes(), b"\n"].concat(),
+        false,
+    )
+    .unwrap();
 }
 
 #[test]
 fn a_huge_line_in_small_chunks_is_read_in_linear_time() {
-    let log = format!("{HEADER}\n{{\"type\":\"say\",\"text\":\"{}\"}}\n", "x".repeat(4 << 20));
+    let log = format!(
+        "{HEADER}\n{{\"type\":\"say\",\"text\":\"{}\"}}\n",
+        "x".repeat(4 << 20)
+    );
     let in_chunks = tape(log.as_bytes(), 61, &Options::default()).unwrap();
-    assert_eq!(in_chunks, tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap());
+    assert_eq!(
+        in_chunks,
+        tape(log.as_bytes(), usize::MAX, &Options::default()).unwrap()
+    );
 }

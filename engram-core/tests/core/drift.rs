@@ -24,7 +24,9 @@ struct Checking(Box<dyn Conversion>);
 
 impl Conversion for Checking {
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        check.members(kind(record.value), record.value, Pointer::Root, &|_| Some("run"));
+        check.members(kind(record.value), record.value, Pointer::Root, &|_| {
+            Some("run")
+        });
         self.0.check(record, check)
     }
 
@@ -49,7 +51,11 @@ impl StreamAdapter for Tabled {
     }
 
     fn conversion(&self, init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        if self.checks { Box::new(Checking(Toy.conversion(init))) } else { Toy.conversion(init) }
+        if self.checks {
+            Box::new(Checking(Toy.conversion(init)))
+        } else {
+            Toy.conversion(init)
+        }
     }
 }
 
@@ -101,14 +107,23 @@ document object feeds msg.out
 "]);
 
 fn adapter(members: Option<&'static MemberSource>) -> Tabled {
-    Tabled { descriptor: Box::leak(Box::new(AdapterDescriptor { members, ..*Toy.describe() })), checks: false }
+    Tabled {
+        descriptor: Box::leak(Box::new(AdapterDescriptor {
+            members,
+            ..*Toy.describe()
+        })),
+        checks: false,
+    }
 }
 
 fn drift_by(adapter: &Tabled, path: &str, log: &str) -> DriftReport {
     let options = Options::default();
     let mut drift = SessionDrift::new(path, *adapter.describe());
     let input = Input::in_memory(log, options.limits);
-    let framing = Toy.probe(&Input::in_memory(log, options.limits).head().unwrap()).unwrap().framing;
+    let framing = Toy
+        .probe(&Input::in_memory(log, options.limits).head().unwrap())
+        .unwrap()
+        .framing;
     convert(adapter, input, &options, &mut drift).unwrap();
     drift.read(BufReader::new(log.as_bytes()), framing).unwrap()
 }
@@ -125,9 +140,24 @@ fn drift(path: &str, records: &[&str]) -> DriftReport {
 fn lines(group: &DriftGroup) -> Vec<String> {
     let line = |row: &serde_json::Value| {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let types = if row["found"].is_null() { String::new() } else { format!("({} {})", text(&row["expected"]), text(&row["found"])) };
-        let first = format!("{}:{}{}", text(&row["first"]["path"]), row["first"]["line"], text(&row["first"]["pointer"]));
-        format!("{}{types} {} {} {} {first}", text(&row["what"]), text(&row["type"]), text(&row["pointer"]), row["count"])
+        let types = if row["found"].is_null() {
+            String::new()
+        } else {
+            format!("({} {})", text(&row["expected"]), text(&row["found"]))
+        };
+        let first = format!(
+            "{}:{}{}",
+            text(&row["first"]["path"]),
+            row["first"]["line"],
+            text(&row["first"]["pointer"])
+        );
+        format!(
+            "{}{types} {} {} {} {first}",
+            text(&row["what"]),
+            text(&row["type"]),
+            text(&row["pointer"]),
+            row["count"]
+        )
     };
     let rows = serde_json::to_value(&group.rows).unwrap();
     rows.as_array().unwrap().iter().map(line).collect()
@@ -153,8 +183,19 @@ fn a_log_that_has_not_changed_gives_nothing() {
     ];
     let report = drift("a", &records);
     let groups = report.groups();
-    assert!(groups[0].is_empty() && groups[0].members_checked, "{groups:?}");
-    assert_eq!((groups.len(), groups[0].version.as_deref(), report.sessions(), report.records()), (1, Some("1.0.0"), 1, 10));
+    assert!(
+        groups[0].is_empty() && groups[0].members_checked,
+        "{groups:?}"
+    );
+    assert_eq!(
+        (
+            groups.len(),
+            groups[0].version.as_deref(),
+            report.sessions(),
+            report.records()
+        ),
+        (1, Some("1.0.0"), 1, 10)
+    );
 }
 
 #[test]
@@ -180,11 +221,16 @@ fn unknown_members_and_type_changes_are_counted_with_their_first_place() {
 
 #[test]
 fn null_is_a_change_of_type_where_the_table_does_not_allow_it() {
-    let records =
-        [r#"{"type":"say","text":"x","mood":null,"usage":{"tokens":null}}"#, r#"{"type":"say","text":"x","usage":null,"env":{"a":null}}"#];
+    let records = [
+        r#"{"type":"say","text":"x","mood":null,"usage":{"tokens":null}}"#,
+        r#"{"type":"say","text":"x","usage":null,"env":{"a":null}}"#,
+    ];
     assert_eq!(
         all(&drift("a", &records)),
-        ["type_change(string null) say /env/* 1 a:3/env/a", "type_change(number null) say /usage/tokens 1 a:2/usage/tokens",]
+        [
+            "type_change(string null) say /env/* 1 a:3/env/a",
+            "type_change(number null) say /usage/tokens 1 a:2/usage/tokens",
+        ]
     );
 }
 
@@ -201,15 +247,27 @@ fn unknown_types_are_those_of_the_table_and_those_of_the_conversion() {
     ];
     assert_eq!(
         all(&drift("a", &records)),
-        ["unknown_type block /blocks/* 1 a:5/blocks/1", "unknown_type echo  1 a:4", "unknown_type new  2 a:2"]
+        [
+            "unknown_type block /blocks/* 1 a:5/blocks/1",
+            "unknown_type echo  1 a:4",
+            "unknown_type new  2 a:2"
+        ]
     );
 }
 
 #[test]
 fn a_member_has_stopped_appearing_if_no_object_of_the_version_has_it() {
     let gone = r#"{"type":"result","words":"x"}"#;
-    let missing = |report: &DriftReport| all(report).into_iter().filter(|line| line.starts_with("missing")).collect::<Vec<_>>();
-    assert!(missing(&drift("a", &[gone, gone])).is_empty(), "two objects prove nothing");
+    let missing = |report: &DriftReport| {
+        all(report)
+            .into_iter()
+            .filter(|line| line.starts_with("missing"))
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        missing(&drift("a", &[gone, gone])).is_empty(),
+        "two objects prove nothing"
+    );
     let three = ["missing_member result /id 3 a:2/id"];
     assert_eq!(missing(&drift("a", &[gone, gone, gone])), three);
     // Over several sessions, but one is enough to show that the member is still there.
@@ -226,27 +284,44 @@ fn a_renamed_member_is_unknown_and_missing_but_an_alias_is_neither() {
     let renamed = r#"{"type":"say","text":"x","usage":{"token":1}}"#;
     assert_eq!(
         all(&drift("a", &[renamed, renamed, renamed])),
-        ["unknown_member say /usage/token 3 a:2/usage/token", "missing_member say /usage/tokens 3 a:2/usage/tokens"]
+        [
+            "unknown_member say /usage/token 3 a:2/usage/token",
+            "missing_member say /usage/tokens 3 a:2/usage/tokens"
+        ]
     );
     assert!(all(&drift("a", &[r#"{"type":"say","text":"x","tone":"y"}"#])).is_empty());
 }
 
 #[test]
 fn a_change_belongs_to_the_version_that_wrote_the_record() {
-    let (newer, new) = (r#"{"type":"toy","version":"1.9.0","session":"s-1"}"#, r#"{"type":"say","text":"x","new":1}"#);
+    let (newer, new) = (
+        r#"{"type":"toy","version":"1.9.0","session":"s-1"}"#,
+        r#"{"type":"say","text":"x","new":1}"#,
+    );
     let gone = r#"{"type":"say","words":"x"}"#;
     let report = drift("a", &[SAY, gone, gone, newer, new, gone]);
     let groups = report.groups();
-    let versions: Vec<(Option<&str>, u64)> = groups.iter().map(|group| (group.version.as_deref(), group.records)).collect();
+    let versions: Vec<(Option<&str>, u64)> = groups
+        .iter()
+        .map(|group| (group.version.as_deref(), group.records))
+        .collect();
     assert_eq!(versions, [(Some("1.0.0"), 4), (Some("1.9.0"), 3)]);
     assert_eq!(lines(&groups[0]), ["unknown_member say /words 2 a:3/words"]);
-    assert_eq!(lines(&groups[1]), ["unknown_member say /new 1 a:6/new", "unknown_member say /words 1 a:7/words"]);
+    assert_eq!(
+        lines(&groups[1]),
+        [
+            "unknown_member say /new 1 a:6/new",
+            "unknown_member say /words 1 a:7/words"
+        ]
+    );
     assert_eq!(report.sessions(), 1);
 }
 
 #[test]
 fn documents_and_records_inside_records_are_compared() {
-    let document = format!(r#"{{"document":[{HEADER},{SAY},{{"type":"say","text":"x","new":1}},{{"type":"new"}}],"extra":1}}"#);
+    let document = format!(
+        r#"{{"document":[{HEADER},{SAY},{{"type":"say","text":"x","new":1}},{{"type":"new"}}],"extra":1}}"#
+    );
     let report = drift_by(&adapter(Some(&MEMBERS)), "a", &document);
     assert_eq!(
         all(&report),
@@ -256,12 +331,21 @@ fn documents_and_records_inside_records_are_compared() {
             "unknown_member say /new 1 a:null/document/2/new"
         ]
     );
-    assert_eq!((report.groups()[0].version.as_deref(), report.records()), (Some("1.0.0"), 4));
-    assert_eq!(all(&drift_by(&adapter(None), "a", &document)), ["unknown_type new  1 a:null/document/3"]);
+    assert_eq!(
+        (report.groups()[0].version.as_deref(), report.records()),
+        (Some("1.0.0"), 4)
+    );
+    assert_eq!(
+        all(&drift_by(&adapter(None), "a", &document)),
+        ["unknown_type new  1 a:null/document/3"]
+    );
     let inside = r#"{"type":"state","inner":[{"type":"say","text":1},{"type":"state","inner":[{"type":"none"}]}]}"#;
     assert_eq!(
         all(&drift("a", &[inside])),
-        ["unknown_type none  1 a:2/inner/1/inner/0", "type_change(string number) say /text 1 a:2/inner/0/text"]
+        [
+            "unknown_type none  1 a:2/inner/1/inner/0",
+            "type_change(string number) say /text 1 a:2/inner/0/text"
+        ]
     );
 }
 
@@ -270,16 +354,34 @@ fn what_only_the_adapter_can_choose_is_taken_from_the_conversion() {
     // Without the adapter this fits the data of another tool best.
     let renamed = log(&[r#"{"type":"result","id":"c","data":{"status":0,"output":"x"}}"#]);
     assert!(all(&drift_by(&adapter(Some(&MEMBERS)), "a", &renamed)).is_empty());
-    let checks = Tabled { checks: true, ..adapter(Some(&MEMBERS)) };
-    let expected = ["unknown_member result /data/output 1 a:2", "unknown_member result /data/status 1 a:2"];
+    let checks = Tabled {
+        checks: true,
+        ..adapter(Some(&MEMBERS))
+    };
+    let expected = [
+        "unknown_member result /data/output 1 a:2",
+        "unknown_member result /data/status 1 a:2",
+    ];
     assert_eq!(all(&drift_by(&checks, "a", &renamed)), expected);
     // What both find is counted once.
-    assert_eq!(all(&drift_by(&checks, "a", &log(&[r#"{"type":"say","text":"x","mood":1}"#]))).len(), 1);
+    assert_eq!(
+        all(&drift_by(
+            &checks,
+            "a",
+            &log(&[r#"{"type":"say","text":"x","mood":1}"#])
+        ))
+        .len(),
+        1
+    );
 }
 
 #[test]
 fn without_a_table_only_unknown_types_are_found() {
-    let report = drift_by(&adapter(None), "a", &log(&[r#"{"type":"say","text":"x","new":1}"#, r#"{"type":"new"}"#]));
+    let report = drift_by(
+        &adapter(None),
+        "a",
+        &log(&[r#"{"type":"say","text":"x","new":1}"#, r#"{"type":"new"}"#]),
+    );
     assert_eq!(all(&report), ["unknown_type new  1 a:3"]);
     assert!(!report.groups()[0].members_checked);
     assert!(drift("a", &[SAY]).groups()[0].members_checked);
@@ -287,12 +389,17 @@ fn without_a_table_only_unknown_types_are_found() {
 
 #[test]
 fn changes_are_bounded_and_further_ones_are_counted() {
-    let records: Vec<String> = (0..MAX_DRIFT_ROWS + 10).map(|n| format!(r#"{{"type":"say","text":"x","new{n}":1}}"#)).collect();
+    let records: Vec<String> = (0..MAX_DRIFT_ROWS + 10)
+        .map(|n| format!(r#"{{"type":"say","text":"x","new{n}":1}}"#))
+        .collect();
     let records: Vec<&str> = records.iter().map(String::as_str).collect();
     let mut report = drift("a", &records);
     let further = |report: &DriftReport| (report.groups()[0].rows.len(), report.groups()[0].more);
     assert_eq!(further(&report), (MAX_DRIFT_ROWS, 10));
-    report.merge(drift("b", &[r#"{"type":"say","text":"x","other":1}"#, records[0]]));
+    report.merge(drift(
+        "b",
+        &[r#"{"type":"say","text":"x","other":1}"#, records[0]],
+    ));
     assert_eq!(further(&report), (MAX_DRIFT_ROWS, 11));
     assert_eq!(report.groups()[0].rows[0].count, 2);
 }
@@ -300,7 +407,16 @@ fn changes_are_bounded_and_further_ones_are_counted() {
 #[test]
 fn a_broken_line_and_a_cut_document_are_compared_as_far_as_they_are_json() {
     let broken = r#"{"type":"say","text":"x","new":1} {"type":"sa"#;
-    assert_eq!(all(&drift("a", &[broken, r#"{"type":"say","text":"x","new":1}"#])), ["unknown_member say /new 2 a:2/new"]);
+    assert_eq!(
+        all(&drift(
+            "a",
+            &[broken, r#"{"type":"say","text":"x","new":1}"#]
+        )),
+        ["unknown_member say /new 2 a:2/new"]
+    );
     let cut = format!(r#"{{"document":[{HEADER},{{"type":"say","text":"x","new":1}},{{"type":"sa"#);
-    assert_eq!(all(&drift_by(&adapter(Some(&MEMBERS)), "a", &cut)), ["unknown_member say /new 1 a:null/document/1/new"]);
+    assert_eq!(
+        all(&drift_by(&adapter(Some(&MEMBERS)), "a", &cut)),
+        ["unknown_member say /new 1 a:null/document/1/new"]
+    );
 }

@@ -24,7 +24,12 @@ fn number(token: &'static str) -> Option<Number<'static>> {
 }
 
 fn attachments() -> Vec<Attachment<'static>> {
-    vec![Attachment { media_type: text("image/png"), hash: Some(Hash::of_bytes(b"x")), bytes: Some(1), name: text("x.png") }]
+    vec![Attachment {
+        media_type: text("image/png"),
+        hash: Some(Hash::of_bytes(b"x")),
+        bytes: Some(1),
+        name: text("x.png"),
+    }]
 }
 
 fn meta() -> Vec<Meta<'static>> {
@@ -46,7 +51,14 @@ fn meta() -> Vec<Meta<'static>> {
         context_tokens: Some(1),
     };
     let one = Some(1);
-    let tokens = Tokens { input: one, cache_read: one, cache_write: one, cache_write_1h: one, output: one, reasoning: one };
+    let tokens = Tokens {
+        input: one,
+        cache_read: one,
+        cache_write: one,
+        cache_write_1h: one,
+        output: one,
+        reasoning: one,
+    };
     vec![
         Meta::Session(facts),
         Meta::Episode(EpisodeFacts {
@@ -68,11 +80,27 @@ fn meta() -> Vec<Meta<'static>> {
             provisional: true,
             part: text("advisor"),
         }),
-        Meta::Rewind { to: Seq::default(), files: true },
-        Meta::Compaction { text: text("summary"), trigger: text("auto") },
-        Meta::Error { code: text("529"), text: text("overloaded") },
-        Meta::Interrupt { text: text("stopped") },
-        Meta::Permission(Permission { decision: Decision::Deny, tool: text("run"), call_id: text("c"), text: text("no") }),
+        Meta::Rewind {
+            to: Seq::default(),
+            files: true,
+        },
+        Meta::Compaction {
+            text: text("summary"),
+            trigger: text("auto"),
+        },
+        Meta::Error {
+            code: text("529"),
+            text: text("overloaded"),
+        },
+        Meta::Interrupt {
+            text: text("stopped"),
+        },
+        Meta::Permission(Permission {
+            decision: Decision::Deny,
+            tool: text("run"),
+            call_id: text("c"),
+            text: text("no"),
+        }),
         Meta::Context(ImplicitInput {
             name: Text::Plain("env"),
             file: text("f"),
@@ -80,7 +108,10 @@ fn meta() -> Vec<Meta<'static>> {
             bytes: Some(1),
             text: text("x"),
         }),
-        Meta::System { name: Text::Plain("notice"), text: text("x") },
+        Meta::System {
+            name: Text::Plain("notice"),
+            text: text("x"),
+        },
     ]
 }
 
@@ -110,7 +141,13 @@ pub fn events() -> Vec<Event<'static>> {
         after_lines: Some(2),
         ..edit.clone()
     };
-    let out = MsgOut { text: text("x"), channel: Some(Channel::Final), model: text("m"), message_id: text("i"), redacted: false };
+    let out = MsgOut {
+        text: text("x"),
+        channel: Some(Channel::Final),
+        model: text("m"),
+        message_id: text("i"),
+        redacted: false,
+    };
     let result = ToolResult {
         tool: text("run"),
         call_id: text("c"),
@@ -119,16 +156,30 @@ pub fn events() -> Vec<Event<'static>> {
         stdout: text(""),
         stderr: text("x"),
         truncated: true,
-        artifact: Some(SideFile { path: Text::Plain("a"), hash, bytes: Some(1) }),
+        artifact: Some(SideFile {
+            path: Text::Plain("a"),
+            hash,
+            bytes: Some(1),
+        }),
         attachments: attachments(),
         duration_ms: Some(1),
     };
     let (from_file, to_file) = (Text::Plain("f"), Text::Plain("g"));
     let mut all: Vec<Event<'static>> = meta().into_iter().map(Event::from).collect();
     all.extend([
-        Event::from(MsgIn { role: Role::Developer, by: Author::Agent, text: text("x"), attachments: attachments() }),
+        Event::from(MsgIn {
+            role: Role::Developer,
+            by: Author::Agent,
+            text: text("x"),
+            attachments: attachments(),
+        }),
         out.clone().into(),
-        MsgOut { text: None, redacted: true, ..out }.into(),
+        MsgOut {
+            text: None,
+            redacted: true,
+            ..out
+        }
+        .into(),
         ToolCall {
             server: text("s"),
             call_id: text("c"),
@@ -138,11 +189,27 @@ pub fn events() -> Vec<Event<'static>> {
         }
         .into(),
         result.into(),
-        CodeRead { call_id: text("c"), file: from_file, range, total_lines: Some(9), hash, anchor_hashes: vec![1], text: Some("x".into()) }
-            .into(),
+        CodeRead {
+            call_id: text("c"),
+            file: from_file,
+            range,
+            total_lines: Some(9),
+            hash,
+            anchor_hashes: vec![1],
+            text: Some("x".into()),
+        }
+        .into(),
         edit.into(),
         snippet.into(),
-        SpanLink { call_id: text("c"), from_file, from_range: range, to_file, to_range: range, note: text("x") }.into(),
+        SpanLink {
+            call_id: text("c"),
+            from_file,
+            from_range: range,
+            to_file,
+            to_range: range,
+            note: text("x"),
+        }
+        .into(),
     ]);
     all
 }
@@ -164,7 +231,11 @@ fn tape_with(options: &Options) -> String {
 
 fn redacted(tape: &str) -> String {
     let mut redacted = Vec::new();
-    replay(tape.as_bytes(), &mut Redacting::new(JsonLines::new(&mut redacted)).unwrap()).unwrap();
+    replay(
+        tape.as_bytes(),
+        &mut Redacting::new(JsonLines::new(&mut redacted)).unwrap(),
+    )
+    .unwrap();
     String::from_utf8(redacted).unwrap()
 }
 
@@ -184,38 +255,76 @@ fn a_tape_with_every_event_survives_reading_and_writing() {
 
 #[test]
 fn spans_have_their_text_where_the_start_of_the_tape_says_so() {
-    let tape = tape_with(&Options { span_text: true, ..Options::default() });
+    let tape = tape_with(&Options {
+        span_text: true,
+        ..Options::default()
+    });
     assert_eq!(check(&tape), []);
-    let texts = [r#","spans":"text""#, r#","before_text":"x","after_text":"x""#, r#"],"text":"x""#];
-    let without = texts.into_iter().fold(tape.clone(), |tape, text| tape.replace(text, if text.starts_with(']') { "]" } else { "" }));
+    let texts = [
+        r#","spans":"text""#,
+        r#","before_text":"x","after_text":"x""#,
+        r#"],"text":"x""#,
+    ];
+    let without = texts.into_iter().fold(tape.clone(), |tape, text| {
+        tape.replace(text, if text.starts_with(']') { "]" } else { "" })
+    });
     assert_eq!(without, self::tape());
     let mut written = Vec::new();
     replay(tape.as_bytes(), &mut JsonLines::new(&mut written)).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), tape);
-    for (from, to) in [(r#""after_text":"x""#, r#""after_text":"y""#), (r#","after_text":"x""#, "")] {
-        let rules: Vec<Rule> = check(&tape.replacen(from, to, 1)).iter().map(|found| found.rule).collect();
+    for (from, to) in [
+        (r#""after_text":"x""#, r#""after_text":"y""#),
+        (r#","after_text":"x""#, ""),
+    ] {
+        let rules: Vec<Rule> = check(&tape.replacen(from, to, 1))
+            .iter()
+            .map(|found| found.rule)
+            .collect();
         assert_eq!(rules, [Rule::SpanText], "{to}");
     }
 }
 
 #[test]
 fn every_event_and_field_of_the_schema_is_written() {
-    let tape = tape_with(&Options { span_text: true, ..Options::default() }) + &redacted(&tape());
+    let tape = tape_with(&Options {
+        span_text: true,
+        ..Options::default()
+    }) + &redacted(&tape());
     let written: Vec<_> = raw_events(&tape).map(Result::unwrap).collect();
     // These three need damaged input. The policy tests cover them.
     let rare = ["bytes", "hash", "lossy"];
     for event in EVENTS {
-        let matching = || written.iter().filter(|written| written.kind == event.kind && written.label() == event.label);
-        assert!(matching().next().is_some(), "{} {:?} is not written", event.kind.as_str(), event.label);
-        let is_written = |field: &Field| matching().any(|written| written.fields.get(field.key).is_some());
+        let matching = || {
+            written
+                .iter()
+                .filter(|written| written.kind == event.kind && written.label() == event.label)
+        };
+        assert!(
+            matching().next().is_some(),
+            "{} {:?} is not written",
+            event.kind.as_str(),
+            event.label
+        );
+        let is_written =
+            |field: &Field| matching().any(|written| written.fields.get(field.key).is_some());
         // The command replaces halves of surrogate pairs behind the sink.
         let is_rare = |field: &Field| match event.label {
             Some("unrecognized") => rare.contains(&field.key),
             Some("tape.start") => field.key == "unicode",
             _ => false,
         };
-        let missing: Vec<&str> = event.fields.iter().filter(|field| !is_written(field) && !is_rare(field)).map(|field| field.key).collect();
-        assert!(missing.is_empty(), "{} {:?}: {missing:?} not written", event.kind.as_str(), event.label);
+        let missing: Vec<&str> = event
+            .fields
+            .iter()
+            .filter(|field| !is_written(field) && !is_rare(field))
+            .map(|field| field.key)
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{} {:?}: {missing:?} not written",
+            event.kind.as_str(),
+            event.label
+        );
     }
 }
 
@@ -223,14 +332,33 @@ fn every_event_and_field_of_the_schema_is_written() {
 fn every_closed_list_of_the_schema_is_complete() {
     let words = |label, key| {
         let event = event_schema::of(label, None).unwrap();
-        match event.fields.iter().find(|field| field.key == key).map(|field| field.field_type) {
+        match event
+            .fields
+            .iter()
+            .find(|field| field.key == key)
+            .map(|field| field.field_type)
+        {
             Some(event_schema::FieldType::Word(words)) => words,
             other => panic!("{other:?}"),
         }
     };
-    assert!(ToolKind::ALL.iter().map(|kind| kind.as_str()).eq(words(Kind::ToolCall, "kind").iter().copied()));
-    assert_eq!(words(Kind::ToolResult, "status"), ["ok", "error", "denied", "cancelled"]);
-    assert_eq!(words(Kind::CodeEdit, "op"), ["create", "update", "overwrite", "delete", "move"]);
+    assert!(
+        ToolKind::ALL
+            .iter()
+            .map(|kind| kind.as_str())
+            .eq(words(Kind::ToolCall, "kind").iter().copied())
+    );
+    assert_eq!(
+        words(Kind::ToolResult, "status"),
+        ["ok", "error", "denied", "cancelled"]
+    );
+    assert_eq!(
+        words(Kind::CodeEdit, "op"),
+        ["create", "update", "overwrite", "delete", "move"]
+    );
     assert_eq!(words(Kind::MsgIn, "role"), ["user", "system", "developer"]);
-    assert_eq!(words(Kind::MsgOut, "channel"), ["final", "commentary", "reasoning"]);
+    assert_eq!(
+        words(Kind::MsgOut, "channel"),
+        ["final", "commentary", "reasoning"]
+    );
 }

@@ -15,7 +15,11 @@ use crate::check::GOOD;
 
 /// Letters and digits of a token: no token that an issuer has given.
 fn letters(count: usize) -> String {
-    "aB3dE5gH7jK9mN2pQ4rS6tU8vW".chars().cycle().take(count).collect()
+    "aB3dE5gH7jK9mN2pQ4rS6tU8vW"
+        .chars()
+        .cycle()
+        .take(count)
+        .collect()
 }
 
 fn hex(count: usize) -> String {
@@ -27,8 +31,16 @@ const UUID: &str = "550e8400-e29b-41d4-a716-446655440000";
 /// Each rule with a text and the secret in it.
 fn secrets() -> Vec<(&'static str, String, String)> {
     let alone = |rule, secret: String| (rule, secret.clone(), secret);
-    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n-----END RSA PRIVATE KEY-----", letters(64), letters(20));
-    let numbered = format!("-----BEGIN PRIVATE KEY-----\n     2→{}\n     3→{}", letters(64), letters(64));
+    let key = format!(
+        "-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n-----END RSA PRIVATE KEY-----",
+        letters(64),
+        letters(20)
+    );
+    let numbered = format!(
+        "-----BEGIN PRIVATE KEY-----\n     2→{}\n     3→{}",
+        letters(64),
+        letters(64)
+    );
     let headers = format!(
         "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{}\n\n{}\n-----END EC PRIVATE KEY-----",
         hex(32),
@@ -37,30 +49,74 @@ fn secrets() -> Vec<(&'static str, String, String)> {
     let removed = key.replace('\n', "\n-");
     vec![
         ("private-key", format!("see {key}\nend"), key.clone()),
-        ("private-key", format!("     1→{numbered}\n     4→"), numbered),
+        (
+            "private-key",
+            format!("     1→{numbered}\n     4→"),
+            numbered,
+        ),
         alone("private-key", headers),
         ("private-key", format!("-{removed}"), removed),
         alone("private-key", key.replace('\n', "\\n")),
-        alone("age-key", format!("AGE-SECRET-KEY-1{}", letters(58).to_uppercase())),
-        alone("anthropic-key", format!("sk-ant-api03-{}-_{}AA", letters(40), letters(40))),
-        alone("openai-key", format!("sk-proj-{}_{}", letters(40), letters(40))),
+        alone(
+            "age-key",
+            format!("AGE-SECRET-KEY-1{}", letters(58).to_uppercase()),
+        ),
+        alone(
+            "anthropic-key",
+            format!("sk-ant-api03-{}-_{}AA", letters(40), letters(40)),
+        ),
+        alone(
+            "openai-key",
+            format!("sk-proj-{}_{}", letters(40), letters(40)),
+        ),
         alone("openai-key", format!("sk-{}", letters(48))),
         alone("openrouter-key", format!("sk-or-v1-{}", hex(64))),
         alone("aws-access-key-id", "AKIAIOSFODNN7EXAMPLE".to_owned()),
-        ("aws-secret-access-key", format!("aws_secret_access_key = {}/+", letters(38)), format!("{}/+", letters(38))),
-        ("aws-secret-access-key", format!("\\\"SecretAccessKey\\\": \\\"{}\\\"", letters(40)), letters(40)),
-        ("azure-storage-key", format!("AccountName=a;AccountKey={}==;E", letters(86)), format!("{}==", letters(86))),
+        (
+            "aws-secret-access-key",
+            format!("aws_secret_access_key = {}/+", letters(38)),
+            format!("{}/+", letters(38)),
+        ),
+        (
+            "aws-secret-access-key",
+            format!("\\\"SecretAccessKey\\\": \\\"{}\\\"", letters(40)),
+            letters(40),
+        ),
+        (
+            "azure-storage-key",
+            format!("AccountName=a;AccountKey={}==;E", letters(86)),
+            format!("{}==", letters(86)),
+        ),
         alone("databricks-token", format!("dapi{}", hex(32))),
         alone("digitalocean-token", format!("dop_v1_{}", hex(64))),
         alone("docker-token", format!("dckr_pat_{}", letters(27))),
         alone("figma-token", format!("figd_{}", letters(40))),
         alone("github-token", format!("ghp_{}", letters(36))),
         alone("github-token", format!("ghs_{}", letters(36))),
-        alone("github-token", format!("github_pat_{}_{}", letters(22), letters(59))),
-        ("github-token", format!("\u{1b}[1;32mghp_{}\u{1b}[0m", letters(36)), format!("ghp_{}", letters(36))),
-        ("github-token", format!("?q=token%3Dghp_{}", letters(36)), format!("ghp_{}", letters(36))),
-        ("github-token", format!("token\\u003dghp_{}", letters(36)), format!("ghp_{}", letters(36))),
-        ("aws-access-key-id", "MY_AKIAIOSFODNN7EXAMPLE".to_owned(), "AKIAIOSFODNN7EXAMPLE".to_owned()),
+        alone(
+            "github-token",
+            format!("github_pat_{}_{}", letters(22), letters(59)),
+        ),
+        (
+            "github-token",
+            format!("\u{1b}[1;32mghp_{}\u{1b}[0m", letters(36)),
+            format!("ghp_{}", letters(36)),
+        ),
+        (
+            "github-token",
+            format!("?q=token%3Dghp_{}", letters(36)),
+            format!("ghp_{}", letters(36)),
+        ),
+        (
+            "github-token",
+            format!("token\\u003dghp_{}", letters(36)),
+            format!("ghp_{}", letters(36)),
+        ),
+        (
+            "aws-access-key-id",
+            "MY_AKIAIOSFODNN7EXAMPLE".to_owned(),
+            "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        ),
         alone("gitlab-token", format!("glpat-{}", letters(20))),
         alone("google-api-key", format!("AIza{}", letters(35))),
         alone("google-oauth-token", format!("ya29.{}", letters(60))),
@@ -68,21 +124,34 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         alone("grafana-token", format!("glsa_{}_{}", letters(32), hex(8))),
         alone("groq-key", format!("gsk_{}", letters(52))),
         alone("huggingface-token", format!("hf_{}", letters(34))),
-        alone("jwt", format!("eyJ{}.eyJ{}.{}", letters(20), letters(30), letters(43))),
+        alone(
+            "jwt",
+            format!("eyJ{}.eyJ{}.{}", letters(20), letters(30), letters(43)),
+        ),
         alone("linear-key", format!("lin_api_{}", letters(40))),
         alone("notion-token", format!("ntn_{}", letters(46))),
         alone("npm-token", format!("npm_{}", letters(36))),
         alone("perplexity-key", format!("pplx-{}", letters(48))),
         alone("pypi-token", format!("pypi-AgE{}", letters(100))),
         alone("replicate-token", format!("r8_{}", letters(37))),
-        alone("sendgrid-key", format!("SG.{}.{}", letters(22), letters(43))),
+        alone(
+            "sendgrid-key",
+            format!("SG.{}.{}", letters(22), letters(43)),
+        ),
         alone("sentry-token", format!("sntrys_{}", letters(60))),
         alone("shopify-token", format!("shpat_{}", hex(32))),
-        alone("slack-token", format!("xoxb-{}-{}", "123456789012", letters(24))),
+        alone(
+            "slack-token",
+            format!("xoxb-{}-{}", "123456789012", letters(24)),
+        ),
         alone("slack-token", format!("xapp-1-{}", letters(40))),
         (
             "slack-webhook",
-            format!("https://hooks.slack.com/services/T{}/B{}", letters(9), letters(24)),
+            format!(
+                "https://hooks.slack.com/services/T{}/B{}",
+                letters(9),
+                letters(24)
+            ),
             format!("T{}/B{}", letters(9), letters(24)),
         ),
         alone("stripe-key", format!("sk_live_{}", letters(24))),
@@ -91,40 +160,148 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         alone("telegram-token", format!("123456789:AA{}", letters(33))),
         alone("vault-token", format!("hvs.{}", letters(90))),
         alone("xai-key", format!("xai-{}", letters(80))),
-        ("http-authorization", format!("curl -H 'Authorization: Bearer {}' x", letters(30)), letters(30)),
-        ("http-authorization", format!("{{\\\"authorization\\\": \\\"Basic {}==\\\"}}", letters(12)), format!("{}==", letters(12))),
-        ("named-secret", format!("\"api_key\": \"{}\"", hex(32)), hex(32)),
-        ("named-secret", format!("\\\"apiKey\\\": \\\"{}\\\"", hex(32)), hex(32)),
-        ("named-secret", format!("//registry.npmjs.org/:_authToken={UUID}"), UUID.to_owned()),
-        ("named-secret", format!("export SESSION_TOKEN='{}'", letters(24)), letters(24)),
-        ("named-secret", format!("client-secret: {}", letters(20)), letters(20)),
-        ("named-secret", format!("https://a.b/c?access_token={}&x=1", letters(32)), letters(32)),
-        ("named-secret", format!("deploy --api-key {} --dry-run", letters(32)), letters(32)),
-        ("named-secret", format!("config['secret_key'] = '{}'", letters(30)), letters(30)),
-        ("named-secret", "DB_PASSWORD=\"Tr0ub4dor#3x!\"".to_owned(), "Tr0ub4dor#3x!".to_owned()),
-        ("named-secret", format!("{{ password => '{}' }}", letters(12)), letters(12)),
-        ("named-secret", format!("AWS_SESSION_TOKEN={}", letters(900)), letters(900)),
-        ("env-secret", "DB_PASS=hunter2!".to_owned(), "hunter2!".to_owned()),
-        ("env-secret", "export MYSQL_PWD='s3cure-it'".to_owned(), "s3cure-it".to_owned()),
-        ("curl-password", "curl -s https://a.b/c -u admin:hunter2 -o x".to_owned(), "hunter2".to_owned()),
-        ("curl-password", "curl --user \"admin:hunter2\" https://a.b".to_owned(), "hunter2".to_owned()),
-        ("cookie", format!("Cookie: sid={}; theme=1", letters(24)), format!("sid={}; theme=1", letters(24))),
-        ("netrc-password", "machine a.b\n  login me\n  password s3cure".to_owned(), "s3cure".to_owned()),
-        ("docker-auth", "{\"auths\":{\"a.b\":{\"auth\": \"bWU6aHVudGVyMg==\"}}}".to_owned(), "bWU6aHVudGVyMg==".to_owned()),
-        ("azure-sas", format!("https://a.b/c?sv=2024-01-01&sig={}%3D&se=2027", letters(43)), format!("{}%3D", letters(43))),
-        ("discord-webhook", format!("https://discord.com/api/webhooks/112233445566778899/{}", letters(68)), letters(68)),
-        alone("discord-token", format!("M{}.{}.{}", letters(25), letters(6), letters(38))),
+        (
+            "http-authorization",
+            format!("curl -H 'Authorization: Bearer {}' x", letters(30)),
+            letters(30),
+        ),
+        (
+            "http-authorization",
+            format!("{{\\\"authorization\\\": \\\"Basic {}==\\\"}}", letters(12)),
+            format!("{}==", letters(12)),
+        ),
+        (
+            "named-secret",
+            format!("\"api_key\": \"{}\"", hex(32)),
+            hex(32),
+        ),
+        (
+            "named-secret",
+            format!("\\\"apiKey\\\": \\\"{}\\\"", hex(32)),
+            hex(32),
+        ),
+        (
+            "named-secret",
+            format!("//registry.npmjs.org/:_authToken={UUID}"),
+            UUID.to_owned(),
+        ),
+        (
+            "named-secret",
+            format!("export SESSION_TOKEN='{}'", letters(24)),
+            letters(24),
+        ),
+        (
+            "named-secret",
+            format!("client-secret: {}", letters(20)),
+            letters(20),
+        ),
+        (
+            "named-secret",
+            format!("https://a.b/c?access_token={}&x=1", letters(32)),
+            letters(32),
+        ),
+        (
+            "named-secret",
+            format!("deploy --api-key {} --dry-run", letters(32)),
+            letters(32),
+        ),
+        (
+            "named-secret",
+            format!("config['secret_key'] = '{}'", letters(30)),
+            letters(30),
+        ),
+        (
+            "named-secret",
+            "DB_PASSWORD=\"Tr0ub4dor#3x!\"".to_owned(),
+            "Tr0ub4dor#3x!".to_owned(),
+        ),
+        (
+            "named-secret",
+            format!("{{ password => '{}' }}", letters(12)),
+            letters(12),
+        ),
+        (
+            "named-secret",
+            format!("AWS_SESSION_TOKEN={}", letters(900)),
+            letters(900),
+        ),
+        (
+            "env-secret",
+            "DB_PASS=hunter2!".to_owned(),
+            "hunter2!".to_owned(),
+        ),
+        (
+            "env-secret",
+            "export MYSQL_PWD='s3cure-it'".to_owned(),
+            "s3cure-it".to_owned(),
+        ),
+        (
+            "curl-password",
+            "curl -s https://a.b/c -u admin:hunter2 -o x".to_owned(),
+            "hunter2".to_owned(),
+        ),
+        (
+            "curl-password",
+            "curl --user \"admin:hunter2\" https://a.b".to_owned(),
+            "hunter2".to_owned(),
+        ),
+        (
+            "cookie",
+            format!("Cookie: sid={}; theme=1", letters(24)),
+            format!("sid={}; theme=1", letters(24)),
+        ),
+        (
+            "netrc-password",
+            "machine a.b\n  login me\n  password s3cure".to_owned(),
+            "s3cure".to_owned(),
+        ),
+        (
+            "docker-auth",
+            "{\"auths\":{\"a.b\":{\"auth\": \"bWU6aHVudGVyMg==\"}}}".to_owned(),
+            "bWU6aHVudGVyMg==".to_owned(),
+        ),
+        (
+            "azure-sas",
+            format!("https://a.b/c?sv=2024-01-01&sig={}%3D&se=2027", letters(43)),
+            format!("{}%3D", letters(43)),
+        ),
+        (
+            "discord-webhook",
+            format!(
+                "https://discord.com/api/webhooks/112233445566778899/{}",
+                letters(68)
+            ),
+            letters(68),
+        ),
+        alone(
+            "discord-token",
+            format!("M{}.{}.{}", letters(25), letters(6), letters(38)),
+        ),
         alone("new-relic-licence", format!("{}NRAL", hex(36))),
-        alone("terraform-token", format!("{}.atlasv1.{}", letters(14), letters(64))),
+        alone(
+            "terraform-token",
+            format!("{}.atlasv1.{}", letters(14), letters(64)),
+        ),
         alone("maxmind-key", format!("{}_{}_mmk", letters(6), letters(29))),
         alone("mailgun-key", format!("key-{}", hex(32))),
         (
             "teams-webhook",
-            format!("https://x.webhook.office.com/webhookb2/{UUID}@{UUID}/IncomingWebhook/{}/{UUID}", hex(32)),
+            format!(
+                "https://x.webhook.office.com/webhookb2/{UUID}@{UUID}/IncomingWebhook/{}/{UUID}",
+                hex(32)
+            ),
             format!("{UUID}@{UUID}/IncomingWebhook/{}/{UUID}", hex(32)),
         ),
-        ("url-password", "postgres://app:hunter2@db.internal/x".to_owned(), "hunter2".to_owned()),
-        ("url-password", "git clone https://me:p%40ss.w0rd@example.com/x.git".replace("%40", "-"), "p-ss.w0rd".to_owned()),
+        (
+            "url-password",
+            "postgres://app:hunter2@db.internal/x".to_owned(),
+            "hunter2".to_owned(),
+        ),
+        (
+            "url-password",
+            "git clone https://me:p%40ss.w0rd@example.com/x.git".replace("%40", "-"),
+            "p-ss.w0rd".to_owned(),
+        ),
     ]
 }
 
@@ -202,7 +379,11 @@ fn redact(text: &str) -> (String, Vec<(String, u64)>) {
     let line = message(text);
     let mut sink = Redacting::new(Texts::default()).unwrap();
     replay(line.as_bytes(), &mut sink).unwrap();
-    let counts = sink.redactions().into_iter().map(|redacted| (redacted.rule.into_owned(), redacted.count)).collect();
+    let counts = sink
+        .redactions()
+        .into_iter()
+        .map(|redacted| (redacted.rule.into_owned(), redacted.count))
+        .collect();
     (sink.into_inner().0.remove(0), counts)
 }
 
@@ -220,7 +401,8 @@ struct Texts(Vec<String>);
 impl EventSink for Texts {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         if let Event::MsgIn(message) = record.event {
-            self.0.extend(message.text.map(|text| text.decode_lossy().into_owned()));
+            self.0
+                .extend(message.text.map(|text| text.decode_lossy().into_owned()));
         }
         Ok(())
     }
@@ -229,7 +411,11 @@ impl EventSink for Texts {
 /// A tape without its secrets.
 fn redacted(tape: &str) -> String {
     let mut written = Vec::new();
-    replay(tape.as_bytes(), &mut Redacting::new(JsonLines::new(&mut written)).unwrap()).unwrap();
+    replay(
+        tape.as_bytes(),
+        &mut Redacting::new(JsonLines::new(&mut written)).unwrap(),
+    )
+    .unwrap();
     String::from_utf8(written).unwrap()
 }
 
@@ -238,11 +424,20 @@ fn every_rule_finds_its_secret_and_nothing_around_it() {
     for (rule, text, secret) in secrets() {
         let expected = text.replace(&secret, &format!("[redacted:{rule}]"));
         assert_eq!(redact(&text), (expected, vec![(rule.to_owned(), 1)]));
-        for (before, after) in [("token=", "\n"), ("\"", "\","), ("(", ")"), ("\\n", "\\n"), ("a ", " b")] {
+        for (before, after) in [
+            ("token=", "\n"),
+            ("\"", "\","),
+            ("(", ")"),
+            ("\\n", "\\n"),
+            ("a ", " b"),
+        ] {
             let (shown, _) = redact(&format!("{before}{text}{after}"));
             // A header has its line to its end.
             let is_whole = ["cookie", "netrc-password"].contains(&rule) || shown.ends_with(after);
-            assert!(!shown.contains(&secret) && shown.starts_with(before) && is_whole, "{rule}: {shown}");
+            assert!(
+                !shown.contains(&secret) && shown.starts_with(before) && is_whole,
+                "{rule}: {shown}"
+            );
         }
     }
     let shown: BTreeSet<&str> = secrets().iter().map(|(rule, ..)| *rule).collect();
@@ -264,7 +459,13 @@ fn secrets_that_follow_each_other_are_all_found() {
     let (shown, counts) = redact(&format!("{one} {other} {one},{other}"));
     let (one, other) = ("[redacted:github-token]", "[redacted:aws-access-key-id]");
     assert_eq!(shown, format!("{one} {other} {one},{other}"));
-    assert_eq!(counts, [("aws-access-key-id".to_owned(), 2), ("github-token".to_owned(), 2)]);
+    assert_eq!(
+        counts,
+        [
+            ("aws-access-key-id".to_owned(), 2),
+            ("github-token".to_owned(), 2)
+        ]
+    );
 }
 
 /// A tape with a call that has `args`, its result, a read and an edit of it.
@@ -273,11 +474,16 @@ fn call_tape(args: &str, stdout: &str, edit: &str) -> String {
     let lines = [
         format!(r#""k":"tool.call","tool":"Edit","kind":"edit","args":{args}"#),
         format!(r#""k":"tool.result","stdout":{stdout},"parent":0"#),
-        format!(r#""k":"code.read","file":"f","range":[1,1],"hash":"{hash}","anchor_hashes":["00112233aabbccdd"],"parent":0"#),
+        format!(
+            r#""k":"code.read","file":"f","range":[1,1],"hash":"{hash}","anchor_hashes":["00112233aabbccdd"],"parent":0"#
+        ),
         format!(r#""k":"code.edit","op":"update","file":"f",{edit},"parent":0"#),
     ];
     let line = |(seq, line): (usize, &String)| {
-        format!("{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}}}\n", line.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1))
+        format!(
+            "{{\"seq\":{seq},\"t\":\"2026-01-02T03:04:05Z\",{}}}\n",
+            line.replacen(",", ",\"source\":{\"harness\":\"toy\"},", 1)
+        )
     };
     lines.iter().enumerate().map(line).collect()
 }
@@ -285,31 +491,60 @@ fn call_tape(args: &str, stdout: &str, edit: &str) -> String {
 #[test]
 fn strings_of_json_are_redacted_and_the_rest_of_it_stays() {
     let token = format!("ghp_{}", letters(36));
-    let args = format!(r#"{{"a":1.0,"b\n":["x","{token}\n{token}",null],"{token}":2,"aws_secret_access_key":"{}"}}"#, letters(40));
+    let args = format!(
+        r#"{{"a":1.0,"b\n":["x","{token}\n{token}",null],"{token}":2,"aws_secret_access_key":"{}"}}"#,
+        letters(40)
+    );
     let shown = redacted(&call_tape(&args, "\"x\"", "\"before_lines\":1"));
     let mark = "[redacted:github-token]";
-    let expected =
-        format!(r#"{{"a":1.0,"b\n":["x","{mark}\n{mark}",null],"{mark}":2,"aws_secret_access_key":"[redacted:aws-secret-access-key]"}}"#);
+    let expected = format!(
+        r#"{{"a":1.0,"b\n":["x","{mark}\n{mark}",null],"{mark}":2,"aws_secret_access_key":"[redacted:aws-secret-access-key]"}}"#
+    );
     assert!(shown.contains(&expected), "{shown}");
 }
 
 #[test]
 fn a_hash_stays_if_its_text_is_on_the_tape_and_has_no_secret() {
     let (old, whole) = (Hash::of_text("old"), Hash::of_text("a whole file"));
-    let range =
-        format!(r#""before_range":[1,1],"before_hash":"{old}","file_before_hash":"{whole}","before_anchor_hashes":["00112233aabbccdd"]"#);
+    let range = format!(
+        r#""before_range":[1,1],"before_hash":"{old}","file_before_hash":"{whole}","before_anchor_hashes":["00112233aabbccdd"]"#
+    );
     let snippet = format!(r#""before_hash":"{whole}","basis":"snippet""#);
     let hashes = |args: &str, stdout: &str, edit: &str| {
         let shown = redacted(&call_tape(args, stdout, edit));
         let lines: Vec<&str> = shown.lines().collect();
-        (lines[2].contains("\"hash\""), lines[3].contains("before_hash\":\"blake3") && !lines[3].contains("\"before_anchor_hashes\":[]"))
+        (
+            lines[2].contains("\"hash\""),
+            lines[3].contains("before_hash\":\"blake3")
+                && !lines[3].contains("\"before_anchor_hashes\":[]"),
+        )
     };
     let token = format!("\"ghp_{}\"", letters(36));
-    assert_eq!(hashes(r#"{"old_string":"old\n"}"#, "\"x\"", &range), (true, true));
-    assert_eq!(hashes(r#"{"old_string":"part"}"#, "\"x\"", &range), (true, false), "the lines have more than the argument");
-    assert_eq!(hashes(r#"{"old_string":"part"}"#, "\"x\"", &snippet), (true, true));
-    assert_eq!(hashes(&format!(r#"{{"old_string":"old","x":{token}}}"#), "\"x\"", &range), (false, false));
-    assert_eq!(hashes(r#"{"old_string":"old"}"#, &token, &snippet), (false, false));
+    assert_eq!(
+        hashes(r#"{"old_string":"old\n"}"#, "\"x\"", &range),
+        (true, true)
+    );
+    assert_eq!(
+        hashes(r#"{"old_string":"part"}"#, "\"x\"", &range),
+        (true, false),
+        "the lines have more than the argument"
+    );
+    assert_eq!(
+        hashes(r#"{"old_string":"part"}"#, "\"x\"", &snippet),
+        (true, true)
+    );
+    assert_eq!(
+        hashes(
+            &format!(r#"{{"old_string":"old","x":{token}}}"#),
+            "\"x\"",
+            &range
+        ),
+        (false, false)
+    );
+    assert_eq!(
+        hashes(r#"{"old_string":"old"}"#, &token, &snippet),
+        (false, false)
+    );
     let shown = redacted(&call_tape(r#"{"old_string":"old"}"#, "\"x\"", &range));
     assert!(!shown.contains("file_before_hash"));
 }
@@ -319,18 +554,25 @@ fn a_span_whose_text_has_a_secret_has_nothing_on_a_redacted_tape() {
     let secret = format!("AKIAIOSFODNN7EXAMPLE {}", letters(4));
     let with_text = |text: &str| {
         let hash = Hash::of_text(text);
-        let edit =
-            format!(r#""before_hash":"{hash}","before_anchor_hashes":["00112233aabbccdd"],"before_text":"{text}","basis":"snippet""#);
+        let edit = format!(
+            r#""before_hash":"{hash}","before_anchor_hashes":["00112233aabbccdd"],"before_text":"{text}","basis":"snippet""#
+        );
         redacted(&call_tape("{}", "\"x\"", &edit))
     };
     assert!(with_text("old").contains(r#""before_text":"old""#));
     let shown = with_text(&secret);
-    assert!(!shown.contains("AKIA") && !shown.contains("before_") && !shown.contains("snippet"), "{shown}");
+    assert!(
+        !shown.contains("AKIA") && !shown.contains("before_") && !shown.contains("snippet"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn a_redacted_tape_is_valid_and_stays_as_it_is() {
-    let tape = GOOD.replace(r#""text":"hello""#, &format!(r#""text":"hello ghp_{}""#, letters(36)));
+    let tape = GOOD.replace(
+        r#""text":"hello""#,
+        &format!(r#""text":"hello ghp_{}""#, letters(36)),
+    );
     assert_ne!(tape, GOOD);
     let shown = redacted(&tape);
     assert_eq!(check(&shown), []);

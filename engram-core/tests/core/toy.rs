@@ -34,7 +34,13 @@ const COVERAGE: Coverage = Coverage {
 };
 
 const fn rule(rule: &'static str, omission: Omission, record: &'static str) -> OmissionRule {
-    OmissionRule { rule, omission, record, pointer: None, reason: "a test" }
+    OmissionRule {
+        rule,
+        omission,
+        record,
+        pointer: None,
+        reason: "a test",
+    }
 }
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
@@ -42,8 +48,16 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.1.0",
     harness_family: "toy",
     matrix: VersionMatrix {
-        revisions: &[Revision { schema: "toy/1", versions: Some(">=1.0.0, <=1.9.0"), tested: &["1.0.0", "1.9.0"], coverage: COVERAGE }],
-        known_bad: &[KnownBad { versions: "=1.5.0", reason: "a test" }],
+        revisions: &[Revision {
+            schema: "toy/1",
+            versions: Some(">=1.0.0, <=1.9.0"),
+            tested: &["1.0.0", "1.9.0"],
+            coverage: COVERAGE,
+        }],
+        known_bad: &[KnownBad {
+            versions: "=1.5.0",
+            reason: "a test",
+        }],
     },
     schema_detection_strategy: "a test",
     coverage: COVERAGE,
@@ -55,12 +69,16 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         rule("ui_state", Omission::Bookkeeping, "state"),
         rule("echo_of_say", Omission::Duplicate, "echo"),
         OmissionRule::REPEATED,
-        OmissionRule { pointer: Some("/skipped/**"), ..rule("skipped_field", Omission::Field, "*") },
+        OmissionRule {
+            pointer: Some("/skipped/**"),
+            ..rule("skipped_field", Omission::Field, "*")
+        },
     ],
 };
 
 /// The first record of a log.
-pub const HEADER: &str = r#"{"type":"toy","version":"1.0.0","session":"s-1","t":"2026-01-02T03:04:05Z"}"#;
+pub const HEADER: &str =
+    r#"{"type":"toy","version":"1.0.0","session":"s-1","t":"2026-01-02T03:04:05Z"}"#;
 
 /// The valid times in a log.
 const TIMES: [&str; 2] = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"];
@@ -71,25 +89,48 @@ impl StreamAdapter for Toy {
     }
 
     fn probe(&self, head: &Head<'_>) -> Option<Evidence> {
-        let framing = if head.text().trim_start().starts_with("{\"document\"") { Framing::Document } else { Framing::Lines };
-        Some(Evidence { marks: vec!["toy"], framing })
+        let framing = if head.text().trim_start().starts_with("{\"document\"") {
+            Framing::Document
+        } else {
+            Framing::Lines
+        };
+        Some(Evidence {
+            marks: vec!["toy"],
+            framing,
+        })
     }
 
     fn identify(&self, head: &Head<'_>) -> Identity {
-        let header = head.text().find("{\"type\":\"toy\"").map(|at| &head.text()[at..]);
-        let header = header.and_then(|text| serde_json::Deserializer::from_str(text).into_iter::<&RawValue>().next()?.ok());
+        let header = head
+            .text()
+            .find("{\"type\":\"toy\"")
+            .map(|at| &head.text()[at..]);
+        let header = header.and_then(|text| {
+            serde_json::Deserializer::from_str(text)
+                .into_iter::<&RawValue>()
+                .next()?
+                .ok()
+        });
         let mut index = StructuralIndex::default();
-        let Some(header) = header.and_then(|header| parse(header.get(), &mut index).ok()) else { return Identity::default() };
+        let Some(header) = header.and_then(|header| parse(header.get(), &mut index).ok()) else {
+            return Identity::default();
+        };
         Identity {
-            version: header.member("version").map(|version| version.raw_str().to_owned()),
-            session_id: header.member("session").map(|session| session.raw_str().to_owned()),
+            version: header
+                .member("version")
+                .map(|version| version.raw_str().to_owned()),
+            session_id: header
+                .member("session")
+                .map(|session| session.raw_str().to_owned()),
             start: time(header).map(str::to_owned),
             ..Identity::default()
         }
     }
 
     fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        Box::new(Converter { repeats_are_exact: false })
+        Box::new(Converter {
+            repeats_are_exact: false,
+        })
     }
 }
 
@@ -107,7 +148,9 @@ impl StreamAdapter for ToyWithRepeats {
     }
 
     fn conversion(&self, _init: &SessionInit<'_>) -> Box<dyn Conversion> {
-        Box::new(Converter { repeats_are_exact: true })
+        Box::new(Converter {
+            repeats_are_exact: true,
+        })
     }
 }
 
@@ -120,29 +163,45 @@ impl Conversion for Converter {
         self.repeats_are_exact
     }
 
-    fn items<'a>(&mut self, document: Value<'a>, _: &mut Check<'_>) -> Result<Vec<Item<'a>>, Fault> {
+    fn items<'a>(
+        &mut self,
+        document: Value<'a>,
+        _: &mut Check<'_>,
+    ) -> Result<Vec<Item<'a>>, Fault> {
         let list = document.member("document").filter(|list| list.is_array());
         let list = list.ok_or_else(|| Fault::malformed("/document", "a list", "nothing"))?;
-        Ok(list.elements().enumerate().map(|(n, record)| Item::of_list(record, "/document", n)).collect())
+        Ok(list
+            .elements()
+            .enumerate()
+            .map(|(n, record)| Item::of_list(record, "/document", n))
+            .collect())
     }
 
     fn check(&mut self, record: &Record<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
         let value = record.value;
         // Pieces of a text often have the same bytes and the same time.
-        if kind(value) != "echo" && (time(value).is_some() || value.member("id").and_then(Value::text).is_some()) {
+        if kind(value) != "echo"
+            && (time(value).is_some() || value.member("id").and_then(Value::text).is_some())
+        {
             check.identify();
         }
         string(value, "type", "/type")?;
         match kind(value) {
-            "toy" => value.member("version").map_or(Ok(()), |version| check.version(version.raw_str()).map(drop)),
+            "toy" => value
+                .member("version")
+                .map_or(Ok(()), |version| check.version(version.raw_str()).map(drop)),
             "say" => string(value, "text", "/text"),
             "call" => {
                 check.gives(Kind::ToolCall, Pointer::Root)?;
                 string(value, "id", "/id")
             }
             "result" => string(value, "id", "/id"),
-            "blocks" if blocks(value).next().is_none() => Err(Fault::malformed("/blocks", "blocks", "nothing")),
-            "blocks" => blocks(value).filter(|block| block.text().is_none()).try_for_each(|_| check.unknown_block("block")),
+            "blocks" if blocks(value).next().is_none() => {
+                Err(Fault::malformed("/blocks", "blocks", "nothing"))
+            }
+            "blocks" => blocks(value)
+                .filter(|block| block.text().is_none())
+                .try_for_each(|_| check.unknown_block("block")),
             "everything" | "nothing" | "bad_time" | "state" | "echo" => Ok(()),
             other => Err(Fault::unrecognized(other)),
         }
@@ -154,23 +213,53 @@ impl Conversion for Converter {
         let value = record.value;
         let text = value.member("text").and_then(Value::text);
         let id = value.member("id").and_then(Value::text);
-        out.set_header(RecordHeader { t: time(value), id, replay: false });
+        out.set_header(RecordHeader {
+            t: time(value),
+            id,
+            replay: false,
+        });
         match kind(value) {
             "toy" => {
                 if let Some(version) = value.member("version") {
                     out.version(version.raw_str());
                 }
-                out.emit(Meta::Session(SessionFacts { title: text, ..SessionFacts::default() }), Pointer::Root);
+                out.emit(
+                    Meta::Session(SessionFacts {
+                        title: text,
+                        ..SessionFacts::default()
+                    }),
+                    Pointer::Root,
+                );
             }
             "say" => {
-                out.emit(MsgOut { text, ..MsgOut::default() }, Pointer::At("/text"));
+                out.emit(
+                    MsgOut {
+                        text,
+                        ..MsgOut::default()
+                    },
+                    Pointer::At("/text"),
+                );
             }
             "call" => {
                 let args = value.member("args").map(Value::raw);
-                out.emit(ToolCall { call_id: id, args, ..ToolCall::new(Text::Plain("run"), ToolKind::Execute) }, Pointer::Root);
+                out.emit(
+                    ToolCall {
+                        call_id: id,
+                        args,
+                        ..ToolCall::new(Text::Plain("run"), ToolKind::Execute)
+                    },
+                    Pointer::Root,
+                );
             }
             "result" => {
-                out.emit(ToolResult { call_id: id, stdout: text, ..ToolResult::default() }, Pointer::Root);
+                out.emit(
+                    ToolResult {
+                        call_id: id,
+                        stdout: text,
+                        ..ToolResult::default()
+                    },
+                    Pointer::Root,
+                );
             }
             "blocks" => {
                 for (n, block) in blocks(value).enumerate() {
@@ -178,7 +267,13 @@ impl Conversion for Converter {
                     match block.text() {
                         None => out.unrecognized_block("block", block.raw(), pointer),
                         text => {
-                            out.emit(MsgOut { text, ..MsgOut::default() }, pointer);
+                            out.emit(
+                                MsgOut {
+                                    text,
+                                    ..MsgOut::default()
+                                },
+                                pointer,
+                            );
                         }
                     }
                 }
@@ -189,11 +284,30 @@ impl Conversion for Converter {
                 }
             }
             "bad_time" => {
-                out.set_header(RecordHeader { t: Some("tomorrow"), ..RecordHeader::default() });
-                out.emit(MsgOut { text, ..MsgOut::default() }, Pointer::Root);
+                out.set_header(RecordHeader {
+                    t: Some("tomorrow"),
+                    ..RecordHeader::default()
+                });
+                out.emit(
+                    MsgOut {
+                        text,
+                        ..MsgOut::default()
+                    },
+                    Pointer::Root,
+                );
             }
-            "state" => return Outcome::Bookkeeping { record: "state", rule: "ui_state" },
-            "echo" => return Outcome::Duplicate { record: "echo", rule: "echo_of_say" },
+            "state" => {
+                return Outcome::Bookkeeping {
+                    record: "state",
+                    rule: "ui_state",
+                };
+            }
+            "echo" => {
+                return Outcome::Duplicate {
+                    record: "echo",
+                    rule: "echo_of_say",
+                };
+            }
             _ => {}
         }
         Outcome::Mapped
@@ -206,16 +320,30 @@ pub fn kind(record: Value<'_>) -> &str {
 }
 
 fn time(record: Value<'_>) -> Option<&str> {
-    record.member("t").map(Value::raw_str).filter(|t| TIMES.contains(t))
+    record
+        .member("t")
+        .map(Value::raw_str)
+        .filter(|t| TIMES.contains(t))
 }
 
 fn blocks(record: Value<'_>) -> impl Iterator<Item = Value<'_>> {
-    record.member("blocks").into_iter().flat_map(Value::elements)
+    record
+        .member("blocks")
+        .into_iter()
+        .flat_map(Value::elements)
 }
 
 /// A member must be a string.
 fn string(record: Value<'_>, name: &str, pointer: &str) -> Result<(), Fault> {
     let member = record.member(name);
     let is_string = member.is_some_and(|member| member.text().is_some());
-    if is_string { Ok(()) } else { Err(Fault::malformed(pointer, "a string", member.map_or("nothing", Value::raw))) }
+    if is_string {
+        Ok(())
+    } else {
+        Err(Fault::malformed(
+            pointer,
+            "a string",
+            member.map_or("nothing", Value::raw),
+        ))
+    }
 }

@@ -15,8 +15,17 @@ const COVERAGE: Coverage = Coverage {
     span_link: Grade::Full,
 };
 
-const fn revision(schema: &'static str, versions: Option<&'static str>, tested: &'static [&'static str]) -> Revision {
-    Revision { schema, versions, tested, coverage: COVERAGE }
+const fn revision(
+    schema: &'static str,
+    versions: Option<&'static str>,
+    tested: &'static [&'static str],
+) -> Revision {
+    Revision {
+        schema,
+        versions,
+        tested,
+        coverage: COVERAGE,
+    }
 }
 
 /// A schema without versions, and two with, between which there is a hole.
@@ -26,7 +35,10 @@ const MATRIX: VersionMatrix = VersionMatrix {
         revision("old", Some(">=1.0.0, <=1.2.0"), &["1.0.0", "1.2.0"]),
         revision("new", Some(">=1.10.0, <=2.1.0"), &["1.10.0", "2.1.0"]),
     ],
-    known_bad: &[KnownBad { versions: "=1.1.5", reason: "a test" }],
+    known_bad: &[KnownBad {
+        versions: "=1.1.5",
+        reason: "a test",
+    }],
 };
 
 fn level(version: &str) -> (&'static str, Support) {
@@ -64,7 +76,10 @@ fn each_version_has_one_level() {
 #[test]
 fn no_version_is_ahead_of_schemas_that_record_none() {
     const BARE: &[Revision] = &[revision("bare", None, &["0.1.0"])];
-    let bare = VersionMatrix { revisions: BARE, known_bad: &[] };
+    let bare = VersionMatrix {
+        revisions: BARE,
+        known_bad: &[],
+    };
     assert_eq!(bare.resolve(Some("9.0.0")).1, Support::Unknown);
 }
 
@@ -75,7 +90,11 @@ fn a_version_outside_of_all_ranges_has_recorded_neighbours() {
     assert_eq!(nearest("1.5.0"), (Some("1.2.0"), Some("1.10.0")));
     assert_eq!(nearest("0.9.0"), (Some("0.3.0"), Some("1.0.0")));
     for covered_or_no_explanation in ["1.1.0", "0.2.0", "next"] {
-        assert_eq!(nearest(covered_or_no_explanation), (None, None), "{covered_or_no_explanation}");
+        assert_eq!(
+            nearest(covered_or_no_explanation),
+            (None, None),
+            "{covered_or_no_explanation}"
+        );
     }
     assert_eq!(MATRIX.nearest(None), Nearest::default());
 }
@@ -84,24 +103,70 @@ const GOOD: Revision = revision("good", Some("=1.0.0"), &["1.0.0"]);
 
 /// Revisions whose ranges are proven.
 const PROVEN: [&[Revision]; 3] = [
-    &[GOOD, revision("next", Some(">=1.0.1, <=1.10.0"), &["1.10.0", "1.0.1", "1.9.0"])],
-    &[revision("dates", Some("=2026.10.01-e373342"), &["2026.10.01-e373342"])],
+    &[
+        GOOD,
+        revision(
+            "next",
+            Some(">=1.0.1, <=1.10.0"),
+            &["1.10.0", "1.0.1", "1.9.0"],
+        ),
+    ],
+    &[revision(
+        "dates",
+        Some("=2026.10.01-e373342"),
+        &["2026.10.01-e373342"],
+    )],
     &[revision("no versions", None, &["synthetic"])],
 ];
 
 /// Revisions with a range that is not proven, and what is wrong with it.
 const NOT_PROVEN: [(&[Revision], &str); 6] = [
-    (&[revision("wide", Some(">=1.0.0, <=1.9.0"), &["1.0.0", "1.8.0"])], "the range of wide is"),
-    (&[revision("narrow", Some(">=1.2.0, <=1.9.0"), &["1.0.0", "1.2.0", "1.9.0"])], "the range of narrow is"),
-    (&[revision("open", Some(">=1.0.0"), &["1.0.0"])], "the range of open is"),
-    (&[revision("unproven", Some("=1.0.0"), &[])], "no version of it is recorded"),
-    (&[GOOD, revision("overlap", Some(">=1.0.0, <=1.1.0"), &["1.0.0", "1.1.0"])], "overlap does not begin after that of good"),
-    (&[revision("later", Some("=2.0.0"), &["2.0.0"]), GOOD], "good does not begin after that of later"),
+    (
+        &[revision(
+            "wide",
+            Some(">=1.0.0, <=1.9.0"),
+            &["1.0.0", "1.8.0"],
+        )],
+        "the range of wide is",
+    ),
+    (
+        &[revision(
+            "narrow",
+            Some(">=1.2.0, <=1.9.0"),
+            &["1.0.0", "1.2.0", "1.9.0"],
+        )],
+        "the range of narrow is",
+    ),
+    (
+        &[revision("open", Some(">=1.0.0"), &["1.0.0"])],
+        "the range of open is",
+    ),
+    (
+        &[revision("unproven", Some("=1.0.0"), &[])],
+        "no version of it is recorded",
+    ),
+    (
+        &[
+            GOOD,
+            revision("overlap", Some(">=1.0.0, <=1.1.0"), &["1.0.0", "1.1.0"]),
+        ],
+        "overlap does not begin after that of good",
+    ),
+    (
+        &[revision("later", Some("=2.0.0"), &["2.0.0"]), GOOD],
+        "good does not begin after that of later",
+    ),
 ];
 
 #[test]
 fn a_range_runs_from_the_oldest_to_the_newest_recorded_version() {
-    let defects = |revisions| VersionMatrix { revisions, known_bad: &[] }.defects();
+    let defects = |revisions| {
+        VersionMatrix {
+            revisions,
+            known_bad: &[],
+        }
+        .defects()
+    };
     for revisions in PROVEN {
         assert_eq!(defects(revisions), [""; 0]);
     }
@@ -121,8 +186,16 @@ fn version_beside_a_proven_schema_says_how_well_it_is_known() {
         (Some("none"), Support::Unknown),
         (None, Support::Tested),
     ] {
-        let identity = Identity { version: version.map(str::to_owned), schema: Some("bare"), ..Identity::default() };
+        let identity = Identity {
+            version: version.map(str::to_owned),
+            schema: Some("bare"),
+            ..Identity::default()
+        };
         let (revision, found) = MATRIX.identify(&identity);
-        assert_eq!((revision.map(|revision| revision.schema), found), (Some("bare"), support), "{version:?}");
+        assert_eq!(
+            (revision.map(|revision| revision.schema), found),
+            (Some("bare"), support),
+            "{version:?}"
+        );
     }
 }

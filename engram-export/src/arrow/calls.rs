@@ -63,7 +63,13 @@ struct ResultPart {
 
 impl OpenCalls {
     /// A call begins to wait.
-    pub(super) fn call(&mut self, place: &Place<'_>, record: &EventRef<'_>, call: &ToolCall<'_>, decoder: &mut Decoder) {
+    pub(super) fn call(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        call: &ToolCall<'_>,
+        decoder: &mut Decoder,
+    ) {
         let row = Row {
             seq: Some(int(record.seq.get())),
             tool: text(Some(call.tool), decoder),
@@ -74,11 +80,20 @@ impl OpenCalls {
             args: call.args.map(|args| decoder.json(args).into_owned()),
             ..Row::at(place, record)
         };
-        self.add(Row { is_lossy: decoder.take_lossy(), ..row });
+        self.add(Row {
+            is_lossy: decoder.take_lossy(),
+            ..row
+        });
     }
 
     /// A result goes to its call. False if the call has a row already.
-    pub(super) fn result(&mut self, place: &Place<'_>, record: &EventRef<'_>, result: &ToolResult<'_>, decoder: &mut Decoder) -> bool {
+    pub(super) fn result(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        result: &ToolResult<'_>,
+        decoder: &mut Decoder,
+    ) -> bool {
         let part = ResultPart {
             seq: int(record.seq.get()),
             t: place.t,
@@ -88,12 +103,22 @@ impl OpenCalls {
             stdout: text(result.stdout, decoder),
             stderr: text(result.stderr, decoder),
             truncated: result.truncated,
-            artifact: result.artifact.as_ref().map(|artifact| artifact_json(artifact, decoder)),
+            artifact: result
+                .artifact
+                .as_ref()
+                .map(|artifact| artifact_json(artifact, decoder)),
             attachments: attachments_json(&result.attachments, decoder),
             duration_ms: result.duration_ms,
         };
-        let at = record.parent.and_then(|call| self.calls.binary_search_by_key(&call.get(), |row| row.order).ok());
-        match at.map(|at| &mut self.calls[at]).filter(|row| row.result.is_none()) {
+        let at = record.parent.and_then(|call| {
+            self.calls
+                .binary_search_by_key(&call.get(), |row| row.order)
+                .ok()
+        });
+        match at
+            .map(|at| &mut self.calls[at])
+            .filter(|row| row.result.is_none())
+        {
             Some(row) => {
                 self.bytes += part.bytes();
                 row.result = Some(part);
@@ -103,7 +128,13 @@ impl OpenCalls {
             None => {
                 let (tool, call_id) = (text(result.tool, decoder), text(result.call_id, decoder));
                 let is_lossy = decoder.take_lossy();
-                self.add(Row { tool, call_id, result: Some(part), is_lossy, ..Row::at(place, record) });
+                self.add(Row {
+                    tool,
+                    call_id,
+                    result: Some(part),
+                    is_lossy,
+                    ..Row::at(place, record)
+                });
                 record.parent.is_none()
             }
         }
@@ -153,7 +184,9 @@ impl Row {
     }
 
     fn bytes(&self) -> usize {
-        self.args.as_ref().map_or(0, String::len) + self.result.as_ref().map_or(0, ResultPart::bytes) + size_of::<Row>()
+        self.args.as_ref().map_or(0, String::len)
+            + self.result.as_ref().map_or(0, ResultPart::bytes)
+            + size_of::<Row>()
     }
 
     fn push(&self, tape: &str, harness: &str, rows: &mut CallRows) {
@@ -190,7 +223,16 @@ impl Row {
 
 impl ResultPart {
     fn bytes(&self) -> usize {
-        [&self.stdout, &self.stderr, &self.artifact, &self.attachments].into_iter().flatten().map(String::len).sum()
+        [
+            &self.stdout,
+            &self.stderr,
+            &self.artifact,
+            &self.attachments,
+        ]
+        .into_iter()
+        .flatten()
+        .map(String::len)
+        .sum()
     }
 
     fn push(&self, rows: &mut CallRows) {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder, TimestampNanosecondBuilder,
+    BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder, Int64Builder,
+    StringBuilder, TimestampNanosecondBuilder,
 };
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray};
@@ -119,7 +120,10 @@ impl Column for Words {
     fn finish(&mut self) -> ArrayRef {
         self.key_of.clear();
         self.last = None;
-        Arc::new(DictionaryArray::<Int32Type>::new(self.keys.finish(), Arc::new(self.values.finish())))
+        Arc::new(DictionaryArray::<Int32Type>::new(
+            self.keys.finish(),
+            Arc::new(self.values.finish()),
+        ))
     }
 }
 
@@ -266,7 +270,10 @@ pub struct Hashes {
 
 impl Default for Hashes {
     fn default() -> Self {
-        Hashes { values: FixedSizeBinaryBuilder::new(32), rows: 0 }
+        Hashes {
+            values: FixedSizeBinaryBuilder::new(32),
+            rows: 0,
+        }
     }
 }
 

@@ -87,10 +87,19 @@ rows! {
 /// The fields of each kind of event that have a column, and the column. Everything else goes to `rest`.
 pub(crate) fn columns(kind: Kind, label: Option<&str>) -> &'static [(&'static str, &'static str)] {
     match (kind, label) {
-        (Kind::MsgIn, _) => &[("role", "role"), ("by", "by"), ("text", "text"), ("attachments", "attachments")],
-        (Kind::MsgOut, _) => {
-            &[("text", "text"), ("channel", "channel"), ("model", "model"), ("message_id", "message_id"), ("redacted", "redacted")]
-        }
+        (Kind::MsgIn, _) => &[
+            ("role", "role"),
+            ("by", "by"),
+            ("text", "text"),
+            ("attachments", "attachments"),
+        ],
+        (Kind::MsgOut, _) => &[
+            ("text", "text"),
+            ("channel", "channel"),
+            ("model", "model"),
+            ("message_id", "message_id"),
+            ("redacted", "redacted"),
+        ],
         (Kind::ToolCall, _) => &[
             ("tool", "tool"),
             ("server", "server"),
@@ -139,38 +148,83 @@ pub(crate) fn columns(kind: Kind, label: Option<&str>) -> &'static [(&'static st
             ("basis", "basis"),
             ("confirmed", "confirmed"),
         ],
-        (Kind::SpanLink, _) => {
-            &[("from_file", "file"), ("from_range", "range"), ("to_file", "to_file"), ("to_range", "to_range"), ("note", "note")]
-        }
+        (Kind::SpanLink, _) => &[
+            ("from_file", "file"),
+            ("from_range", "range"),
+            ("to_file", "to_file"),
+            ("to_range", "to_range"),
+            ("note", "note"),
+        ],
         (Kind::Meta, Some("session")) => &[("label", "label"), ("model", "model")],
-        (Kind::Meta, Some("usage")) => &[("label", "label"), ("message_id", "message_id"), ("model", "model"), ("tokens", "tokens")],
+        (Kind::Meta, Some("usage")) => &[
+            ("label", "label"),
+            ("message_id", "message_id"),
+            ("model", "model"),
+            ("tokens", "tokens"),
+        ],
         (Kind::Meta, Some("rewind")) => &[("label", "label"), ("to", "rewind_to")],
         (Kind::Meta, Some("compaction" | "interrupt")) => &[("label", "label"), ("text", "text")],
         (Kind::Meta, Some("error")) => &[("label", "label"), ("code", "code"), ("text", "text")],
-        (Kind::Meta, Some("permission")) => {
-            &[("label", "label"), ("decision", "decision"), ("tool", "tool"), ("call_id", "call_id"), ("text", "text")]
-        }
-        (Kind::Meta, Some("context")) => {
-            &[("label", "label"), ("name", "name"), ("file", "file"), ("hash", "hash"), ("bytes", "bytes"), ("text", "text")]
-        }
+        (Kind::Meta, Some("permission")) => &[
+            ("label", "label"),
+            ("decision", "decision"),
+            ("tool", "tool"),
+            ("call_id", "call_id"),
+            ("text", "text"),
+        ],
+        (Kind::Meta, Some("context")) => &[
+            ("label", "label"),
+            ("name", "name"),
+            ("file", "file"),
+            ("hash", "hash"),
+            ("bytes", "bytes"),
+            ("text", "text"),
+        ],
         (Kind::Meta, Some("system")) => &[("label", "label"), ("name", "name"), ("text", "text")],
-        (Kind::Meta, Some("unrecognized")) => {
-            &[("label", "label"), ("name", "name"), ("raw", "raw"), ("bytes", "bytes"), ("hash", "hash"), ("lossy", "lossy")]
-        }
+        (Kind::Meta, Some("unrecognized")) => &[
+            ("label", "label"),
+            ("name", "name"),
+            ("raw", "raw"),
+            ("bytes", "bytes"),
+            ("hash", "hash"),
+            ("lossy", "lossy"),
+        ],
         (Kind::Meta, _) => &[("label", "label")],
     }
 }
 
 /// True if an event of this kind may have fields without a column. A test compares this with the schema: it is asked for each event.
 pub(crate) fn has_rest(kind: Kind, label: Option<&str>) -> bool {
-    let is_covered = matches!(label, Some("interrupt" | "error" | "permission" | "context" | "system" | "unrecognized"));
+    let is_covered = matches!(
+        label,
+        Some("interrupt" | "error" | "permission" | "context" | "system" | "unrecognized")
+    );
     kind == Kind::Meta && !is_covered
 }
 
 /// The fields without a column as a JSON object; `None` if the event has none. `more` are members that go there too.
 fn rest(record: &EventRef<'_>, label: Option<&str>, more: &str) -> Option<String> {
-    let EventRecord { seq, t, t_basis, source, event, parent, origin, replay } = *record;
-    let line = EventRecord { seq, t, t_basis, source, event: event.clone(), parent, origin, replay }.to_line();
+    let EventRecord {
+        seq,
+        t,
+        t_basis,
+        source,
+        event,
+        parent,
+        origin,
+        replay,
+    } = *record;
+    let line = EventRecord {
+        seq,
+        t,
+        t_basis,
+        source,
+        event: event.clone(),
+        parent,
+        origin,
+        replay,
+    }
+    .to_line();
     let raw = RawEvent::parse(line.trim_end_matches('\n')).ok()?;
     let columns = columns(event.kind(), label);
     let mut members: Vec<(&str, &RawValue)> = raw.fields.0;
@@ -192,7 +246,12 @@ fn rest(record: &EventRef<'_>, label: Option<&str>, more: &str) -> Option<String
 
 impl EventRows {
     /// Appends an event. True if half surrogate pairs were replaced in it.
-    pub(crate) fn push(&mut self, place: &Place<'_>, record: &EventRef<'_>, decoder: &mut Decoder) -> bool {
+    pub(crate) fn push(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        decoder: &mut Decoder,
+    ) -> bool {
         let label = label(record.event);
         self.envelope(place, record, label, decoder);
         match record.event {
@@ -201,7 +260,10 @@ impl EventRows {
                 self.role.push(message.role.as_str());
                 self.by.push(message.by.as_str());
                 push(&mut self.text, message.text, decoder);
-                push_json(&mut self.attachments, attachments_json(&message.attachments, decoder));
+                push_json(
+                    &mut self.attachments,
+                    attachments_json(&message.attachments, decoder),
+                );
             }
             Event::MsgOut(message) => {
                 push(&mut self.text, message.text, decoder);
@@ -241,8 +303,11 @@ impl EventRows {
                 push(&mut self.note, link.note, decoder);
             }
         }
-        let too_far =
-            if place.t.is_none() && record.t_basis != Some(TimeBasis::Absent) { format!("\"t\":\"{}\"", record.t) } else { String::new() };
+        let too_far = if place.t.is_none() && record.t_basis != Some(TimeBasis::Absent) {
+            format!("\"t\":\"{}\"", record.t)
+        } else {
+            String::new()
+        };
         if (has_rest(record.event.kind(), label) || !too_far.is_empty())
             && let Some(rest) = rest(record, label, &too_far)
         {
@@ -255,7 +320,13 @@ impl EventRows {
         is_lossy
     }
 
-    fn envelope(&mut self, place: &Place<'_>, record: &EventRef<'_>, label: Option<&str>, decoder: &mut Decoder) {
+    fn envelope(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        label: Option<&str>,
+        decoder: &mut Decoder,
+    ) {
         self.tape.push(place.tape);
         self.harness.push(record.source.harness);
         push_str(&mut self.session_id, place.session_id);
@@ -277,10 +348,15 @@ impl EventRows {
             return;
         }
         push_count(&mut self.origin.line, origin.line);
-        push_count(&mut self.origin.part, Some(origin.part).filter(|part| *part > 0));
+        push_count(
+            &mut self.origin.part,
+            Some(origin.part).filter(|part| *part > 0),
+        );
         match (origin.pointer_prefix, origin.pointer) {
             (Pointer::Root, Pointer::Root) => {}
-            (Pointer::Root, Pointer::Read(pointer)) => self.origin.pointer.push(decoder.text(pointer)),
+            (Pointer::Root, Pointer::Read(pointer)) => {
+                self.origin.pointer.push(decoder.text(pointer))
+            }
             (prefix, pointer) => self.origin.pointer.push(&format!("{prefix}{pointer}")),
         }
         push(&mut self.origin.id, origin.id, decoder);
@@ -297,8 +373,17 @@ impl EventRows {
         push(&mut self.stdout, result.stdout, decoder);
         push(&mut self.stderr, result.stderr, decoder);
         self.truncated.push(result.truncated);
-        push_json(&mut self.artifact, result.artifact.as_ref().map(|artifact| artifact_json(artifact, decoder)));
-        push_json(&mut self.attachments, attachments_json(&result.attachments, decoder));
+        push_json(
+            &mut self.artifact,
+            result
+                .artifact
+                .as_ref()
+                .map(|artifact| artifact_json(artifact, decoder)),
+        );
+        push_json(
+            &mut self.attachments,
+            attachments_json(&result.attachments, decoder),
+        );
         push_count(&mut self.duration_ms, result.duration_ms);
     }
 
@@ -314,8 +399,12 @@ impl EventRows {
         push_hash(&mut self.file_after_hash, edit.file_after_hash);
         self.before_anchors.push(&edit.before_anchor_hashes);
         self.after_anchors.push(&edit.after_anchor_hashes);
-        edit.before_text.iter().for_each(|text| self.before_text.push(text));
-        edit.after_text.iter().for_each(|text| self.after_text.push(text));
+        edit.before_text
+            .iter()
+            .for_each(|text| self.before_text.push(text));
+        edit.after_text
+            .iter()
+            .for_each(|text| self.after_text.push(text));
         push_count(&mut self.before_lines, edit.before_lines);
         push_count(&mut self.after_lines, edit.after_lines);
         push_str(&mut self.basis, edit.snippet.then_some("snippet"));
@@ -333,7 +422,9 @@ impl EventRows {
                 }
             }
             Meta::Rewind { to, .. } => self.rewind_to.push(int(to.get())),
-            Meta::Compaction { text, .. } | Meta::Interrupt { text } => push(&mut self.text, *text, decoder),
+            Meta::Compaction { text, .. } | Meta::Interrupt { text } => {
+                push(&mut self.text, *text, decoder)
+            }
             Meta::Error { code, text } => {
                 push_word(&mut self.code, *code, decoder);
                 push(&mut self.text, *text, decoder);
@@ -388,11 +479,23 @@ mod tests {
         let mut fields = 0;
         for schema in EVENTS {
             for (field, column) in columns(schema.kind, schema.label) {
-                assert!(schema.fields.iter().any(|known| known.key == *field), "{:?} {:?} has no `{field}`", schema.kind, schema.label);
-                assert!(EventRows::MEANINGS.iter().any(|(name, _)| name == column), "no column `{column}`");
+                assert!(
+                    schema.fields.iter().any(|known| known.key == *field),
+                    "{:?} {:?} has no `{field}`",
+                    schema.kind,
+                    schema.label
+                );
+                assert!(
+                    EventRows::MEANINGS.iter().any(|(name, _)| name == column),
+                    "no column `{column}`"
+                );
             }
             fields += schema.fields.len();
-            let all = schema.fields.iter().all(|field| columns(schema.kind, schema.label).iter().any(|(key, _)| *key == field.key));
+            let all = schema.fields.iter().all(|field| {
+                columns(schema.kind, schema.label)
+                    .iter()
+                    .any(|(key, _)| *key == field.key)
+            });
             assert_eq!(has_rest(schema.kind, schema.label), !all);
         }
         assert!(fields > 100);

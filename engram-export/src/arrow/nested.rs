@@ -63,7 +63,9 @@ impl Default for Lists {
 impl Lists {
     /// Appends a list.
     pub fn push<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
-        words.into_iter().for_each(|word| self.0.values().append_value(word));
+        words
+            .into_iter()
+            .for_each(|word| self.0.values().append_value(word));
         self.0.append(true);
     }
 }
@@ -179,7 +181,14 @@ impl Ranges {
 impl TokenSets {
     /// Appends the tokens of a response.
     pub fn push(&mut self, tokens: &Tokens) {
-        let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = *tokens;
+        let Tokens {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            output,
+            reasoning,
+        } = *tokens;
         let push = |column: &mut Ints, count: Option<u64>| {
             if let Some(count) = count {
                 column.push(int(count));

@@ -13,7 +13,8 @@ use super::tapes::TapeRows;
 /// The schema of a table.
 pub fn of(table: Table) -> SchemaRef {
     static SCHEMAS: OnceLock<[SchemaRef; Table::ALL.len()]> = OnceLock::new();
-    let schemas = SCHEMAS.get_or_init(|| Table::ALL.map(|table| Arc::new(Schema::new(fields(table)))));
+    let schemas =
+        SCHEMAS.get_or_init(|| Table::ALL.map(|table| Arc::new(Schema::new(fields(table)))));
     Arc::clone(&schemas[table as usize])
 }
 
@@ -87,7 +88,11 @@ pub fn markdown() -> String {
                 "| `{}` | {}{} | {meaning} |\n",
                 field.name(),
                 type_name(field.data_type()),
-                if field.is_nullable() { "" } else { ", never null" }
+                if field.is_nullable() {
+                    ""
+                } else {
+                    ", never null"
+                }
             );
         }
         text.push('\n');
@@ -109,8 +114,10 @@ fn type_name(data_type: &arrow_schema::DataType) -> String {
         Type::Timestamp(_, _) => "timestamp(ns, UTC)".to_owned(),
         Type::List(item) => format!("list<{}>", type_name(item.data_type())),
         Type::Struct(members) => {
-            let members: Vec<String> =
-                members.iter().map(|member| format!("{}: {}", member.name(), type_name(member.data_type()))).collect();
+            let members: Vec<String> = members
+                .iter()
+                .map(|member| format!("{}: {}", member.name(), type_name(member.data_type())))
+                .collect();
             format!("struct<{}>", members.join(", "))
         }
         other => other.to_string(),
@@ -126,7 +133,9 @@ mod tests {
         for table in Table::ALL {
             let schema = of(table);
             assert_eq!(schema.fields().len(), meanings(table).len());
-            for (index, (field, (name, meaning))) in schema.fields().iter().zip(meanings(table)).enumerate() {
+            for (index, (field, (name, meaning))) in
+                schema.fields().iter().zip(meanings(table)).enumerate()
+            {
                 assert_eq!(field.name(), name);
                 assert!(!meaning.is_empty());
                 assert_eq!(schema.index_of(name).ok(), Some(index));

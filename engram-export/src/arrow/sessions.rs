@@ -61,7 +61,9 @@ impl Sessions {
     pub(super) fn note(&mut self, place: &Place<'_>, record: &EventRef<'_>) -> bool {
         match record.event {
             Event::Meta(Meta::TapeStart(start)) => self.version = start.harness.version.map(owned),
-            Event::Meta(Meta::Revision(revision)) => self.version = revision.harness.version.map(owned),
+            Event::Meta(Meta::Revision(revision)) => {
+                self.version = revision.harness.version.map(owned)
+            }
             _ => {}
         }
         match self.find(place) {
@@ -77,21 +79,35 @@ impl Sessions {
     /// The model that the session has stated last.
     pub(super) fn model(&self, place: &Place<'_>) -> Option<&str> {
         let facts = self.known.get(self.last)?;
-        facts.is_of(place).then_some(facts.model.as_deref()).flatten()
+        facts
+            .is_of(place)
+            .then_some(facts.model.as_deref())
+            .flatten()
     }
 
     fn find(&mut self, place: &Place<'_>) -> Option<usize> {
-        if self.known.get(self.last).is_some_and(|facts| facts.is_of(place)) {
+        if self
+            .known
+            .get(self.last)
+            .is_some_and(|facts| facts.is_of(place))
+        {
             return Some(self.last);
         }
-        let key = (place.session_id.map(str::to_owned), place.agent_id.map(str::to_owned));
+        let key = (
+            place.session_id.map(str::to_owned),
+            place.agent_id.map(str::to_owned),
+        );
         if let Some(index) = self.index.get(&key) {
             return Some(*index);
         }
         if self.known.len() == MAX_SESSIONS {
             return None;
         }
-        self.known.push(Facts { session_id: key.0.clone(), agent_id: key.1.clone(), ..Facts::default() });
+        self.known.push(Facts {
+            session_id: key.0.clone(),
+            agent_id: key.1.clone(),
+            ..Facts::default()
+        });
         self.index.insert(key, self.known.len() - 1);
         Some(self.known.len() - 1)
     }
@@ -125,7 +141,10 @@ impl Facts {
         match record.event {
             Event::MsgIn(message) => self.prompts += u64::from(message.by == Author::Person),
             Event::ToolCall(_) => self.calls += 1,
-            Event::ToolResult(result) => self.failed_calls += u64::from(result.status.is_some_and(|status| status != Status::Ok)),
+            Event::ToolResult(result) => {
+                self.failed_calls +=
+                    u64::from(result.status.is_some_and(|status| status != Status::Ok))
+            }
             Event::CodeEdit(_) => self.edits += 1,
             Event::Meta(Meta::Session(facts)) => self.session(facts),
             Event::Meta(Meta::Usage(usage)) => self.usage(usage),
@@ -169,7 +188,10 @@ impl Facts {
         add(&mut self.cache_write, usage.tokens.cache_write);
         add(&mut self.output, usage.tokens.output);
         add(&mut self.reasoning, usage.tokens.reasoning);
-        if let Some(cost) = usage.cost_usd.and_then(|cost| cost.as_str().parse::<f64>().ok()) {
+        if let Some(cost) = usage
+            .cost_usd
+            .and_then(|cost| cost.as_str().parse::<f64>().ok())
+        {
             self.cost_usd = Some(self.cost_usd.unwrap_or_default() + cost);
         }
         if self.first_model.is_none() {
@@ -178,8 +200,12 @@ impl Facts {
     }
 
     fn push(&self, rows: &mut SessionRows) {
-        let time = |column: &mut Times, time: Option<i64>| time.into_iter().for_each(|time| column.push(time));
-        let sum = |column: &mut Ints, sum: Option<u64>| sum.into_iter().for_each(|sum| column.push(int(sum)));
+        let time = |column: &mut Times, time: Option<i64>| {
+            time.into_iter().for_each(|time| column.push(time))
+        };
+        let sum = |column: &mut Ints, sum: Option<u64>| {
+            sum.into_iter().for_each(|sum| column.push(int(sum)))
+        };
         word(&mut rows.session_id, &self.session_id);
         word(&mut rows.agent_id, &self.agent_id);
         time(&mut rows.start, self.start);
@@ -208,7 +234,9 @@ impl Facts {
         sum(&mut rows.cache_write, self.cache_write);
         sum(&mut rows.output, self.output);
         sum(&mut rows.reasoning, self.reasoning);
-        self.cost_usd.into_iter().for_each(|cost| rows.cost_usd.push(cost));
+        self.cost_usd
+            .into_iter()
+            .for_each(|cost| rows.cost_usd.push(cost));
         rows.end_row();
     }
 }

@@ -5,7 +5,10 @@ use engram_core::event::*;
 use super::column::*;
 use super::nested::Ranges;
 use super::rows::{Rows, rows};
-use super::values::{Place, attachments_json, push, push_count, push_hash, push_json, push_range, push_str, push_word};
+use super::values::{
+    Place, attachments_json, push, push_count, push_hash, push_json, push_range, push_str,
+    push_word,
+};
 use crate::text::Decoder;
 
 rows! {
@@ -161,7 +164,10 @@ macro_rules! push_place {
         push_str(&mut $rows.session_id, $place.session_id);
         push_str(&mut $rows.agent_id, $place.agent_id);
         $rows.seq.push(int($record.seq.get()));
-        $place.turn.into_iter().for_each(|turn| $rows.turn.push(turn));
+        $place
+            .turn
+            .into_iter()
+            .for_each(|turn| $rows.turn.push(turn));
         $place.t.into_iter().for_each(|t| $rows.t.push(t));
         $rows.replay.push($record.replay);
     };
@@ -169,7 +175,13 @@ macro_rules! push_place {
 
 impl PromptRows {
     /// Appends a message, if a person or an agent wrote it.
-    pub(crate) fn push(&mut self, place: &Place<'_>, record: &EventRef<'_>, message: &MsgIn<'_>, decoder: &mut Decoder) {
+    pub(crate) fn push(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        message: &MsgIn<'_>,
+        decoder: &mut Decoder,
+    ) {
         if message.by == Author::Harness {
             return;
         }
@@ -177,7 +189,10 @@ impl PromptRows {
         self.role.push(message.role.as_str());
         self.by.push(message.by.as_str());
         push(&mut self.text, message.text, decoder);
-        push_json(&mut self.attachments, attachments_json(&message.attachments, decoder));
+        push_json(
+            &mut self.attachments,
+            attachments_json(&message.attachments, decoder),
+        );
         self.lossy.push(decoder.take_lossy());
         self.end_row();
     }
@@ -185,7 +200,13 @@ impl PromptRows {
 
 impl EditRows {
     /// Appends an edit.
-    pub(crate) fn push(&mut self, place: &Place<'_>, record: &EventRef<'_>, edit: &CodeEdit<'_>, decoder: &mut Decoder) {
+    pub(crate) fn push(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        edit: &CodeEdit<'_>,
+        decoder: &mut Decoder,
+    ) {
         push_place!(self, place, record);
         push_count(&mut self.parent, record.parent.map(Seq::get));
         push(&mut self.call_id, edit.call_id, decoder);
@@ -193,8 +214,14 @@ impl EditRows {
         self.file.push(decoder.text(edit.file));
         push_range(&mut self.before_range, edit.before_range);
         push_range(&mut self.after_range, edit.after_range);
-        push_count(&mut self.lines_removed, lines(edit.before_range, edit.before_lines));
-        push_count(&mut self.lines_added, lines(edit.after_range, edit.after_lines));
+        push_count(
+            &mut self.lines_removed,
+            lines(edit.before_range, edit.before_lines),
+        );
+        push_count(
+            &mut self.lines_added,
+            lines(edit.after_range, edit.after_lines),
+        );
         push_hash(&mut self.before_hash, edit.before_hash);
         push_hash(&mut self.after_hash, edit.after_hash);
         push_hash(&mut self.file_before_hash, edit.file_before_hash);
@@ -208,12 +235,21 @@ impl EditRows {
 
 /// The number of lines of a span or a snippet.
 fn lines(range: Option<Range>, of_snippet: Option<u64>) -> Option<u64> {
-    range.map(|range| (range.last.saturating_add(1)).saturating_sub(range.first)).or(of_snippet)
+    range
+        .map(|range| (range.last.saturating_add(1)).saturating_sub(range.first))
+        .or(of_snippet)
 }
 
 impl UsageRows {
     /// Appends what a response cost. `model` is that of the session.
-    pub(crate) fn push(&mut self, place: &Place<'_>, record: &EventRef<'_>, usage: &Usage<'_>, model: Option<&str>, decoder: &mut Decoder) {
+    pub(crate) fn push(
+        &mut self,
+        place: &Place<'_>,
+        record: &EventRef<'_>,
+        usage: &Usage<'_>,
+        model: Option<&str>,
+        decoder: &mut Decoder,
+    ) {
         push_place!(self, place, record);
         push(&mut self.message_id, usage.message_id, decoder);
         push(&mut self.request_id, usage.request_id, decoder);
@@ -221,7 +257,14 @@ impl UsageRows {
             Some(_) => push_word(&mut self.model, usage.model, decoder),
             None => push_str(&mut self.model, model),
         }
-        let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = usage.tokens;
+        let Tokens {
+            input,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            output,
+            reasoning,
+        } = usage.tokens;
         push_count(&mut self.input, input);
         push_count(&mut self.cache_read, cache_read);
         push_count(&mut self.cache_write, cache_write);

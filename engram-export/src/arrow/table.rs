@@ -26,7 +26,15 @@ pub enum Table {
 
 impl Table {
     /// All tables. `table as usize` is its index here.
-    pub const ALL: [Table; 7] = [Table::Events, Table::Tapes, Table::Sessions, Table::Prompts, Table::Calls, Table::Edits, Table::Usage];
+    pub const ALL: [Table; 7] = [
+        Table::Events,
+        Table::Tapes,
+        Table::Sessions,
+        Table::Prompts,
+        Table::Calls,
+        Table::Edits,
+        Table::Usage,
+    ];
 
     /// The name, which is that of its directory too.
     pub const fn as_str(self) -> &'static str {

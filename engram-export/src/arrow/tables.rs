@@ -26,7 +26,14 @@ const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// What the tables cannot hold.
-pub const RULES: &[Rule] = &[SURROGATE, TIME_RANGE, TIME_PRECISION, UNKNOWN_LABEL, FURTHER_RESULT, MORE_SESSIONS];
+pub const RULES: &[Rule] = &[
+    SURROGATE,
+    TIME_RANGE,
+    TIME_PRECISION,
+    UNKNOWN_LABEL,
+    FURTHER_RESULT,
+    MORE_SESSIONS,
+];
 
 /// A call waits for its result in `calls` among so many others at most.
 pub(super) const FURTHER_RESULT: Rule = Rule {
@@ -34,8 +41,10 @@ pub(super) const FURTHER_RESULT: Rule = Rule {
     meaning: "a result more than 4096 calls, or 32 MiB of them, after its call: it is a row of `calls` of its own",
 };
 /// Sums for so many sessions are kept at most.
-pub(super) const MORE_SESSIONS: Rule =
-    Rule { name: "sessions.more", meaning: "an event of a session after the first 4096 of its tape: it is not in `sessions`" };
+pub(super) const MORE_SESSIONS: Rule = Rule {
+    name: "sessions.more",
+    meaning: "an event of a session after the first 4096 of its tape: it is not in `sessions`",
+};
 
 /// A sink that turns tapes to rows, and passes them on in batches. Memory is bounded by two batches of each table and the calls that wait
 /// for a result.
@@ -74,7 +83,10 @@ struct Session {
 impl Session {
     fn update(&mut self, record: &EventRef<'_>) {
         let source = record.source;
-        let raw = (source.session_id.map(|id| id.raw()), source.agent_id.map(|id| id.raw()));
+        let raw = (
+            source.session_id.map(|id| id.raw()),
+            source.agent_id.map(|id| id.raw()),
+        );
         if (self.raw.0.as_deref(), self.raw.1.as_deref()) != raw {
             self.raw = (raw.0.map(str::to_owned), raw.1.map(str::to_owned));
             self.ids = (source.session_id.map(owned), source.agent_id.map(owned));
@@ -168,7 +180,13 @@ impl<B: BatchSink> Tables<B> {
         self.session.update(record);
         self.facts.note(record, t);
         let (session_id, agent_id) = &self.session.ids;
-        let place = Place { tape: &self.tape, session_id: session_id.as_deref(), agent_id: agent_id.as_deref(), turn, t };
+        let place = Place {
+            tape: &self.tape,
+            session_id: session_id.as_deref(),
+            agent_id: agent_id.as_deref(),
+            turn,
+            t,
+        };
         let decoder = &mut self.decoder;
         if self.wanted[Table::Events as usize] && self.events.push(&place, record, decoder) {
             self.losses.count(&SURROGATE);
@@ -178,29 +196,42 @@ impl<B: BatchSink> Tables<B> {
             self.losses.count(&MORE_SESSIONS);
         }
         match record.event {
-            Event::MsgIn(message) if self.wanted[Table::Prompts as usize] => self.prompts.push(&place, record, message, decoder),
-            Event::CodeEdit(edit) if self.wanted[Table::Edits as usize] => self.edits.push(&place, record, edit, decoder),
-            Event::Meta(Meta::Usage(usage)) if self.wanted[Table::Usage as usize] => {
-                self.usage.push(&place, record, usage, self.sessions.model(&place), decoder);
+            Event::MsgIn(message) if self.wanted[Table::Prompts as usize] => {
+                self.prompts.push(&place, record, message, decoder)
             }
-            Event::ToolCall(call) if self.wanted[Table::Calls as usize] => self.open_calls.call(&place, record, call, decoder),
-            Event::ToolResult(result) if self.wanted[Table::Calls as usize] && !self.open_calls.result(&place, record, result, decoder) => {
+            Event::CodeEdit(edit) if self.wanted[Table::Edits as usize] => {
+                self.edits.push(&place, record, edit, decoder)
+            }
+            Event::Meta(Meta::Usage(usage)) if self.wanted[Table::Usage as usize] => {
+                self.usage
+                    .push(&place, record, usage, self.sessions.model(&place), decoder);
+            }
+            Event::ToolCall(call) if self.wanted[Table::Calls as usize] => {
+                self.open_calls.call(&place, record, call, decoder)
+            }
+            Event::ToolResult(result)
+                if self.wanted[Table::Calls as usize]
+                    && !self.open_calls.result(&place, record, result, decoder) =>
+            {
                 self.losses.count(&FURTHER_RESULT);
             }
             Event::Meta(Meta::Other(_)) => self.losses.count(&UNKNOWN_LABEL),
             _ => {}
         }
-        self.open_calls.take_settled(&self.tape, record.source.harness, &mut self.calls);
+        self.open_calls
+            .take_settled(&self.tape, record.source.harness, &mut self.calls);
     }
 
     fn end_tape(&mut self) -> io::Result<()> {
         let harness = self.facts.harness().to_owned();
-        self.open_calls.take_all(&self.tape, &harness, &mut self.calls);
+        self.open_calls
+            .take_all(&self.tape, &harness, &mut self.calls);
         if self.wants(Table::Tapes) {
             self.tapes.push(&self.tape, &self.facts);
         }
         if self.wants(Table::Sessions) {
-            self.sessions.push_all(&self.tape, &harness, &mut self.session_rows);
+            self.sessions
+                .push_all(&self.tape, &harness, &mut self.session_rows);
         }
         self.losses.tape();
         self.facts = TapeFacts::default();
@@ -211,7 +242,12 @@ impl<B: BatchSink> Tables<B> {
     }
 }
 
-fn pass<R: Rows>(rows: &mut R, table: Table, is_full: impl Fn(usize, usize) -> bool, out: &mut impl BatchSink) -> io::Result<()> {
+fn pass<R: Rows>(
+    rows: &mut R,
+    table: Table,
+    is_full: impl Fn(usize, usize) -> bool,
+    out: &mut impl BatchSink,
+) -> io::Result<()> {
     if !is_full(rows.len(), rows.bytes()) || rows.len() == 0 {
         return Ok(());
     }

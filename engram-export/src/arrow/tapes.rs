@@ -108,8 +108,16 @@ impl TapeFacts {
 
 impl Start {
     fn of(start: &TapeStart<'_>) -> Start {
-        let grades: Vec<String> =
-            Kind::ALL.iter().map(|kind| format!("\"{}\":\"{}\"", kind.as_str(), start.claims.grade(*kind).as_str())).collect();
+        let grades: Vec<String> = Kind::ALL
+            .iter()
+            .map(|kind| {
+                format!(
+                    "\"{}\":\"{}\"",
+                    kind.as_str(),
+                    start.claims.grade(*kind).as_str()
+                )
+            })
+            .collect();
         Start {
             version: start.harness.version.map(owned),
             schema: start.harness.schema.map(str::to_owned),
@@ -142,7 +150,8 @@ impl TapeRows {
             self.anchors.push(&start.anchors);
             word(&mut self.redaction, &start.redaction);
         }
-        self.degraded.push(facts.degraded.iter().map(String::as_str));
+        self.degraded
+            .push(facts.degraded.iter().map(String::as_str));
         facts.first_t.into_iter().for_each(|t| self.first_t.push(t));
         facts.last_t.into_iter().for_each(|t| self.last_t.push(t));
         self.events.push(int(facts.events));
@@ -159,7 +168,8 @@ impl TapeRows {
             self.bookkeeping.push(int(stop.ledger.bookkeeping));
             self.unrecognized.push(int(stop.ledger.unrecognized));
             self.malformed.push(int(stop.ledger.malformed));
-            self.ledger.push(&serde_json::to_string(&stop.ledger).unwrap_or_default());
+            self.ledger
+                .push(&serde_json::to_string(&stop.ledger).unwrap_or_default());
         }
         self.end_row();
     }

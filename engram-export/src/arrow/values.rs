@@ -26,7 +26,9 @@ pub(crate) struct Place<'p> {
 
 /// The label of a `meta` event.
 pub(crate) fn label<'e>(event: &'e Event<'_>) -> Option<&'e str> {
-    let Event::Meta(meta) = event else { return None };
+    let Event::Meta(meta) = event else {
+        return None;
+    };
     Some(match meta {
         Meta::TapeStart(_) => "tape.start",
         Meta::Revision(_) => "revision",
@@ -85,14 +87,23 @@ pub(crate) fn push_range(column: &mut Ranges, range: Option<Range>) {
 }
 
 /// The attachments as a tape has them; `None` for none.
-pub(crate) fn attachments_json(attachments: &[Attachment<'_>], decoder: &mut Decoder) -> Option<String> {
+pub(crate) fn attachments_json(
+    attachments: &[Attachment<'_>],
+    decoder: &mut Decoder,
+) -> Option<String> {
     if attachments.is_empty() {
         return None;
     }
     let mut json = String::from("[");
     for attachment in attachments {
         json.push_str(if json.len() > 1 { ",{" } else { "{" });
-        push_members(&mut json, &[("media_type", attachment.media_type)], attachment.hash, attachment.bytes, &[("name", attachment.name)]);
+        push_members(
+            &mut json,
+            &[("media_type", attachment.media_type)],
+            attachment.hash,
+            attachment.bytes,
+            &[("name", attachment.name)],
+        );
         json.push('}');
     }
     json.push(']');
@@ -102,7 +113,13 @@ pub(crate) fn attachments_json(attachments: &[Attachment<'_>], decoder: &mut Dec
 /// The side file as a tape has it.
 pub(crate) fn artifact_json(artifact: &SideFile<'_>, decoder: &mut Decoder) -> String {
     let mut json = String::from("{");
-    push_members(&mut json, &[("path", Some(artifact.path))], artifact.hash, artifact.bytes, &[]);
+    push_members(
+        &mut json,
+        &[("path", Some(artifact.path))],
+        artifact.hash,
+        artifact.bytes,
+        &[],
+    );
     json.push('}');
     decoder.json(&json).into_owned()
 }
@@ -116,13 +133,26 @@ pub(crate) fn push_json(column: &mut Texts, json: Option<String>) {
 type Member<'t> = (&'static str, Option<Text<'t>>);
 
 /// Appends the members of an object in the order of the format: texts, hash, bytes, texts.
-fn push_members(json: &mut String, first: &[Member<'_>], hash: Option<Hash>, bytes: Option<u64>, last: &[Member<'_>]) {
+fn push_members(
+    json: &mut String,
+    first: &[Member<'_>],
+    hash: Option<Hash>,
+    bytes: Option<u64>,
+    last: &[Member<'_>],
+) {
     let start = json.len();
     let key = |json: &mut String, key: &str| {
-        let _ = write!(json, "{}\"{key}\":", if json.len() > start { "," } else { "" });
+        let _ = write!(
+            json,
+            "{}\"{key}\":",
+            if json.len() > start { "," } else { "" }
+        );
     };
     let texts = |json: &mut String, members: &[Member<'_>]| {
-        for (name, text) in members.iter().filter_map(|(name, text)| Some((name, (*text)?))) {
+        for (name, text) in members
+            .iter()
+            .filter_map(|(name, text)| Some((name, (*text)?)))
+        {
             key(json, name);
             push_text(json, text);
         }

@@ -18,7 +18,10 @@ mod document;
 mod root;
 mod steps;
 
-pub use self::document::{Agent, FinalMetrics, Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall, Trajectory};
+pub use self::document::{
+    Agent, FinalMetrics, Metrics, Observation, ObservationResult, Step, SubagentRef, ToolCall,
+    Trajectory,
+};
 use self::root::Root;
 use self::steps::Steps;
 use crate::losses::{Losses, Rule, SURROGATE, UNKNOWN_LABEL};
@@ -45,31 +48,62 @@ impl Version {
 }
 
 /// What ATIF cannot hold.
-pub const RULES: &[Rule] =
-    &[SURROGATE, UNKNOWN_LABEL, NOTHING, BLOCKS, ARGS, OUTPUTS, ATTACHMENT, CONTEXT, UNRECOGNIZED, SESSION_CHANGE, FINGERPRINTS, ORIGIN];
+pub const RULES: &[Rule] = &[
+    SURROGATE,
+    UNKNOWN_LABEL,
+    NOTHING,
+    BLOCKS,
+    ARGS,
+    OUTPUTS,
+    ATTACHMENT,
+    CONTEXT,
+    UNRECOGNIZED,
+    SESSION_CHANGE,
+    FINGERPRINTS,
+    ORIGIN,
+];
 
 /// A tape without a step.
-pub(crate) const NOTHING: Rule = Rule { name: "nothing_to_export", meaning: "a tape without messages and calls: it has no document" };
-pub(crate) const BLOCKS: Rule =
-    Rule { name: "message.joined", meaning: "a further block of text of a response: it follows the one before after a blank line" };
+pub(crate) const NOTHING: Rule = Rule {
+    name: "nothing_to_export",
+    meaning: "a tape without messages and calls: it has no document",
+};
+pub(crate) const BLOCKS: Rule = Rule {
+    name: "message.joined",
+    meaning: "a further block of text of a response: it follows the one before after a blank line",
+};
 pub(crate) const ARGS: Rule = Rule {
     name: "args.wrapped",
     meaning: "arguments that are no object: they are the member `value` of one, and the call is marked `args: wrapped`",
 };
-pub(crate) const OUTPUTS: Rule =
-    Rule { name: "output.joined", meaning: "a result with output and error output: the second follows the first" };
-pub(crate) const ATTACHMENT: Rule =
-    Rule { name: "attachment.no_bytes", meaning: "an image or file: the tape has its hash, name and size, and they are in `extra`" };
-pub(crate) const CONTEXT: Rule =
-    Rule { name: "context.no_text", meaning: "context of which the tape has a hash and no text: it is only counted" };
-pub(crate) const UNRECOGNIZED: Rule =
-    Rule { name: "unrecognized.raw", meaning: "a record that the adapter does not know: it is only counted" };
+pub(crate) const OUTPUTS: Rule = Rule {
+    name: "output.joined",
+    meaning: "a result with output and error output: the second follows the first",
+};
+pub(crate) const ATTACHMENT: Rule = Rule {
+    name: "attachment.no_bytes",
+    meaning: "an image or file: the tape has its hash, name and size, and they are in `extra`",
+};
+pub(crate) const CONTEXT: Rule = Rule {
+    name: "context.no_text",
+    meaning: "context of which the tape has a hash and no text: it is only counted",
+};
+pub(crate) const UNRECOGNIZED: Rule = Rule {
+    name: "unrecognized.raw",
+    meaning: "a record that the adapter does not know: it is only counted",
+};
 pub(crate) const SESSION_CHANGE: Rule = Rule {
     name: "session.changed",
     meaning: "a later value of a fact about the session: the first one is in `extra`, and models are on the steps",
 };
-pub(crate) const FINGERPRINTS: Rule = Rule { name: "code.anchors", meaning: "the fingerprints of a read or an edit" };
-pub(crate) const ORIGIN: Rule = Rule { name: "event.origin", meaning: "the place of an event in its log" };
+pub(crate) const FINGERPRINTS: Rule = Rule {
+    name: "code.anchors",
+    meaning: "the fingerprints of a read or an edit",
+};
+pub(crate) const ORIGIN: Rule = Rule {
+    name: "event.origin",
+    meaning: "the place of an event in its log",
+};
 
 /// A sub-agent of a session.
 #[derive(Debug)]
@@ -99,7 +133,10 @@ pub struct Atif {
 impl Atif {
     /// Documents of this version.
     pub fn new(version: Version) -> Atif {
-        Atif { version, losses: Losses::new("atif", &[RULES]) }
+        Atif {
+            version,
+            losses: Losses::new("atif", &[RULES]),
+        }
     }
 
     /// What was lost so far.
@@ -108,7 +145,12 @@ impl Atif {
     }
 
     /// The document of a tape; `None` if it has no step. `name` is used where the tape states no session id.
-    pub fn trajectory(&mut self, name: &str, session: &Session<'_>, children: Vec<Child>) -> Option<Trajectory> {
+    pub fn trajectory(
+        &mut self,
+        name: &str,
+        session: &Session<'_>,
+        children: Vec<Child>,
+    ) -> Option<Trajectory> {
         self.losses.tape();
         let mut root = Root::of(name, session, &mut self.losses);
         let mut steps = Steps::new(session, &children, &mut self.losses);
@@ -119,10 +161,12 @@ impl Atif {
             return None;
         }
         root.early_usage(early_usage);
-        let embedded = children.into_iter().filter_map(|child| match child.document {
-            ChildDocument::Embedded(document) => Some(*document),
-            ChildDocument::Linked(_) => None,
-        });
+        let embedded = children
+            .into_iter()
+            .filter_map(|child| match child.document {
+                ChildDocument::Embedded(document) => Some(*document),
+                ChildDocument::Linked(_) => None,
+            });
         Some(root.document(self.version, steps, embedded.collect()))
     }
 }

@@ -25,12 +25,19 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn of(name: &str, session: &Session<'_>, losses: &mut Losses) -> Root {
-        let mut root = Root { trajectory_id: name.to_owned(), ..Root::default() };
+        let mut root = Root {
+            trajectory_id: name.to_owned(),
+            ..Root::default()
+        };
         if let Some(first) = session.events.first() {
             root.harness = first.source.harness.to_owned();
             root.session_id = first.source.session_id.map(owned);
             if let Some(id) = &root.session_id {
-                let agent = first.source.agent_id.map(|agent| format!(".{}", owned(agent))).unwrap_or_default();
+                let agent = first
+                    .source
+                    .agent_id
+                    .map(|agent| format!(".{}", owned(agent)))
+                    .unwrap_or_default();
                 root.trajectory_id = format!("{}/{id}{agent}", root.harness);
             }
         }
@@ -45,14 +52,24 @@ impl Root {
             match &record.event {
                 Event::Meta(Meta::TapeStart(start)) => {
                     root.version = start.harness.version.map(owned);
-                    for key in ["adapter", "harness", "schema", "support", "coverage", "degraded", "policy", "redaction"] {
+                    for key in [
+                        "adapter",
+                        "harness",
+                        "schema",
+                        "support",
+                        "coverage",
+                        "degraded",
+                        "policy",
+                        "redaction",
+                    ] {
                         if let Some(value) = fields(record).remove(key) {
                             root.engram.insert(key.to_owned(), value);
                         }
                     }
                 }
                 Event::Meta(Meta::TapeStop(stop)) => {
-                    root.engram.insert("complete".to_owned(), stop.complete.into());
+                    root.engram
+                        .insert("complete".to_owned(), stop.complete.into());
                     for key in ["ledger", "input", "counts"] {
                         if let Some(value) = fields(record).remove(key) {
                             root.engram.insert(key.to_owned(), value);
@@ -74,11 +91,16 @@ impl Root {
                     losses.count(&CONTEXT);
                 }
                 Event::Meta(Meta::Other(_)) => losses.count(&UNKNOWN_LABEL),
-                Event::CodeRead(read) => losses.count_many(&FINGERPRINTS, u64::from(!read.anchor_hashes.is_empty())),
+                Event::CodeRead(read) => {
+                    losses.count_many(&FINGERPRINTS, u64::from(!read.anchor_hashes.is_empty()))
+                }
                 Event::CodeEdit(edit) => {
                     losses.count_many(
                         &FINGERPRINTS,
-                        u64::from(!edit.before_anchor_hashes.is_empty() || !edit.after_anchor_hashes.is_empty()),
+                        u64::from(
+                            !edit.before_anchor_hashes.is_empty()
+                                || !edit.after_anchor_hashes.is_empty(),
+                        ),
                     );
                 }
                 _ => {}
@@ -98,7 +120,9 @@ impl Root {
     }
 
     fn put(&mut self, key: &str, value: Value) {
-        if value.as_object().is_none_or(|object| !object.is_empty()) && value.as_array().is_none_or(|array| !array.is_empty()) {
+        if value.as_object().is_none_or(|object| !object.is_empty())
+            && value.as_array().is_none_or(|array| !array.is_empty())
+        {
             self.engram.insert(key.to_owned(), value);
         }
     }
@@ -108,13 +132,24 @@ impl Root {
         self.put("usage", Value::Array(usage));
     }
 
-    pub(super) fn document(self, version: Version, steps: Vec<Step>, embedded: Vec<Trajectory>) -> Trajectory {
-        let model = self.model.or_else(|| steps.iter().find_map(|step| step.model_name.clone()));
+    pub(super) fn document(
+        self,
+        version: Version,
+        steps: Vec<Step>,
+        embedded: Vec<Trajectory>,
+    ) -> Trajectory {
+        let model = self
+            .model
+            .or_else(|| steps.iter().find_map(|step| step.model_name.clone()));
         Trajectory {
             schema_version: version.as_str(),
             session_id: self.session_id,
             trajectory_id: self.trajectory_id,
-            agent: Agent { name: self.harness, version: self.version.unwrap_or_else(|| "unknown".to_owned()), model_name: model },
+            agent: Agent {
+                name: self.harness,
+                version: self.version.unwrap_or_else(|| "unknown".to_owned()),
+                model_name: model,
+            },
             final_metrics: sums(&steps, &embedded),
             steps,
             extra: json!({ "engram": self.engram }),
@@ -138,19 +173,28 @@ fn first_facts(facts: &mut Map<String, Value>, stated: Map<String, Value>, losse
 }
 
 fn sums(steps: &[Step], embedded: &[Trajectory]) -> FinalMetrics {
-    let mut sums = FinalMetrics { total_steps: steps.len() as u64, ..FinalMetrics::default() };
+    let mut sums = FinalMetrics {
+        total_steps: steps.len() as u64,
+        ..FinalMetrics::default()
+    };
     let add = |sum: &mut Option<u64>, count: Option<u64>| {
         if let Some(count) = count {
             *sum = Some(sum.unwrap_or_default().saturating_add(count));
         }
     };
-    for metrics in steps.iter().filter(|step| step.is_copied_context.is_none()).filter_map(|step| step.metrics.as_ref()) {
+    for metrics in steps
+        .iter()
+        .filter(|step| step.is_copied_context.is_none())
+        .filter_map(|step| step.metrics.as_ref())
+    {
         add(&mut sums.total_prompt_tokens, metrics.prompt_tokens);
         add(&mut sums.total_completion_tokens, metrics.completion_tokens);
         add(&mut sums.total_cached_tokens, metrics.cached_tokens);
         add_cost(&mut sums.total_cost_usd, metrics.cost_usd);
     }
-    embedded.iter().for_each(|child| add_cost(&mut sums.total_cost_usd, child.final_metrics.total_cost_usd));
+    embedded
+        .iter()
+        .for_each(|child| add_cost(&mut sums.total_cost_usd, child.final_metrics.total_cost_usd));
     sums
 }
 
@@ -163,5 +207,8 @@ pub(super) fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
 /// True if a text of the event has half a surrogate pair.
 fn has_surrogate(record: &EventRecord<'_>) -> bool {
     let line = record.to_line();
-    matches!(engram_core::text::replace_lone_surrogates(&line), std::borrow::Cow::Owned(_))
+    matches!(
+        engram_core::text::replace_lone_surrogates(&line),
+        std::borrow::Cow::Owned(_)
+    )
 }

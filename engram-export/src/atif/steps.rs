@@ -25,8 +25,18 @@ pub(super) struct Steps<'s, 't> {
 }
 
 impl<'s, 't> Steps<'s, 't> {
-    pub(super) fn new(session: &'s Session<'t>, children: &'s [Child], losses: &'s mut Losses) -> Self {
-        Steps { session, children, losses, steps: Vec::new(), early_usage: Vec::new() }
+    pub(super) fn new(
+        session: &'s Session<'t>,
+        children: &'s [Child],
+        losses: &'s mut Losses,
+    ) -> Self {
+        Steps {
+            session,
+            children,
+            losses,
+            steps: Vec::new(),
+            early_usage: Vec::new(),
+        }
     }
 
     pub(super) fn run(&mut self) {
@@ -36,7 +46,10 @@ impl<'s, 't> Steps<'s, 't> {
                 Unit::Event(index) => self.event(*index),
             };
             if let Some(step) = step {
-                self.steps.push(Step { step_id: self.steps.len() as u64 + 1, ..step });
+                self.steps.push(Step {
+                    step_id: self.steps.len() as u64 + 1,
+                    ..step
+                });
             }
         }
     }
@@ -52,7 +65,14 @@ impl<'s, 't> Steps<'s, 't> {
             extra.insert("rewound".to_owned(), true.into());
         }
         let timestamp = (record.t_basis != Some(TimeBasis::Absent)).then(|| record.t.to_owned());
-        Step { timestamp, source, message, is_copied_context: record.replay.then_some(true), extra, ..Step::default() }
+        Step {
+            timestamp,
+            source,
+            message,
+            is_copied_context: record.replay.then_some(true),
+            extra,
+            ..Step::default()
+        }
     }
 
     /// The step of an event that belongs to no response.
@@ -69,24 +89,42 @@ impl<'s, 't> Steps<'s, 't> {
         let step = match &record.event {
             Event::MsgIn(message) => {
                 let is_user = message.role == Role::User && message.by != Author::Harness;
-                let mut step = self.step(index, if is_user { "user" } else { "system" }, text(message.text));
-                step.extra.insert("role".to_owned(), message.role.as_str().into());
-                step.extra.insert("by".to_owned(), message.by.as_str().into());
+                let mut step = self.step(
+                    index,
+                    if is_user { "user" } else { "system" },
+                    text(message.text),
+                );
+                step.extra
+                    .insert("role".to_owned(), message.role.as_str().into());
+                step.extra
+                    .insert("by".to_owned(), message.by.as_str().into());
                 self.attachments(record, &message.attachments, &mut step.extra);
                 step
             }
-            Event::Meta(Meta::Compaction { text: summary, trigger }) => {
+            Event::Meta(Meta::Compaction {
+                text: summary,
+                trigger,
+            }) => {
                 let mut step = self.step(index, "system", text(*summary));
-                let mut management = Map::from_iter([("type".to_owned(), Value::from("compaction"))]);
-                management.extend(trigger.map(|trigger| ("trigger".to_owned(), owned(trigger).into())));
+                let mut management =
+                    Map::from_iter([("type".to_owned(), Value::from("compaction"))]);
+                management
+                    .extend(trigger.map(|trigger| ("trigger".to_owned(), owned(trigger).into())));
                 // A reader of ATIF looks for it at this place, not below `engram`.
                 let engram = std::mem::take(&mut step.extra);
-                return Some(Step { extra: with_engram(engram, [("context_management", Value::Object(management))]), ..step });
+                return Some(Step {
+                    extra: with_engram(engram, [("context_management", Value::Object(management))]),
+                    ..step
+                });
             }
-            Event::Meta(Meta::Error { text: message, .. } | Meta::Interrupt { text: message } | Meta::System { text: message, .. }) => {
-                labelled(self, text(*message))
+            Event::Meta(
+                Meta::Error { text: message, .. }
+                | Meta::Interrupt { text: message }
+                | Meta::System { text: message, .. },
+            ) => labelled(self, text(*message)),
+            Event::Meta(Meta::Context(context)) if context.text.is_some() => {
+                labelled(self, text(context.text))
             }
-            Event::Meta(Meta::Context(context)) if context.text.is_some() => labelled(self, text(context.text)),
             Event::Meta(Meta::Permission(permission)) => labelled(self, text(permission.text)),
             Event::Meta(Meta::Rewind { .. }) => labelled(self, String::new()),
             Event::Meta(Meta::Usage(_)) => {
@@ -95,24 +133,37 @@ impl<'s, 't> Steps<'s, 't> {
             }
             Event::ToolResult(result) => {
                 let mut step = self.step(index, "system", String::new());
-                step.observation = Some(Observation { results: vec![self.result(index, result, None)] });
+                step.observation = Some(Observation {
+                    results: vec![self.result(index, result, None)],
+                });
                 step
             }
-            Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => labelled(self, String::new()),
+            Event::CodeRead(_) | Event::CodeEdit(_) | Event::SpanLink(_) => {
+                labelled(self, String::new())
+            }
             Event::Meta(_) | Event::MsgOut(_) | Event::ToolCall(_) => return None,
         };
         let engram = step.extra;
-        Some(Step { extra: with_engram(engram, []), ..step })
+        Some(Step {
+            extra: with_engram(engram, []),
+            ..step
+        })
     }
 
     fn response(&mut self, response: &Response) -> Step {
         let mut step = self.step(response.first(), "agent", String::new());
-        let (mut messages, mut reasoning, mut redacted): (Vec<String>, Vec<String>, u64) = (Vec::new(), Vec::new(), 0);
-        let (mut results, mut code): (Vec<(usize, ObservationResult)>, Vec<Value>) = (Vec::new(), Vec::new());
+        let (mut messages, mut reasoning, mut redacted): (Vec<String>, Vec<String>, u64) =
+            (Vec::new(), Vec::new(), 0);
+        let (mut results, mut code): (Vec<(usize, ObservationResult)>, Vec<Value>) =
+            (Vec::new(), Vec::new());
         for &index in &response.events {
             match &self.session.events[index].event {
                 Event::MsgOut(message) => {
-                    let texts = if message.channel == Some(Channel::Reasoning) { &mut reasoning } else { &mut messages };
+                    let texts = if message.channel == Some(Channel::Reasoning) {
+                        &mut reasoning
+                    } else {
+                        &mut messages
+                    };
                     texts.extend(message.text.map(owned));
                     redacted += u64::from(message.redacted);
                     step.model_name = step.model_name.take().or_else(|| message.model.map(owned));
@@ -121,21 +172,32 @@ impl<'s, 't> Steps<'s, 't> {
                     let made = self.call(index, call, &step.tool_calls);
                     results.extend(self.results(index, &made.tool_call_id));
                     let of_call = self.session.code.get(&index).into_iter().flatten();
-                    code.extend(of_call.map(|at| code_of(&self.session.events[*at], &made.tool_call_id)));
+                    code.extend(
+                        of_call.map(|at| code_of(&self.session.events[*at], &made.tool_call_id)),
+                    );
                     step.tool_calls.push(made);
                 }
                 _ => {}
             }
         }
-        self.losses.count_many(&BLOCKS, (messages.len().saturating_sub(1) + reasoning.len().saturating_sub(1)) as u64);
+        self.losses.count_many(
+            &BLOCKS,
+            (messages.len().saturating_sub(1) + reasoning.len().saturating_sub(1)) as u64,
+        );
         step.message = messages.join("\n\n");
         step.reasoning_content = (!reasoning.is_empty()).then(|| reasoning.join("\n\n"));
         results.sort_by_key(|(at, _)| *at);
-        let results: Vec<ObservationResult> = results.into_iter().map(|(_, result)| result).collect();
+        let results: Vec<ObservationResult> =
+            results.into_iter().map(|(_, result)| result).collect();
         step.observation = (!results.is_empty()).then_some(Observation { results });
         self.metrics(response, &mut step);
         let mut engram = std::mem::take(&mut step.extra);
-        engram.extend(response.message_id.clone().map(|id| ("message_id".to_owned(), id.into())));
+        engram.extend(
+            response
+                .message_id
+                .clone()
+                .map(|id| ("message_id".to_owned(), id.into())),
+        );
         if redacted > 0 {
             engram.insert("redacted".to_owned(), redacted.into());
         }
@@ -146,19 +208,34 @@ impl<'s, 't> Steps<'s, 't> {
         step
     }
 
-    fn call(&mut self, index: usize, call: &engram_core::event::ToolCall<'_>, before: &[ToolCall]) -> ToolCall {
-        let id = call.call_id.map(owned).filter(|id| before.iter().all(|other| other.tool_call_id != *id));
+    fn call(
+        &mut self,
+        index: usize,
+        call: &engram_core::event::ToolCall<'_>,
+        before: &[ToolCall],
+    ) -> ToolCall {
+        let id = call
+            .call_id
+            .map(owned)
+            .filter(|id| before.iter().all(|other| other.tool_call_id != *id));
         let mut extra = Map::from_iter([("kind".to_owned(), Value::from(call.kind.as_str()))]);
-        extra.extend(call.server.map(|server| ("server".to_owned(), owned(server).into())));
+        extra.extend(
+            call.server
+                .map(|server| ("server".to_owned(), owned(server).into())),
+        );
         if self.session.rewound[index] {
             extra.insert("rewound".to_owned(), true.into());
         }
         let decisions = self.session.permissions.get(&index).into_iter().flatten();
-        let decisions: Vec<Value> = decisions.map(|at| Value::Object(fields(&self.session.events[*at]))).collect();
+        let decisions: Vec<Value> = decisions
+            .map(|at| Value::Object(fields(&self.session.events[*at])))
+            .collect();
         if !decisions.is_empty() {
             extra.insert("permission".to_owned(), Value::Array(decisions));
         }
-        let args = call.args.map(|args| replace_lone_surrogates(&canonical_json(args)).into_owned());
+        let args = call
+            .args
+            .map(|args| replace_lone_surrogates(&canonical_json(args)).into_owned());
         let arguments = match args {
             None => "{}".to_owned(),
             Some(args) if args.starts_with('{') => args,
@@ -171,7 +248,8 @@ impl<'s, 't> Steps<'s, 't> {
         ToolCall {
             tool_call_id: id.unwrap_or_else(|| format!("seq-{index}")),
             function_name: owned(call.tool),
-            arguments: RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned()),
+            arguments: RawValue::from_string(arguments)
+                .unwrap_or_else(|_| RawValue::NULL.to_owned()),
             extra: json!({ "engram": extra }),
         }
     }
@@ -185,10 +263,17 @@ impl<'s, 't> Steps<'s, 't> {
                 results.push((index, self.result(index, result, Some(id))));
             }
         }
-        let Event::ToolCall(of_call) = &session.events[call].event else { return results };
+        let Event::ToolCall(of_call) = &session.events[call].event else {
+            return results;
+        };
         let call_id = of_call.call_id.map(owned);
         let is_child = |child: &&Child| child.call_id.is_some() && child.call_id == call_id;
-        let refs: Vec<SubagentRef> = self.children.iter().filter(is_child).map(reference).collect();
+        let refs: Vec<SubagentRef> = self
+            .children
+            .iter()
+            .filter(is_child)
+            .map(reference)
+            .collect();
         if refs.is_empty() {
             return results;
         }
@@ -206,14 +291,28 @@ impl<'s, 't> Steps<'s, 't> {
         results
     }
 
-    fn result(&mut self, index: usize, result: &ToolResult<'_>, id: Option<&str>) -> ObservationResult {
+    fn result(
+        &mut self,
+        index: usize,
+        result: &ToolResult<'_>,
+        id: Option<&str>,
+    ) -> ObservationResult {
         let record = &self.session.events[index];
-        let outputs: Vec<String> = [result.stdout, result.stderr].into_iter().flatten().map(owned).collect();
-        self.losses.count_many(&OUTPUTS, u64::from(outputs.len() == 2));
+        let outputs: Vec<String> = [result.stdout, result.stderr]
+            .into_iter()
+            .flatten()
+            .map(owned)
+            .collect();
+        self.losses
+            .count_many(&OUTPUTS, u64::from(outputs.len() == 2));
         let mut extra = fields(record);
-        ["stdout", "stderr", "attachments"].into_iter().for_each(|key| drop(extra.remove(key)));
+        ["stdout", "stderr", "attachments"]
+            .into_iter()
+            .for_each(|key| drop(extra.remove(key)));
         if id.is_some() {
-            ["call_id", "tool"].into_iter().for_each(|key| drop(extra.remove(key)));
+            ["call_id", "tool"]
+                .into_iter()
+                .for_each(|key| drop(extra.remove(key)));
         }
         if record.t_basis != Some(TimeBasis::Absent) {
             extra.insert("t".to_owned(), record.t.into());
@@ -227,10 +326,20 @@ impl<'s, 't> Steps<'s, 't> {
         }
     }
 
-    fn attachments(&mut self, record: &EventRecord<'_>, attachments: &[Attachment<'_>], extra: &mut Map<String, Value>) {
+    fn attachments(
+        &mut self,
+        record: &EventRecord<'_>,
+        attachments: &[Attachment<'_>],
+        extra: &mut Map<String, Value>,
+    ) {
         if !attachments.is_empty() {
-            self.losses.count_many(&ATTACHMENT, attachments.len() as u64);
-            extra.extend(fields(record).remove("attachments").map(|value| ("attachments".to_owned(), value)));
+            self.losses
+                .count_many(&ATTACHMENT, attachments.len() as u64);
+            extra.extend(
+                fields(record)
+                    .remove("attachments")
+                    .map(|value| ("attachments".to_owned(), value)),
+            );
         }
     }
 
@@ -239,20 +348,37 @@ impl<'s, 't> Steps<'s, 't> {
         let mut metrics = Metrics::default();
         let mut raw = Vec::new();
         for &index in &response.usage {
-            let Event::Meta(Meta::Usage(usage)) = &self.session.events[index].event else { continue };
-            let Tokens { input, cache_read, cache_write, output, .. } = usage.tokens;
+            let Event::Meta(Meta::Usage(usage)) = &self.session.events[index].event else {
+                continue;
+            };
+            let Tokens {
+                input,
+                cache_read,
+                cache_write,
+                output,
+                ..
+            } = usage.tokens;
             step.model_name = step.model_name.take().or_else(|| usage.model.map(owned));
-            add(&mut metrics.prompt_tokens, input.into_iter().chain(cache_read).chain(cache_write));
+            add(
+                &mut metrics.prompt_tokens,
+                input.into_iter().chain(cache_read).chain(cache_write),
+            );
             add(&mut metrics.cached_tokens, cache_read);
             add(&mut metrics.completion_tokens, output);
-            add_cost(&mut metrics.cost_usd, usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()));
+            add_cost(
+                &mut metrics.cost_usd,
+                usage.cost_usd.and_then(|cost| cost.as_str().parse().ok()),
+            );
             let mut fields = fields(&self.session.events[index]);
             fields.remove("label");
             raw.push(Value::Object(fields));
         }
         if !raw.is_empty() {
             step.llm_call_count = Some(raw.len() as u64);
-            metrics.extra = with_engram(Map::from_iter([("usage".to_owned(), Value::Array(raw))]), []);
+            metrics.extra = with_engram(
+                Map::from_iter([("usage".to_owned(), Value::Array(raw))]),
+                [],
+            );
             step.metrics = Some(metrics);
         }
     }
@@ -265,8 +391,14 @@ fn add(sum: &mut Option<u64>, counts: impl IntoIterator<Item = u64>) {
 }
 
 /// `extra` with what is Engram's own below its name.
-fn with_engram<const N: usize>(engram: Map<String, Value>, others: [(&str, Value); N]) -> Map<String, Value> {
-    let mut extra: Map<String, Value> = others.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+fn with_engram<const N: usize>(
+    engram: Map<String, Value>,
+    others: [(&str, Value); N],
+) -> Map<String, Value> {
+    let mut extra: Map<String, Value> = others
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect();
     if !engram.is_empty() {
         extra.insert("engram".to_owned(), Value::Object(engram));
     }
@@ -283,7 +415,10 @@ fn code_of(record: &EventRecord<'_>, call: &str) -> Value {
 
 fn reference(child: &Child) -> SubagentRef {
     match &child.document {
-        ChildDocument::Embedded(document) => SubagentRef { trajectory_id: document.trajectory_id.clone(), trajectory_path: None },
+        ChildDocument::Embedded(document) => SubagentRef {
+            trajectory_id: document.trajectory_id.clone(),
+            trajectory_path: None,
+        },
         ChildDocument::Linked(reference) => reference.clone(),
     }
 }

@@ -92,9 +92,17 @@ const MESSAGE_FEATURES: &str = "  - name: messages
 /// The card of a dataset with so many sessions. `is_redacted` says whether keys and tokens were replaced.
 pub fn card(is_messages: bool, sessions: u64, is_redacted: bool) -> String {
     let (features, files, what) = if is_messages {
-        (MESSAGE_FEATURES, MESSAGES_FILE.to_owned(), "conversations of coding agents, one a row, in the form that chat templates take")
+        (
+            MESSAGE_FEATURES,
+            MESSAGES_FILE.to_owned(),
+            "conversations of coding agents, one a row, in the form that chat templates take",
+        )
     } else {
-        (TRACE_FEATURES, format!("{TRACES_DIRECTORY}/*/*.jsonl"), "session traces of coding agents, one a file")
+        (
+            TRACE_FEATURES,
+            format!("{TRACES_DIRECTORY}/*/*.jsonl"),
+            "session traces of coding agents, one a file",
+        )
     };
     let redaction = if is_redacted {
         "Keys and tokens of known formats were replaced by `[redacted:<rule>]`. Secrets of another form may be left: look before you publish."
@@ -116,9 +124,19 @@ mod tests {
     fn the_head_of_a_card_names_its_files_and_keeps_its_indentation() {
         for (is_messages, files) in [(false, "sessions/*/*.jsonl"), (true, "messages.jsonl")] {
             let card = card(is_messages, 3, true);
-            let (head, text) = card.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a head");
-            assert!(head.contains(&format!("data_files: \"{files}\"")) && head.contains("\n  features:\n  - name: "), "{head}");
-            assert!(text.contains("Keys and tokens") && super::card(is_messages, 3, false).contains("Nothing was redacted"));
+            let (head, text) = card
+                .strip_prefix("---\n")
+                .and_then(|rest| rest.split_once("\n---\n"))
+                .expect("a head");
+            assert!(
+                head.contains(&format!("data_files: \"{files}\""))
+                    && head.contains("\n  features:\n  - name: "),
+                "{head}"
+            );
+            assert!(
+                text.contains("Keys and tokens")
+                    && super::card(is_messages, 3, false).contains("Nothing was redacted")
+            );
         }
     }
 }

@@ -16,26 +16,71 @@ use crate::session::Session;
 use crate::text::owned;
 
 /// What traces and conversations cannot hold.
-pub const RULES: &[Rule] =
-    &[SURROGATE, UNKNOWN_LABEL, NOTHING, REWOUND, REPLAY, META, CODE, NO_CALL, ATTACHMENT, USAGE, REDACTED, BLOCKS, OUTPUTS, STATUS];
+pub const RULES: &[Rule] = &[
+    SURROGATE,
+    UNKNOWN_LABEL,
+    NOTHING,
+    REWOUND,
+    REPLAY,
+    META,
+    CODE,
+    NO_CALL,
+    ATTACHMENT,
+    USAGE,
+    REDACTED,
+    BLOCKS,
+    OUTPUTS,
+    STATUS,
+];
 
-pub(crate) const NOTHING: Rule = Rule { name: "nothing_to_export", meaning: "a tape without messages and calls: it has no trace" };
-pub(crate) const REWOUND: Rule = Rule { name: "event.rewound", meaning: "an event that a rewind took back: it is left out" };
-pub(crate) const REPLAY: Rule = Rule { name: "event.replay", meaning: "an event that repeats another session's history: it is left out" };
-pub(crate) const META: Rule =
-    Rule { name: "meta.left_out", meaning: "an error, notice, permission, context, compaction or fact about the session: it is left out" };
-pub(crate) const CODE: Rule =
-    Rule { name: "code.left_out", meaning: "a read, edit or link as the log states it: only its call and result are there" };
-pub(crate) const NO_CALL: Rule = Rule { name: "result.without_call", meaning: "a result whose call is not on the tape: it is left out" };
-pub(crate) const ATTACHMENT: Rule =
-    Rule { name: "attachment.left_out", meaning: "an image or file: the tape has only its hash, name and size" };
-pub(crate) const USAGE: Rule = Rule { name: "usage.left_out", meaning: "what a response cost" };
-pub(crate) const REDACTED: Rule = Rule { name: "message.opaque", meaning: "a message whose text the log holds only in an opaque form" };
-pub(crate) const BLOCKS: Rule =
-    Rule { name: "message.joined", meaning: "a further block of text of a response: it follows the one before after a blank line" };
-pub(crate) const OUTPUTS: Rule =
-    Rule { name: "output.joined", meaning: "a result with output and error output: the second follows the first" };
-pub(crate) const STATUS: Rule = Rule { name: "result.status", meaning: "whether a call failed, its exit code and how long it took" };
+pub(crate) const NOTHING: Rule = Rule {
+    name: "nothing_to_export",
+    meaning: "a tape without messages and calls: it has no trace",
+};
+pub(crate) const REWOUND: Rule = Rule {
+    name: "event.rewound",
+    meaning: "an event that a rewind took back: it is left out",
+};
+pub(crate) const REPLAY: Rule = Rule {
+    name: "event.replay",
+    meaning: "an event that repeats another session's history: it is left out",
+};
+pub(crate) const META: Rule = Rule {
+    name: "meta.left_out",
+    meaning: "an error, notice, permission, context, compaction or fact about the session: it is left out",
+};
+pub(crate) const CODE: Rule = Rule {
+    name: "code.left_out",
+    meaning: "a read, edit or link as the log states it: only its call and result are there",
+};
+pub(crate) const NO_CALL: Rule = Rule {
+    name: "result.without_call",
+    meaning: "a result whose call is not on the tape: it is left out",
+};
+pub(crate) const ATTACHMENT: Rule = Rule {
+    name: "attachment.left_out",
+    meaning: "an image or file: the tape has only its hash, name and size",
+};
+pub(crate) const USAGE: Rule = Rule {
+    name: "usage.left_out",
+    meaning: "what a response cost",
+};
+pub(crate) const REDACTED: Rule = Rule {
+    name: "message.opaque",
+    meaning: "a message whose text the log holds only in an opaque form",
+};
+pub(crate) const BLOCKS: Rule = Rule {
+    name: "message.joined",
+    meaning: "a further block of text of a response: it follows the one before after a blank line",
+};
+pub(crate) const OUTPUTS: Rule = Rule {
+    name: "output.joined",
+    meaning: "a result with output and error output: the second follows the first",
+};
+pub(crate) const STATUS: Rule = Rule {
+    name: "result.status",
+    meaning: "whether a call failed, its exit code and how long it took",
+};
 
 /// Facts about the session of a trace.
 #[derive(Debug, Default, Serialize)]
@@ -58,7 +103,10 @@ struct Facts {
 
 impl Facts {
     fn of(name: &str, session: &Session<'_>) -> Facts {
-        let mut facts = Facts { session_id: name.to_owned(), ..Facts::default() };
+        let mut facts = Facts {
+            session_id: name.to_owned(),
+            ..Facts::default()
+        };
         for (index, record) in session.events.iter().enumerate() {
             if index == 0 {
                 facts.harness = record.source.harness.to_owned();
@@ -69,13 +117,20 @@ impl Facts {
                 facts.started = Some(record.t.to_owned());
             }
             match &record.event {
-                Event::Meta(Meta::TapeStart(start)) => facts.version = start.harness.version.map(owned),
+                Event::Meta(Meta::TapeStart(start)) => {
+                    facts.version = start.harness.version.map(owned)
+                }
                 Event::Meta(Meta::Session(stated)) if !record.replay => {
                     facts.model = facts.model.take().or_else(|| stated.model.map(owned));
                     facts.title = stated.title.map(owned).or(facts.title.take());
-                    facts.parent_session_id = facts.parent_session_id.take().or_else(|| stated.parent_session_id.map(owned));
+                    facts.parent_session_id = facts
+                        .parent_session_id
+                        .take()
+                        .or_else(|| stated.parent_session_id.map(owned));
                 }
-                Event::MsgOut(message) if !record.replay => facts.model = facts.model.take().or_else(|| message.model.map(owned)),
+                Event::MsgOut(message) if !record.replay => {
+                    facts.model = facts.model.take().or_else(|| message.model.map(owned))
+                }
                 _ => {}
             }
         }
@@ -91,7 +146,9 @@ pub struct Traces {
 
 impl Default for Traces {
     fn default() -> Self {
-        Traces { losses: Losses::new("hf", &[RULES]) }
+        Traces {
+            losses: Losses::new("hf", &[RULES]),
+        }
     }
 }
 
@@ -105,7 +162,10 @@ impl Traces {
     /// tape states no session id.
     pub fn trace(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
         let (facts, said) = self.read(name, session)?;
-        let title = facts.title.clone().unwrap_or_else(|| facts.session_id.clone());
+        let title = facts
+            .title
+            .clone()
+            .unwrap_or_else(|| facts.session_id.clone());
         let head = json!({ "type": "session", "harness": facts.harness, "id": facts.session_id, "name": title });
         let mut lines = format!("{head}\n");
         for one in &said {
@@ -117,7 +177,10 @@ impl Traces {
             };
             set("reasoningContent", one.reasoning.clone().map(Value::from));
             let call = |call: &conversation::Call| json!({ "id": call.id, "function": { "name": call.tool, "arguments": call.arguments } });
-            set("toolCalls", (!one.calls.is_empty()).then(|| one.calls.iter().map(call).collect()));
+            set(
+                "toolCalls",
+                (!one.calls.is_empty()).then(|| one.calls.iter().map(call).collect()),
+            );
             set("toolCallId", one.call_id.clone().map(Value::from));
             set("timestamp", one.milliseconds.map(Value::from));
             set("model", one.model.clone().map(Value::from));
@@ -130,9 +193,15 @@ impl Traces {
     pub fn messages(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
         let (facts, said) = self.read(name, session)?;
         let messages: Vec<Value> = said.iter().map(message_for_training).collect();
-        let tools: Vec<Value> =
-            session.tools().into_iter().map(|name| json!({ "type": "function", "function": { "name": name } })).collect();
-        Some(format!("{}\n", json!({ "messages": messages, "tools": tools, "metadata": facts })))
+        let tools: Vec<Value> = session
+            .tools()
+            .into_iter()
+            .map(|name| json!({ "type": "function", "function": { "name": name } }))
+            .collect();
+        Some(format!(
+            "{}\n",
+            json!({ "messages": messages, "tools": tools, "metadata": facts })
+        ))
     }
 
     fn read(&mut self, name: &str, session: &Session<'_>) -> Option<(Facts, Vec<Said>)> {

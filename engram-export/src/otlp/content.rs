@@ -17,7 +17,11 @@ pub(super) struct Cutter<'l> {
 
 impl<'l> Cutter<'l> {
     pub(super) fn new(options: Options, losses: &'l mut Losses) -> Self {
-        Cutter { options, losses, was_cut: false }
+        Cutter {
+            options,
+            losses,
+            was_cut: false,
+        }
     }
 
     /// True if a text was cut since the last call.
@@ -32,13 +36,21 @@ impl<'l> Cutter<'l> {
 
     /// A part of a message of the model.
     pub(super) fn said(&mut self, message: &MsgOut<'_>) -> Option<Value> {
-        let kind = if message.channel == Some(Channel::Reasoning) { "reasoning" } else { "text" };
+        let kind = if message.channel == Some(Channel::Reasoning) {
+            "reasoning"
+        } else {
+            "text"
+        };
         Some(json!({ "type": kind, "content": self.message(message.text)? }))
     }
 
     /// A message to the model.
     pub(super) fn heard(&mut self, message: &MsgIn<'_>) -> Option<Value> {
-        let role = if message.role == Role::User { "user" } else { "system" };
+        let role = if message.role == Role::User {
+            "user"
+        } else {
+            "system"
+        };
         let text = self.message(message.text)?;
         Some(json!({ "role": role, "parts": [{ "type": "text", "content": text }] }))
     }
@@ -48,35 +60,52 @@ impl<'l> Cutter<'l> {
         let arguments = self.arguments(call)?;
         let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
         let id = call.call_id.map(owned);
-        Some(json!({ "type": "tool_call", "id": id, "name": owned(call.tool), "arguments": arguments }))
+        Some(
+            json!({ "type": "tool_call", "id": id, "name": owned(call.tool), "arguments": arguments }),
+        )
     }
 
     /// A result, as a message to the model.
     pub(super) fn result_message(&mut self, result: &ToolResult<'_>) -> Option<Value> {
         let response = self.result(result)?;
         let id = result.call_id.map(owned);
-        Some(json!({ "role": "tool", "parts": [{ "type": "tool_call_response", "id": id, "response": response }] }))
+        Some(
+            json!({ "role": "tool", "parts": [{ "type": "tool_call_response", "id": id, "response": response }] }),
+        )
     }
 
     /// The arguments of a call.
     pub(super) fn arguments(&mut self, call: &ToolCall<'_>) -> Option<String> {
         let args = call.args?;
-        (self.options.content == Content::All).then(|| self.cut(replace_lone_surrogates(&canonical_json(args)).into_owned()))
+        (self.options.content == Content::All)
+            .then(|| self.cut(replace_lone_surrogates(&canonical_json(args)).into_owned()))
     }
 
     /// The outputs of a call.
     pub(super) fn result(&mut self, result: &ToolResult<'_>) -> Option<String> {
-        let outputs: Vec<String> = [result.stdout, result.stderr].into_iter().flatten().map(owned).collect();
-        (self.options.content == Content::All && !outputs.is_empty()).then(|| self.cut(outputs.join("\n")))
+        let outputs: Vec<String> = [result.stdout, result.stderr]
+            .into_iter()
+            .flatten()
+            .map(owned)
+            .collect();
+        (self.options.content == Content::All && !outputs.is_empty())
+            .then(|| self.cut(outputs.join("\n")))
     }
 
     /// Counts texts that are left out.
     pub(super) fn left_out(&mut self, event: &Event<'_>) {
         let is_left_out = match event {
-            Event::MsgIn(message) => self.options.content == Content::None && message.text.is_some(),
-            Event::MsgOut(message) => self.options.content == Content::None && message.text.is_some(),
+            Event::MsgIn(message) => {
+                self.options.content == Content::None && message.text.is_some()
+            }
+            Event::MsgOut(message) => {
+                self.options.content == Content::None && message.text.is_some()
+            }
             Event::ToolCall(call) => self.options.content != Content::All && call.args.is_some(),
-            Event::ToolResult(result) => self.options.content != Content::All && (result.stdout.is_some() || result.stderr.is_some()),
+            Event::ToolResult(result) => {
+                self.options.content != Content::All
+                    && (result.stdout.is_some() || result.stderr.is_some())
+            }
             _ => false,
         };
         self.losses.count_many(&TEXT, u64::from(is_left_out));

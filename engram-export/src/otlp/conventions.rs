@@ -83,7 +83,11 @@ pub(super) const EXECUTE_TOOL: &str = "execute_tool";
 
 /// The operation of a response, by harness.
 pub(super) fn inference(harness: &str) -> &'static str {
-    if harness == "gemini" { "generate_content" } else { "chat" }
+    if harness == "gemini" {
+        "generate_content"
+    } else {
+        "chat"
+    }
 }
 
 /// The provider: a known name for what the log says or the harness implies, else the log's own word. The conventions require one.

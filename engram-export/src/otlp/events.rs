@@ -15,8 +15,14 @@ pub(super) fn span_event(event: &Event<'_>, time: i64, content: Content) -> Opti
             attributes.set("engram.op", edit.op.as_str());
             attributes.maybe("engram.first", edit.after_range.map(|range| range.first));
             attributes.maybe("engram.last", edit.after_range.map(|range| range.last));
-            attributes.maybe("engram.before_hash", edit.before_hash.map(|hash| hash.to_string()));
-            attributes.maybe("engram.after_hash", edit.after_hash.map(|hash| hash.to_string()));
+            attributes.maybe(
+                "engram.before_hash",
+                edit.before_hash.map(|hash| hash.to_string()),
+            );
+            attributes.maybe(
+                "engram.after_hash",
+                edit.after_hash.map(|hash| hash.to_string()),
+            );
             "engram.code.edit"
         }
         Event::CodeRead(read) => {
@@ -32,7 +38,10 @@ pub(super) fn span_event(event: &Event<'_>, time: i64, content: Content) -> Opti
             "engram.span.link"
         }
         Event::Meta(Meta::Error { code, text }) => {
-            attributes.set("exception.type", code.map_or_else(|| "error".to_owned(), owned));
+            attributes.set(
+                "exception.type",
+                code.map_or_else(|| "error".to_owned(), owned),
+            );
             if content != Content::None {
                 attributes.maybe("exception.message", text.map(owned));
             }
@@ -54,5 +63,9 @@ pub(super) fn span_event(event: &Event<'_>, time: i64, content: Content) -> Opti
         }
         _ => return None,
     };
-    Some(SpanEvent { time_unix_nano: time, name, attributes: attributes.0 })
+    Some(SpanEvent {
+        time_unix_nano: time,
+        name,
+        attributes: attributes.0,
+    })
 }

@@ -13,10 +13,13 @@ use crate::time::moment;
 
 /// The provider, as the session stated it last before an event.
 pub(super) fn provider(session: &Session<'_>, before: usize) -> Option<String> {
-    session.events[..before].iter().rev().find_map(|record| match &record.event {
-        Event::Meta(Meta::Session(facts)) => facts.provider.map(owned),
-        _ => None,
-    })
+    session.events[..before]
+        .iter()
+        .rev()
+        .find_map(|record| match &record.event {
+            Event::Meta(Meta::Session(facts)) => facts.provider.map(owned),
+            _ => None,
+        })
 }
 
 /// The model of a response, or of its session.
@@ -27,12 +30,20 @@ pub(super) fn model(session: &Session<'_>, response: &Response) -> Option<String
         _ => None,
     };
     let of_session = || {
-        session.events[..response.first()].iter().rev().find_map(|record| match &record.event {
-            Event::Meta(Meta::Session(facts)) => facts.model.map(owned),
-            _ => None,
-        })
+        session.events[..response.first()]
+            .iter()
+            .rev()
+            .find_map(|record| match &record.event {
+                Event::Meta(Meta::Session(facts)) => facts.model.map(owned),
+                _ => None,
+            })
     };
-    response.events.iter().chain(&response.usage).find_map(stated).or_else(of_session)
+    response
+        .events
+        .iter()
+        .chain(&response.usage)
+        .find_map(stated)
+        .or_else(of_session)
 }
 
 /// Why a response ended.
@@ -41,11 +52,20 @@ pub(super) fn finish_reason(session: &Session<'_>, response: &Response) -> Strin
         Event::Meta(Meta::Usage(usage)) => usage.stop_reason.map(owned),
         _ => None,
     };
-    response.usage.iter().find_map(reason).unwrap_or_else(|| "unknown".to_owned())
+    response
+        .usage
+        .iter()
+        .find_map(reason)
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// What a response cost.
-pub(super) fn usage(session: &Session<'_>, response: &Response, semconv: Semconv, attributes: &mut Attributes) {
+pub(super) fn usage(
+    session: &Session<'_>,
+    response: &Response,
+    semconv: Semconv,
+    attributes: &mut Attributes,
+) {
     let (mut tokens, mut cost, mut reasons) = (Tokens::default(), None::<f64>, Vec::new());
     let add = |sum: &mut Option<u64>, count: Option<u64>| {
         if let Some(count) = count {
@@ -53,7 +73,9 @@ pub(super) fn usage(session: &Session<'_>, response: &Response, semconv: Semconv
         }
     };
     for &index in &response.usage {
-        let Event::Meta(Meta::Usage(usage)) = &session.events[index].event else { continue };
+        let Event::Meta(Meta::Usage(usage)) = &session.events[index].event else {
+            continue;
+        };
         add(&mut tokens.input, usage.tokens.input);
         add(&mut tokens.input, usage.tokens.cache_read);
         add(&mut tokens.input, usage.tokens.cache_write);
@@ -61,7 +83,10 @@ pub(super) fn usage(session: &Session<'_>, response: &Response, semconv: Semconv
         add(&mut tokens.cache_write, usage.tokens.cache_write);
         add(&mut tokens.output, usage.tokens.output);
         add(&mut tokens.reasoning, usage.tokens.reasoning);
-        if let Some(more) = usage.cost_usd.and_then(|cost| cost.as_str().parse::<f64>().ok()) {
+        if let Some(more) = usage
+            .cost_usd
+            .and_then(|cost| cost.as_str().parse::<f64>().ok())
+        {
             cost = Some(cost.unwrap_or_default() + more);
         }
         reasons.extend(usage.stop_reason.map(owned));
@@ -102,18 +127,27 @@ pub(super) fn count_losses(session: &Session<'_>, losses: &mut Losses) {
     for record in &session.events {
         let has_anchors = match &record.event {
             Event::CodeRead(read) => !read.anchor_hashes.is_empty(),
-            Event::CodeEdit(edit) => !edit.before_anchor_hashes.is_empty() || !edit.after_anchor_hashes.is_empty(),
+            Event::CodeEdit(edit) => {
+                !edit.before_anchor_hashes.is_empty() || !edit.after_anchor_hashes.is_empty()
+            }
             _ => false,
         };
         losses.count_many(&FINGERPRINTS, u64::from(has_anchors));
         match &record.event {
-            Event::Meta(Meta::Context(_) | Meta::Episode(_) | Meta::System { .. } | Meta::Revision(_) | Meta::Unrecognized(_)) => {
-                losses.count(&CONTEXT)
-            }
+            Event::Meta(
+                Meta::Context(_)
+                | Meta::Episode(_)
+                | Meta::System { .. }
+                | Meta::Revision(_)
+                | Meta::Unrecognized(_),
+            ) => losses.count(&CONTEXT),
             Event::Meta(Meta::Other(_)) => losses.count(&UNKNOWN_LABEL),
             _ => {}
         }
-        is_lossy |= matches!(replace_lone_surrogates(&record.to_line()), std::borrow::Cow::Owned(_));
+        is_lossy |= matches!(
+            replace_lone_surrogates(&record.to_line()),
+            std::borrow::Cow::Owned(_)
+        );
     }
     losses.count_many(&SURROGATE, u64::from(is_lossy));
 }

@@ -41,7 +41,9 @@ impl Spans {
 
     /// The span that a sub-agent belongs to: that of the call that started it, else that of the session.
     pub(super) fn parent_for(&self, call: Option<&str>) -> String {
-        call.and_then(|id| self.calls.get(id)).unwrap_or(&self.root).clone()
+        call.and_then(|id| self.calls.get(id))
+            .unwrap_or(&self.root)
+            .clone()
     }
 }
 
@@ -63,20 +65,35 @@ struct Writer<'s, 't, 'l> {
 }
 
 impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
-    fn new(part: &Part<'s, 't>, trace: &'s str, parent: Option<String>, options: Options, losses: &'l mut Losses) -> Option<Self> {
+    fn new(
+        part: &Part<'s, 't>,
+        trace: &'s str,
+        parent: Option<String>,
+        options: Options,
+        losses: &'l mut Losses,
+    ) -> Option<Self> {
         let session = part.session;
         let first = session.events.first()?;
         let times = facts::times(session, losses);
         facts::count_losses(session, losses);
-        let (start, end) = (times.iter().flatten().min().copied()?, times.iter().flatten().max().copied()?);
-        let input = session.events.iter().find_map(|record| match &record.event {
-            Event::Meta(Meta::TapeStop(stop)) => Some(stop.input.hash.to_string()),
-            _ => None,
-        });
+        let (start, end) = (
+            times.iter().flatten().min().copied()?,
+            times.iter().flatten().max().copied()?,
+        );
+        let input = session
+            .events
+            .iter()
+            .find_map(|record| match &record.event {
+                Event::Meta(Meta::TapeStop(stop)) => Some(stop.input.hash.to_string()),
+                _ => None,
+            });
         let mut writer = Writer {
             session,
             harness: first.source.harness,
-            session_id: first.source.session_id.map_or_else(|| part.name.to_owned(), owned),
+            session_id: first
+                .source
+                .session_id
+                .map_or_else(|| part.name.to_owned(), owned),
             agent_id: first.source.agent_id.map(owned).unwrap_or_default(),
             input: input.unwrap_or_default(),
             trace,
@@ -89,12 +106,19 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             clamped: 0,
         };
         let mut root = writer.agent(Of::Session, parent.unwrap_or_default(), start, end);
-        let title = session.events.iter().rev().find_map(|record| match &record.event {
-            Event::Meta(Meta::Session(facts)) if !record.replay => facts.title.map(owned),
-            _ => None,
-        });
+        let title = session
+            .events
+            .iter()
+            .rev()
+            .find_map(|record| match &record.event {
+                Event::Meta(Meta::Session(facts)) if !record.replay => facts.title.map(owned),
+                _ => None,
+            });
         if let Some(title) = title {
-            root.attributes.push(super::wire::KeyValue { key: "engram.session.title".to_owned(), value: title.into() });
+            root.attributes.push(super::wire::KeyValue {
+                key: "engram.session.title".to_owned(),
+                value: title.into(),
+            });
         }
         writer.spans.push(root);
         Some(writer)
@@ -121,7 +145,11 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             }
         }
         self.cutter.count(&CLAMPED, clamped);
-        Spans { spans: self.spans, root, calls: self.calls }
+        Spans {
+            spans: self.spans,
+            root,
+            calls: self.calls,
+        }
     }
 
     fn id(&self, of: Of) -> String {
@@ -150,7 +178,14 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         if self.options.semconv.has_agent_id() && !self.agent_id.is_empty() {
             attributes.set(AGENT_ID, self.agent_id.as_str());
         }
-        let mut span = self.span(of, parent, format!("{INVOKE_AGENT} {}", self.harness), INTERNAL, start, end);
+        let mut span = self.span(
+            of,
+            parent,
+            format!("{INVOKE_AGENT} {}", self.harness),
+            INTERNAL,
+            start,
+            end,
+        );
         span.attributes = attributes.0;
         span
     }
@@ -185,7 +220,10 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
 
     /// The span that what happens at an event belongs to: its turn, or the session.
     fn around(&self, index: usize) -> usize {
-        self.session.turns[index].and_then(|turn| self.turns.get(&turn)).copied().unwrap_or(0)
+        self.session.turns[index]
+            .and_then(|turn| self.turns.get(&turn))
+            .copied()
+            .unwrap_or(0)
     }
 
     fn parent(&self, index: usize) -> String {
@@ -202,17 +240,31 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
         (end, end)
     }
 
-    fn response(&mut self, response: &Response, compacted: &mut bool, heard: &mut Vec<serde_json::Value>) {
+    fn response(
+        &mut self,
+        response: &Response,
+        compacted: &mut bool,
+        heard: &mut Vec<serde_json::Value>,
+    ) {
         let session = self.session;
         let all = response.events.iter().chain(&response.usage).copied();
         let timed: Vec<usize> = all.filter(|index| self.times[*index].is_some()).collect();
-        let (Some(first), Some(end)) = (timed.first().copied(), timed.iter().filter_map(|index| self.times[*index]).max()) else { return };
+        let (Some(first), Some(end)) = (
+            timed.first().copied(),
+            timed.iter().filter_map(|index| self.times[*index]).max(),
+        ) else {
+            return;
+        };
         let mut attributes = Attributes::default();
         let start = self.request_time(first).unwrap_or(end);
         let is_known = self.request_time(first).is_some();
         attributes.set(OPERATION, inference(self.harness));
         let provider = provider_name(facts::provider(session, first).as_deref(), self.harness);
-        self.options.semconv.provider().iter().for_each(|key| attributes.set(key, provider.as_str()));
+        self.options
+            .semconv
+            .provider()
+            .iter()
+            .for_each(|key| attributes.set(key, provider.as_str()));
         let model = facts::model(session, response);
         attributes.maybe(REQUEST_MODEL, model.clone());
         attributes.maybe(RESPONSE_ID, response.message_id.clone());
@@ -232,7 +284,10 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             })
             .collect();
         if !heard.is_empty() {
-            attributes.set(INPUT_MESSAGES, serde_json::Value::Array(std::mem::take(heard)).to_string());
+            attributes.set(
+                INPUT_MESSAGES,
+                serde_json::Value::Array(std::mem::take(heard)).to_string(),
+            );
         }
         if !said.is_empty() {
             attributes.set(
@@ -244,13 +299,26 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             attributes.set("engram.truncated", true);
         }
         let (start, end) = self.clamp(start, end, &mut attributes);
-        let name = format!("{} {}", inference(self.harness), model.as_deref().unwrap_or("unknown"));
-        let mut span = self.span(Of::Response(first), self.parent(first), name, CLIENT, start, end);
+        let name = format!(
+            "{} {}",
+            inference(self.harness),
+            model.as_deref().unwrap_or("unknown")
+        );
+        let mut span = self.span(
+            Of::Response(first),
+            self.parent(first),
+            name,
+            CLIENT,
+            start,
+            end,
+        );
         span.attributes = attributes.0;
         let id = span.span_id.clone();
         self.spans.push(span);
         for &index in &response.events {
-            if let (Event::ToolCall(call), Some(time)) = (&session.events[index].event, self.times[index]) {
+            if let (Event::ToolCall(call), Some(time)) =
+                (&session.events[index].event, self.times[index])
+            {
                 self.call(index, call, time, &id, heard);
             }
         }
@@ -258,26 +326,56 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
 
     /// When the request for a response began: with the result or input before it.
     fn request_time(&self, first: usize) -> Option<i64> {
-        let is_input = |index: &usize| matches!(self.session.events[*index].event, Event::MsgIn(_) | Event::ToolResult(_));
-        (0..first).rev().find(is_input).and_then(|index| self.times[index])
+        let is_input = |index: &usize| {
+            matches!(
+                self.session.events[*index].event,
+                Event::MsgIn(_) | Event::ToolResult(_)
+            )
+        };
+        (0..first)
+            .rev()
+            .find(is_input)
+            .and_then(|index| self.times[index])
     }
 
-    fn call(&mut self, index: usize, call: &ToolCall<'_>, time: i64, response: &str, heard: &mut Vec<serde_json::Value>) {
+    fn call(
+        &mut self,
+        index: usize,
+        call: &ToolCall<'_>,
+        time: i64,
+        response: &str,
+        heard: &mut Vec<serde_json::Value>,
+    ) {
         let session = self.session;
         let mut attributes = Attributes::default();
         attributes.set(OPERATION, EXECUTE_TOOL);
         attributes.set(TOOL_NAME, owned(call.tool));
         attributes.maybe(TOOL_CALL_ID, call.call_id.map(owned));
-        attributes.set(TOOL_TYPE, if call.server.is_some() { "extension" } else { "function" });
+        attributes.set(
+            TOOL_TYPE,
+            if call.server.is_some() {
+                "extension"
+            } else {
+                "function"
+            },
+        );
         attributes.set("engram.tool.kind", call.kind.as_str());
         attributes.maybe(TOOL_ARGUMENTS, self.cutter.arguments(call));
         let (mut start, mut end, mut status) = (time, time, None);
         let results = session.results.get(&index).into_iter().flatten();
         for &at in results {
-            let (Event::ToolResult(result), Some(done)) = (&session.events[at].event, self.times[at]) else { continue };
+            let (Event::ToolResult(result), Some(done)) =
+                (&session.events[at].event, self.times[at])
+            else {
+                continue;
+            };
             end = done;
             if let Some(milliseconds) = result.duration_ms {
-                start = done.saturating_sub(i64::try_from(milliseconds).unwrap_or(i64::MAX).saturating_mul(1_000_000));
+                start = done.saturating_sub(
+                    i64::try_from(milliseconds)
+                        .unwrap_or(i64::MAX)
+                        .saturating_mul(1_000_000),
+                );
             }
             attributes.maybe(EXIT_CODE, result.exit);
             let error = match result.status {
@@ -298,11 +396,27 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             attributes.set("engram.truncated", true);
         }
         let (start, end) = self.clamp(start, end, &mut attributes);
-        let mut span = self.span(Of::Call(index), self.parent(index), format!("{EXECUTE_TOOL} {}", owned(call.tool)), INTERNAL, start, end);
+        let mut span = self.span(
+            Of::Call(index),
+            self.parent(index),
+            format!("{EXECUTE_TOOL} {}", owned(call.tool)),
+            INTERNAL,
+            start,
+            end,
+        );
         span.attributes = attributes.0;
-        span.links = vec![Link { trace_id: self.trace.to_owned(), span_id: response.to_owned(), attributes: Vec::new() }];
+        span.links = vec![Link {
+            trace_id: self.trace.to_owned(),
+            span_id: response.to_owned(),
+            attributes: Vec::new(),
+        }];
         span.status = status;
-        let of_call = session.code.get(&index).into_iter().chain(session.permissions.get(&index)).flatten();
+        let of_call = session
+            .code
+            .get(&index)
+            .into_iter()
+            .chain(session.permissions.get(&index))
+            .flatten();
         span.events = of_call.filter_map(|at| self.span_event(*at)).collect();
         if let Some(id) = call.call_id {
             self.calls.insert(owned(id), span.span_id.clone());
@@ -320,9 +434,14 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
             Event::Meta(Meta::Compaction { .. }) => *compacted = true,
             _ => {}
         }
-        let Some(event) = self.span_event(index) else { return };
+        let Some(event) = self.span_event(index) else {
+            return;
+        };
         let at = self.around(index);
-        let is_error = matches!(self.session.events[index].event, Event::Meta(Meta::Error { .. }));
+        let is_error = matches!(
+            self.session.events[index].event,
+            Event::Meta(Meta::Error { .. })
+        );
         if is_error && !self.has_output_after(index) {
             self.spans[at].status = failed("");
         }
@@ -332,11 +451,22 @@ impl<'s, 't: 's, 'l> Writer<'s, 't, 'l> {
     /// True if the model says or calls something later in the turn.
     fn has_output_after(&self, index: usize) -> bool {
         let turn = self.session.turns[index];
-        let later = self.session.events.iter().zip(&self.session.turns).skip(index + 1);
-        later.take_while(|(_, of)| **of == turn).any(|(record, _)| matches!(record.event, Event::MsgOut(_) | Event::ToolCall(_)))
+        let later = self
+            .session
+            .events
+            .iter()
+            .zip(&self.session.turns)
+            .skip(index + 1);
+        later
+            .take_while(|(_, of)| **of == turn)
+            .any(|(record, _)| matches!(record.event, Event::MsgOut(_) | Event::ToolCall(_)))
     }
 
     fn span_event(&self, index: usize) -> Option<SpanEvent> {
-        events::span_event(&self.session.events[index].event, self.times[index]?, self.options.content)
+        events::span_event(
+            &self.session.events[index].event,
+            self.times[index]?,
+            self.options.content,
+        )
     }
 }

@@ -94,7 +94,10 @@ pub(super) struct Status {
 
 /// The status of what failed.
 pub(super) fn failed(message: &str) -> Option<Status> {
-    Some(Status { code: 2, message: message.to_owned() })
+    Some(Status {
+        code: 2,
+        message: message.to_owned(),
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -164,7 +167,9 @@ impl From<f64> for Value {
 
 impl From<Vec<String>> for Value {
     fn from(texts: Vec<String>) -> Value {
-        Value::ArrayValue(Array { values: texts.into_iter().map(Value::StringValue).collect() })
+        Value::ArrayValue(Array {
+            values: texts.into_iter().map(Value::StringValue).collect(),
+        })
     }
 }
 
@@ -175,7 +180,10 @@ pub(super) struct Attributes(pub(super) Vec<KeyValue>);
 impl Attributes {
     /// Sets an attribute.
     pub(super) fn set(&mut self, key: &str, value: impl Into<Value>) {
-        self.0.push(KeyValue { key: key.to_owned(), value: value.into() });
+        self.0.push(KeyValue {
+            key: key.to_owned(),
+            value: value.into(),
+        });
     }
 
     /// Sets an attribute that may be unknown.

@@ -25,13 +25,19 @@ struct Family {
 
 impl Family {
     fn children(&self, tape: usize) -> impl Iterator<Item = usize> {
-        (0..self.tapes.len()).filter(move |child| self.parents[*child].as_ref().is_some_and(|parent| parent.tape == tape))
+        (0..self.tapes.len()).filter(move |child| {
+            self.parents[*child]
+                .as_ref()
+                .is_some_and(|parent| parent.tape == tape)
+        })
     }
 }
 
 fn families() -> Vec<Family> {
     let mut recordings: BTreeMap<&str, Vec<&'static Golden>> = BTreeMap::new();
-    GOLDEN.iter().for_each(|tape| recordings.entry(&tape.recording).or_default().push(tape));
+    GOLDEN
+        .iter()
+        .for_each(|tape| recordings.entry(&tape.recording).or_default().push(tape));
     let family = |tapes: Vec<&'static Golden>| {
         let links = |tape: &&Golden| {
             let mut links = Links::default();
@@ -39,11 +45,17 @@ fn families() -> Vec<Family> {
             links
         };
         let links: Vec<Links> = tapes.iter().map(links).collect();
-        let kept: Vec<bool> = shorter(&links).into_iter().map(|is_shorter| !is_shorter).collect();
+        let kept: Vec<bool> = shorter(&links)
+            .into_iter()
+            .map(|is_shorter| !is_shorter)
+            .collect();
         let keep = |at: &usize| kept[*at];
         let places: Vec<usize> = (0..tapes.len()).filter(keep).collect();
         let links: Vec<Links> = places.iter().map(|at| links[*at].clone()).collect();
-        Family { tapes: places.iter().map(|at| tapes[*at]).collect(), parents: parents(&links) }
+        Family {
+            tapes: places.iter().map(|at| tapes[*at]).collect(),
+            parents: parents(&links),
+        }
     };
     recordings.into_values().map(family).collect()
 }
@@ -51,36 +63,71 @@ fn families() -> Vec<Family> {
 fn document(family: &Family, tape: usize, atif: &mut Atif) -> Option<Trajectory> {
     let session = Session::read(&family.tapes[tape].text).unwrap();
     let child = |child: usize, atif: &mut Atif| {
-        let call_id = family.parents[child].as_ref().and_then(|parent| parent.call_id.clone());
-        Some(Child { call_id, document: ChildDocument::Embedded(Box::new(document(family, child, atif)?)) })
+        let call_id = family.parents[child]
+            .as_ref()
+            .and_then(|parent| parent.call_id.clone());
+        Some(Child {
+            call_id,
+            document: ChildDocument::Embedded(Box::new(document(family, child, atif)?)),
+        })
     };
-    let children: Vec<Child> = family.children(tape).filter_map(|tape| child(tape, atif)).collect();
+    let children: Vec<Child> = family
+        .children(tape)
+        .filter_map(|tape| child(tape, atif))
+        .collect();
     atif.trajectory(&family.tapes[tape].name, &session, children)
 }
 
 /// What Harbor demands and a JSON Schema cannot say.
 fn broken_rules(document: &Value, found: &mut Vec<String>) {
     let id = document["trajectory_id"].as_str().unwrap_or_default();
-    let children: Vec<&str> =
-        document["subagent_trajectories"].as_array().into_iter().flatten().filter_map(|child| child["trajectory_id"].as_str()).collect();
+    let children: Vec<&str> = document["subagent_trajectories"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|child| child["trajectory_id"].as_str())
+        .collect();
     if children.iter().collect::<BTreeSet<_>>().len() != children.len() {
         found.push(format!("{id}: sub-agents with one id"));
     }
-    for (index, step) in document["steps"].as_array().into_iter().flatten().enumerate() {
+    for (index, step) in document["steps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         if step["step_id"] != index + 1 {
             found.push(format!("{id}: step {index} has the id {}", step["step_id"]));
         }
-        let calls: Vec<&str> =
-            step["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["tool_call_id"].as_str()).collect();
+        let calls: Vec<&str> = step["tool_calls"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|call| call["tool_call_id"].as_str())
+            .collect();
         if calls.iter().collect::<BTreeSet<_>>().len() != calls.len() {
             found.push(format!("{id}: step {index} has a call id twice"));
         }
-        for result in step["observation"]["results"].as_array().into_iter().flatten() {
-            if result["source_call_id"].as_str().is_some_and(|call| !calls.contains(&call)) {
+        for result in step["observation"]["results"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            if result["source_call_id"]
+                .as_str()
+                .is_some_and(|call| !calls.contains(&call))
+            {
                 found.push(format!("{id}: a result of a call of another step"));
             }
-            for reference in result["subagent_trajectory_ref"].as_array().into_iter().flatten() {
-                if reference["trajectory_id"].as_str().is_none_or(|child| !children.contains(&child)) {
+            for reference in result["subagent_trajectory_ref"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                if reference["trajectory_id"]
+                    .as_str()
+                    .is_none_or(|child| !children.contains(&child))
+                {
                     found.push(format!("{id}: a reference to no sub-agent"));
                 }
             }
@@ -93,13 +140,19 @@ fn broken_rules(document: &Value, found: &mut Vec<String>) {
             }
         }
     }
-    document["subagent_trajectories"].as_array().into_iter().flatten().for_each(|child| broken_rules(child, found));
+    document["subagent_trajectories"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .for_each(|child| broken_rules(child, found));
 }
 
 fn schema() -> (Schemas, SchemaIndex) {
     let text = include_str!("../atif.schema.json");
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource("atif.json", serde_json::from_str(text).unwrap()).unwrap();
+    compiler
+        .add_resource("atif.json", serde_json::from_str(text).unwrap())
+        .unwrap();
     let index = compiler.compile("atif.json", &mut schemas).unwrap();
     (schemas, index)
 }
@@ -109,10 +162,13 @@ fn every_atif_document_is_valid() {
     let directory = tempfile::tempdir().unwrap();
     let (schemas, index) = schema();
     let mut atif = Atif::new(Version::V1_7);
-    let (mut found, mut documents, mut embedded, mut references, mut calls) = (Vec::new(), 0, 0, 0, 0);
+    let (mut found, mut documents, mut embedded, mut references, mut calls) =
+        (Vec::new(), 0, 0, 0, 0);
     for (number, family) in families().iter().enumerate() {
         for root in (0..family.tapes.len()).filter(|tape| family.parents[*tape].is_none()) {
-            let Some(document) = document(family, root, &mut atif) else { continue };
+            let Some(document) = document(family, root, &mut atif) else {
+                continue;
+            };
             let json = serde_json::to_string(&document).unwrap();
             let value: Value = serde_json::from_str(&json).unwrap();
             if let Err(error) = schemas.validate(&value, index) {
@@ -126,20 +182,33 @@ fn every_atif_document_is_valid() {
             fs::write(directory.path().join(format!("{number}-{root}.json")), json).unwrap();
         }
     }
-    assert!(found.is_empty(), "{} faults\n{}", found.len(), found[..found.len().min(5)].join("\n"));
-    assert!(documents > 300 && embedded > 20 && references > 10 && calls > 3000, "{documents} {embedded} {references} {calls}");
+    assert!(
+        found.is_empty(),
+        "{} faults\n{}",
+        found.len(),
+        found[..found.len().min(5)].join("\n")
+    );
+    assert!(
+        documents > 300 && embedded > 20 && references > 10 && calls > 3000,
+        "{documents} {embedded} {references} {calls}"
+    );
     eprintln!(
         "atif: {documents} documents, {embedded} sub-agents embedded, {references} referred to by results\n{}",
         atif.losses().to_json()
     );
-    python("atif.py", &["harbor.utils.trajectory_validator"], &[directory.path()]);
+    python(
+        "atif.py",
+        &["harbor.utils.trajectory_validator"],
+        &[directory.path()],
+    );
 }
 
 #[test]
 fn a_document_with_a_fault_is_not_valid() {
     let (schemas, index) = schema();
     let family = &families()[0];
-    let document = serde_json::to_value(document(family, 0, &mut Atif::new(Version::V1_8)).unwrap()).unwrap();
+    let document =
+        serde_json::to_value(document(family, 0, &mut Atif::new(Version::V1_8)).unwrap()).unwrap();
     assert!(schemas.validate(&document, index).is_ok());
     assert_eq!(document["schema_version"], "ATIF-v1.8");
     for break_it in [
@@ -153,7 +222,8 @@ fn a_document_with_a_fault_is_not_valid() {
     }
     let mut broken = document.clone();
     broken["steps"][0]["step_id"] = 9.into();
-    broken["steps"][1]["observation"] = serde_json::json!({ "results": [{ "source_call_id": "none" }] });
+    broken["steps"][1]["observation"] =
+        serde_json::json!({ "results": [{ "source_call_id": "none" }] });
     let mut found = Vec::new();
     broken_rules(&broken, &mut found);
     assert_eq!(found.len(), 2);
@@ -164,7 +234,11 @@ fn traces(options: Options) -> (Vec<String>, Otlp) {
     let mut otlp = Otlp::new(options);
     let mut lines = Vec::new();
     for family in families() {
-        let sessions: Vec<Session<'_>> = family.tapes.iter().map(|tape| Session::read(&tape.text).unwrap()).collect();
+        let sessions: Vec<Session<'_>> = family
+            .tapes
+            .iter()
+            .map(|tape| Session::read(&tape.text).unwrap())
+            .collect();
         for root in (0..family.tapes.len()).filter(|tape| family.parents[*tape].is_none()) {
             let mut members = vec![root];
             let mut at = 0;
@@ -190,39 +264,85 @@ fn traces(options: Options) -> (Vec<String>, Otlp) {
 
 #[test]
 fn opentelemetry_reads_every_trace() {
-    let (lines, otlp) = traces(Options { content: Content::All, ..Options::default() });
+    let (lines, otlp) = traces(Options {
+        content: Content::All,
+        ..Options::default()
+    });
     let (mut spans, mut negative, mut orphans, mut linked) = (0, 0, 0, 0);
     for line in &lines {
         let data: TracesData = serde_json::from_str(line).unwrap();
         assert_eq!(line.matches('\n').count(), 1);
-        let all: Vec<_> = data.resource_spans.iter().flat_map(|resource| &resource.scope_spans).flat_map(|scope| &scope.spans).collect();
+        let all: Vec<_> = data
+            .resource_spans
+            .iter()
+            .flat_map(|resource| &resource.scope_spans)
+            .flat_map(|scope| &scope.spans)
+            .collect();
         let ids: HashSet<&[u8]> = all.iter().map(|span| &*span.span_id).collect();
-        assert_eq!(ids.len(), all.len(), "two spans with one id in {}", &line[..200.min(line.len())]);
+        assert_eq!(
+            ids.len(),
+            all.len(),
+            "two spans with one id in {}",
+            &line[..200.min(line.len())]
+        );
         for span in &all {
-            assert_eq!((span.trace_id.len(), span.span_id.len(), &span.trace_id), (16, 8, &all[0].trace_id));
-            negative += usize::from(span.end_time_unix_nano < span.start_time_unix_nano || span.start_time_unix_nano == 0);
-            orphans += usize::from(!span.parent_span_id.is_empty() && !ids.contains(&*span.parent_span_id));
-            linked += span.links.iter().filter(|link| ids.contains(&*link.span_id)).count();
-            check_messages(span.attributes.iter().map(|attribute| serde_json::to_value(attribute).unwrap()));
+            assert_eq!(
+                (span.trace_id.len(), span.span_id.len(), &span.trace_id),
+                (16, 8, &all[0].trace_id)
+            );
+            negative += usize::from(
+                span.end_time_unix_nano < span.start_time_unix_nano
+                    || span.start_time_unix_nano == 0,
+            );
+            orphans += usize::from(
+                !span.parent_span_id.is_empty() && !ids.contains(&*span.parent_span_id),
+            );
+            linked += span
+                .links
+                .iter()
+                .filter(|link| ids.contains(&*link.span_id))
+                .count();
+            check_messages(
+                span.attributes
+                    .iter()
+                    .map(|attribute| serde_json::to_value(attribute).unwrap()),
+            );
         }
         spans += all.len();
-        let roots = all.iter().filter(|span| span.parent_span_id.is_empty()).count();
+        let roots = all
+            .iter()
+            .filter(|span| span.parent_span_id.is_empty())
+            .count();
         assert_eq!(roots, 1);
     }
     assert_eq!((negative, orphans), (0, 0));
-    assert!(lines.len() > 250 && spans > 5000 && linked > 2000, "{} {spans} {linked}", lines.len());
-    eprintln!("otlp: {} traces, {spans} spans, 0 duplicates, 0 negative times\n{}", lines.len(), otlp.losses().to_json());
+    assert!(
+        lines.len() > 250 && spans > 5000 && linked > 2000,
+        "{} {spans} {linked}",
+        lines.len()
+    );
+    eprintln!(
+        "otlp: {} traces, {spans} spans, 0 duplicates, 0 negative times\n{}",
+        lines.len(),
+        otlp.losses().to_json()
+    );
 }
 
 /// The parts of messages have the types that the conventions name.
 fn check_messages(attributes: impl Iterator<Item = Value>) {
     for attribute in attributes {
-        if !["gen_ai.input.messages", "gen_ai.output.messages"].contains(&attribute["key"].as_str().unwrap()) {
+        if !["gen_ai.input.messages", "gen_ai.output.messages"]
+            .contains(&attribute["key"].as_str().unwrap())
+        {
             continue;
         }
-        let messages: Value = serde_json::from_str(attribute["value"]["stringValue"].as_str().unwrap()).unwrap();
+        let messages: Value =
+            serde_json::from_str(attribute["value"]["stringValue"].as_str().unwrap()).unwrap();
         for message in messages.as_array().unwrap() {
-            assert!(["user", "system", "assistant", "tool"].contains(&message["role"].as_str().unwrap()));
+            assert!(
+                ["user", "system", "assistant", "tool"]
+                    .contains(&message["role"].as_str().unwrap())
+            );
             for part in message["parts"].as_array().unwrap() {
                 let key = match part["type"].as_str().unwrap() {
                     "text" | "reasoning" => "content",
@@ -238,33 +358,62 @@ fn check_messages(attributes: impl Iterator<Item = Value>) {
 
 #[test]
 fn without_content_traces_have_no_texts_and_older_names_are_written_if_asked_for() {
-    let (lines, _) = traces(Options { semconv: Semconv::V1_41, ..Options::default() });
+    let (lines, _) = traces(Options {
+        semconv: Semconv::V1_41,
+        ..Options::default()
+    });
     let all = lines.concat();
-    for text in
-        ["gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "cache_write.input"]
-    {
+    for text in [
+        "gen_ai.input.messages",
+        "gen_ai.output.messages",
+        "gen_ai.tool.call.arguments",
+        "gen_ai.tool.call.result",
+        "cache_write.input",
+    ] {
         assert!(!all.contains(text), "{text}");
     }
-    for name in ["gen_ai.system", "gen_ai.provider.name", "cache_creation.input_tokens", "schemas/1.41.0"] {
+    for name in [
+        "gen_ai.system",
+        "gen_ai.provider.name",
+        "cache_creation.input_tokens",
+        "schemas/1.41.0",
+    ] {
         assert!(all.contains(name), "{name}");
     }
-    assert_eq!(all, traces(Options { semconv: Semconv::V1_41, ..Options::default() }).0.concat(), "the same tapes give the same traces");
+    assert_eq!(
+        all,
+        traces(Options {
+            semconv: Semconv::V1_41,
+            ..Options::default()
+        })
+        .0
+        .concat(),
+        "the same tapes give the same traces"
+    );
 }
 
 #[test]
 fn datasets_load_traces_and_conversations() {
     let directory = tempfile::tempdir().unwrap();
-    let (sessions, conversations) = (directory.path().join("traces"), directory.path().join("messages"));
+    let (sessions, conversations) = (
+        directory.path().join("traces"),
+        directory.path().join("messages"),
+    );
     fs::create_dir_all(&conversations).unwrap();
     let mut traces = Traces::default();
     let (mut rows, mut written, mut counts) = (String::new(), 0, (0, 0));
     for tape in GOLDEN.iter() {
         let session = Session::read(&tape.text).unwrap();
-        let Some(trace) = traces.trace(&tape.name, &session) else { continue };
+        let Some(trace) = traces.trace(&tape.name, &session) else {
+            continue;
+        };
         counts.0 += trace.lines().count();
         let row = traces.messages(&tape.name, &session).unwrap();
         let value: Value = serde_json::from_str(&row).unwrap();
-        assert_eq!(value["messages"].as_array().unwrap().len() + 1, trace.lines().count());
+        assert_eq!(
+            value["messages"].as_array().unwrap().len() + 1,
+            trace.lines().count()
+        );
         counts.1 += value["messages"]
             .as_array()
             .unwrap()
@@ -273,7 +422,9 @@ fn datasets_load_traces_and_conversations() {
             .map(Vec::len)
             .sum::<usize>();
         rows += &row;
-        let path = sessions.join(TRACES_DIRECTORY).join(format!("{}.jsonl", tape.name));
+        let path = sessions
+            .join(TRACES_DIRECTORY)
+            .join(format!("{}.jsonl", tape.name));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, trace).unwrap();
         written += 1;
@@ -281,8 +432,20 @@ fn datasets_load_traces_and_conversations() {
     fs::write(conversations.join(MESSAGES_FILE), &rows).unwrap();
     fs::write(sessions.join("README.md"), card(false, written, true)).unwrap();
     fs::write(conversations.join("README.md"), card(true, written, true)).unwrap();
-    assert!(written > 400 && counts.0 > 5000 && counts.1 > 3000, "{written} {counts:?}");
-    eprintln!("hf: {written} sessions, {} lines, {} calls\n{}", counts.0, counts.1, traces.losses().to_json());
+    assert!(
+        written > 400 && counts.0 > 5000 && counts.1 > 3000,
+        "{written} {counts:?}"
+    );
+    eprintln!(
+        "hf: {written} sessions, {} lines, {} calls\n{}",
+        counts.0,
+        counts.1,
+        traces.losses().to_json()
+    );
     let expected = format!("{} {} {written}", counts.0, counts.1);
-    python("hf.py", &["datasets"], &[&sessions, &conversations, Path::new(&expected)]);
+    python(
+        "hf.py",
+        &["datasets"],
+        &[&sessions, &conversations, Path::new(&expected)],
+    );
 }

@@ -19,16 +19,28 @@ pub static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots");
     let mut files = Vec::new();
     collect(&root, &mut files);
-    let mut tapes: Vec<Golden> = files.iter().filter_map(|path| golden(&root, path)).collect();
+    let mut tapes: Vec<Golden> = files
+        .iter()
+        .filter_map(|path| golden(&root, path))
+        .collect();
     tapes.sort_by(|one, other| one.name.cmp(&other.name));
-    assert!(tapes.len() > 500, "{} golden tapes below {}", tapes.len(), root.display());
+    assert!(
+        tapes.len() > 500,
+        "{} golden tapes below {}",
+        tapes.len(),
+        root.display()
+    );
     tapes
 });
 
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { collect(&path, files) } else { files.push(path) }
+        if path.is_dir() {
+            collect(&path, files)
+        } else {
+            files.push(path)
+        }
     }
 }
 
@@ -40,14 +52,28 @@ fn golden(root: &Path, path: &Path) -> Option<Golden> {
         String::from_utf8(zstd::decode_all(fs::File::open(path).unwrap()).unwrap()).unwrap()
     } else {
         let snapshot = fs::read_to_string(path).unwrap();
-        let (_, text) = snapshot.strip_prefix("---\n")?.split_once("\n---\n").unwrap_or_default();
+        let (_, text) = snapshot
+            .strip_prefix("---\n")?
+            .split_once("\n---\n")
+            .unwrap_or_default();
         text.to_owned()
     };
-    let text = if text.ends_with('\n') || text.is_empty() { text } else { text + "\n" };
+    let text = if text.ends_with('\n') || text.is_empty() {
+        text
+    } else {
+        text + "\n"
+    };
     let inside = path.strip_prefix(root).unwrap().parent()?.to_str()?;
     let (harness, rest) = inside.split_once('/')?;
-    let session = session.trim_end_matches(".zst").trim_end_matches(".jsonl").trim_end_matches(".snap");
+    let session = session
+        .trim_end_matches(".zst")
+        .trim_end_matches(".jsonl")
+        .trim_end_matches(".snap");
     let name = format!("{harness}/{}.{session}", rest.replace('/', "."));
     let recording = inside.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-    text.starts_with("{\"seq\":0,").then_some(Golden { name, recording, text })
+    text.starts_with("{\"seq\":0,").then_some(Golden {
+        name,
+        recording,
+        text,
+    })
 }

@@ -27,7 +27,10 @@ pub struct RealFile {
 /// The files that were changed and are there at the end.
 pub fn real_files(truth: &Truth) -> Vec<RealFile> {
     let names: BTreeSet<&str> = truth.edits.iter().map(|edit| edit.file.as_str()).collect();
-    names.into_iter().filter_map(|name| real_file(name, truth.edits.iter().filter(|edit| edit.file == name))).collect()
+    names
+        .into_iter()
+        .filter_map(|name| real_file(name, truth.edits.iter().filter(|edit| edit.file == name)))
+        .collect()
 }
 
 fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Option<RealFile> {
@@ -40,43 +43,95 @@ fn real_file<'t>(name: &str, edits: impl Iterator<Item = &'t RealEdit>) -> Optio
         let (before, after) = (lines(edit.before.as_deref()), lines(edit.after.as_deref()));
         let calls: BTreeSet<String> = edit.call_ids.iter().cloned().collect();
         // The call that started a sub-agent has the changes of the sub-agent too.
-        if let Some(last) = turns.last_mut().filter(|last| last.before == before && last.after == after) {
+        if let Some(last) = turns
+            .last_mut()
+            .filter(|last| last.before == before && last.after == after)
+        {
             last.calls.extend(calls);
             last.tools.extend(edit.tools.iter().cloned());
             continue;
         }
-        let current = turns.last().map(|turn| turn.after.clone()).unwrap_or_else(|| before.clone());
+        let current = turns
+            .last()
+            .map(|turn| turn.after.clone())
+            .unwrap_or_else(|| before.clone());
         if made_in.is_empty() {
             (made_in, made_in_text) = (vec![None; current.len()], vec![None; current.len()]);
         }
         made_in = carry(&current, &before, &made_in, None);
         made_in = carry(&before, &after, &made_in, Some(turns.len()));
         made_in_text = carry(&plain(&current), &plain(&before), &made_in_text, None);
-        made_in_text = carry(&plain(&before), &plain(&after), &made_in_text, Some(turns.len()));
-        turns.push(Turn { calls, tools: edit.tools.iter().cloned().collect(), before, after });
-        (text, is_known) = (edit.after.as_deref(), edit.after.is_some() || edit.after_sha256.is_none());
+        made_in_text = carry(
+            &plain(&before),
+            &plain(&after),
+            &made_in_text,
+            Some(turns.len()),
+        );
+        turns.push(Turn {
+            calls,
+            tools: edit.tools.iter().cloned().collect(),
+            before,
+            after,
+        });
+        (text, is_known) = (
+            edit.after.as_deref(),
+            edit.after.is_some() || edit.after_sha256.is_none(),
+        );
     }
     let text = text.filter(|_| is_known)?;
-    Some(RealFile { name: name.to_owned(), text: text.to_owned(), turns, made_in, made_in_text })
+    Some(RealFile {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        turns,
+        made_in,
+        made_in_text,
+    })
 }
 
 /// The lines with their ends: a change of line ends changes lines.
 pub fn lines(text: Option<&str>) -> Vec<String> {
-    text.unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect()
+    text.unwrap_or_default()
+        .split_inclusive('\n')
+        .map(str::to_owned)
+        .collect()
 }
 
 fn plain(lines: &[String]) -> Vec<String> {
-    lines.iter().map(|line| line.trim_end_matches(['\r', '\n']).to_owned()).collect()
+    lines
+        .iter()
+        .map(|line| line.trim_end_matches(['\r', '\n']).to_owned())
+        .collect()
 }
 
 /// The causes of lines after a change: those of lines that stayed, and `cause` for new ones.
-fn carry(before: &[String], after: &[String], made_in: &[Option<usize>], cause: Option<usize>) -> Vec<Option<usize>> {
-    let start = before.iter().zip(after).take_while(|(one, other)| one == other).count();
-    let end = before[start..].iter().rev().zip(after[start..].iter().rev()).take_while(|(one, other)| one == other).count();
+fn carry(
+    before: &[String],
+    after: &[String],
+    made_in: &[Option<usize>],
+    cause: Option<usize>,
+) -> Vec<Option<usize>> {
+    let start = before
+        .iter()
+        .zip(after)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let end = before[start..]
+        .iter()
+        .rev()
+        .zip(after[start..].iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
     let mut carried = made_in[..start].to_vec();
-    let (old, new) = (&before[start..before.len() - end], &after[start..after.len() - end]);
+    let (old, new) = (
+        &before[start..before.len() - end],
+        &after[start..after.len() - end],
+    );
     let kept = common(old, new);
-    carried.extend((0..new.len()).map(|at| kept.iter().find(|(_, n)| *n == at).map_or(cause, |(o, _)| made_in[start + o])));
+    carried.extend((0..new.len()).map(|at| {
+        kept.iter()
+            .find(|(_, n)| *n == at)
+            .map_or(cause, |(o, _)| made_in[start + o])
+    }));
     carried.extend_from_slice(&made_in[before.len() - end..]);
     carried
 }
@@ -89,7 +144,11 @@ fn common(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
     let mut best = vec![vec![0_u32; new.len() + 1]; old.len() + 1];
     for (o, old) in old.iter().enumerate().rev() {
         for (n, new) in new.iter().enumerate().rev() {
-            best[o][n] = if old == new { best[o + 1][n + 1] + 1 } else { best[o + 1][n].max(best[o][n + 1]) };
+            best[o][n] = if old == new {
+                best[o + 1][n + 1] + 1
+            } else {
+                best[o + 1][n].max(best[o][n + 1])
+            };
         }
     }
     let (mut o, mut n, mut pairs) = (0, 0, Vec::new());

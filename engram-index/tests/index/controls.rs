@@ -14,13 +14,32 @@ const SPAN: usize = 20;
 /// Sources that no recorded session touched: those of this repository and of the crates that it is built with.
 fn untouched() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut roots = vec![root.join("engram-core/src"), root.join("engram-adapters/src"), root.join("engram-cli/src")];
-    let registry =
-        std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let mut roots = vec![
+        root.join("engram-core/src"),
+        root.join("engram-adapters/src"),
+        root.join("engram-cli/src"),
+    ];
+    let registry = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     roots.extend(registry.map(|home| home.join("registry/src")));
-    let entries = roots.iter().flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name()).flatten();
-    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ["rs", "md", "toml", "py"].iter().any(|known| ending == *known));
-    entries.filter(|entry| entry.file_type().is_file()).map(|entry| entry.into_path()).filter(is_source).take(4000).collect()
+    let entries = roots
+        .iter()
+        .flat_map(|root| walkdir::WalkDir::new(root).sort_by_file_name())
+        .flatten();
+    let is_source = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| {
+            ["rs", "md", "toml", "py"]
+                .iter()
+                .any(|known| ending == *known)
+        })
+    };
+    entries
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| entry.into_path())
+        .filter(is_source)
+        .take(4000)
+        .collect()
 }
 
 #[test]
@@ -32,12 +51,19 @@ fn files_that_no_session_touched_are_unknown() {
     let index = made.open();
     let (mut spans, mut wrong) = (0, 0);
     for path in untouched().iter().step_by(4) {
-        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let Ok(text) = std::fs::read_to_string(path) else {
+            continue;
+        };
         let mut query = Query::of_file(&path.to_string_lossy(), &text);
         (query.words, query.limit) = (Words::None, usize::MAX);
         query.tiers = Tier::Span;
         let answer = index.explain(&query).unwrap();
-        assert_eq!((answer.lines.state, answer.lines.span), (0, 0), "{}", path.display());
+        assert_eq!(
+            (answer.lines.state, answer.lines.span),
+            (0, 0),
+            "{}",
+            path.display()
+        );
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for span in lines.chunks(SPAN).take(8) {
             let span = span.concat();
@@ -61,16 +87,24 @@ fn lines_that_a_person_adds_between_are_unknown() {
         for file in real_files(&truth_of(recording)) {
             // Lines of a person at the beginning, in the middle and at the end.
             let mut lines: Vec<String> = file.text.lines().map(str::to_owned).collect();
-            let own = |n: usize| format!("written by a person in this place, line {n} of this control");
+            let own =
+                |n: usize| format!("written by a person in this place, line {n} of this control");
             let places = [0, lines.len() / 2 + 1, lines.len() + 2];
-            places.iter().enumerate().for_each(|(n, at)| lines.insert((*at).min(lines.len()), own(n)));
+            places
+                .iter()
+                .enumerate()
+                .for_each(|(n, at)| lines.insert((*at).min(lines.len()), own(n)));
             let text = lines.join("\n") + "\n";
             let mut query = Query::of_file(&format!("/home/dev/proj/{}", file.name), &text);
             query.words = Words::None;
             let found = index.attribute(&query).unwrap();
             for (line, made) in lines.iter().zip(found) {
                 if line.starts_with("written by a person") {
-                    assert!(!matches!(made.tier, Tier::State | Tier::Span), "{} {line}", file.name);
+                    assert!(
+                        !matches!(made.tier, Tier::State | Tier::Span),
+                        "{} {line}",
+                        file.name
+                    );
                 }
             }
         }

@@ -20,7 +20,10 @@ fn some_tapes() -> Made {
 }
 
 fn tapes(made: &Made) -> Vec<PathBuf> {
-    let mut tapes: Vec<PathBuf> = fs::read_dir(&made.tapes).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut tapes: Vec<PathBuf> = fs::read_dir(&made.tapes)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     tapes.sort();
     tapes
 }
@@ -28,12 +31,17 @@ fn tapes(made: &Made) -> Vec<PathBuf> {
 /// Not a test of its own: what the killed process does.
 #[test]
 fn child() {
-    let Some(place) = std::env::var_os(CHILD) else { return };
+    let Some(place) = std::env::var_os(CHILD) else {
+        return;
+    };
     let place = Path::new(&place);
     println!("begin");
     std::io::stdout().flush().unwrap();
     for tape in fs::read_dir(place.join("tapes")).unwrap() {
-        Writer::open(&place.join("killed"), || ()).unwrap().add(&[tape.unwrap().path()], &mut |_| ()).unwrap();
+        Writer::open(&place.join("killed"), || ())
+            .unwrap()
+            .add(&[tape.unwrap().path()], &mut |_| ())
+            .unwrap();
     }
     println!("end");
 }
@@ -42,7 +50,10 @@ fn child() {
 fn a_killed_process_leaves_whole_tapes_only() {
     let made = some_tapes();
     let index = made.directory.path().join("killed");
-    let instants = std::env::var("ENGRAM_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(12);
+    let instants = std::env::var("ENGRAM_KILLS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(12);
     let mut random = fastrand::Rng::with_seed(3);
     let (mut partial, mut whole, mut none) = (0, 0, 0);
     for _ in 0..instants {
@@ -56,7 +67,9 @@ fn a_killed_process_leaves_whole_tapes_only() {
             .unwrap();
         let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        while !line.contains("begin") && std::io::BufRead::read_line(&mut out, &mut line).unwrap() > 0 {}
+        while !line.contains("begin")
+            && std::io::BufRead::read_line(&mut out, &mut line).unwrap() > 0
+        {}
         std::thread::sleep(Duration::from_micros(random.u64(0..600_000)));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -71,11 +84,22 @@ fn a_killed_process_leaves_whole_tapes_only() {
             }
         }
         // The next run finishes the work.
-        Writer::open(&index, || ()).unwrap().add(std::slice::from_ref(&made.tapes), &mut |_| ()).unwrap();
-        let (now, expected) = (Index::open(&index).unwrap().status().unwrap(), made.open().status().unwrap());
-        assert_eq!((now.tapes, now.calls, now.spans), (expected.tapes, expected.calls, expected.spans));
+        Writer::open(&index, || ())
+            .unwrap()
+            .add(std::slice::from_ref(&made.tapes), &mut |_| ())
+            .unwrap();
+        let (now, expected) = (
+            Index::open(&index).unwrap().status().unwrap(),
+            made.open().status().unwrap(),
+        );
+        assert_eq!(
+            (now.tapes, now.calls, now.spans),
+            (expected.tapes, expected.calls, expected.spans)
+        );
     }
-    println!("killed {instants} times: {none} without an index, {partial} with some tapes, {whole} with all");
+    println!(
+        "killed {instants} times: {none} without an index, {partial} with some tapes, {whole} with all"
+    );
 }
 
 #[test]
@@ -83,7 +107,10 @@ fn a_full_disk_is_a_named_error_and_loses_nothing() {
     let made = made(&fixtures("").iter().step_by(8).collect::<Vec<_>>());
     let index = made.directory.path().join("full");
     let all = tapes(&made);
-    Writer::open(&index, || ()).unwrap().add(&all[..1], &mut |_| ()).unwrap();
+    Writer::open(&index, || ())
+        .unwrap()
+        .add(&all[..1], &mut |_| ())
+        .unwrap();
     let before = Index::open(&index).unwrap().status().unwrap();
     let mut writer = Writer::open(&index, || ()).unwrap();
     // No page more than there are.
@@ -96,8 +123,14 @@ fn a_full_disk_is_a_named_error_and_loses_nothing() {
     assert_eq!(opened.status().unwrap().calls, before.calls);
     assert!(opened.verify(usize::MAX).unwrap().faults.is_empty());
     // With room again, the rest is taken in.
-    Writer::open(&index, || ()).unwrap().add(&all, &mut |_| ()).unwrap();
-    assert_eq!(Index::open(&index).unwrap().status().unwrap().calls, made.open().status().unwrap().calls);
+    Writer::open(&index, || ())
+        .unwrap()
+        .add(&all, &mut |_| ())
+        .unwrap();
+    assert_eq!(
+        Index::open(&index).unwrap().status().unwrap().calls,
+        made.open().status().unwrap().calls
+    );
 }
 
 #[test]
@@ -105,12 +138,18 @@ fn two_writers_take_turns_and_a_reader_sees_whole_tapes() {
     let made = some_tapes();
     let index = made.directory.path().join("shared");
     let all = tapes(&made);
-    Writer::open(&index, || ()).unwrap().add(&all[..1], &mut |_| ()).unwrap();
+    Writer::open(&index, || ())
+        .unwrap()
+        .add(&all[..1], &mut |_| ())
+        .unwrap();
     let (one, other) = all.split_at(all.len() / 2);
     let is_done = AtomicBool::new(false);
     let write = |part: &[PathBuf]| {
         for tape in part {
-            Writer::open(&index, || ()).unwrap().add(std::slice::from_ref(tape), &mut |_| ()).unwrap();
+            Writer::open(&index, || ())
+                .unwrap()
+                .add(std::slice::from_ref(tape), &mut |_| ())
+                .unwrap();
         }
     };
     std::thread::scope(|scope| {
@@ -133,7 +172,10 @@ fn two_writers_take_turns_and_a_reader_sees_whole_tapes() {
     });
     let opened = Index::open(&index).unwrap();
     assert!(opened.verify(usize::MAX).unwrap().faults.is_empty());
-    assert_eq!(opened.status().unwrap().spans, made.open().status().unwrap().spans);
+    assert_eq!(
+        opened.status().unwrap().spans,
+        made.open().status().unwrap().spans
+    );
 }
 
 #[test]
@@ -146,13 +188,20 @@ fn a_tape_with_a_changed_byte_is_found() {
     bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
     fs::write(tape, &bytes).unwrap();
     let faults = made.open().verify(10).unwrap().faults;
-    assert!(faults.len() == 1 && faults[0].contains("changed"), "{faults:?}");
+    assert!(
+        faults.len() == 1 && faults[0].contains("changed"),
+        "{faults:?}"
+    );
     // A tape that is none any more is left out and named, each time.
     bytes.truncate(bytes.len() / 2);
     fs::write(tape, &bytes).unwrap();
     for _ in 0..2 {
         let added = made.add();
-        assert!(matches!(added.failed[..], [Error::BadTape { .. }]), "{:?}", added.failed);
+        assert!(
+            matches!(added.failed[..], [Error::BadTape { .. }]),
+            "{:?}",
+            added.failed
+        );
     }
     assert_eq!(made.open().status().unwrap().invalid, 1);
 }
@@ -162,13 +211,28 @@ fn an_index_of_another_schema_is_refused_and_made_again() {
     let made = some_tapes();
     let database = made.index.join("index.db");
     let before = made.open().status().unwrap();
-    rusqlite::Connection::open(&database).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert!(matches!(Index::open(&made.index), Err(Error::OtherSchema { found: 99, .. })));
-    assert!(matches!(Writer::open(&made.index, || ()), Err(Error::OtherSchema { .. })));
+    rusqlite::Connection::open(&database)
+        .unwrap()
+        .pragma_update(None, "user_version", 99)
+        .unwrap();
+    assert!(matches!(
+        Index::open(&made.index),
+        Err(Error::OtherSchema { found: 99, .. })
+    ));
+    assert!(matches!(
+        Writer::open(&made.index, || ()),
+        Err(Error::OtherSchema { .. })
+    ));
     rebuild(&made.index, &[], false, || ()).unwrap();
     let after = made.open().status().unwrap();
-    assert_eq!((after.tapes, after.calls, after.spans), (before.tapes, before.calls, before.spans));
-    assert!(made.index.join("index.db.old").exists() && made.open().verify(usize::MAX).unwrap().faults.is_empty());
+    assert_eq!(
+        (after.tapes, after.calls, after.spans),
+        (before.tapes, before.calls, before.spans)
+    );
+    assert!(
+        made.index.join("index.db.old").exists()
+            && made.open().verify(usize::MAX).unwrap().faults.is_empty()
+    );
 }
 
 #[test]
@@ -176,7 +240,15 @@ fn sql_can_only_read() {
     let made = made(&[&fixtures("claude-code/2.1.329/b_edit")[0]]);
     let mut index = made.open();
     let mut rows = 0;
-    for view in ["sessions", "prompts", "calls", "edits", "reads", "tombstones", "tokens"] {
+    for view in [
+        "sessions",
+        "prompts",
+        "calls",
+        "edits",
+        "reads",
+        "tombstones",
+        "tokens",
+    ] {
         index
             .query(&format!("SELECT * FROM {view}"), &mut |_, row| {
                 rows += usize::from(row.is_some());
@@ -185,8 +257,17 @@ fn sql_can_only_read() {
             .unwrap();
     }
     assert!(rows > 20);
-    let attach = format!("ATTACH '{}' AS other", made.directory.path().join("other").display());
-    for sql in ["DELETE FROM tape", "PRAGMA journal_mode = DELETE", "SELECT load_extension('x')", "CREATE TABLE x (y)", &attach] {
+    let attach = format!(
+        "ATTACH '{}' AS other",
+        made.directory.path().join("other").display()
+    );
+    for sql in [
+        "DELETE FROM tape",
+        "PRAGMA journal_mode = DELETE",
+        "SELECT load_extension('x')",
+        "CREATE TABLE x (y)",
+        &attach,
+    ] {
         let error = index.query(sql, &mut |_, _| true).unwrap_err();
         assert_eq!(error.code(), "bad_query", "{sql}");
     }

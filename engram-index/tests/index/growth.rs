@@ -17,10 +17,18 @@ fn answers(index: &Index, recording: &engram_conformance::Recording) -> Vec<Stri
         query.limit = usize::MAX;
         let answer = index.explain(&query).unwrap();
         for item in &answer.items {
-            answers.push(without_places(&format!("{} {}", file.name, serde_json::to_string(item).unwrap())));
+            answers.push(without_places(&format!(
+                "{} {}",
+                file.name,
+                serde_json::to_string(item).unwrap()
+            )));
         }
         query.range = None;
-        answers.push(format!("{} {}", file.name, index.history(&query).unwrap().total));
+        answers.push(format!(
+            "{} {}",
+            file.name,
+            index.history(&query).unwrap().total
+        ));
     }
     assert!(answers.len() > 3, "nothing was asked");
     answers
@@ -39,18 +47,28 @@ fn without_places(text: &str) -> String {
 }
 
 fn tapes(made: &Made) -> Vec<PathBuf> {
-    let mut tapes: Vec<PathBuf> = fs::read_dir(&made.tapes).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut tapes: Vec<PathBuf> = fs::read_dir(&made.tapes)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     tapes.sort();
     tapes
 }
 
 #[test]
 fn the_order_of_tapes_does_not_matter() {
-    let recordings = [&fixtures("claude-code/2.1.329/b_edit")[0], &fixtures("codex/0.169.0/main")[0], &fixtures("gemini/0.8.2")[0]]
-        .map(|recording| recording.clone());
+    let recordings = [
+        &fixtures("claude-code/2.1.329/b_edit")[0],
+        &fixtures("codex/0.169.0/main")[0],
+        &fixtures("gemini/0.8.2")[0],
+    ]
+    .map(|recording| recording.clone());
     let all: Vec<&engram_conformance::Recording> = recordings.iter().collect();
     let made = made(&all);
-    let expected: Vec<Vec<String>> = all.iter().map(|recording| answers(&made.open(), recording)).collect();
+    let expected: Vec<Vec<String>> = all
+        .iter()
+        .map(|recording| answers(&made.open(), recording))
+        .collect();
     let mut random = fastrand::Rng::with_seed(7);
     for round in 0..4 {
         let mut tapes = tapes(&made);
@@ -59,10 +77,16 @@ fn the_order_of_tapes_does_not_matter() {
         // Each tape in a run of its own, or all at once.
         let parts = if round % 2 == 0 { 1 } else { tapes.len() };
         for part in tapes.chunks(parts) {
-            Writer::open(&index, || ()).unwrap().add(part, &mut |_| ()).unwrap();
+            Writer::open(&index, || ())
+                .unwrap()
+                .add(part, &mut |_| ())
+                .unwrap();
         }
         let index = Index::open(&index).unwrap();
-        let found: Vec<Vec<String>> = all.iter().map(|recording| answers(&index, recording)).collect();
+        let found: Vec<Vec<String>> = all
+            .iter()
+            .map(|recording| answers(&index, recording))
+            .collect();
         assert_eq!(found, expected, "round {round}");
     }
 }
@@ -70,7 +94,11 @@ fn the_order_of_tapes_does_not_matter() {
 /// The log up to the ends of its turns.
 fn beginnings(log: &str) -> Vec<String> {
     let lines: Vec<&str> = log.split_inclusive('\n').collect();
-    [2, 3, 4].iter().map(|part| lines[..lines.len() - lines.len() / part].concat()).chain([log.to_owned()]).collect()
+    [2, 3, 4]
+        .iter()
+        .map(|part| lines[..lines.len() - lines.len() / part].concat())
+        .chain([log.to_owned()])
+        .collect()
 }
 
 #[test]
@@ -90,13 +118,24 @@ fn a_session_that_grew_answers_as_if_it_had_been_ingested_once() {
             for tape in tapes_of(&source).into_values() {
                 fs::write(tapes.join("one.tape.jsonl"), tape).unwrap();
             }
-            let added = Writer::open(&index, || ()).unwrap().add(std::slice::from_ref(&tapes), &mut |_| ()).unwrap();
+            let added = Writer::open(&index, || ())
+                .unwrap()
+                .add(std::slice::from_ref(&tapes), &mut |_| ())
+                .unwrap();
             assert_eq!(added.new + added.grew, 1, "{name}");
         }
         let index = Index::open(&index).unwrap();
-        assert_eq!(index.status().unwrap().tapes, 1, "{name}: the states before are not answers");
+        assert_eq!(
+            index.status().unwrap().tapes,
+            1,
+            "{name}: the states before are not answers"
+        );
         assert!(index.verify(10).unwrap().faults.is_empty());
-        assert_eq!(answers(&index, recording), answers(&whole.open(), recording), "{name}");
+        assert_eq!(
+            answers(&index, recording),
+            answers(&whole.open(), recording),
+            "{name}"
+        );
     }
 }
 
@@ -118,13 +157,20 @@ fn loose_tapes_of_a_session_that_grew_supersede_each_other_in_any_order() {
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
         let index = directory.path().join(format!("{order:?}"));
         for at in order {
-            Writer::open(&index, || ()).unwrap().add(&loose[at..=at], &mut |_| ()).unwrap();
+            Writer::open(&index, || ())
+                .unwrap()
+                .add(&loose[at..=at], &mut |_| ())
+                .unwrap();
         }
         let opened = Index::open(&index).unwrap();
         let status = opened.status().unwrap();
         assert_eq!((status.tapes, status.superseded), (1, 3), "{order:?}");
         let found = answers(&opened, recording);
-        assert_eq!(expected.get_or_insert_with(|| found.clone()), &found, "{order:?}");
+        assert_eq!(
+            expected.get_or_insert_with(|| found.clone()),
+            &found,
+            "{order:?}"
+        );
         // Forgetting the last state brings the one before back, once it is taken in again.
         let mut writer = Writer::open(&index, || ()).unwrap();
         writer.forget(loose[3].to_str().unwrap()).unwrap();
@@ -135,8 +181,12 @@ fn loose_tapes_of_a_session_that_grew_supersede_each_other_in_any_order() {
 
 fn log_of(directory: &Path) -> PathBuf {
     let is_log = |path: &Path| path.extension().is_some_and(|ending| ending == "jsonl");
-    let mut found: Vec<PathBuf> =
-        walkdir::WalkDir::new(directory).into_iter().flatten().map(|entry| entry.into_path()).filter(|path| is_log(path)).collect();
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(directory)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.into_path())
+        .filter(|path| is_log(path))
+        .collect();
     found.sort_by_key(|path| std::cmp::Reverse(path.metadata().unwrap().len()));
     found.swap_remove(0)
 }
@@ -144,9 +194,23 @@ fn log_of(directory: &Path) -> PathBuf {
 #[test]
 fn a_run_without_changes_reads_nothing_and_writes_nothing() {
     let made = made(&[&fixtures("claude-code/2.1.329/b_edit")[0]]);
-    let before = made.index.join("index.db").metadata().unwrap().modified().unwrap();
+    let before = made
+        .index
+        .join("index.db")
+        .metadata()
+        .unwrap()
+        .modified()
+        .unwrap();
     let added = made.add();
     assert_eq!((added.new, added.grew, added.bytes), (0, 0, 0));
     assert!(added.unchanged > 0);
-    assert_eq!(made.index.join("index.db").metadata().unwrap().modified().unwrap(), before);
+    assert_eq!(
+        made.index
+            .join("index.db")
+            .metadata()
+            .unwrap()
+            .modified()
+            .unwrap(),
+        before
+    );
 }

@@ -16,13 +16,21 @@ fn query(path: &str, text: &str, range: (usize, usize)) -> Query<'static> {
 }
 
 fn ways(events: &Events) -> Vec<(&str, &str)> {
-    events.items.iter().map(|event| (event.way.unwrap(), event.what)).collect()
+    events
+        .items
+        .iter()
+        .map(|event| (event.way.unwrap(), event.what))
+        .collect()
 }
 
 #[test]
 fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
     let mut chains = 0;
-    for name in ["claude-code/2.1.329/n_edits", "claude-code/2.1.329/b_edit", "gemini/0.8.2"] {
+    for name in [
+        "claude-code/2.1.329/n_edits",
+        "claude-code/2.1.329/b_edit",
+        "gemini/0.8.2",
+    ] {
         let recording = &fixtures(name)[0];
         let made = made(&[recording]);
         let index = made.open();
@@ -30,14 +38,23 @@ fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
             let path = format!("/home/dev/proj/{}", file.name);
             let count = file.text.lines().count();
             for line in 1..=count {
-                let events = index.history(&query(&path, &file.text, (line, line))).unwrap();
+                let events = index
+                    .history(&query(&path, &file.text, (line, line)))
+                    .unwrap();
                 for event in &events.items {
-                    assert!(event.file.ends_with(&file.name), "an edit of another file: {event:?}");
+                    assert!(
+                        event.file.ends_with(&file.name),
+                        "an edit of another file: {event:?}"
+                    );
                 }
                 // The newest one made the line, what it replaced is older.
                 if let Some(first) = events.items.first() {
                     assert_eq!(first.way, Some("made"), "{events:?}");
-                    chains += events.items.iter().filter(|event| event.way == Some("chain")).count();
+                    chains += events
+                        .items
+                        .iter()
+                        .filter(|event| event.way == Some("chain"))
+                        .count();
                 }
             }
         }
@@ -50,7 +67,11 @@ fn recorded_lines_lead_back_to_the_edits_that_their_edit_replaced() {
 fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
     let directory = tempfile::tempdir().unwrap();
     let mut random = fastrand::Rng::with_seed(2);
-    let (head, span, tail) = (code(12, &mut random), code(30, &mut random), code(12, &mut random));
+    let (head, span, tail) = (
+        code(12, &mut random),
+        code(30, &mut random),
+        code(12, &mut random),
+    );
     let (with, without) = (format!("{head}{span}{tail}"), format!("{head}{tail}"));
     let mut one = Tape::new("one", 1_750_000_000_000);
     one.prompt("write it");
@@ -58,26 +79,44 @@ fn a_span_that_was_removed_and_written_again_is_one_line_of_descent() {
     one.prompt("remove it");
     one.edit("src/a.rs", Some(&with), &without);
     // Another session, which begins with a text that a person changed: no equal hash leads back.
-    let (changed, again) = (format!("{without}// mine\n"), format!("{head}{span}{tail}// mine\n"));
+    let (changed, again) = (
+        format!("{without}// mine\n"),
+        format!("{head}{span}{tail}// mine\n"),
+    );
     let mut two = Tape::new("two", 1_750_100_000_000);
     two.prompt("write it again");
     two.edit("src/a.rs", Some(&changed), &again);
     fs::write(directory.path().join("1.tape.jsonl"), one.end()).unwrap();
     fs::write(directory.path().join("2.tape.jsonl"), two.end()).unwrap();
     let place = directory.path().join("index");
-    let added = Writer::open(&place, || ()).unwrap().add(&[directory.path().to_owned()], &mut |_| ()).unwrap();
+    let added = Writer::open(&place, || ())
+        .unwrap()
+        .add(&[directory.path().to_owned()], &mut |_| ())
+        .unwrap();
     assert!(added.failed.is_empty(), "{:?}", added.failed);
     let index = Index::open(&place).unwrap();
     let path = format!("{}/src/a.rs", crate::synthetic::ROOT);
     let events = index.history(&query(&path, &again, (20, 20))).unwrap();
-    assert_eq!(ways(&events), [("made", "update"), ("again", "update"), ("chain", "create")], "{events:?}");
+    assert_eq!(
+        ways(&events),
+        [("made", "update"), ("again", "update"), ("chain", "create")],
+        "{events:?}"
+    );
     // What stood between the head and the tail is known by its lines while the text is that of an edit.
     for (range, expected) in [((12, 12), 1), ((13, 13), 1), ((11, 11), 0), ((14, 24), 0)] {
         let removed = index.removed(&query(&path, &without, range)).unwrap();
-        assert_eq!((removed.total, removed.notes.len()), (expected, 0), "{range:?}");
+        assert_eq!(
+            (removed.total, removed.notes.len()),
+            (expected, 0),
+            "{range:?}"
+        );
     }
     let removed = index.removed(&query(&path, &changed, (12, 12))).unwrap();
-    assert_eq!((removed.total, removed.notes.len()), (1, 1), "the text is a person's, so lines are not known");
+    assert_eq!(
+        (removed.total, removed.notes.len()),
+        (1, 1),
+        "the text is a person's, so lines are not known"
+    );
 }
 
 /// An index over one synthetic tape.
@@ -85,7 +124,10 @@ fn index_of(tape: Tape) -> (tempfile::TempDir, Index) {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("1.tape.jsonl"), tape.end()).unwrap();
     let place = directory.path().join("index");
-    let added = Writer::open(&place, || ()).unwrap().add(&[directory.path().to_owned()], &mut |_| ()).unwrap();
+    let added = Writer::open(&place, || ())
+        .unwrap()
+        .add(&[directory.path().to_owned()], &mut |_| ())
+        .unwrap();
     assert!(added.failed.is_empty(), "{:?}", added.failed);
     let index = Index::open(&place).unwrap();
     (directory, index)
@@ -102,27 +144,61 @@ fn a_link_that_the_log_declares_leads_to_the_other_file() {
     tape.link(("src/a.rs", (43, 72)), ("src/b.rs", (1, 30)));
     tape.edit("src/b.rs", None, &moved);
     let (_directory, index) = index_of(tape);
-    let events = index.history(&query(&format!("{}/src/b.rs", crate::synthetic::ROOT), &moved, (5, 5))).unwrap();
-    assert_eq!(ways(&events), [("made", "create"), ("declared", "link"), ("declared", "create")], "{events:?}");
+    let events = index
+        .history(&query(
+            &format!("{}/src/b.rs", crate::synthetic::ROOT),
+            &moved,
+            (5, 5),
+        ))
+        .unwrap();
+    assert_eq!(
+        ways(&events),
+        [
+            ("made", "create"),
+            ("declared", "link"),
+            ("declared", "create")
+        ],
+        "{events:?}"
+    );
     assert!(events.items[2].file.ends_with("src/a.rs"));
 }
 
 /// Synthetic: no recorded session changes a line so often.
 #[test]
 fn edits_that_are_too_many_in_a_row_are_left_out_and_that_is_said() {
-    let texts: Vec<String> =
-        (0..15).map(|n| format!("{}the line, changed {n} times\n", code(20, &mut fastrand::Rng::with_seed(4)))).collect();
+    let texts: Vec<String> = (0..15)
+        .map(|n| {
+            format!(
+                "{}the line, changed {n} times\n",
+                code(20, &mut fastrand::Rng::with_seed(4))
+            )
+        })
+        .collect();
     let mut tape = Tape::new("one", 1_750_000_000_000);
     tape.prompt("change it often");
     tape.edit("src/a.rs", None, &texts[0]);
-    texts.windows(2).for_each(|pair| tape.edit("src/a.rs", Some(&pair[0]), &pair[1]));
+    texts
+        .windows(2)
+        .for_each(|pair| tape.edit("src/a.rs", Some(&pair[0]), &pair[1]));
     let (_directory, index) = index_of(tape);
     let path = format!("{}/src/a.rs", crate::synthetic::ROOT);
     let events = index.history(&query(&path, &texts[14], (21, 21))).unwrap();
-    assert_eq!((events.total, ways(&events)[1]), (11, ("chain", "update")), "{events:?}");
-    assert!(events.notes.iter().any(|note| note.contains("10 in a row")), "{:?}", events.notes);
+    assert_eq!(
+        (events.total, ways(&events)[1]),
+        (11, ("chain", "update")),
+        "{events:?}"
+    );
+    assert!(
+        events.notes.iter().any(|note| note.contains("10 in a row")),
+        "{:?}",
+        events.notes
+    );
     let events = index.history(&query(&path, &texts[8], (21, 21))).unwrap();
-    assert_eq!((events.total, events.notes.len()), (9, 0), "all of them are there");
+    assert_eq!(
+        (events.total, events.notes.len()),
+        (9, 0),
+        "all of them are there"
+    );
 }
 
 #[test]
@@ -136,15 +212,33 @@ fn an_index_that_knows_what_was_said_lists_mentions_apart() {
     let mut tape = Tape::new("asked", 1_750_000_000_000);
     tape.prompt(&format!("Why is this here?\n{text}"));
     fs::write(prompts.join("1.tape.jsonl"), tape.end()).unwrap();
-    let ask = |text: &str| made.open().explain(&Query::new(Box::leak(text.to_owned().into_boxed_str()))).unwrap();
+    let ask = |text: &str| {
+        made.open()
+            .explain(&Query::new(Box::leak(text.to_owned().into_boxed_str())))
+            .unwrap()
+    };
     engram_index::rebuild(&made.index, std::slice::from_ref(&prompts), false, || ()).unwrap();
-    assert!(ask(&text).mentioned.is_empty(), "the index was made without texts");
+    assert!(
+        ask(&text).mentioned.is_empty(),
+        "the index was made without texts"
+    );
     engram_index::rebuild(&made.index, &[], true, || ()).unwrap();
     let answer = ask(&text);
-    assert_eq!((answer.lines.unknown, answer.mentioned.len()), (20, 1), "a mention is no proof");
+    assert_eq!(
+        (answer.lines.unknown, answer.mentioned.len()),
+        (20, 1),
+        "a mention is no proof"
+    );
     let said = answer.mentioned[0].said.as_ref().unwrap();
-    assert!(said.quoted && said.text.starts_with("Why is this here?") && said.from.ends_with("#2"), "{said:?}");
-    assert!(ask(&code(20, &mut fastrand::Rng::with_seed(10))).mentioned.is_empty());
+    assert!(
+        said.quoted && said.text.starts_with("Why is this here?") && said.from.ends_with("#2"),
+        "{said:?}"
+    );
+    assert!(
+        ask(&code(20, &mut fastrand::Rng::with_seed(10)))
+            .mentioned
+            .is_empty()
+    );
     assert!(made.open().verify(10).unwrap().faults.is_empty());
     // A session that grows keeps what it said, and says more.
     let mut tape = Tape::new("asked", 1_750_000_000_000);
@@ -152,8 +246,14 @@ fn an_index_that_knows_what_was_said_lists_mentions_apart() {
     let more = code(20, &mut fastrand::Rng::with_seed(11));
     tape.say(&more);
     fs::write(prompts.join("1.tape.jsonl"), tape.end()).unwrap();
-    let added = Writer::open(&made.index, || ()).unwrap().add(&[prompts], &mut |_| ()).unwrap();
+    let added = Writer::open(&made.index, || ())
+        .unwrap()
+        .add(&[prompts], &mut |_| ())
+        .unwrap();
     assert_eq!(added.grew, 1);
-    assert_eq!((ask(&text).mentioned.len(), ask(&more).mentioned.len()), (1, 1));
+    assert_eq!(
+        (ask(&text).mentioned.len(), ask(&more).mentioned.len()),
+        (1, 1)
+    );
     assert!(made.open().verify(10).unwrap().faults.is_empty());
 }

@@ -14,19 +14,34 @@ use tempfile::TempDir;
 pub fn all() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut trees = vec![root.join("fixtures")];
-    trees.extend(std::env::split_paths(&std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default()).filter(|tree| tree.is_dir()));
-    let all: Vec<Recording> = trees.iter().flat_map(|tree| Recordings::undeclared(tree).unwrap().all).collect();
+    trees.extend(
+        std::env::split_paths(&std::env::var_os("ENGRAM_RECORDINGS").unwrap_or_default())
+            .filter(|tree| tree.is_dir()),
+    );
+    let all: Vec<Recording> = trees
+        .iter()
+        .flat_map(|tree| Recordings::undeclared(tree).unwrap().all)
+        .collect();
     assert!(!all.is_empty(), "no recordings");
     // `ENGRAM_ONLY=codex/0.98` runs a part.
     let only = std::env::var("ENGRAM_ONLY").unwrap_or_default();
-    all.into_iter().filter(|recording| recording.directory.to_string_lossy().contains(&only)).collect()
+    all.into_iter()
+        .filter(|recording| recording.directory.to_string_lossy().contains(&only))
+        .collect()
 }
 
 /// The recordings of the repository alone.
 pub fn fixtures(name: &str) -> Vec<Recording> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("fixtures");
-    let all: Vec<Recording> =
-        Recordings::undeclared(&root).unwrap().all.into_iter().filter(|recording| recording.name().contains(name)).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("fixtures");
+    let all: Vec<Recording> = Recordings::undeclared(&root)
+        .unwrap()
+        .all
+        .into_iter()
+        .filter(|recording| recording.name().contains(name))
+        .collect();
     assert!(!all.is_empty(), "no fixture is called {name}");
     all
 }
@@ -44,21 +59,31 @@ impl Made {
     }
 
     pub fn add(&self) -> engram_index::Added {
-        Writer::open(&self.index, || ()).unwrap().add(std::slice::from_ref(&self.tapes), &mut |_| ()).unwrap()
+        Writer::open(&self.index, || ())
+            .unwrap()
+            .add(std::slice::from_ref(&self.tapes), &mut |_| ())
+            .unwrap()
     }
 }
 
 /// Converts a recording and indexes its tapes.
 pub fn made(recordings: &[&Recording]) -> Made {
     let directory = tempfile::tempdir().unwrap();
-    let (index, tapes) = (directory.path().join("index"), directory.path().join("tapes"));
+    let (index, tapes) = (
+        directory.path().join("index"),
+        directory.path().join("tapes"),
+    );
     fs::create_dir(&tapes).unwrap();
     for (n, recording) in recordings.iter().enumerate() {
         for (name, tape) in tapes_of(&recording.directory.join("session")) {
             fs::write(tapes.join(format!("{n}-{name}.tape.jsonl")), tape).unwrap();
         }
     }
-    let made = Made { directory, index, tapes };
+    let made = Made {
+        directory,
+        index,
+        tapes,
+    };
     let added = made.add();
     assert!(added.failed.is_empty(), "{:?}", added.failed);
     made

@@ -60,11 +60,24 @@ fn judge(recording: &Recording, wrong: &mut Vec<String>) -> Tally {
 }
 
 /// Where recordings have their project.
-const ROOTS: [&str; 3] = ["/home/dev/proj", "/home/dev/work/demo-app", "/private/home/dev/proj"];
+const ROOTS: [&str; 3] = [
+    "/home/dev/proj",
+    "/home/dev/work/demo-app",
+    "/private/home/dev/proj",
+];
 
-fn judge_file(recording: &Recording, index: &Index, file: &RealFile, tally: &mut Tally, wrong: &mut Vec<String>) {
+fn judge_file(
+    recording: &Recording,
+    index: &Index,
+    file: &RealFile,
+    tally: &mut Tally,
+    wrong: &mut Vec<String>,
+) {
     let mut query = Query::new(&file.text);
-    query.paths = ROOTS.iter().map(|root| format!("{root}/{}", file.name)).collect();
+    query.paths = ROOTS
+        .iter()
+        .map(|root| format!("{root}/{}", file.name))
+        .collect();
     let attributed = index.attribute(&query).unwrap();
     query.words = Words::None;
     query.limit = usize::MAX;
@@ -72,34 +85,62 @@ fn judge_file(recording: &Recording, index: &Index, file: &RealFile, tally: &mut
     assert_eq!(attributed.len(), file.made_in.len());
     tally.files += 1;
     tally.by_state += usize::from(answer.state_known);
-    let has_proof = attributed.iter().any(|made| matches!(made.tier, Tier::State | Tier::Span));
+    let has_proof = attributed
+        .iter()
+        .any(|made| matches!(made.tier, Tier::State | Tier::Span));
     tally.by_span += usize::from(!answer.state_known && has_proof);
-    tally.unknown += usize::from(!answer.state_known && attributed.iter().all(|made| made.tier == Tier::Unknown));
+    tally.unknown += usize::from(
+        !answer.state_known && attributed.iter().all(|made| made.tier == Tier::Unknown),
+    );
     let text = crate::blame::lines(Some(&file.text));
     for (at, made) in attributed.iter().enumerate() {
         tally.lines[made.tier as usize] += 1;
         if made.tier == Tier::Unknown {
             continue;
         }
-        let item = answer.items.iter().find(|item| item.lines.iter().any(|[first, last]| (*first..=*last).contains(&(at + 1)))).unwrap();
+        let item = answer
+            .items
+            .iter()
+            .find(|item| {
+                item.lines
+                    .iter()
+                    .any(|[first, last]| (*first..=*last).contains(&(at + 1)))
+            })
+            .unwrap();
         let call = item.call.as_ref().unwrap();
         let on_tape = chain(&call.tape, call.seq);
         let is_of = |turn: usize| {
             let turn = &file.turns[turn];
-            let is_one = |id: &String| turn.calls.contains(id) || turn.calls.iter().any(|known| same_number(known, id));
+            let is_one = |id: &String| {
+                turn.calls.contains(id) || turn.calls.iter().any(|known| same_number(known, id))
+            };
             match &call.call_id {
                 Some(_) if !turn.calls.is_empty() => on_tape.ids.iter().any(is_one),
-                _ => call.tool.as_ref().is_some_and(|tool| turn.tools.contains(tool)),
+                _ => call
+                    .tool
+                    .as_ref()
+                    .is_some_and(|tool| turn.tools.contains(tool)),
             }
         };
-        let is_strict = [&file.made_in, &file.made_in_text].iter().any(|made_in| made_in[at].is_some_and(is_of));
+        let is_strict = [&file.made_in, &file.made_in_text]
+            .iter()
+            .any(|made_in| made_in[at].is_some_and(is_of));
         let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
-        let count = |lines: &[String]| lines.iter().filter(|line| bare(line) == bare(&text[at])).count();
+        let count = |lines: &[String]| {
+            lines
+                .iter()
+                .filter(|line| bare(line) == bare(&text[at]))
+                .count()
+        };
         // The call wrote the line again: it stands in its arguments as a whole line.
-        let is_whole = on_tape.lines.contains(text[at].trim_end_matches(['\r', '\n']));
+        let is_whole = on_tape
+            .lines
+            .contains(text[at].trim_end_matches(['\r', '\n']));
         let wrote = |turn: &usize| {
             let of = &file.turns[*turn];
-            is_of(*turn) && count(&of.after) > 0 && (is_whole || count(&of.after) > count(&of.before))
+            is_of(*turn)
+                && count(&of.after) > 0
+                && (is_whole || count(&of.after) > count(&of.before))
         };
         let is_again = (0..file.turns.len()).any(|turn| wrote(&turn));
         if made.tier == Tier::Anchor {
@@ -134,13 +175,18 @@ struct OnTape {
 
 fn chain(tape: &str, seq: i64) -> OnTape {
     let text = std::fs::read_to_string(tape).unwrap();
-    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect();
+    let events: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_default())
+        .collect();
     let (mut ids, mut lines) = (Vec::new(), BTreeSet::new());
     strings(&events[seq as usize]["args"], &mut lines);
     let mut at = Some(seq as u64);
     while let Some(event) = at.and_then(|at| events.get(at as usize)) {
         ids.extend(event["call_id"].as_str().map(str::to_owned));
-        at = event["parent"].as_u64().filter(|parent| Some(*parent) != at);
+        at = event["parent"]
+            .as_u64()
+            .filter(|parent| Some(*parent) != at);
     }
     OnTape { ids, lines }
 }
@@ -160,7 +206,11 @@ fn strings(value: &Value, lines: &mut BTreeSet<String>) {
 
 /// One API of the model server of the recordings uses another prefix for the same number.
 fn same_number(known: &str, id: &str) -> bool {
-    let number = |id: &str| id.trim_start_matches("toolu_").trim_start_matches("call_").to_owned();
+    let number = |id: &str| {
+        id.trim_start_matches("toolu_")
+            .trim_start_matches("call_")
+            .to_owned()
+    };
     number(known) == number(id)
 }
 
@@ -180,9 +230,14 @@ fn no_line_is_given_to_a_call_that_did_not_make_it() {
         sum.again += one.again;
         sum.wrong += one.wrong;
         sum.anchor_right += one.anchor_right;
-        sum.lines.iter_mut().zip(one.lines).for_each(|(sum, one)| *sum += one);
+        sum.lines
+            .iter_mut()
+            .zip(one.lines)
+            .for_each(|(sum, one)| *sum += one);
     }
-    println!("harness      files state span unknown | lines state span anchor unknown | compared again wrong | anchor right");
+    println!(
+        "harness      files state span unknown | lines state span anchor unknown | compared again wrong | anchor right"
+    );
     for (harness, t) in &tallies {
         println!(
             "{harness:12} {:5} {:5} {:4} {:7} | {:11} {:4} {:6} {:7} | {:8} {:5} {:5} | {}",
@@ -201,7 +256,10 @@ fn no_line_is_given_to_a_call_that_did_not_make_it() {
         );
     }
     wrong.iter().take(40).for_each(|wrong| println!("{wrong}"));
-    assert!(tallies.values().map(|tally| tally.by_state).sum::<usize>() > 0, "nothing was proven");
+    assert!(
+        tallies.values().map(|tally| tally.by_state).sum::<usize>() > 0,
+        "nothing was proven"
+    );
     assert_eq!(wrong.len(), 0, "lines with a wrong call");
     let likeness = |count: fn(&Tally) -> usize| tallies.values().map(count).sum::<usize>();
     assert_eq!(

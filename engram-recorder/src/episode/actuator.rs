@@ -32,7 +32,9 @@ pub const BUDGET: &str = "BUDGET";
 /// The most parts of a path.
 const MAX_DEPTH: usize = 64;
 /// How a directory on the way is opened: the last thing that is looked at is what is used.
-const WAY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const WAY: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// The sandbox, as an open directory: what its name leads to may change while the agent runs.
 #[derive(Debug, Clone)]
@@ -44,7 +46,11 @@ impl Sandbox {
     /// # Errors
     /// Those of the file system.
     pub fn open(directory: &Path) -> io::Result<Sandbox> {
-        Ok(Sandbox(Arc::new(rustix::fs::open(directory, WAY, Mode::empty())?)))
+        Ok(Sandbox(Arc::new(rustix::fs::open(
+            directory,
+            WAY,
+            Mode::empty(),
+        )?)))
     }
 }
 
@@ -76,8 +82,17 @@ struct Write {
 ///
 /// # Errors
 /// Why it is denied.
-pub fn decide(profile: &Profile, tier: Tier, sandbox: &Sandbox, request: &Request) -> Result<Action, &'static str> {
-    if profile.capability_map.iter().all(|row| row.intent != request.tool) {
+pub fn decide(
+    profile: &Profile,
+    tier: Tier,
+    sandbox: &Sandbox,
+    request: &Request,
+) -> Result<Action, &'static str> {
+    if profile
+        .capability_map
+        .iter()
+        .all(|row| row.intent != request.tool)
+    {
         return Err(UNKNOWN_TOOL);
     }
     let kind = profile.tool_class(&request.tool);
@@ -100,7 +115,9 @@ pub fn decide(profile: &Profile, tier: Tier, sandbox: &Sandbox, request: &Reques
 /// The lowest tier that has this kind of tool.
 const fn tier_of(kind: ToolKind) -> Tier {
     match kind {
-        ToolKind::Read | ToolKind::List | ToolKind::Search | ToolKind::Think | ToolKind::Plan => Tier::Observe,
+        ToolKind::Read | ToolKind::List | ToolKind::Search | ToolKind::Think | ToolKind::Plan => {
+            Tier::Observe
+        }
         ToolKind::Edit | ToolKind::Write | ToolKind::Delete | ToolKind::Move => Tier::Edit,
         _ => Tier::Full,
     }
@@ -123,11 +140,16 @@ fn inside(sandbox: &Sandbox, path: &str) -> Option<PathBuf> {
         return None;
     }
     let is_elsewhere = |place: &Path| {
-        let Ok(stat) = rustix::fs::statat(&*sandbox.0, place, AtFlags::SYMLINK_NOFOLLOW) else { return false };
+        let Ok(stat) = rustix::fs::statat(&*sandbox.0, place, AtFlags::SYMLINK_NOFOLLOW) else {
+            return false;
+        };
         let kind = FileType::from_raw_mode(stat.st_mode);
         kind == FileType::Symlink || (kind == FileType::RegularFile && stat.st_nlink > 1)
     };
-    let leaves = place.ancestors().filter(|above| !above.as_os_str().is_empty()).any(is_elsewhere);
+    let leaves = place
+        .ancestors()
+        .filter(|above| !above.as_os_str().is_empty())
+        .any(is_elsewhere);
     (!leaves).then_some(place)
 }
 
@@ -135,14 +157,26 @@ fn inside(sandbox: &Sandbox, path: &str) -> Option<PathBuf> {
 pub fn execute(action: Action, sandbox: &Sandbox, most: usize, limit: Duration) -> Envelope {
     let sandbox = sandbox.clone();
     match within(limit, move || act(&action, &sandbox, most)) {
-        Some(Ok(text)) => Envelope { status: ToolStatus::Ok, text },
-        Some(Err(text)) => Envelope { status: ToolStatus::Error, text },
-        None => Envelope { status: ToolStatus::Error, text: format!("not done after {} ms", limit.as_millis()) },
+        Some(Ok(text)) => Envelope {
+            status: ToolStatus::Ok,
+            text,
+        },
+        Some(Err(text)) => Envelope {
+            status: ToolStatus::Error,
+            text,
+        },
+        None => Envelope {
+            status: ToolStatus::Error,
+            text: format!("not done after {} ms", limit.as_millis()),
+        },
     }
 }
 
 /// What a function returns, if it returns in this time.
-fn within<T: Send + 'static>(limit: Duration, act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+fn within<T: Send + 'static>(
+    limit: Duration,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (done, result) = mpsc::channel();
     thread::spawn(move || {
         // The driver may have given up already.
@@ -155,9 +189,16 @@ fn act(action: &Action, sandbox: &Sandbox, most: usize) -> Result<String, String
     let (place, done) = match action {
         Action::List(place) => (place, list(sandbox, place, most)),
         Action::Read(place) => (place, read(sandbox, place, most)),
-        Action::Write(place, text) => (place, write(sandbox, place, text).map(|()| format!("{} bytes written", text.len()))),
+        Action::Write(place, text) => (
+            place,
+            write(sandbox, place, text).map(|()| format!("{} bytes written", text.len())),
+        ),
     };
-    let name = if place.as_os_str().is_empty() { ".".into() } else { place.to_string_lossy() };
+    let name = if place.as_os_str().is_empty() {
+        ".".into()
+    } else {
+        place.to_string_lossy()
+    };
     done.map_err(|error| said(&name, &error))
 }
 
@@ -173,7 +214,10 @@ fn said(name: &str, error: &io::Error) -> String {
 }
 
 fn too_large(most: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes"))
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("more than {most} bytes"),
+    )
 }
 
 /// Opens a directory of the sandbox, one part of its path after the other, so that nobody can put a link in between. Missing ones are made
@@ -196,14 +240,28 @@ fn directory(sandbox: &Sandbox, place: &Path, makes: bool) -> io::Result<OwnedFd
 
 /// Opens a file of the sandbox. A pipe is not waited for.
 fn file(sandbox: &Sandbox, place: &Path, flags: OFlags) -> io::Result<File> {
-    let Some(name) = place.file_name() else { return Err(io::Error::from(io::ErrorKind::IsADirectory)) };
-    let above = directory(sandbox, place.parent().unwrap_or(Path::new("")), flags.contains(OFlags::CREATE))?;
+    let Some(name) = place.file_name() else {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    };
+    let above = directory(
+        sandbox,
+        place.parent().unwrap_or(Path::new("")),
+        flags.contains(OFlags::CREATE),
+    )?;
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::openat(above.as_fd(), name, flags, Mode::from_raw_mode(0o666))?);
+    let file = File::from(rustix::fs::openat(
+        above.as_fd(),
+        name,
+        flags,
+        Mode::from_raw_mode(0o666),
+    )?);
     let stat = rustix::fs::fstat(&file)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if stat.st_nlink == 1 => Ok(file),
-        FileType::RegularFile => Err(io::Error::new(io::ErrorKind::InvalidData, "it has other names, which may be elsewhere")),
+        FileType::RegularFile => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it has other names, which may be elsewhere",
+        )),
         FileType::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
@@ -219,10 +277,20 @@ fn list(sandbox: &Sandbox, place: &Path, most: usize) -> io::Result<String> {
             continue;
         }
         let kind = match entry.file_type() {
-            FileType::Unknown => FileType::from_raw_mode(rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode),
+            FileType::Unknown => FileType::from_raw_mode(
+                rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode,
+            ),
             kind => kind,
         };
-        let name = format!("{}{}", name.to_string_lossy(), if kind == FileType::Directory { "/\n" } else { "\n" });
+        let name = format!(
+            "{}{}",
+            name.to_string_lossy(),
+            if kind == FileType::Directory {
+                "/\n"
+            } else {
+                "\n"
+            }
+        );
         size += name.len();
         if size > most {
             return Err(too_large(most));
@@ -235,11 +303,14 @@ fn list(sandbox: &Sandbox, place: &Path, most: usize) -> io::Result<String> {
 
 fn read(sandbox: &Sandbox, place: &Path, most: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
-    file(sandbox, place, OFlags::RDONLY)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    file(sandbox, place, OFlags::RDONLY)?
+        .take(most as u64 + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() > most {
         return Err(too_large(most));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text in UTF-8"))
 }
 
 fn write(sandbox: &Sandbox, place: &Path, text: &str) -> io::Result<()> {
@@ -261,8 +332,19 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(20);
 
     fn ask(sandbox: &Path, tier: Tier, tool: &str, args: &str) -> Result<Action, &'static str> {
-        let shipped = registry::all().find(|shipped| shipped.profile.profile_id == "local-inference").unwrap();
-        decide(&shipped.profile, tier, &Sandbox::open(sandbox).unwrap(), &Request { id: "r".into(), tool: tool.into(), args: args.into() })
+        let shipped = registry::all()
+            .find(|shipped| shipped.profile.profile_id == "local-inference")
+            .unwrap();
+        decide(
+            &shipped.profile,
+            tier,
+            &Sandbox::open(sandbox).unwrap(),
+            &Request {
+                id: "r".into(),
+                tool: tool.into(),
+                args: args.into(),
+            },
+        )
     }
 
     #[test]
@@ -270,8 +352,14 @@ mod tests {
         let sandbox = tempfile::tempdir().unwrap();
         let ask = |tier, tool, args| ask(sandbox.path(), tier, tool, args);
         assert_eq!(ask(Tier::Full, "shell", "{}"), Err(UNKNOWN_TOOL));
-        assert_eq!(ask(Tier::Observe, "write", r#"{"path":"a","text":""}"#), Err(NOT_IN_TIER));
-        assert!(ask(Tier::Edit, "write", r#"{"path":"a","text":""}"#).is_ok() && ask(Tier::Observe, "read", r#"{"path":"a"}"#).is_ok());
+        assert_eq!(
+            ask(Tier::Observe, "write", r#"{"path":"a","text":""}"#),
+            Err(NOT_IN_TIER)
+        );
+        assert!(
+            ask(Tier::Edit, "write", r#"{"path":"a","text":""}"#).is_ok()
+                && ask(Tier::Observe, "read", r#"{"path":"a"}"#).is_ok()
+        );
         for args in ["{}", r#"{"path":1}"#, r#"{"path":"a","more":1}"#] {
             assert_eq!(ask(Tier::Full, "read", args), Err(BAD_ARGS), "{args}");
         }
@@ -286,11 +374,28 @@ mod tests {
         symlink(outer.path(), sandbox.join("link")).unwrap();
         fs::hard_link(outer.path().join("secret"), sandbox.join("hard")).unwrap();
         let deep = "a/".repeat(MAX_DEPTH + 1);
-        for path in ["/etc/passwd", "../secret", "a/../../secret", "link/secret", "link", "hard", "", "a\\u0000b", &deep] {
+        for path in [
+            "/etc/passwd",
+            "../secret",
+            "a/../../secret",
+            "link/secret",
+            "link",
+            "hard",
+            "",
+            "a\\u0000b",
+            &deep,
+        ] {
             let args = format!(r#"{{"path":"{path}"}}"#);
-            assert_eq!(ask(&sandbox, Tier::Full, "read", &args), Err(OUTSIDE_SANDBOX), "{path}");
+            assert_eq!(
+                ask(&sandbox, Tier::Full, "read", &args),
+                Err(OUTSIDE_SANDBOX),
+                "{path}"
+            );
         }
-        assert_eq!(ask(&sandbox, Tier::Full, "list", r#"{"path":"./a"}"#), Ok(Action::List("a".into())));
+        assert_eq!(
+            ask(&sandbox, Tier::Full, "list", r#"{"path":"./a"}"#),
+            Ok(Action::List("a".into()))
+        );
     }
 
     /// What was decided about a path may be wrong when the path is used.
@@ -305,23 +410,57 @@ mod tests {
         symlink(outer.path(), root.join("d")).unwrap();
         fs::hard_link(&secret, root.join("secret")).unwrap();
         for place in [&directory, &file] {
-            for action in [Action::Read(place.clone()), Action::Write(place.clone(), "evil".to_owned())] {
-                assert_eq!(execute(action.clone(), &sandbox, 20, LIMIT).status, ToolStatus::Error, "{action:?}");
+            for action in [
+                Action::Read(place.clone()),
+                Action::Write(place.clone(), "evil".to_owned()),
+            ] {
+                assert_eq!(
+                    execute(action.clone(), &sandbox, 20, LIMIT).status,
+                    ToolStatus::Error,
+                    "{action:?}"
+                );
             }
         }
         fs::remove_file(root.join("secret")).unwrap();
         symlink(&secret, root.join("secret")).unwrap();
-        assert_eq!(execute(Action::Write(file.clone(), "evil".to_owned()), &sandbox, 20, LIMIT).status, ToolStatus::Error);
+        assert_eq!(
+            execute(
+                Action::Write(file.clone(), "evil".to_owned()),
+                &sandbox,
+                20,
+                LIMIT
+            )
+            .status,
+            ToolStatus::Error
+        );
         fs::remove_file(root.join("secret")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, root.join("secret"), Mode::RWXU).unwrap();
-        for action in [Action::Read(file.clone()), Action::Write(file.clone(), "evil".to_owned())] {
-            assert_eq!(execute(action, &sandbox, 20, LIMIT).status, ToolStatus::Error);
+        for action in [
+            Action::Read(file.clone()),
+            Action::Write(file.clone(), "evil".to_owned()),
+        ] {
+            assert_eq!(
+                execute(action, &sandbox, 20, LIMIT).status,
+                ToolStatus::Error
+            );
         }
         // The sandbox stays what it was, whatever has its name now.
         fs::rename(&root, outer.path().join("moved")).unwrap();
         symlink(outer.path(), &root).unwrap();
-        assert_eq!(execute(Action::Write("new".into(), "in".to_owned()), &sandbox, 20, LIMIT).status, ToolStatus::Ok);
-        assert_eq!(fs::read_to_string(outer.path().join("moved/new")).unwrap(), "in");
+        assert_eq!(
+            execute(
+                Action::Write("new".into(), "in".to_owned()),
+                &sandbox,
+                20,
+                LIMIT
+            )
+            .status,
+            ToolStatus::Ok
+        );
+        assert_eq!(
+            fs::read_to_string(outer.path().join("moved/new")).unwrap(),
+            "in"
+        );
         assert_eq!(fs::read_to_string(&secret).unwrap(), "x");
     }
 
@@ -334,11 +473,20 @@ mod tests {
             let Envelope { status, text } = execute(action, &open, 20, LIMIT);
             (status, text)
         };
-        assert_eq!(done(Action::Write("d/b.txt".into(), "zwei ü".into())), (ToolStatus::Ok, "7 bytes written".to_owned()));
+        assert_eq!(
+            done(Action::Write("d/b.txt".into(), "zwei ü".into())),
+            (ToolStatus::Ok, "7 bytes written".to_owned())
+        );
         fs::write(root.join("a.txt"), [b'x'; 30]).unwrap();
         fs::write(root.join("c"), b"\xff").unwrap();
-        assert_eq!(done(Action::List(PathBuf::new())), (ToolStatus::Ok, "a.txt\nc\nd/\n".to_owned()));
-        assert_eq!(done(Action::Read("d/b.txt".into())), (ToolStatus::Ok, "zwei ü".to_owned()));
+        assert_eq!(
+            done(Action::List(PathBuf::new())),
+            (ToolStatus::Ok, "a.txt\nc\nd/\n".to_owned())
+        );
+        assert_eq!(
+            done(Action::Read("d/b.txt".into())),
+            (ToolStatus::Ok, "zwei ü".to_owned())
+        );
         for (action, said) in [
             (Action::Read("a.txt".into()), "a.txt: more than 20 bytes"),
             (Action::Read("c".into()), "c: no text in UTF-8"),
@@ -354,6 +502,9 @@ mod tests {
     #[test]
     fn result_that_does_not_come_is_not_waited_for() {
         assert_eq!(within(LIMIT, || 1), Some(1));
-        assert_eq!(within(Duration::from_millis(10), || thread::sleep(LIMIT)), None);
+        assert_eq!(
+            within(Duration::from_millis(10), || thread::sleep(LIMIT)),
+            None
+        );
     }
 }

@@ -55,14 +55,31 @@ impl Agent<'_> {
             InputMode::StreamJson => stream_message(words),
             InputMode::Arg | InputMode::File => Vec::new(),
         };
-        let continuation = self.profile.tool_bridge.as_ref().map(|bridge| bridge.continuation);
-        let listens = continuation == Some(Continuation::Stream) || self.profile.input_mode == InputMode::StreamJson;
-        Ok(Call { argv, env, stderr: work.join(format!("run{at}.err")), stdin, listens })
+        let continuation = self
+            .profile
+            .tool_bridge
+            .as_ref()
+            .map(|bridge| bridge.continuation);
+        let listens = continuation == Some(Continuation::Stream)
+            || self.profile.input_mode == InputMode::StreamJson;
+        Ok(Call {
+            argv,
+            env,
+            stderr: work.join(format!("run{at}.err")),
+            stdin,
+            listens,
+        })
     }
 
-    fn command(&self, words: &str, prompt_file: &Path, is_first: bool) -> Result<(Vec<String>, BTreeMap<String, String>), RecorderError> {
+    fn command(
+        &self,
+        words: &str,
+        prompt_file: &Path,
+        is_first: bool,
+    ) -> Result<(Vec<String>, BTreeMap<String, String>), RecorderError> {
         let places = &self.plan.places;
-        let [home, cwd, file] = [&places.home, &places.project, prompt_file].map(|path: &Path| path.to_string_lossy().into_owned());
+        let [home, cwd, file] = [&places.home, &places.project, prompt_file]
+            .map(|path: &Path| path.to_string_lossy().into_owned());
         let base_url = format!("http://127.0.0.1:{}", self.port);
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", places.node.display());
         let values = Values {
@@ -78,22 +95,31 @@ impl Agent<'_> {
             api_key: FAKE_KEY,
             version: &self.plan.version,
         };
-        let wrong = |error: engram_profiles::ProfileError| RecorderError::new(Fault::Misconfigured, error);
+        let wrong =
+            |error: engram_profiles::ProfileError| RecorderError::new(Fault::Misconfigured, error);
         // The agent itself may do as little as can be had: it is the driver who acts.
         let tier = self.profile.permission_mode_map.first().map(|row| row.tier);
-        let args = tier.map_or(Ok(Vec::new()), |tier| self.profile.args(&values, tier)).map_err(wrong)?;
+        let args = tier
+            .map_or(Ok(Vec::new()), |tier| self.profile.args(&values, tier))
+            .map_err(wrong)?;
         if is_first {
             for (path, text) in self.profile.files(&values) {
                 write(&PathBuf::from(path), text.as_bytes())?;
             }
         }
-        Ok((self.plan.exe.iter().cloned().chain(args).collect(), self.profile.env(&values)))
+        Ok((
+            self.plan.exe.iter().cloned().chain(args).collect(),
+            self.profile.env(&values),
+        ))
     }
 
     /// What a run may use, if so many bytes are used up.
     pub fn bounds(&self, deadline: Instant, used: u64) -> Bounds {
         let (health, budget) = (&self.profile.health_checks, &self.profile.budget_defaults);
-        let most = budget.evidence_bytes.get().min(self.profile.evidence_policy.max_bytes.get());
+        let most = budget
+            .evidence_bytes
+            .get()
+            .min(self.profile.evidence_policy.max_bytes.get());
         Bounds {
             start: Duration::from_millis(health.start_ms.get()),
             stall: Duration::from_millis(health.stall_ms.get()),
@@ -108,13 +134,20 @@ impl Agent<'_> {
 
 /// What a harness would fetch, by the end of the path.
 pub fn documents(profile: &Profile) -> Vec<(String, Value)> {
-    let harness = profile.harness.adapter_id().and_then(|id| harness::named(id).ok());
-    harness.map(|harness| harness.documents()).unwrap_or_default()
+    let harness = profile
+        .harness
+        .adapter_id()
+        .and_then(|id| harness::named(id).ok());
+    harness
+        .map(|harness| harness.documents())
+        .unwrap_or_default()
 }
 
 /// The model that a harness is asked to use; Claude Code has one by itself.
 pub fn model(profile: &Profile) -> Option<&'static str> {
-    use engram_profiles::profile::HarnessName::{ClaudeCode, CodexCli, Cursor, GeminiCli, LocalInference, Opencode};
+    use engram_profiles::profile::HarnessName::{
+        ClaudeCode, CodexCli, Cursor, GeminiCli, LocalInference, Opencode,
+    };
     match profile.harness {
         ClaudeCode | Cursor => None,
         CodexCli => Some("gpt-5.5"),

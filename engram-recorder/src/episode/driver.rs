@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engram_profiles::canonical;
-use engram_profiles::episode::{Decision, Driver as DriverSays, EndStatus, Event, Header, Part, Record, Said, SchemaName, ToolOutput};
+use engram_profiles::episode::{
+    Decision, Driver as DriverSays, EndStatus, Event, Header, Part, Record, Said, SchemaName,
+    ToolOutput,
+};
 use engram_profiles::grammar::{self, Answer, Limits, Line, LineKind, Request, Response, Scanner};
 use engram_profiles::ledger::{self, Entry};
 use engram_profiles::nonce::Nonce;
 use engram_profiles::profile::{Continuation, InputMode, Profile, ToolBridge};
-use engram_profiles::receipt::{Decided, Ended as EpisodeEnd, Requested, Started, ToolReceipt, hash_of};
+use engram_profiles::receipt::{
+    Decided, Ended as EpisodeEnd, Requested, Started, ToolReceipt, hash_of,
+};
 
 use super::actuator::{self, Sandbox, decide, execute};
 use super::command::{self, Agent, model, stream_message};
@@ -70,19 +75,38 @@ struct Driver<'p> {
 impl Driver<'_> {
     fn begin(plan: &Plan) -> Result<Driver<'_>, RecorderError> {
         let profile = plan.profile()?;
-        let wrong = |what: &str| RecorderError::new(Fault::Misconfigured, format!("{}: {what}", profile.profile_id));
-        let bridge = profile.tool_bridge.clone().ok_or_else(|| wrong("a profile without a tool bridge has no episodes"))?;
+        let wrong = |what: &str| {
+            RecorderError::new(
+                Fault::Misconfigured,
+                format!("{}: {what}", profile.profile_id),
+            )
+        };
+        let bridge = profile
+            .tool_bridge
+            .clone()
+            .ok_or_else(|| wrong("a profile without a tool bridge has no episodes"))?;
         if profile.requires_pty {
             return Err(wrong("the driver has no terminal"));
         }
         let nonce = Nonce::scripted(SEED, &plan.ids.episode_id);
         let places = &plan.places;
-        let (home, project) = (places.home.to_string_lossy().into_owned(), places.project.to_string_lossy().into_owned());
-        let stage = Stage::new(&plan.script.scenario(&nonce)?, OpTable::default(), Place { project, home }, places.project.clone());
-        let sources = evidence::implicit(&plan.script).map(|(_, text)| evidence::first_line(text)).collect();
+        let (home, project) = (
+            places.home.to_string_lossy().into_owned(),
+            places.project.to_string_lossy().into_owned(),
+        );
+        let stage = Stage::new(
+            &plan.script.scenario(&nonce)?,
+            OpTable::default(),
+            Place { project, home },
+            places.project.clone(),
+        );
+        let sources = evidence::implicit(&plan.script)
+            .map(|(_, text)| evidence::first_line(text))
+            .collect();
         let stage = Arc::new(stage.with_mark(prompt::MARK).with_watch(sources));
         let server = Server::start(Arc::clone(&stage), command::documents(&profile))?;
-        let sandbox = Sandbox::open(&places.project).map_err(|error| RecorderError::io(&places.project, &error))?;
+        let sandbox = Sandbox::open(&places.project)
+            .map_err(|error| RecorderError::io(&places.project, &error))?;
         let mut journal = Journal::create(&plan.out, plan.ids.clone(), plan.times)?;
         let limits = Limits::of(&profile);
         let header = Header {
@@ -98,8 +122,13 @@ impl Driver<'_> {
         };
         journal.log(&header)?;
         journal.keep_profile(plan.profile.as_bytes())?;
-        let (harness, version, nonce_hash) = (header.harness, plan.version.clone(), header.nonce_hash);
-        journal.entry(Entry::EpisodeStarted(Started { harness, version, nonce_hash }))?;
+        let (harness, version, nonce_hash) =
+            (header.harness, plan.version.clone(), header.nonce_hash);
+        journal.entry(Entry::EpisodeStarted(Started {
+            harness,
+            version,
+            nonce_hash,
+        }))?;
         let deadline = plan.deadline(&profile);
         Ok(Driver {
             plan,
@@ -161,13 +190,29 @@ impl Driver<'_> {
             return Ok(Some(violation("prompt_size")));
         }
         let at = self.run.runs.len();
-        let agent = Agent { plan: self.plan, profile: &self.profile, port: self.server.port };
+        let agent = Agent {
+            plan: self.plan,
+            profile: &self.profile,
+            port: self.server.port,
+        };
         let call = agent.call(at, words)?;
-        let (argv, env, stderr, stdin, listens) = (call.argv, call.env, call.stderr, call.stdin, call.listens);
+        let (argv, env, stderr, stdin, listens) =
+            (call.argv, call.env, call.stderr, call.stdin, call.listens);
         let directory = self.plan.places.project.clone();
-        let command = Command { argv: &argv, directory: &directory, env: &env, stderr: &stderr, stdin, listens };
+        let command = Command {
+            argv: &argv,
+            directory: &directory,
+            env: &env,
+            stderr: &stderr,
+            stdin,
+            listens,
+        };
         let used = self.printed + self.journal.bytes();
-        let (stage, bounds, requests) = (Arc::clone(&self.stage), agent.bounds(self.deadline, used), self.stage.requests());
+        let (stage, bounds, requests) = (
+            Arc::clone(&self.stage),
+            agent.bounds(self.deadline, used),
+            self.stage.requests(),
+        );
         self.decoder = decoder(&self.profile, &Limits::of(&self.profile));
         let ended = turn::run(command, &stage, &bounds, &mut |bytes| self.hear(bytes))?;
         let mut fault = ended.end.as_ref().err().copied();
@@ -262,7 +307,11 @@ impl Driver<'_> {
                 self.flush()?;
                 let answer = self.answer(request)?;
                 let is_stream = self.profile.input_mode == InputMode::StreamJson;
-                return Ok(Ok(if is_stream { stream_message(&answer) } else { answer.into_bytes() }));
+                return Ok(Ok(if is_stream {
+                    stream_message(&answer)
+                } else {
+                    answer.into_bytes()
+                }));
             }
         }
         Ok(Ok(Vec::new()))
@@ -279,28 +328,66 @@ impl Driver<'_> {
             self.said.push('\n');
         }
         let t = self.journal.now();
-        self.journal.record(Record::Agent(Said { t, part: None, text, result: None }))
+        self.journal.record(Record::Agent(Said {
+            t,
+            part: None,
+            text,
+            result: None,
+        }))
     }
 
-    fn says(&mut self, text: String, part: Option<Part>, result: Option<ToolOutput>) -> Result<(), RecorderError> {
+    fn says(
+        &mut self,
+        text: String,
+        part: Option<Part>,
+        result: Option<ToolOutput>,
+    ) -> Result<(), RecorderError> {
         let t = self.journal.now();
-        self.journal.record(Record::Driver(DriverSays::Said(Said { t, part, text, result })))
+        self.journal.record(Record::Driver(DriverSays::Said(Said {
+            t,
+            part,
+            text,
+            result,
+        })))
     }
 
     /// Decides a request, carries it out, and returns the answer as the agent sees it.
     fn answer(&mut self, request: Request) -> Result<String, RecorderError> {
         let args_hash = self.journal.keep(request.args.as_bytes())?;
         let (id, tool) = (request.id.clone(), request.tool.clone());
-        self.journal.entry(Entry::ToolRequested(Requested { request_id: id.clone(), tool, args_hash: args_hash.clone() }))?;
+        self.journal.entry(Entry::ToolRequested(Requested {
+            request_id: id.clone(),
+            tool,
+            args_hash: args_hash.clone(),
+        }))?;
         let decided = decide(&self.profile, self.plan.tier, &self.sandbox, &request);
         let is_used_up = self.allowed >= self.profile.budget_defaults.tool_calls.get();
-        let decided = decided.and_then(|action| if is_used_up { Err(actuator::BUDGET) } else { Ok(action) });
+        let decided = decided.and_then(|action| {
+            if is_used_up {
+                Err(actuator::BUDGET)
+            } else {
+                Ok(action)
+            }
+        });
         let reason = decided.as_ref().err().map(|reason| (*reason).to_owned());
-        let decision = if reason.is_some() { Decision::Deny } else { Decision::Allow };
+        let decision = if reason.is_some() {
+            Decision::Deny
+        } else {
+            Decision::Allow
+        };
         let t = self.journal.now();
-        let event = Event::ToolDecided { t, id: id.clone(), decision };
-        self.journal.entry(Entry::ToolDecided(Decided { request_id: id.clone(), decision, reason: reason.clone() }))?;
-        self.journal.record(Record::Driver(DriverSays::Event(event)))?;
+        let event = Event::ToolDecided {
+            t,
+            id: id.clone(),
+            decision,
+        };
+        self.journal.entry(Entry::ToolDecided(Decided {
+            request_id: id.clone(),
+            decision,
+            reason: reason.clone(),
+        }))?;
+        self.journal
+            .record(Record::Driver(DriverSays::Event(event)))?;
         let (answer, result) = match decided {
             Err(reason) => (Answer::Denied(reason.to_owned()), None),
             Ok(action) => {
@@ -312,20 +399,30 @@ impl Driver<'_> {
         if reason.is_some() {
             self.denials.push(frame.trim_end().to_owned());
         }
-        let text = prompt::answer(&frame, result.as_ref().map(|result| result.text.as_str()), EXCERPT);
+        let text = prompt::answer(
+            &frame,
+            result.as_ref().map(|result| result.text.as_str()),
+            EXCERPT,
+        );
         self.says(frame, None, result)?;
         self.said.push_str(&text);
         Ok(text)
     }
 
     /// Carries out what was allowed, and writes its receipt.
-    fn act(&mut self, action: actuator::Action, request: &Request, args_hash: String) -> Result<(String, ToolOutput), RecorderError> {
+    fn act(
+        &mut self,
+        action: actuator::Action,
+        request: &Request,
+        args_hash: String,
+    ) -> Result<(String, ToolOutput), RecorderError> {
         self.allowed += 1;
         let begun = Instant::now();
         let most = usize::try_from(self.bridge.max_result_bytes.get()).unwrap_or(usize::MAX);
         let limit = Duration::from_millis(self.bridge.tool_timeout_ms.get());
         let envelope = execute(action, &self.sandbox, most, limit);
-        let bytes = canonical::to_vec(&envelope).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let bytes =
+            canonical::to_vec(&envelope).map_err(|error| RecorderError::new(Fault::Io, error))?;
         let result_hash = self.journal.keep(&bytes)?;
         let taken = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.journal.entry(Entry::ToolExecuted(ToolReceipt {
@@ -341,7 +438,15 @@ impl Driver<'_> {
         }))?;
         let excerpt = &envelope.text[..envelope.text.floor_char_boundary(EXCERPT)];
         let (text, text_bytes) = (excerpt.to_owned(), envelope.text.len() as u64);
-        Ok((result_hash, ToolOutput { bytes: bytes.len() as u64, status: envelope.status, text, text_bytes }))
+        Ok((
+            result_hash,
+            ToolOutput {
+                bytes: bytes.len() as u64,
+                status: envelope.status,
+                text,
+                text_bytes,
+            },
+        ))
     }
 
     /// Notes which denials the agent passed on to its model in a run.
@@ -351,34 +456,57 @@ impl Driver<'_> {
             return;
         }
         let heard = self.stage.heard();
-        let unheard = self.denials.drain(..).filter(|frame| !heard.contains(frame.as_str())).count();
+        let unheard = self
+            .denials
+            .drain(..)
+            .filter(|frame| !heard.contains(frame.as_str()))
+            .count();
         self.run.denials_unheard += unheard as u64;
     }
 
     /// Writes the end, and how it went.
     fn end(mut self, reason: Option<String>) -> Result<Option<String>, RecorderError> {
-        let is_stop = |reason: &str| reason.contains("/budget_") || reason.ends_with("/stall") || reason.ends_with("/start");
+        let is_stop = |reason: &str| {
+            reason.contains("/budget_") || reason.ends_with("/stall") || reason.ends_with("/start")
+        };
         let status = match reason.as_deref() {
             None => EndStatus::Completed,
             Some(reason) if is_stop(reason) => EndStatus::Stopped,
             Some(_) => EndStatus::Failed,
         };
         let t = self.journal.now();
-        self.journal.record(Record::Driver(DriverSays::Event(Event::EpisodeEnded { t, status })))?;
+        self.journal
+            .record(Record::Driver(DriverSays::Event(Event::EpisodeEnded {
+                t,
+                status,
+            })))?;
         let path = self.plan.out.join(LEDGER);
         let lines = std::fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
-        let broken = |error: String| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}"));
+        let broken =
+            |error: String| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}"));
         let lines = ledger::verify(&lines).map_err(|error| broken(error.to_string()))?;
-        let index = ledger::index(&lines).and_then(|index| hash_of(&index)).map_err(|error| broken(error.to_string()))?;
+        let index = ledger::index(&lines)
+            .and_then(|index| hash_of(&index))
+            .map_err(|error| broken(error.to_string()))?;
         let log_hash = self.journal.log_hash();
-        self.journal.entry(Entry::EpisodeEnded(EpisodeEnd { status, log_hash, tool_log_index_hash: index }))?;
+        self.journal.entry(Entry::EpisodeEnded(EpisodeEnd {
+            status,
+            log_hash,
+            tool_log_index_hash: index,
+        }))?;
         let left = crate::inside::end_left(&self.plan.places.home);
         self.run.left_running = left;
         self.run.reason = reason.clone();
         self.run.denials_unseen = self.denials.len() as u64;
         self.run.model_requests = self.stage.requests();
         self.run.tokens = self.stage.tokens();
-        collect(&mut self.run, self.plan, &self.profile, &self.stage, &mut self.journal)?;
+        collect(
+            &mut self.run,
+            self.plan,
+            &self.profile,
+            &self.stage,
+            &mut self.journal,
+        )?;
         self.run.write(&self.plan.out)?;
         Ok(reason)
     }
@@ -386,7 +514,11 @@ impl Driver<'_> {
 
 fn decoder(profile: &Profile, limits: &Limits) -> Decoder {
     // A line of JSON has the escapes of a line of text, and what is around it.
-    Decoder::new(profile.output_mode, profile.harness, limits.max_line_bytes.saturating_mul(8))
+    Decoder::new(
+        profile.output_mode,
+        profile.harness,
+        limits.max_line_bytes.saturating_mul(8),
+    )
 }
 
 /// The reason of a violation.

@@ -78,7 +78,10 @@ pub struct ImplicitSource {
 /// The files of a script that agents read without being asked, by the names that they have.
 pub fn implicit(script: &Script) -> impl Iterator<Item = (&String, &String)> {
     const NAMES: &[&str] = &["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
-    script.files.iter().filter(|(path, _)| NAMES.contains(&path.rsplit('/').next().unwrap_or_default()))
+    script
+        .files
+        .iter()
+        .filter(|(path, _)| NAMES.contains(&path.rsplit('/').next().unwrap_or_default()))
 }
 
 /// The line by which such a file is known in a request: its first.
@@ -123,13 +126,21 @@ impl Evidence {
     ///
     /// # Errors
     /// `io`.
-    pub fn of(keep: Keep, bytes: &[u8], journal: &mut Journal) -> Result<Option<Evidence>, RecorderError> {
+    pub fn of(
+        keep: Keep,
+        bytes: &[u8],
+        journal: &mut Journal,
+    ) -> Result<Option<Evidence>, RecorderError> {
         let hash = match keep {
             Keep::Drop => return Ok(None),
             Keep::Hash => hash::of_bytes(bytes),
             Keep::Keep => journal.keep(bytes)?,
         };
-        Ok(Some(Evidence { hash, bytes: bytes.len() as u64, kept: keep == Keep::Keep }))
+        Ok(Some(Evidence {
+            hash,
+            bytes: bytes.len() as u64,
+            kept: keep == Keep::Keep,
+        }))
     }
 }
 
@@ -162,9 +173,12 @@ impl Run {
     /// `io`; `adapter_protocol_violation` if it is not canonical.
     pub fn read(directory: &Path) -> Result<Run, RecorderError> {
         let path = directory.join(RUN);
-        let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| RecorderError::io(&path, &error))?;
+        let bytes = bounded::read_left(&path, MAX_FILE)
+            .map_err(|error| RecorderError::io(&path, &error))?;
         let wrong = |error| RecorderError::new(Fault::Violation, format!("{RUN}: {error}"));
-        canonical::parse_exact(&bytes).and_then(|_| canonical::read(&bytes)).map_err(wrong)
+        canonical::parse_exact(&bytes)
+            .and_then(|_| canonical::read(&bytes))
+            .map_err(wrong)
     }
 
     /// Writes it.
@@ -172,14 +186,21 @@ impl Run {
     /// # Errors
     /// `io`.
     pub fn write(&self, directory: &Path) -> Result<(), RecorderError> {
-        let bytes = canonical::to_vec(self).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let bytes =
+            canonical::to_vec(self).map_err(|error| RecorderError::new(Fault::Io, error))?;
         write(&directory.join(RUN), &bytes)
     }
 
     /// The hashes of all that is kept.
     pub fn kept(&self) -> impl Iterator<Item = &Evidence> {
-        let of_runs = self.runs.iter().flat_map(|run| [&run.stdout, &run.stderr]).flatten();
-        of_runs.chain(&self.session_files).filter(|evidence| evidence.kept)
+        let of_runs = self
+            .runs
+            .iter()
+            .flat_map(|run| [&run.stdout, &run.stderr])
+            .flatten();
+        of_runs
+            .chain(&self.session_files)
+            .filter(|evidence| evidence.kept)
     }
 }
 
@@ -187,26 +208,55 @@ impl Run {
 ///
 /// # Errors
 /// `io`.
-pub fn collect(run: &mut Run, plan: &Plan, profile: &Profile, stage: &Stage, journal: &mut Journal) -> Result<(), RecorderError> {
+pub fn collect(
+    run: &mut Run,
+    plan: &Plan,
+    profile: &Profile,
+    stage: &Stage,
+    journal: &mut Journal,
+) -> Result<(), RecorderError> {
     let policy = &profile.evidence_policy;
     // Whole requests have the vendor's words, so only their hashes are kept, whatever the policy allows.
     if policy.requests != Keep::Drop {
         run.requests = stage.bodies();
     }
-    let mut found: Vec<_> = stage.seen().into_iter().map(|(line, seen)| ((seen.request, seen.at), line)).collect();
+    let mut found: Vec<_> = stage
+        .seen()
+        .into_iter()
+        .map(|(line, seen)| ((seen.request, seen.at), line))
+        .collect();
     found.sort();
-    let place = |text: &str| found.iter().position(|(_, line)| *line == first_line(text)).map(|place| place as u64);
-    let source =
-        |(path, text): (&String, &String)| ImplicitSource { path: path.clone(), hash: hash::of_bytes(text.as_bytes()), place: place(text) };
+    let place = |text: &str| {
+        found
+            .iter()
+            .position(|(_, line)| *line == first_line(text))
+            .map(|place| place as u64)
+    };
+    let source = |(path, text): (&String, &String)| ImplicitSource {
+        path: path.clone(),
+        hash: hash::of_bytes(text.as_bytes()),
+        place: place(text),
+    };
     run.implicit_sources = implicit(&plan.script).map(source).collect();
-    let harness = profile.harness.adapter_id().and_then(|id| harness::named(id).ok());
-    let mut files = harness.map(|harness| harness.log(&plan.places.home)).unwrap_or_default();
-    files.retain(|(path, _)| path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE));
+    let harness = profile
+        .harness
+        .adapter_id()
+        .and_then(|id| harness::named(id).ok());
+    let mut files = harness
+        .map(|harness| harness.log(&plan.places.home))
+        .unwrap_or_default();
+    files.retain(|(path, _)| {
+        path.symlink_metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE)
+    });
     files.sort();
     for (path, _) in files.into_iter().take(MAX_FILES) {
         // An agent may have put something else in its place since: that is left out.
-        let Ok(bytes) = bounded::read_left(&path, MAX_FILE) else { continue };
-        run.session_files.extend(Evidence::of(policy.session_files, &bytes, journal)?);
+        let Ok(bytes) = bounded::read_left(&path, MAX_FILE) else {
+            continue;
+        };
+        run.session_files
+            .extend(Evidence::of(policy.session_files, &bytes, journal)?);
     }
     Ok(())
 }

@@ -52,8 +52,7 @@ pub fn check(bridge: &ToolBridge, agent: &Path) -> Result<Outcome, RecorderError
     let directory = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let cases = cases(bridge);
     for case in &cases {
-        let script =
-            json!({"id": case.id, "about": "It misbehaves.", "task": "Misbehave.", "files": {"a.txt": "a\n"}, "steps": case.steps});
+        let script = json!({"id": case.id, "about": "It misbehaves.", "task": "Misbehave.", "files": {"a.txt": "a\n"}, "steps": case.steps});
         let script = Script::parse(case.id, &script.to_string())?;
         let out = directory.path().join(case.id);
         let job = Job {
@@ -69,10 +68,18 @@ pub fn check(bridge: &ToolBridge, agent: &Path) -> Result<Outcome, RecorderError
         };
         job.run()?;
         if let Some(what) = case.fault(&out)? {
-            return Ok(Outcome::failed(CHECK, case.code, format!("{}: {what}", case.id)));
+            return Ok(Outcome::failed(
+                CHECK,
+                case.code,
+                format!("{}: {what}", case.id),
+            ));
         }
     }
-    Ok(Outcome::of(CHECK, Verdict::Passed, format!("{} cases", cases.len())))
+    Ok(Outcome::of(
+        CHECK,
+        Verdict::Passed,
+        format!("{} cases", cases.len()),
+    ))
 }
 
 impl Case {
@@ -86,24 +93,33 @@ impl Case {
         if reason != expected {
             return Ok(Some(format!("{reason} instead of {expected}")));
         }
-        let bytes = std::fs::read(out.join(LEDGER)).map_err(|error| RecorderError::io(out, &error))?;
-        let lines = ledger::verify(&bytes).map_err(|error| RecorderError::new(Fault::Violation, error))?;
+        let bytes =
+            std::fs::read(out.join(LEDGER)).map_err(|error| RecorderError::io(out, &error))?;
+        let lines =
+            ledger::verify(&bytes).map_err(|error| RecorderError::new(Fault::Violation, error))?;
         let count = |is: fn(&Entry) -> bool| lines.iter().filter(|line| is(&line.entry)).count();
         let requested = count(|entry| matches!(entry, Entry::ToolRequested(_)));
         let executed = count(|entry| matches!(entry, Entry::ToolExecuted(_)));
         let foreign = Run::read(out)?.foreign_frames;
         let is_stated = (requested, executed, foreign) == (self.requested, 0, self.foreign);
-        Ok((!is_stated).then(|| format!("{requested} requests, {executed} executed, {foreign} frames as text")))
+        Ok((!is_stated).then(|| {
+            format!("{requested} requests, {executed} executed, {foreign} frames as text")
+        }))
     }
 }
 
 /// The profile of the agent: that of `local-inference` with this bridge, and little patience.
 fn profile(bridge: &ToolBridge) -> Result<Vec<u8>, RecorderError> {
     let wrong = |what: String| RecorderError::new(Fault::Misconfigured, what);
-    let shipped = registry::all().find(|shipped| shipped.profile.profile_id == LOCAL).ok_or_else(|| wrong(format!("no {LOCAL}")))?;
+    let shipped = registry::all()
+        .find(|shipped| shipped.profile.profile_id == LOCAL)
+        .ok_or_else(|| wrong(format!("no {LOCAL}")))?;
     let mut profile: Profile = shipped.profile.clone();
     profile.profile_id = PROFILE.to_owned();
-    profile.tool_bridge = Some(ToolBridge { continuation: Continuation::Restart, ..bridge.clone() });
+    profile.tool_bridge = Some(ToolBridge {
+        continuation: Continuation::Restart,
+        ..bridge.clone()
+    });
     profile.health_checks.stall_ms = NonZeroU64::new(STALL_MS).unwrap_or(NonZeroU64::MIN);
     profile.health_checks.max_stalls = 0;
     canonical::to_vec(&profile).map_err(|error| wrong(error.to_string()))
@@ -128,18 +144,33 @@ const ARGS: &str = "eyJwYXRoIjoiYS50eHQifQ";
 fn cases(bridge: &ToolBridge) -> Vec<Case> {
     let read = frame("r1", "read", ARGS);
     let most = |bytes: NonZeroU64| usize::try_from(bytes.get()).unwrap_or(usize::MAX);
-    let case = |id, code, steps, reason| Case { id, code, steps, reason, requested: 0, foreign: 0 };
+    let case = |id, code, steps, reason| Case {
+        id,
+        code,
+        steps,
+        reason,
+        requested: 0,
+        foreign: 0,
+    };
     vec![
         Case {
             foreign: 1,
             ..case(
                 "wrong_nonce",
                 "ADAPTER_PROTOCOL_VIOLATION/wrong_nonce",
-                vec![vec![say(read.replace("{nonce}", "00000000000000000000000000000000")), done()]],
+                vec![vec![
+                    say(read.replace("{nonce}", "00000000000000000000000000000000")),
+                    done(),
+                ]],
                 "no_intent",
             )
         },
-        case("same_id", "ADAPTER_PROTOCOL_VIOLATION/same_id", vec![vec![say(read.repeat(2))]], "id_used"),
+        case(
+            "same_id",
+            "ADAPTER_PROTOCOL_VIOLATION/same_id",
+            vec![vec![say(read.repeat(2))]],
+            "id_used",
+        ),
         case(
             "padded_args",
             "ADAPTER_PROTOCOL_VIOLATION/padded_args",
@@ -156,7 +187,9 @@ fn cases(bridge: &ToolBridge) -> Vec<Case> {
         case(
             "oversized_args",
             "ADAPTER_PROTOCOL_VIOLATION/oversized_args",
-            vec![vec![json!({"intent": {"id": "r1", "tool": "read", "args": {"path": "a".repeat(most(bridge.max_args_bytes))}}})]],
+            vec![vec![
+                json!({"intent": {"id": "r1", "tool": "read", "args": {"path": "a".repeat(most(bridge.max_args_bytes))}}}),
+            ]],
             "args_size",
         ),
         case(
@@ -169,7 +202,10 @@ fn cases(bridge: &ToolBridge) -> Vec<Case> {
         case(
             "split_frame",
             "ADAPTER_PROTOCOL_VIOLATION/split_frame",
-            vec![vec![say("⟦TI1 {nonce}⟧ r1 read")], vec![say(format!(" {ARGS}\n"))]],
+            vec![
+                vec![say("⟦TI1 {nonce}⟧ r1 read")],
+                vec![say(format!(" {ARGS}\n"))],
+            ],
             "fields",
         ),
         Case {
@@ -181,7 +217,12 @@ fn cases(bridge: &ToolBridge) -> Vec<Case> {
                 "no_intent",
             )
         },
-        case("after_end", "ADAPTER_PROTOCOL_VIOLATION/after_end", vec![vec![done(), say(read.clone())]], "after_end"),
+        case(
+            "after_end",
+            "ADAPTER_PROTOCOL_VIOLATION/after_end",
+            vec![vec![done(), say(read.clone())]],
+            "after_end",
+        ),
         case(
             "many_intents",
             "ADAPTER_PROTOCOL_VIOLATION/many_intents",
@@ -193,10 +234,18 @@ fn cases(bridge: &ToolBridge) -> Vec<Case> {
         case(
             "no_line_end",
             "ADAPTER_PROTOCOL_VIOLATION/no_line_end",
-            vec![vec![say(format!("⟦TI1 {{nonce}}⟧ r1 read {}", "a".repeat(most(bridge.max_line_bytes))))]],
+            vec![vec![say(format!(
+                "⟦TI1 {{nonce}}⟧ r1 read {}",
+                "a".repeat(most(bridge.max_line_bytes))
+            ))]],
             "line_size",
         ),
-        case("stall", "ADAPTER_PROTOCOL_VIOLATION/stall", vec![vec![json!({"sleep": {"ms": 20 * STALL_MS}}), done()]], "stall"),
+        case(
+            "stall",
+            "ADAPTER_PROTOCOL_VIOLATION/stall",
+            vec![vec![json!({"sleep": {"ms": 20 * STALL_MS}}), done()]],
+            "stall",
+        ),
     ]
 }
 
@@ -209,27 +258,43 @@ mod tests {
     /// An agent that says nothing, whatever its model says.
     fn deaf(directory: &Path, says: &str) -> std::path::PathBuf {
         let path = directory.join("agent");
-        let text = format!("#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram 0.1.0';; *--help*) echo '--model';; *) {says};; esac\n");
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *--version*) echo 'engram 0.1.0';; *--help*) echo '--model';; *) {says};; esac\n"
+        );
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
 
     fn bridge() -> ToolBridge {
-        registry::all().find_map(|shipped| shipped.profile.tool_bridge.clone()).unwrap()
+        registry::all()
+            .find_map(|shipped| shipped.profile.tool_bridge.clone())
+            .unwrap()
     }
 
     #[test]
     fn eleven_misbehaviours_have_a_verdict() {
-        let codes: std::collections::BTreeSet<&str> = cases(&bridge()).iter().map(|case| case.code).collect();
-        assert_eq!(codes.len(), 11, "two spellings of arguments are one misbehaviour");
+        let codes: std::collections::BTreeSet<&str> =
+            cases(&bridge()).iter().map(|case| case.code).collect();
+        assert_eq!(
+            codes.len(),
+            11,
+            "two spellings of arguments are one misbehaviour"
+        );
     }
 
     #[test]
     fn agent_whose_misbehaviour_is_not_seen_fails_with_its_case() {
         let directory = tempfile::tempdir().unwrap();
         let outcome = check(&bridge(), &deaf(directory.path(), "cat > /dev/null")).unwrap();
-        assert_eq!((outcome.verdict, outcome.code), (Verdict::Failed, Some("ADAPTER_PROTOCOL_VIOLATION/wrong_nonce")), "{outcome:?}");
+        assert_eq!(
+            (outcome.verdict, outcome.code),
+            (
+                Verdict::Failed,
+                Some("ADAPTER_PROTOCOL_VIOLATION/wrong_nonce")
+            ),
+            "{outcome:?}"
+        );
         assert!(outcome.what.contains("/end instead of"), "{}", outcome.what);
     }
 }

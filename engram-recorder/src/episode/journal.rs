@@ -59,7 +59,9 @@ impl Clock {
             return None;
         }
         let now = Timestamp::now();
-        let next = self.last.map_or(now, |last| now.max(last.saturating_add(1.milliseconds()).unwrap_or(last)));
+        let next = self.last.map_or(now, |last| {
+            now.max(last.saturating_add(1.milliseconds()).unwrap_or(last))
+        });
         self.last = Some(next);
         Some(format!("{next:.3}"))
     }
@@ -93,7 +95,17 @@ impl Journal {
         let objects = File::open(directory.join(OBJECTS)).map_err(io)?;
         let directory = directory.to_owned();
         let (log_hash, kept) = (blake3::Hasher::new(), HashSet::new());
-        Ok(Journal { directory, objects, log, ledger_file, ledger: Ledger::new(ids), clock: Clock::new(times), bytes: 0, log_hash, kept })
+        Ok(Journal {
+            directory,
+            objects,
+            log,
+            ledger_file,
+            ledger: Ledger::new(ids),
+            clock: Clock::new(times),
+            bytes: 0,
+            log_hash,
+            kept,
+        })
     }
 
     /// The time of the next record.
@@ -106,11 +118,14 @@ impl Journal {
     /// # Errors
     /// `io`.
     pub fn log(&mut self, line: &impl Serialize) -> Result<(), RecorderError> {
-        let mut text = serde_json::to_vec(line).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let mut text =
+            serde_json::to_vec(line).map_err(|error| RecorderError::new(Fault::Io, error))?;
         text.push(b'\n');
         self.bytes += text.len() as u64;
         self.log_hash.update(&text);
-        self.log.write_all(&text).map_err(|error| RecorderError::io(&self.directory.join(LOG), &error))
+        self.log
+            .write_all(&text)
+            .map_err(|error| RecorderError::io(&self.directory.join(LOG), &error))
     }
 
     /// Adds a record to the log.
@@ -127,9 +142,14 @@ impl Journal {
     /// `io`.
     pub fn entry(&mut self, entry: Entry) -> Result<(), RecorderError> {
         let time = self.clock.now();
-        let line = self.ledger.line(time.as_deref(), entry).map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let line = self
+            .ledger
+            .line(time.as_deref(), entry)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
         self.bytes += line.len() as u64;
-        self.ledger_file.write_all(line.as_bytes()).map_err(|error| RecorderError::io(&self.directory.join(LEDGER), &error))
+        self.ledger_file
+            .write_all(line.as_bytes())
+            .map_err(|error| RecorderError::io(&self.directory.join(LEDGER), &error))
     }
 
     /// Keeps an object under its hash, and returns the hash.
@@ -157,8 +177,15 @@ impl Journal {
         self.bytes += bytes.len() as u64;
         // In the directory that was made, and only if nobody else has put something there.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.objects, digits(hash), flags, Mode::from_raw_mode(0o666));
-        let written = opened.map_err(std::io::Error::from).and_then(|file| File::from(file).write_all(bytes));
+        let opened = rustix::fs::openat(
+            &self.objects,
+            digits(hash),
+            flags,
+            Mode::from_raw_mode(0o666),
+        );
+        let written = opened
+            .map_err(std::io::Error::from)
+            .and_then(|file| File::from(file).write_all(bytes));
         written.map_err(|error| RecorderError::io(&object(&self.directory, hash), &error))
     }
 
@@ -190,15 +217,28 @@ pub fn close(directory: &Path, ids: &Ids, times: Times, entry: Entry) -> Result<
     let path = directory.join(LEDGER);
     let io = |error: std::io::Error| RecorderError::io(&path, &error);
     fs::create_dir_all(directory).map_err(io)?;
-    let before = if path.exists() { fs::read(&path).map_err(io)? } else { Vec::new() };
+    let before = if path.exists() {
+        fs::read(&path).map_err(io)?
+    } else {
+        Vec::new()
+    };
     let mut ledger = match before.is_empty() {
         true => Ledger::new(ids.clone()),
-        false => Ledger::resume(&before).map_err(|error| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}")))?,
+        false => Ledger::resume(&before)
+            .map_err(|error| RecorderError::new(Fault::Violation, format!("{LEDGER}: {error}")))?,
     };
     let time = Clock::new(times).now();
-    let line = ledger.line(time.as_deref(), entry).map_err(|error| RecorderError::new(Fault::Io, error))?;
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(io)?;
-    file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(io)
+    let line = ledger
+        .line(time.as_deref(), entry)
+        .map_err(|error| RecorderError::new(Fault::Io, error))?;
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .map_err(io)?;
+    file.write_all(line.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(io)
 }
 
 /// The sums of every file of a directory but [`SUMS`].
@@ -208,12 +248,19 @@ pub fn close(directory: &Path, ids: &Ids, times: Times, entry: Entry) -> Result<
 pub fn sums(directory: &Path) -> Result<String, RecorderError> {
     let mut text = String::new();
     for path in engram_conformance::files(directory) {
-        let name = path.strip_prefix(directory).unwrap_or(&path).to_string_lossy().into_owned();
+        let name = path
+            .strip_prefix(directory)
+            .unwrap_or(&path)
+            .to_string_lossy()
+            .into_owned();
         if name != SUMS {
-            let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| match error.kind() {
-                ErrorKind::InvalidInput | ErrorKind::FileTooLarge => RecorderError::new(Fault::Violation, format!("{name}: {error}")),
-                _ => RecorderError::io(&path, &error),
-            })?;
+            let bytes =
+                bounded::read_left(&path, MAX_FILE).map_err(|error| match error.kind() {
+                    ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+                        RecorderError::new(Fault::Violation, format!("{name}: {error}"))
+                    }
+                    _ => RecorderError::io(&path, &error),
+                })?;
             text.push_str(&format!("{}  {name}\n", blake3::hash(&bytes).to_hex()));
         }
     }
@@ -228,8 +275,15 @@ mod tests {
     fn no_moment_comes_twice() {
         let mut clock = Clock::new(Times::Kept);
         let times: Vec<String> = (0..50).filter_map(|_| clock.now()).collect();
-        assert!(times.len() == 50 && times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
-        assert!(times[0].ends_with('Z') && times[0].len() == 24, "{}", times[0]);
+        assert!(
+            times.len() == 50 && times.windows(2).all(|pair| pair[0] < pair[1]),
+            "{times:?}"
+        );
+        assert!(
+            times[0].ends_with('Z') && times[0].len() == 24,
+            "{}",
+            times[0]
+        );
         assert_eq!(Clock::new(Times::LeftOut).now(), None);
     }
 }

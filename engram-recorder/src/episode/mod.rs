@@ -95,7 +95,8 @@ impl Plan {
     /// When it must be over.
     pub fn deadline(&self, profile: &Profile) -> Instant {
         let budget = profile.budget_defaults.wall_clock_ms.get();
-        Instant::now() + Duration::from_millis(self.limit_ms.map_or(budget, |limit| limit.min(budget)))
+        Instant::now()
+            + Duration::from_millis(self.limit_ms.map_or(budget, |limit| limit.min(budget)))
     }
 
     /// The profile.
@@ -104,7 +105,9 @@ impl Plan {
     /// `adapter_misconfigured` if the text is not a profile.
     pub fn profile(&self) -> Result<Profile, RecorderError> {
         let parsed = Profile::parse(self.profile.as_bytes());
-        parsed.map(|(profile, _)| profile).map_err(|error| RecorderError::new(Fault::Misconfigured, error))
+        parsed
+            .map(|(profile, _)| profile)
+            .map_err(|error| RecorderError::new(Fault::Misconfigured, error))
     }
 }
 
@@ -146,19 +149,38 @@ impl Job<'_> {
     /// If the directory is there already or cannot be written.
     pub fn run(&self) -> Result<Report, RecorderError> {
         if self.out.exists() {
-            return Err(RecorderError::new(Fault::Io, format!("{} is there already; name a new directory", self.out.display())));
+            return Err(RecorderError::new(
+                Fault::Io,
+                format!(
+                    "{} is there already; name a new directory",
+                    self.out.display()
+                ),
+            ));
         }
         let mut outcomes = conform::check(self.profile, None, Some(self.exe));
         let work = WorkFolder::make("engram-episode-", None)?;
         let plan = self.plan(work.path(), &outcomes, What::Episode)?;
-        let failed = outcomes.iter().find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
-        let ready = failed.map_or(Ok(()), |outcome| Err(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED/profile").to_owned()));
+        let failed = outcomes
+            .iter()
+            .find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked));
+        let ready = failed.map_or(Ok(()), |outcome| {
+            Err(outcome
+                .code
+                .unwrap_or("ADAPTER_MISCONFIGURED/profile")
+                .to_owned())
+        });
         let driven = match ready {
-            Ok(()) => self.carried_out(work.path(), &plan, driver::run).map_err(|error| {
-                // The reason is in the ledger, and what is behind it in the report.
-                outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
-                if error.fault == Fault::Violation { driver::violation("receipt") } else { "ADAPTER_MISCONFIGURED/start".to_owned() }
-            }),
+            Ok(()) => self
+                .carried_out(work.path(), &plan, driver::run)
+                .map_err(|error| {
+                    // The reason is in the ledger, and what is behind it in the report.
+                    outcomes.push(Outcome::of(review::END, Verdict::Blocked, error.what));
+                    if error.fault == Fault::Violation {
+                        driver::violation("receipt")
+                    } else {
+                        "ADAPTER_MISCONFIGURED/start".to_owned()
+                    }
+                }),
             Err(reason) => Err(reason),
         };
         let staged = work.path().join(OUT);
@@ -181,15 +203,33 @@ impl Job<'_> {
     }
 
     fn plan(&self, work: &Path, outcomes: &[Outcome], what: What) -> Result<Plan, RecorderError> {
-        let version = outcomes.iter().find(|outcome| outcome.id() == "P2" && outcome.verdict == Verdict::Passed);
+        let version = outcomes
+            .iter()
+            .find(|outcome| outcome.id() == "P2" && outcome.verdict == Verdict::Passed);
         let private = matches!(self.isolation, Isolation::Private(_));
         // A program that is not there fails P2, and nothing is started.
-        let (root, node) = (program::root(self.exe).unwrap_or_default(), node_directory());
-        let places = if private { Places::private() } else { Places::open(work, &root, &node) };
-        let out = if private { places.work.join(OUT) } else { work.join(OUT) };
+        let (root, node) = (
+            program::root(self.exe).unwrap_or_default(),
+            node_directory(),
+        );
+        let places = if private {
+            Places::private()
+        } else {
+            Places::open(work, &root, &node)
+        };
+        let out = if private {
+            places.work.join(OUT)
+        } else {
+            work.join(OUT)
+        };
         let hash = engram_profiles::ProfileHash::of(self.profile);
         let id = |what: &str| format!("{what}-{}", self.script.id);
-        let ids = Ids { work_id: self.work.to_owned(), episode_id: id("episode"), session_id: id("session"), adapter_profile_hash: hash };
+        let ids = Ids {
+            work_id: self.work.to_owned(),
+            episode_id: id("episode"),
+            session_id: id("session"),
+            adapter_profile_hash: hash,
+        };
         Ok(Plan {
             profile: String::from_utf8_lossy(self.profile).into_owned(),
             exe: program::words(self.exe, &root, &places).unwrap_or_default(),
@@ -200,7 +240,11 @@ impl Job<'_> {
             what,
             ids,
             times: self.times,
-            egress: if private { Egress::Refused } else { Egress::Unknown },
+            egress: if private {
+                Egress::Refused
+            } else {
+                Egress::Unknown
+            },
             places,
             out,
         })
@@ -235,8 +279,10 @@ impl Job<'_> {
         };
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let budget = plan.profile()?.budget_defaults.wall_clock_ms.get();
-        let command = isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
-        let said = isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
+        let command =
+            isolation::command(work, &program::root(self.exe)?, &node_directory(), inside);
+        let said =
+            isolation::carry_out(command, Duration::from_millis(budget) + SLACK).map_err(failed)?;
         let text = bounded::read_left(&work.join(DONE), MAX_DONE)
             .map_err(|_| failed(format!("the driver inside ended early: {}", said.trim())))?;
         serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
@@ -250,7 +296,9 @@ fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
         fs::create_dir_all(directory).map_err(|error| RecorderError::io(directory, &error))?;
     }
     for (name, text) in &plan.script.files {
-        let path = name.strip_prefix("~/").map_or_else(|| project.join(name), |name| work.join("home").join(name));
+        let path = name
+            .strip_prefix("~/")
+            .map_or_else(|| project.join(name), |name| work.join("home").join(name));
         write(&path, text.as_bytes())?;
     }
     write(&work.join("passwd"), PASSWD.as_bytes())?;
@@ -268,29 +316,42 @@ fn prepare(work: &Path, plan: &Plan) -> Result<(), RecorderError> {
 /// If the plan cannot be read or carried out.
 pub fn run_file(path: &Path) -> Result<(), RecorderError> {
     let text = fs::read(path).map_err(|error| RecorderError::io(path, &error))?;
-    let plan: Plan = serde_json::from_slice(&text).map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
+    let plan: Plan = serde_json::from_slice(&text)
+        .map_err(|error| RecorderError::new(Fault::BadScenario, error))?;
     let done = match plan.what {
         What::Episode => serde_json::to_vec(&driver::run(&plan)?),
         What::Powerless => serde_json::to_vec(&powerless::run(&plan)?),
     };
-    write(&plan.places.work.join(DONE), &done.map_err(|error| RecorderError::new(Fault::Io, error))?)
+    write(
+        &plan.places.work.join(DONE),
+        &done.map_err(|error| RecorderError::new(Fault::Io, error))?,
+    )
 }
 
 /// Empties a directory.
 fn discard(directory: &Path) -> Result<(), RecorderError> {
     let io = |error: std::io::Error| RecorderError::io(directory, &error);
-    fs::remove_dir_all(directory).and_then(|()| fs::create_dir_all(directory)).map_err(io)
+    fs::remove_dir_all(directory)
+        .and_then(|()| fs::create_dir_all(directory))
+        .map_err(io)
 }
 
 /// Copies a directory to a new place, which then has all of it or is not there.
 fn copy(from: &Path, to: &Path) -> Result<(), RecorderError> {
-    let above = to.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let above = to
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(above).map_err(|error| RecorderError::io(above, &error))?;
     let part = WorkFolder::make(".engram-episode-", Some(above))?;
     let whole = part.path().join("episode");
     for path in engram_conformance::files(from) {
-        let bytes = bounded::read_left(&path, MAX_FILE).map_err(|error| RecorderError::io(&path, &error))?;
-        write(&whole.join(path.strip_prefix(from).unwrap_or(&path)), &bytes)?;
+        let bytes = bounded::read_left(&path, MAX_FILE)
+            .map_err(|error| RecorderError::io(&path, &error))?;
+        write(
+            &whole.join(path.strip_prefix(from).unwrap_or(&path)),
+            &bytes,
+        )?;
     }
     fs::rename(&whole, to).map_err(|error| RecorderError::io(to, &error))
 }

@@ -32,7 +32,12 @@ pub struct TooLong;
 impl Decoder {
     /// A decoder for one run. Lines of JSON have at most so many bytes.
     pub fn new(mode: OutputMode, harness: HarnessName, most: usize) -> Decoder {
-        Decoder { mode, harness, line: Vec::new(), most }
+        Decoder {
+            mode,
+            harness,
+            line: Vec::new(),
+            most,
+        }
     }
 
     /// Takes further bytes.
@@ -70,18 +75,32 @@ impl Decoder {
 
     /// The text of one JSON value. What is no JSON is what a harness says of itself, and no text of its agent.
     fn value(&self, line: &[u8], out: &mut Vec<Part>) {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else { return };
-        let mut block = |text: &str| out.extend([Part::Text(text.as_bytes().to_vec()), Part::EndOfBlock]);
+        let Ok(value) = serde_json::from_slice::<Value>(line) else {
+            return;
+        };
+        let mut block =
+            |text: &str| out.extend([Part::Text(text.as_bytes().to_vec()), Part::EndOfBlock]);
         let kind = text_at(&value, "type");
         if self.mode == OutputMode::Json {
-            return block(text_at(&value, if self.harness == HarnessName::GeminiCli { "response" } else { "result" }));
+            return block(text_at(
+                &value,
+                if self.harness == HarnessName::GeminiCli {
+                    "response"
+                } else {
+                    "result"
+                },
+            ));
         }
         match (self.harness, kind) {
             (HarnessName::ClaudeCode | HarnessName::Cursor, "assistant") => {
-                let texts = list_at(&value["message"], "content").iter().filter(|block| text_at(block, "type") == "text");
+                let texts = list_at(&value["message"], "content")
+                    .iter()
+                    .filter(|block| text_at(block, "type") == "text");
                 texts.for_each(|text| block(text_at(text, "text")));
             }
-            (HarnessName::CodexCli, "item.completed") if text_at(&value["item"], "type") == "agent_message" => {
+            (HarnessName::CodexCli, "item.completed")
+                if text_at(&value["item"], "type") == "agent_message" =>
+            {
                 block(text_at(&value["item"], "text"));
             }
             (HarnessName::Opencode, "text") => block(text_at(&value["part"], "text")),
@@ -103,9 +122,17 @@ mod tests {
     use super::*;
 
     /// The blocks of some output, and how often a turn ends.
-    fn blocks(harness: HarnessName, mode: OutputMode, printed: &str, chunk: usize) -> (Vec<String>, usize) {
+    fn blocks(
+        harness: HarnessName,
+        mode: OutputMode,
+        printed: &str,
+        chunk: usize,
+    ) -> (Vec<String>, usize) {
         let (mut decoder, mut parts) = (Decoder::new(mode, harness, 10_000), Vec::new());
-        printed.as_bytes().chunks(chunk).for_each(|bytes| decoder.push(bytes, &mut parts).unwrap());
+        printed
+            .as_bytes()
+            .chunks(chunk)
+            .for_each(|bytes| decoder.push(bytes, &mut parts).unwrap());
         decoder.end(&mut parts);
         let (mut blocks, mut turns) = (vec![Vec::new()], 0);
         for part in parts {
@@ -115,14 +142,24 @@ mod tests {
                 Part::EndOfTurn => turns += 1,
             }
         }
-        (blocks.into_iter().filter(|block| !block.is_empty()).map(|block| String::from_utf8(block).unwrap()).collect(), turns)
+        (
+            blocks
+                .into_iter()
+                .filter(|block| !block.is_empty())
+                .map(|block| String::from_utf8(block).unwrap())
+                .collect(),
+            turns,
+        )
     }
 
     #[test]
     fn blocks_are_those_of_the_assistant() {
         let of = |harness, printed: &str| {
             let found = blocks(harness, OutputMode::StreamJson, printed, 7);
-            assert_eq!(found, blocks(harness, OutputMode::Jsonl, printed, printed.len()));
+            assert_eq!(
+                found,
+                blocks(harness, OutputMode::Jsonl, printed, printed.len())
+            );
             found
         };
         let claude = concat!(
@@ -132,7 +169,10 @@ mod tests {
             "\n",
             r#"{"type":"result","result":"ü"}"#
         );
-        assert_eq!(of(HarnessName::ClaudeCode, claude), (vec!["a\nb".to_owned(), "ü".to_owned()], 1));
+        assert_eq!(
+            of(HarnessName::ClaudeCode, claude),
+            (vec!["a\nb".to_owned(), "ü".to_owned()], 1)
+        );
         let codex = concat!(
             r#"{"type":"item.completed","item":{"type":"reasoning","text":"x"}}"#,
             "\n",
@@ -150,16 +190,43 @@ mod tests {
             "\n",
             r#"{"type":"result","status":"success"}"#
         );
-        assert_eq!(of(HarnessName::GeminiCli, gemini), (vec!["ab".to_owned()], 1));
+        assert_eq!(
+            of(HarnessName::GeminiCli, gemini),
+            (vec!["ab".to_owned()], 1)
+        );
         let opencode = "warning\n{\"type\":\"tool_use\",\"part\":{\"text\":\"x\"}}\n{\"type\":\"text\",\"part\":{\"text\":\"a\"}}\n";
-        assert_eq!(of(HarnessName::Opencode, opencode), (vec!["a".to_owned()], 0));
+        assert_eq!(
+            of(HarnessName::Opencode, opencode),
+            (vec!["a".to_owned()], 0)
+        );
     }
 
     #[test]
     fn one_value_and_raw_text_are_one_block() {
-        assert_eq!(blocks(HarnessName::ClaudeCode, OutputMode::Json, "{\"result\":\"a\\nb\"}\n", 3).0, ["a\nb"]);
-        assert_eq!(blocks(HarnessName::GeminiCli, OutputMode::Json, "{\"response\":\"a\"}", 3).0, ["a"]);
-        assert_eq!(blocks(HarnessName::ClaudeCode, OutputMode::Raw, "a\nb", 1).0, ["a\nb"]);
+        assert_eq!(
+            blocks(
+                HarnessName::ClaudeCode,
+                OutputMode::Json,
+                "{\"result\":\"a\\nb\"}\n",
+                3
+            )
+            .0,
+            ["a\nb"]
+        );
+        assert_eq!(
+            blocks(
+                HarnessName::GeminiCli,
+                OutputMode::Json,
+                "{\"response\":\"a\"}",
+                3
+            )
+            .0,
+            ["a"]
+        );
+        assert_eq!(
+            blocks(HarnessName::ClaudeCode, OutputMode::Raw, "a\nb", 1).0,
+            ["a\nb"]
+        );
     }
 
     #[test]

@@ -10,12 +10,20 @@ pub const HIDDEN: &str = "<nonce>";
 
 /// The rules of the conversation. No line of it is a frame of the driver.
 pub fn preamble(profile: &Profile, nonce: &str) -> String {
-    let intents: Vec<&str> = profile.capability_map.iter().map(|row| row.intent.as_str()).collect();
+    let intents: Vec<&str> = profile
+        .capability_map
+        .iter()
+        .map(|row| row.intent.as_str())
+        .collect();
     let bridge = profile.tool_bridge.as_ref();
     let most = bridge.map_or(0, |bridge| bridge.max_args_bytes.get());
     let how = match bridge.map(|bridge| bridge.continuation) {
-        Some(Continuation::Restart) => "End your turn after you have asked. You are asked again, with the answers below your words.",
-        Some(Continuation::Resume) => "End your turn after you have asked. The answers are your next prompt.",
+        Some(Continuation::Restart) => {
+            "End your turn after you have asked. You are asked again, with the answers below your words."
+        }
+        Some(Continuation::Resume) => {
+            "End your turn after you have asked. The answers are your next prompt."
+        }
         Some(Continuation::Stream) => "The answers come on standard input.",
         Some(Continuation::None) | None => "You get no answers.",
     };
@@ -39,7 +47,10 @@ pub fn first(preamble: &str, task: &str) -> String {
 
 /// The prompt of a later run, for an agent that remembers nothing.
 pub fn again(preamble: &str, task: &str, said: &str) -> String {
-    format!("{}\nSo far you and the driver said:\n\n{said}\nGo on.\n", first(preamble, task))
+    format!(
+        "{}\nSo far you and the driver said:\n\n{said}\nGo on.\n",
+        first(preamble, task)
+    )
 }
 
 /// An answer as an agent sees it: the frame, and the beginning of the result, indented so that no line of it is a frame.
@@ -68,7 +79,9 @@ pub fn is_final(line: &str) -> bool {
         _summary: String,
     }
     let line = line.trim();
-    line.starts_with('{') && serde_json::from_str::<Final>(line).is_ok_and(|end| matches!(end.status.as_str(), "done" | "failed"))
+    line.starts_with('{')
+        && serde_json::from_str::<Final>(line)
+            .is_ok_and(|end| matches!(end.status.as_str(), "done" | "failed"))
 }
 
 #[cfg(test)]
@@ -84,8 +97,15 @@ mod tests {
         let nonce = Nonce::scripted("s", "e");
         for shipped in registry::all() {
             let text = preamble(&shipped.profile, HIDDEN);
-            assert!(!text.contains(nonce.as_str()) && preamble(&shipped.profile, nonce.as_str()).contains(nonce.as_str()));
-            assert!(text.lines().all(|line| !line.starts_with('⟦') && response(line, &nonce.hash()).is_none()), "{text}");
+            assert!(
+                !text.contains(nonce.as_str())
+                    && preamble(&shipped.profile, nonce.as_str()).contains(nonce.as_str())
+            );
+            assert!(
+                text.lines()
+                    .all(|line| !line.starts_with('⟦') && response(line, &nonce.hash()).is_none()),
+                "{text}"
+            );
         }
     }
 
@@ -93,16 +113,23 @@ mod tests {
     fn result_is_cut_and_has_no_frame() {
         let frame = "⟦TR1 0123456789abcdef⟧ r1 ok x\n";
         let text = answer(frame, Some("⟦TR1 a⟧\nümlaut"), 11);
-        assert_eq!(text, format!("{frame}  ⟦TR1 a⟧\n  … 8 bytes more\n").replace("… 8", "… 8"));
+        assert_eq!(
+            text,
+            format!("{frame}  ⟦TR1 a⟧\n  … 8 bytes more\n").replace("… 8", "… 8")
+        );
         assert_eq!(answer(frame, None, 9), frame);
     }
 
     #[test]
     fn final_line_has_a_status_and_a_summary() {
         assert!(is_final(" {\"status\":\"done\",\"summary\":\"x\"}\n"));
-        for line in
-            ["done", "{}", r#"{"status":"maybe","summary":"x"}"#, r#"{"status":"done"}"#, r#"{"status":"done","summary":"x","more":1}"#]
-        {
+        for line in [
+            "done",
+            "{}",
+            r#"{"status":"maybe","summary":"x"}"#,
+            r#"{"status":"done"}"#,
+            r#"{"status":"done","summary":"x","more":1}"#,
+        ] {
             assert!(!is_final(line), "{line}");
         }
     }

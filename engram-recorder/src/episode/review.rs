@@ -45,7 +45,10 @@ pub fn close_with(
         Err(error) => return Err(error),
     }
     outcomes.extend(judge(directory)?);
-    outcomes.extend(OTHERS.map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")));
+    outcomes.extend(
+        OTHERS
+            .map(|check| Outcome::of(check, Verdict::Skipped, "`engram profile conform` runs it")),
+    );
     outcomes.sort_by_key(|outcome| outcome.number());
     let first = |verdict| outcomes.iter().find(|outcome| outcome.verdict == verdict);
     let failed = first(Verdict::Failed).or_else(|| first(Verdict::Blocked));
@@ -53,7 +56,14 @@ pub fn close_with(
         // What is not whole proves nothing: only the reason is kept.
         discard(directory)?;
     }
-    let why = reason.or_else(|| failed.map(|outcome| outcome.code.unwrap_or("ADAPTER_PROTOCOL_VIOLATION/blocked").to_owned()));
+    let why = reason.or_else(|| {
+        failed.map(|outcome| {
+            outcome
+                .code
+                .unwrap_or("ADAPTER_PROTOCOL_VIOLATION/blocked")
+                .to_owned()
+        })
+    });
     match why {
         Some(reason) => blocked(plan, directory, &reason)?,
         None => receipt(plan, directory, &outcomes)?,
@@ -66,7 +76,9 @@ pub fn close_with(
 /// # Errors
 /// `io`.
 pub fn blocked(plan: &Plan, directory: &Path, reason: &str) -> Result<(), RecorderError> {
-    let entry = Entry::ReviewBlockedRecorded(Blocked { reason: reason.to_owned() });
+    let entry = Entry::ReviewBlockedRecorded(Blocked {
+        reason: reason.to_owned(),
+    });
     close(directory, &plan.ids, plan.times, entry)?;
     seal(directory)
 }
@@ -74,19 +86,37 @@ pub fn blocked(plan: &Plan, directory: &Path, reason: &str) -> Result<(), Record
 fn receipt(plan: &Plan, directory: &Path, outcomes: &[Outcome]) -> Result<(), RecorderError> {
     let lines = contents(directory)?;
     let index = ended(&lines).map(|end| end.tool_log_index_hash.clone());
-    let read = |name: &str| fs::read(directory.join(name)).map_err(|error| RecorderError::io(&directory.join(name), &error));
+    let read = |name: &str| {
+        fs::read(directory.join(name))
+            .map_err(|error| RecorderError::io(&directory.join(name), &error))
+    };
     let ledger = read(LEDGER)?;
-    let last = ledger.strip_suffix(b"\n").unwrap_or(&ledger).rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = ledger
+        .strip_suffix(b"\n")
+        .unwrap_or(&ledger)
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let receipt = ReviewReceipt {
         profile_hash: plan.ids.adapter_profile_hash.clone(),
         version: plan.version.clone(),
         episode_hash: blake3::hash(last).to_hex().to_string(),
-        tool_log_index_hash: index.ok_or_else(|| RecorderError::new(Fault::Violation, format!("{LEDGER}: it has no end")))?,
+        tool_log_index_hash: index.ok_or_else(|| {
+            RecorderError::new(Fault::Violation, format!("{LEDGER}: it has no end"))
+        })?,
         tape_hash: hash::of_bytes(&read(TAPE)?),
-        checks: outcomes.iter().map(|outcome| (outcome.id().to_owned(), outcome.verdict)).collect(),
+        checks: outcomes
+            .iter()
+            .map(|outcome| (outcome.id().to_owned(), outcome.verdict))
+            .collect(),
         egress: plan.egress,
     };
-    close(directory, &plan.ids, plan.times, Entry::ReviewReceiptRecorded(Box::new(receipt)))?;
+    close(
+        directory,
+        &plan.ids,
+        plan.times,
+        Entry::ReviewReceiptRecorded(Box::new(receipt)),
+    )?;
     seal(directory)
 }
 
@@ -105,20 +135,44 @@ pub fn judge(directory: &Path) -> Result<Vec<Outcome>, RecorderError> {
         Err(error) => {
             let blocked = |check| Outcome::of(check, Verdict::Blocked, "the episode is not whole");
             let failed = Outcome::failed(RECEIPT, "ADAPTER_PROTOCOL_VIOLATION/receipt", error.what);
-            return Ok(vec![blocked(INTENT), blocked(END), blocked(DENY), failed, blocked(TAPE_CHECK)]);
+            return Ok(vec![
+                blocked(INTENT),
+                blocked(END),
+                blocked(DENY),
+                failed,
+                blocked(TAPE_CHECK),
+            ]);
         }
     };
     let run = Run::read(directory)?;
-    let held = Outcome::of(RECEIPT, Verdict::Passed, format!("{} lines with four ids", lines.len()));
-    Ok(vec![intent(&lines), end(&lines, &run), deny(&lines, &run), held, on_tape(directory)?])
+    let held = Outcome::of(
+        RECEIPT,
+        Verdict::Passed,
+        format!("{} lines with four ids", lines.len()),
+    );
+    Ok(vec![
+        intent(&lines),
+        end(&lines, &run),
+        deny(&lines, &run),
+        held,
+        on_tape(directory)?,
+    ])
 }
 
 fn intent(lines: &[Line]) -> Outcome {
     let count = |is: fn(&Entry) -> bool| lines.iter().filter(|line| is(&line.entry)).count();
     let asked = count(|entry| matches!(entry, Entry::ToolRequested(_)));
     match count(|entry| matches!(entry, Entry::ToolExecuted(_))) {
-        0 => Outcome::failed(INTENT, "ADAPTER_PROTOCOL_VIOLATION/no_intent", format!("{asked} requests, none executed")),
-        executed => Outcome::of(INTENT, Verdict::Passed, format!("{asked} requests, {executed} executed")),
+        0 => Outcome::failed(
+            INTENT,
+            "ADAPTER_PROTOCOL_VIOLATION/no_intent",
+            format!("{asked} requests, none executed"),
+        ),
+        executed => Outcome::of(
+            INTENT,
+            Verdict::Passed,
+            format!("{asked} requests, {executed} executed"),
+        ),
     }
 }
 
@@ -127,7 +181,8 @@ fn end(lines: &[Line], run: &Run) -> Outcome {
     let status = ended(lines).map(|end| end.status);
     let survivors: u64 = run.runs.iter().map(|run| run.survivors).sum();
     let is_zero = |run: &super::evidence::RunOfAgent| run.end == Some(End::Exit(0));
-    if status != Some(EndStatus::Completed) || !run.runs.iter().all(is_zero) || run.runs.is_empty() {
+    if status != Some(EndStatus::Completed) || !run.runs.iter().all(is_zero) || run.runs.is_empty()
+    {
         let why = run.reason.as_deref().unwrap_or("a run did not end with 0");
         return Outcome::failed(END, CODE, why);
     }
@@ -146,40 +201,75 @@ fn deny(lines: &[Line], run: &Run) -> Outcome {
         return Outcome::of(DENY, Verdict::Skipped, "nothing was denied");
     }
     if run.denials_unheard > 0 {
-        return Outcome::failed(DENY, CODE, format!("{} of {denied} denials did not reach the model", run.denials_unheard));
+        return Outcome::failed(
+            DENY,
+            CODE,
+            format!(
+                "{} of {denied} denials did not reach the model",
+                run.denials_unheard
+            ),
+        );
     }
     if run.denials_unseen > 0 {
-        let what = format!("{} of {denied} denials could not be told: the agent asked no model after them", run.denials_unseen);
+        let what = format!(
+            "{} of {denied} denials could not be told: the agent asked no model after them",
+            run.denials_unseen
+        );
         return Outcome::of(DENY, Verdict::Skipped, what);
     }
-    Outcome::of(DENY, Verdict::Passed, format!("{denied} denied, none executed, all told"))
+    Outcome::of(
+        DENY,
+        Verdict::Passed,
+        format!("{denied} denied, none executed, all told"),
+    )
 }
 
 fn on_tape(directory: &Path) -> Result<Outcome, RecorderError> {
     const CODE: &str = "ADAPTER_PROTOCOL_VIOLATION/tape";
     let bytes = match tape(directory) {
-        Err(error) if error.fault == Fault::Violation => return Ok(Outcome::failed(TAPE_CHECK, CODE, error.what)),
+        Err(error) if error.fault == Fault::Violation => {
+            return Ok(Outcome::failed(TAPE_CHECK, CODE, error.what));
+        }
         other => other?,
     };
     let mut violations = Vec::new();
     let io = |error: std::io::Error| RecorderError::io(&directory.join(TAPE), &error);
-    check_stream(bytes.as_slice(), &mut |violation| violations.push(violation.to_string())).map_err(io)?;
+    check_stream(bytes.as_slice(), &mut |violation| {
+        violations.push(violation.to_string())
+    })
+    .map_err(io)?;
     if let Some(first) = violations.first() {
         return Ok(Outcome::failed(TAPE_CHECK, CODE, first.clone()));
     }
     let log = fs::read(directory.join(LOG)).map_err(io)?;
     let registry = engram_adapters::Registry::builtin();
-    let adapter = registry.by_id("tool-intent").map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
+    let adapter = registry
+        .by_id("tool-intent")
+        .map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match audit(log.as_slice(), &text, &adapter.descriptor()) {
         Ok(report) if report.holds() => {}
-        Ok(report) => return Ok(Outcome::failed(TAPE_CHECK, CODE, format!("{} strings are left over", report.left_over.strings))),
+        Ok(report) => {
+            return Ok(Outcome::failed(
+                TAPE_CHECK,
+                CODE,
+                format!("{} strings are left over", report.left_over.strings),
+            ));
+        }
         Err(error) => return Ok(Outcome::failed(TAPE_CHECK, CODE, format!("{error:?}"))),
     }
     if tape(directory)? != bytes || fs::read(directory.join(TAPE)).map_err(io)? != bytes {
-        return Ok(Outcome::failed(TAPE_CHECK, CODE, "the same log gives another tape"));
+        return Ok(Outcome::failed(
+            TAPE_CHECK,
+            CODE,
+            "the same log gives another tape",
+        ));
     }
-    Ok(Outcome::of(TAPE_CHECK, Verdict::Passed, format!("{} bytes, nothing is left over", bytes.len())))
+    Ok(Outcome::of(
+        TAPE_CHECK,
+        Verdict::Passed,
+        format!("{} bytes, nothing is left over", bytes.len()),
+    ))
 }
 
 #[cfg(test)]
@@ -193,12 +283,24 @@ mod tests {
 
     /// The verdict on a log with this line behind its header, and on its own tape or this one.
     fn verdict(line: &str, other: Option<&str>) -> Outcome {
-        let (shipped, directory) = (registry::all().next().unwrap(), tempfile::tempdir().unwrap());
-        let ids = Ids { work_id: "w".into(), episode_id: "e".into(), session_id: "s".into(), adapter_profile_hash: shipped.hash.clone() };
+        let (shipped, directory) = (
+            registry::all().next().unwrap(),
+            tempfile::tempdir().unwrap(),
+        );
+        let ids = Ids {
+            work_id: "w".into(),
+            episode_id: "e".into(),
+            session_id: "s".into(),
+            adapter_profile_hash: shipped.hash.clone(),
+        };
         let log = wrap("hello\n", &Nonce::scripted("s", "e"), &shipped.profile, ids).unwrap();
         fs::write(directory.path().join(LOG), format!("{log}{line}")).unwrap();
         let own = tape(directory.path()).unwrap();
-        fs::write(directory.path().join(TAPE), other.map_or(own, |other| other.as_bytes().to_vec())).unwrap();
+        fs::write(
+            directory.path().join(TAPE),
+            other.map_or(own, |other| other.as_bytes().to_vec()),
+        )
+        .unwrap();
         on_tape(directory.path()).unwrap()
     }
 
@@ -206,8 +308,15 @@ mod tests {
     fn tape_that_leaves_something_out_or_is_another_one_fails() {
         assert_eq!(verdict("", None).verdict, Verdict::Passed);
         let failed = Some("ADAPTER_PROTOCOL_VIOLATION/tape");
-        let more = verdict("{\"from\":\"agent\",\"text\":\"x\",\"more\":\"lost\"}\n", None);
-        assert_eq!((more.verdict, more.code), (Verdict::Failed, failed), "{more:?}");
+        let more = verdict(
+            "{\"from\":\"agent\",\"text\":\"x\",\"more\":\"lost\"}\n",
+            None,
+        );
+        assert_eq!(
+            (more.verdict, more.code),
+            (Verdict::Failed, failed),
+            "{more:?}"
+        );
         assert_eq!(verdict("", Some("x\n")).code, failed);
     }
 }

@@ -16,7 +16,10 @@ use crate::scenario::{MAX_BYTES, Op, Scenario, Step, is_id};
 
 /// The scripts that come with the program, by id.
 const SHIPPED: &[(&str, &str)] = &[
-    ("look_and_write", include_str!("scripts/look_and_write.json")),
+    (
+        "look_and_write",
+        include_str!("scripts/look_and_write.json"),
+    ),
     ("contract", include_str!("scripts/contract.json")),
     ("never_ends", include_str!("scripts/never_ends.json")),
     ("two_calls", include_str!("scripts/two_calls.json")),
@@ -58,9 +61,19 @@ impl Script {
         let path = Path::new(which);
         if !path.exists() {
             let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
-            return Err(RecorderError::new(Fault::UnknownScenario, format!("`{which}` is neither a file nor one of {}", known.join(", "))));
+            return Err(RecorderError::new(
+                Fault::UnknownScenario,
+                format!(
+                    "`{which}` is neither a file nor one of {}",
+                    known.join(", ")
+                ),
+            ));
         }
-        Script::parse(which, &bounded::read_text(path, MAX_BYTES).map_err(|error| RecorderError::io(path, &error))?)
+        Script::parse(
+            which,
+            &bounded::read_text(path, MAX_BYTES)
+                .map_err(|error| RecorderError::io(path, &error))?,
+        )
     }
 
     /// Reads a script.
@@ -71,10 +84,14 @@ impl Script {
         let bad = |what: String| RecorderError::new(Fault::BadScenario, format!("{name}: {what}"));
         let script: Script = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
         if script.steps.is_empty() || script.steps.len() > MOST || script.files.len() > MOST {
-            return Err(bad(format!("a script has 1 to {MOST} answers, and at most {MOST} files")));
+            return Err(bad(format!(
+                "a script has 1 to {MOST} answers, and at most {MOST} files"
+            )));
         }
         if !is_id(&script.id) {
-            return Err(bad("/id: expected 1 to 64 letters, digits, - and _".to_owned()));
+            return Err(bad(
+                "/id: expected 1 to 64 letters, digits, - and _".to_owned()
+            ));
         }
         if let Some(name) = script.files.keys().find(|name| !is_below(name)) {
             return Err(bad(format!("/files: `{name}` is not below the sandbox")));
@@ -87,7 +104,11 @@ impl Script {
     /// # Errors
     /// `bad_scenario` if an op is wrong.
     pub fn scenario(&self, nonce: &Nonce) -> Result<Scenario, RecorderError> {
-        let steps = self.steps.iter().map(|step| self.step(step, nonce)).collect::<Result<Vec<Step>, _>>()?;
+        let steps = self
+            .steps
+            .iter()
+            .map(|step| self.step(step, nonce))
+            .collect::<Result<Vec<Step>, _>>()?;
         let scenario = json!({
             "id": self.id, "about": self.about, "shows": ["tool_invocation"],
             "runs": [{"prompt": format!("[[{THREAD}]]")}], "threads": {THREAD: steps},
@@ -103,7 +124,8 @@ impl Script {
     fn step(&self, ops: &[Value], nonce: &Nonce) -> Result<Step, RecorderError> {
         let (mut text, mut step) = (String::new(), Step::new());
         for op in ops {
-            let op: Op = serde_json::from_value(op.clone()).map_err(|error| self.bad(&error.to_string()))?;
+            let op: Op =
+                serde_json::from_value(op.clone()).map_err(|error| self.bad(&error.to_string()))?;
             match op.name.as_str() {
                 "say" => text.push_str(&op.text("text").replace(NONCE, nonce.as_str())),
                 "intent" => text.push_str(&self.frame(&op, nonce)?),
@@ -111,16 +133,25 @@ impl Script {
             }
         }
         if !text.is_empty() {
-            step.push(Op { name: "say".to_owned(), fields: Map::from_iter([("text".to_owned(), Value::String(text))]) });
+            step.push(Op {
+                name: "say".to_owned(),
+                fields: Map::from_iter([("text".to_owned(), Value::String(text))]),
+            });
         }
         Ok(step)
     }
 
     fn frame(&self, op: &Op, nonce: &Nonce) -> Result<String, RecorderError> {
         let args = op.fields.get("args").cloned().unwrap_or_else(|| json!({}));
-        let args = canonical::to_vec(&args).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let args = canonical::to_vec(&args)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let args = args.ok_or_else(|| self.bad("arguments that are no JSON"))?;
-        let request = Request { id: op.text("id").to_owned(), tool: op.text("tool").to_owned(), args };
+        let request = Request {
+            id: op.text("id").to_owned(),
+            tool: op.text("tool").to_owned(),
+            args,
+        };
         Ok(grammar::request_frame(nonce, &request))
     }
 }
@@ -134,7 +165,10 @@ mod tests {
         for (id, text) in SHIPPED {
             assert_eq!(Script::parse(id, text).unwrap().id, *id);
         }
-        assert_eq!(Script::find("nobody").unwrap_err().fault, Fault::UnknownScenario);
+        assert_eq!(
+            Script::find("nobody").unwrap_err().fault,
+            Fault::UnknownScenario
+        );
         let outside = r#"{"id":"a","about":"","task":"","files":{"../x":""},"steps":[[]]}"#;
         let nowhere = r#"{"id":"../a","about":"","task":"","steps":[[]]}"#;
         for text in [
@@ -144,7 +178,11 @@ mod tests {
             r#"{"id":"a","about":"","task":"","steps":[]}"#,
             r#"{"id":"a","about":"","task":"","steps":[[{"a":1,"b":2}]]}"#,
         ] {
-            assert_eq!(Script::parse("x", text).unwrap_err().fault, Fault::BadScenario, "{text}");
+            assert_eq!(
+                Script::parse("x", text).unwrap_err().fault,
+                Fault::BadScenario,
+                "{text}"
+            );
         }
     }
 
@@ -156,6 +194,10 @@ mod tests {
         let step = &scenario.threads[THREAD][0];
         assert_eq!((step.len(), step[0].name.as_str()), (2, "sleep"));
         let said = step[1].text("text");
-        assert!(said.starts_with(&format!("x {}\n⟦TI1 ", nonce.as_str())) && said.ends_with("r1 read eyJhIjoyLCJiIjoxfQ\n"), "{said}");
+        assert!(
+            said.starts_with(&format!("x {}\n⟦TI1 ", nonce.as_str()))
+                && said.ends_with("r1 read eyJhIjoyLCJiIjoxfQ\n"),
+            "{said}"
+        );
     }
 }

@@ -16,8 +16,15 @@ use crate::error::{Fault, RecorderError};
 use crate::isolation::Isolation;
 
 /// The checks of an episode, in order.
-const OF_EPISODES: [&str; 7] =
-    [powerless::CHECK, "P5 episode.intent", "P6 episode.end", hostile::CHECK, "P8 episode.deny", "P9 episode.receipt", "P10 episode.tape"];
+const OF_EPISODES: [&str; 7] = [
+    powerless::CHECK,
+    "P5 episode.intent",
+    "P6 episode.end",
+    hostile::CHECK,
+    "P8 episode.deny",
+    "P9 episode.receipt",
+    "P10 episode.tape",
+];
 /// The script of every column.
 const SCRIPT: &str = "look_and_write";
 /// Seconds for one episode, if the caller says nothing else.
@@ -55,11 +62,21 @@ impl Settings {
     /// `adapter_misconfigured` if a value is wrong.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, RecorderError> {
         let only = variable("ACK_ADAPTERS").unwrap_or_default();
-        let only: Vec<String> = only.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let wrong = |name: &str, what: &str| RecorderError::new(Fault::Misconfigured, format!("{name}: {what}"));
+        let only: Vec<String> = only
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let wrong = |name: &str, what: &str| {
+            RecorderError::new(Fault::Misconfigured, format!("{name}: {what}"))
+        };
         let is_known = |name: &String| registry::all().any(|shipped| is_named(shipped, name));
         if let Some(unknown) = only.iter().find(|name| !is_known(name)) {
-            return Err(wrong("ACK_ADAPTERS", &format!("no profile or harness is called `{unknown}`")));
+            return Err(wrong(
+                "ACK_ADAPTERS",
+                &format!("no profile or harness is called `{unknown}`"),
+            ));
         }
         let seconds = match variable("ACK_TIMEOUT") {
             None => SECONDS,
@@ -68,12 +85,18 @@ impl Settings {
                 _ => return Err(wrong("ACK_TIMEOUT", "expected seconds, from 1 to 86400")),
             },
         };
-        Ok(Settings { only, seconds, live: variable("RUN_LIVE_TESTS").is_some_and(|value| value == "1") })
+        Ok(Settings {
+            only,
+            seconds,
+            live: variable("RUN_LIVE_TESTS").is_some_and(|value| value == "1"),
+        })
     }
 }
 
 fn is_named(shipped: &Shipped, name: &str) -> bool {
-    shipped.profile.profile_id == name || shipped.profile.harness.as_str() == name || shipped.profile.harness.adapter_id() == Some(name)
+    shipped.profile.profile_id == name
+        || shipped.profile.harness.as_str() == name
+        || shipped.profile.harness.adapter_id() == Some(name)
 }
 
 /// The outcomes of one profile.
@@ -89,7 +112,9 @@ pub struct Column {
 fn skipped(shipped: &Shipped) -> Option<&'static str> {
     match shipped.profile.adapter_mode {
         AdapterMode::HookedVendor => Some("this agent cannot be pointed at a model on loopback"),
-        AdapterMode::StructuredOutput => Some("its agent acts by itself: `engram record` and tiers 1 to 3 judge it"),
+        AdapterMode::StructuredOutput => {
+            Some("its agent acts by itself: `engram record` and tiers 1 to 3 judge it")
+        }
         AdapterMode::McpBridge => Some("no bridge over MCP is there"),
         AdapterMode::BlackBox => None,
     }
@@ -104,7 +129,10 @@ impl Suite<'_> {
         let mut columns = Vec::new();
         for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
             note(&shipped.profile.profile_id);
-            columns.push(Column { profile: &shipped.profile.profile_id, outcomes: self.column(shipped)? });
+            columns.push(Column {
+                profile: &shipped.profile.profile_id,
+                outcomes: self.column(shipped)?,
+            });
         }
         Ok(columns)
     }
@@ -117,20 +145,40 @@ impl Suite<'_> {
         let mut columns = Vec::new();
         for shipped in registry::all().filter(|shipped| self.is_asked(shipped)) {
             note(&shipped.profile.profile_id);
-            let rest = |why: &str, verdict| contract::ROWS.map(|row| Outcome::of(row, verdict, why)).to_vec();
+            let rest = |why: &str, verdict| {
+                contract::ROWS
+                    .map(|row| Outcome::of(row, verdict, why))
+                    .to_vec()
+            };
             let outcomes = match (skipped(shipped), self.program(shipped)) {
                 (Some(why), _) => rest(why, Verdict::Skipped),
                 (None, Err(why)) => rest(&why, Verdict::Skipped),
                 (None, Ok(exe)) => {
-                    let sound = conform::check(shipped.canonical.as_bytes(), Some(&shipped.hash), Some(&exe));
+                    let sound = conform::check(
+                        shipped.canonical.as_bytes(),
+                        Some(&shipped.hash),
+                        Some(&exe),
+                    );
                     let limit_ms = self.settings.seconds * 1000;
-                    match sound.iter().find(|outcome| outcome.verdict != Verdict::Passed) {
+                    match sound
+                        .iter()
+                        .find(|outcome| outcome.verdict != Verdict::Passed)
+                    {
                         Some(outcome) => rest(&outcome.what, Verdict::Blocked),
-                        None => Agent { shipped, exe: &exe, isolation: self.isolation, limit_ms }.column()?,
+                        None => Agent {
+                            shipped,
+                            exe: &exe,
+                            isolation: self.isolation,
+                            limit_ms,
+                        }
+                        .column()?,
                     }
                 }
             };
-            columns.push(Column { profile: &shipped.profile.profile_id, outcomes });
+            columns.push(Column {
+                profile: &shipped.profile.profile_id,
+                outcomes,
+            });
         }
         Ok(columns)
     }
@@ -142,13 +190,22 @@ impl Suite<'_> {
 
     fn column(&self, shipped: &Shipped) -> Result<Vec<Outcome>, RecorderError> {
         let exe = self.program(shipped);
-        let mut outcomes = conform::check(shipped.canonical.as_bytes(), Some(&shipped.hash), exe.as_deref().ok());
+        let mut outcomes = conform::check(
+            shipped.canonical.as_bytes(),
+            Some(&shipped.hash),
+            exe.as_deref().ok(),
+        );
         let rest = |why: &str, verdict| OF_EPISODES.map(|check| Outcome::of(check, verdict, why));
-        let is_sound = outcomes.iter().all(|outcome| matches!(outcome.verdict, Verdict::Passed | Verdict::Skipped));
+        let is_sound = outcomes
+            .iter()
+            .all(|outcome| matches!(outcome.verdict, Verdict::Passed | Verdict::Skipped));
         match (skipped(shipped), exe) {
             (Some(why), _) => outcomes.extend(rest(why, Verdict::Skipped)),
             (None, Err(why)) => outcomes.extend(rest(&why, Verdict::Skipped)),
-            (None, Ok(_)) if !is_sound => outcomes.extend(rest("the profile is not for this program", Verdict::Blocked)),
+            (None, Ok(_)) if !is_sound => outcomes.extend(rest(
+                "the profile is not for this program",
+                Verdict::Blocked,
+            )),
             (None, Ok(exe)) => outcomes = self.episodes(shipped, &exe, outcomes)?,
         }
         outcomes.push(self.live());
@@ -156,8 +213,14 @@ impl Suite<'_> {
     }
 
     /// Runs an episode of a black box, and the two checks that need more.
-    fn episodes(&self, shipped: &Shipped, exe: &Path, outcomes: Vec<Outcome>) -> Result<Vec<Outcome>, RecorderError> {
-        let directory = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
+    fn episodes(
+        &self,
+        shipped: &Shipped,
+        exe: &Path,
+        outcomes: Vec<Outcome>,
+    ) -> Result<Vec<Outcome>, RecorderError> {
+        let directory =
+            tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
         let (script, out) = (Script::find(SCRIPT)?, directory.path().join("episode"));
         let job = Job {
             profile: shipped.canonical.as_bytes(),
@@ -172,7 +235,11 @@ impl Suite<'_> {
         };
         let report = job.run()?;
         let others = [powerless::CHECK, hostile::CHECK];
-        let mut all: Vec<Outcome> = report.outcomes.into_iter().filter(|outcome| !others.contains(&outcome.check)).collect();
+        let mut all: Vec<Outcome> = report
+            .outcomes
+            .into_iter()
+            .filter(|outcome| !others.contains(&outcome.check))
+            .collect();
         for check in OF_EPISODES.iter().filter(|check| !others.contains(check)) {
             if all.iter().all(|outcome| outcome.check != *check) {
                 let why = report.reason.clone().unwrap_or_default();
@@ -182,7 +249,11 @@ impl Suite<'_> {
         all.push(job.powerless(&outcomes)?);
         match &shipped.profile.tool_bridge {
             Some(bridge) => all.push(hostile::check(bridge, self.agent)?),
-            None => all.push(Outcome::of(hostile::CHECK, Verdict::Skipped, "it has no bridge")),
+            None => all.push(Outcome::of(
+                hostile::CHECK,
+                Verdict::Skipped,
+                "it has no bridge",
+            )),
         }
         all.sort_by_key(Outcome::number);
         Ok(all)
@@ -206,35 +277,61 @@ impl Suite<'_> {
         let family = profile.harness.adapter_id().unwrap_or_default();
         let directory = self.installed.join(family);
         let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
-        let link = |version: &Version| directory.join(version.to_string()).join("node_modules/.bin").join(&profile.command);
-        let versions = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<Version>().ok());
+        let link = |version: &Version| {
+            directory
+                .join(version.to_string())
+                .join("node_modules/.bin")
+                .join(&profile.command)
+        };
+        let versions =
+            entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<Version>().ok());
         let newest = versions.filter(|version| link(version).exists()).max();
-        let missing = || format!("{family} is not installed below {}; `scripts/install-harness` installs it", self.installed.display());
+        let missing = || {
+            format!(
+                "{family} is not installed below {}; `scripts/install-harness` installs it",
+                self.installed.display()
+            )
+        };
         newest.map(|version| link(&version)).ok_or_else(missing)
     }
 }
 
 /// The first check that fails or is blocked.
 pub fn first_failure(columns: &[Column]) -> Option<&Outcome> {
-    columns.iter().flat_map(|column| &column.outcomes).find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked))
+    columns
+        .iter()
+        .flat_map(|column| &column.outcomes)
+        .find(|outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Blocked))
 }
 
 /// A row for each check and a column for each profile, and then the reason of each verdict.
 pub fn table(columns: &[Column]) -> String {
-    let Some(first) = columns.first() else { return String::new() };
+    let Some(first) = columns.first() else {
+        return String::new();
+    };
     let mut text = format!("{:<22}", "check");
-    columns.iter().for_each(|column| text.push_str(&format!("  {:<21}", column.profile)));
+    columns
+        .iter()
+        .for_each(|column| text.push_str(&format!("  {:<21}", column.profile)));
     for (at, outcome) in first.outcomes.iter().enumerate() {
         text = format!("{}\n{:<22}", text.trim_end(), outcome.check);
         for column in columns {
-            let verdict = column.outcomes.get(at).map_or("", |outcome| outcome.verdict.as_str());
+            let verdict = column
+                .outcomes
+                .get(at)
+                .map_or("", |outcome| outcome.verdict.as_str());
             text.push_str(&format!("  {verdict:<21}"));
         }
     }
     text = format!("{}\n\n", text.trim_end());
     for column in columns {
         for outcome in &column.outcomes {
-            text.push_str(&format!("{} {}: {}\n", column.profile, outcome.check, outcome.words()));
+            text.push_str(&format!(
+                "{} {}: {}\n",
+                column.profile,
+                outcome.check,
+                outcome.words()
+            ));
         }
     }
     text
@@ -245,42 +342,106 @@ mod tests {
     use super::*;
 
     fn settings(pairs: &[(&str, &str)]) -> Result<Settings, RecorderError> {
-        let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let find = |name: &str| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
         Settings::of(find)
     }
 
     #[test]
     fn settings_are_those_of_the_environment() {
-        assert_eq!(settings(&[]).unwrap(), Settings { only: Vec::new(), seconds: 120, live: false });
-        let all = settings(&[("ACK_ADAPTERS", "codex, local-inference"), ("ACK_TIMEOUT", "7"), ("RUN_LIVE_TESTS", "1")]).unwrap();
-        assert_eq!(all, Settings { only: vec!["codex".to_owned(), "local-inference".to_owned()], seconds: 7, live: true });
-        for pair in [("ACK_ADAPTERS", "nobody"), ("ACK_TIMEOUT", "0"), ("ACK_TIMEOUT", "soon")] {
-            assert_eq!(settings(&[pair]).unwrap_err().fault, Fault::Misconfigured, "{pair:?}");
+        assert_eq!(
+            settings(&[]).unwrap(),
+            Settings {
+                only: Vec::new(),
+                seconds: 120,
+                live: false
+            }
+        );
+        let all = settings(&[
+            ("ACK_ADAPTERS", "codex, local-inference"),
+            ("ACK_TIMEOUT", "7"),
+            ("RUN_LIVE_TESTS", "1"),
+        ])
+        .unwrap();
+        assert_eq!(
+            all,
+            Settings {
+                only: vec!["codex".to_owned(), "local-inference".to_owned()],
+                seconds: 7,
+                live: true
+            }
+        );
+        for pair in [
+            ("ACK_ADAPTERS", "nobody"),
+            ("ACK_TIMEOUT", "0"),
+            ("ACK_TIMEOUT", "soon"),
+        ] {
+            assert_eq!(
+                settings(&[pair]).unwrap_err().fault,
+                Fault::Misconfigured,
+                "{pair:?}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_installed_is_skipped_and_says_so() {
         let nowhere = tempfile::tempdir().unwrap();
-        let settings = settings(&[("ACK_ADAPTERS", "claude-code,codex,gemini,opencode,cursor")]).unwrap();
-        let suite = Suite { installed: nowhere.path(), agent: Path::new("/no/agent"), isolation: &Isolation::None, settings };
+        let settings =
+            settings(&[("ACK_ADAPTERS", "claude-code,codex,gemini,opencode,cursor")]).unwrap();
+        let suite = Suite {
+            installed: nowhere.path(),
+            agent: Path::new("/no/agent"),
+            isolation: &Isolation::None,
+            settings,
+        };
         let columns = suite.run(|_| {}).unwrap();
         assert_eq!(columns.len(), registry::all().count() - 1);
         for column in &columns {
-            let [first, rest @ ..] = column.outcomes.as_slice() else { panic!("{column:?}") };
+            let [first, rest @ ..] = column.outcomes.as_slice() else {
+                panic!("{column:?}")
+            };
             assert_eq!(first.verdict, Verdict::Passed, "the file itself is there");
-            assert!(rest.iter().all(|outcome| outcome.verdict == Verdict::Skipped && !outcome.what.is_empty()), "{column:?}");
+            assert!(
+                rest.iter()
+                    .all(|outcome| outcome.verdict == Verdict::Skipped && !outcome.what.is_empty()),
+                "{column:?}"
+            );
         }
         let reason = |profile: &str| {
-            let column = columns.iter().find(|column| column.profile == profile).unwrap();
-            column.outcomes.iter().find(|outcome| outcome.check == powerless::CHECK).unwrap().what.clone()
+            let column = columns
+                .iter()
+                .find(|column| column.profile == profile)
+                .unwrap();
+            column
+                .outcomes
+                .iter()
+                .find(|outcome| outcome.check == powerless::CHECK)
+                .unwrap()
+                .what
+                .clone()
         };
-        assert!(reason("codex-cli-black-box").contains("install-harness") && reason("cursor-hooked").contains("loopback"));
         assert!(
-            first_failure(&columns).is_none() && table(&columns).contains("cursor-hooked P7 episode.hostile: skipped this agent cannot")
+            reason("codex-cli-black-box").contains("install-harness")
+                && reason("cursor-hooked").contains("loopback")
+        );
+        assert!(
+            first_failure(&columns).is_none()
+                && table(&columns)
+                    .contains("cursor-hooked P7 episode.hostile: skipped this agent cannot")
         );
         let failed = Outcome::failed("P6 episode.end", "ADAPTER_PROTOCOL_VIOLATION/end", "x");
-        let broken = [Column { profile: "a", outcomes: vec![Outcome::of("P5 episode.intent", Verdict::Passed, "x"), failed.clone()] }];
+        let broken = [Column {
+            profile: "a",
+            outcomes: vec![
+                Outcome::of("P5 episode.intent", Verdict::Passed, "x"),
+                failed.clone(),
+            ],
+        }];
         assert_eq!(first_failure(&broken), Some(&failed));
     }
 }

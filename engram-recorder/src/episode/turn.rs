@@ -92,8 +92,20 @@ pub fn run(
     bounds: &Bounds,
     hear: &mut dyn FnMut(&[u8]) -> Result<Heard, RecorderError>,
 ) -> Result<Ended, RecorderError> {
-    let failed = |error: std::io::Error| RecorderError::new(Fault::Misconfigured, format!("{}: {error}", command.argv[0]));
-    let running = Running::start(command.argv, command.directory, command.env, Stdio::piped(), command.stderr).map_err(failed)?;
+    let failed = |error: std::io::Error| {
+        RecorderError::new(
+            Fault::Misconfigured,
+            format!("{}: {error}", command.argv[0]),
+        )
+    };
+    let running = Running::start(
+        command.argv,
+        command.directory,
+        command.env,
+        Stdio::piped(),
+        command.stderr,
+    )
+    .map_err(failed)?;
     let mut running = running.with_grace(bounds.grace);
     let chunks = listen(&mut running);
     let words = running.words();
@@ -126,7 +138,10 @@ pub fn run(
             }
         };
         if ended.is_none() {
-            ended = running.ended().map_err(failed)?.map(|end| (end, Instant::now()));
+            ended = running
+                .ended()
+                .map_err(failed)?
+                .map(|end| (end, Instant::now()));
         }
         let printed = stdout.len() as u64 + running.errors_len();
         if printed > bounds.bytes {
@@ -142,7 +157,13 @@ pub fn run(
     };
     let milliseconds = u64::try_from(health.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let stderr = running.errors(bounds.bytes);
-    Ok(Ended { end, stdout, stderr, survivors: running.stop(), milliseconds })
+    Ok(Ended {
+        end,
+        stdout,
+        stderr,
+        survivors: running.stop(),
+        milliseconds,
+    })
 }
 
 /// Reads what a command prints, in the background: something that it leaves behind may keep the pipe open.
@@ -173,7 +194,13 @@ struct Health {
 impl Health {
     fn new(stage: &Stage) -> Health {
         let now = Instant::now();
-        Health { begun: now, active: now, has_begun: false, requests: stage.requests(), stalls: 0 }
+        Health {
+            begun: now,
+            active: now,
+            has_begun: false,
+            requests: stage.requests(),
+            stalls: 0,
+        }
     }
 
     fn active(&mut self) {
@@ -215,14 +242,31 @@ mod tests {
     #[test]
     fn agent_that_does_not_read_is_stopped_in_time() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place { project: "/".to_owned(), home: "/".to_owned() };
-        let scenario = Script::find("look_and_write").unwrap().scenario(&Nonce::scripted("s", "e")).unwrap();
-        let stage = Stage::new(&scenario, OpTable::default(), place, directory.path().to_owned());
+        let place = Place {
+            project: "/".to_owned(),
+            home: "/".to_owned(),
+        };
+        let scenario = Script::find("look_and_write")
+            .unwrap()
+            .scenario(&Nonce::scripted("s", "e"))
+            .unwrap();
+        let stage = Stage::new(
+            &scenario,
+            OpTable::default(),
+            place,
+            directory.path().to_owned(),
+        );
         let argv = ["/bin/sh", "-c", "while echo ask; do sleep 0.01; done"].map(str::to_owned);
         let env = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
         let stderr = directory.path().join("err");
-        let command =
-            Command { argv: &argv, directory: directory.path(), env: &env, stderr: &stderr, stdin: vec![b'x'; 1 << 20], listens: true };
+        let command = Command {
+            argv: &argv,
+            directory: directory.path(),
+            env: &env,
+            stderr: &stderr,
+            stdin: vec![b'x'; 1 << 20],
+            listens: true,
+        };
         let second = Duration::from_secs(1);
         let bounds = Bounds {
             start: 20 * second,
@@ -233,7 +277,12 @@ mod tests {
             bytes: u64::MAX,
             tokens: u64::MAX,
         };
-        let mut hear = |_: &[u8]| Ok(Ok(Reply { stdin: vec![b'x'; 1 << 16], is_last: false }));
+        let mut hear = |_: &[u8]| {
+            Ok(Ok(Reply {
+                stdin: vec![b'x'; 1 << 16],
+                is_last: false,
+            }))
+        };
         let ended = run(command, &stage, &bounds, &mut hear).unwrap();
         assert_eq!((ended.end, ended.survivors), (Err("budget_wall_clock"), 0));
     }

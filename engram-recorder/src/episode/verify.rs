@@ -46,15 +46,25 @@ pub enum Review {
 /// # Errors
 /// `adapter_protocol_violation` with the file that is wrong; `io`.
 pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
-    let stated = bounded::read_left(&directory.join(SUMS), MAX_FILE).map_err(|error| RecorderError::io(&directory.join(SUMS), &error))?;
+    let stated = bounded::read_left(&directory.join(SUMS), MAX_FILE)
+        .map_err(|error| RecorderError::io(&directory.join(SUMS), &error))?;
     let found = sums(directory)?;
     if stated != found.as_bytes() {
         let stated = String::from_utf8_lossy(&stated).into_owned();
-        let differs = found.lines().find(|line| !stated.lines().any(|other| other == *line));
-        let name = differs.and_then(|line| line.split_once("  ")).map_or(SUMS, |(_, name)| name);
+        let differs = found
+            .lines()
+            .find(|line| !stated.lines().any(|other| other == *line));
+        let name = differs
+            .and_then(|line| line.split_once("  "))
+            .map_or(SUMS, |(_, name)| name);
         return Err(broken(name, "it is not the file that the sums name"));
     }
-    if let Some(more) = found.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).find(|name| !is_named(name)) {
+    if let Some(more) = found
+        .lines()
+        .filter_map(|line| line.split_once("  "))
+        .map(|(_, name)| name)
+        .find(|name| !is_named(name))
+    {
         return Err(broken(more, "an episode has no such file"));
     }
     let lines = contents(directory)?;
@@ -63,13 +73,22 @@ pub fn verify(directory: &Path) -> Result<Verified, RecorderError> {
         Some(Entry::ReviewBlockedRecorded(Blocked { reason })) => Review::Blocked(reason.clone()),
         _ => return Err(broken(LEDGER, "it has no review")),
     };
-    let ids = lines.first().map(|line| line.ids.clone()).ok_or_else(|| broken(LEDGER, "it is empty"))?;
-    Ok(Verified { ids, lines: lines.len(), objects: names(directory).len(), review })
+    let ids = lines
+        .first()
+        .map(|line| line.ids.clone())
+        .ok_or_else(|| broken(LEDGER, "it is empty"))?;
+    Ok(Verified {
+        ids,
+        lines: lines.len(),
+        objects: names(directory).len(),
+        review,
+    })
 }
 
 /// True for the name of a file that an episode can have.
 fn is_named(name: &str) -> bool {
-    let is_object = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_object =
+        |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     [LEDGER, LOG, RUN, TAPE].contains(&name) || name.strip_prefix("cas/").is_some_and(is_object)
 }
 
@@ -85,20 +104,39 @@ pub fn contents(directory: &Path) -> Result<Vec<Line>, RecorderError> {
         objects(directory, &lines)?;
         log(directory, &lines)?;
         receipt(directory, &lines)?;
-    } else if [LOG, TAPE, RUN].iter().any(|name| directory.join(name).exists()) || !names(directory).is_empty() {
-        return Err(broken(LEDGER, "an episode that did not begin left something"));
+    } else if [LOG, TAPE, RUN]
+        .iter()
+        .any(|name| directory.join(name).exists())
+        || !names(directory).is_empty()
+    {
+        return Err(broken(
+            LEDGER,
+            "an episode that did not begin left something",
+        ));
     }
     Ok(lines)
 }
 
 /// What the ledger says of the beginning.
 fn started(lines: &[Line]) -> Option<&Started> {
-    lines.iter().find_map(|line| if let Entry::EpisodeStarted(started) = &line.entry { Some(started) } else { None })
+    lines.iter().find_map(|line| {
+        if let Entry::EpisodeStarted(started) = &line.entry {
+            Some(started)
+        } else {
+            None
+        }
+    })
 }
 
 /// What the ledger says of the end.
 pub(super) fn ended(lines: &[Line]) -> Option<&Ended> {
-    lines.iter().find_map(|line| if let Entry::EpisodeEnded(ended) = &line.entry { Some(ended) } else { None })
+    lines.iter().find_map(|line| {
+        if let Entry::EpisodeEnded(ended) = &line.entry {
+            Some(ended)
+        } else {
+            None
+        }
+    })
 }
 
 fn broken(file: &str, what: &str) -> RecorderError {
@@ -107,7 +145,9 @@ fn broken(file: &str, what: &str) -> RecorderError {
 
 fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
     bounded::read_left(path, MAX_FILE).map_err(|error| match error.kind() {
-        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => broken(&path.to_string_lossy(), &error.to_string()),
+        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+            broken(&path.to_string_lossy(), &error.to_string())
+        }
         _ => RecorderError::io(path, &error),
     })
 }
@@ -115,7 +155,9 @@ fn read(path: &Path) -> Result<Vec<u8>, RecorderError> {
 /// The names of the objects that are there.
 fn names(directory: &Path) -> BTreeSet<String> {
     let paths = engram_conformance::files(&directory.join(OBJECTS)).into_iter();
-    paths.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+    paths
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect()
 }
 
 /// Every object has its hash, and the objects are those that the episode names.
@@ -128,7 +170,14 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
             Entry::ToolExecuted(receipt) => {
                 let bytes = read(&object(directory, &receipt.result_hash))?;
                 if bytes.len() as u64 != receipt.result_bytes {
-                    return Err(broken(LEDGER, &format!("the result of {} has {} bytes", receipt.request_id, bytes.len())));
+                    return Err(broken(
+                        LEDGER,
+                        &format!(
+                            "the result of {} has {} bytes",
+                            receipt.request_id,
+                            bytes.len()
+                        ),
+                    ));
                 }
                 named.push(receipt.result_hash.clone());
             }
@@ -136,9 +185,16 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         }
     }
     if directory.join(RUN).exists() {
-        named.extend(Run::read(directory)?.kept().map(|evidence| evidence.hash.clone()));
+        named.extend(
+            Run::read(directory)?
+                .kept()
+                .map(|evidence| evidence.hash.clone()),
+        );
     }
-    let named: BTreeSet<String> = named.iter().map(|hash| hash.trim_start_matches("blake3:").to_owned()).collect();
+    let named: BTreeSet<String> = named
+        .iter()
+        .map(|hash| hash.trim_start_matches("blake3:").to_owned())
+        .collect();
     let found = names(directory);
     if let Some(missing) = named.difference(&found).next() {
         return Err(broken(&format!("{OBJECTS}/{missing}"), "it is not there"));
@@ -146,14 +202,23 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
     if let Some(more) = found.difference(&named).next() {
         return Err(broken(&format!("{OBJECTS}/{more}"), "nothing names it"));
     }
-    let profile = lines.first().map(|line| line.ids.adapter_profile_hash.as_str().to_owned());
+    let profile = lines
+        .first()
+        .map(|line| line.ids.adapter_profile_hash.as_str().to_owned());
     for name in found {
         let hash = format!("blake3:{name}");
         let bytes = read(&object(directory, &hash))?;
         let is_profile = Some(&hash) == profile.as_ref();
-        let is_own = if is_profile { ProfileHash::of(&bytes).as_str() == hash } else { hash::of_bytes(&bytes) == hash };
+        let is_own = if is_profile {
+            ProfileHash::of(&bytes).as_str() == hash
+        } else {
+            hash::of_bytes(&bytes) == hash
+        };
         if !is_own {
-            return Err(broken(&format!("{OBJECTS}/{name}"), "its hash is another one"));
+            return Err(broken(
+                &format!("{OBJECTS}/{name}"),
+                "its hash is another one",
+            ));
         }
     }
     Ok(())
@@ -161,20 +226,31 @@ fn objects(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
 
 /// The log is that of the ledger, and the tape that of the log.
 fn log(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
-    let Some(ended) = ended(lines) else { return Ok(()) };
+    let Some(ended) = ended(lines) else {
+        return Ok(());
+    };
     let bytes = read(&directory.join(LOG))?;
     if hash::of_bytes(&bytes) != ended.log_hash {
         return Err(broken(LOG, "its hash is not that of the ledger"));
     }
-    let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let head = bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let header: Header = canonical::read(head).map_err(|error| broken(LOG, &error.to_string()))?;
     let is_same = |started: &&Started| {
-        started.nonce_hash == header.nonce_hash && started.harness == header.harness && Some(&started.version) == header.version.as_ref()
+        started.nonce_hash == header.nonce_hash
+            && started.harness == header.harness
+            && Some(&started.version) == header.version.as_ref()
     };
-    if lines.first().is_none_or(|line| line.ids != header.ids) || started(lines).filter(is_same).is_none() {
+    if lines.first().is_none_or(|line| line.ids != header.ids)
+        || started(lines).filter(is_same).is_none()
+    {
         return Err(broken(LOG, "its header is not that of the ledger"));
     }
-    let index = ledger::index(lines).and_then(|index| hash_of(&index)).map_err(|error| broken(LEDGER, &error.to_string()))?;
+    let index = ledger::index(lines)
+        .and_then(|index| hash_of(&index))
+        .map_err(|error| broken(LEDGER, &error.to_string()))?;
     if index != ended.tool_log_index_hash {
         return Err(broken(LEDGER, "its index of requests has another hash"));
     }
@@ -193,7 +269,8 @@ pub fn tape(directory: &Path) -> Result<Vec<u8>, RecorderError> {
     let log = std::str::from_utf8(&log).map_err(|error| broken(LOG, &error.to_string()))?;
     let (options, mut tape) = (Options::default(), Vec::new());
     let input = Input::in_memory(log, options.limits);
-    engram_adapters::ingest(input, &options, &mut JsonLines::new(&mut tape)).map_err(|error| broken(LOG, &error.to_string()))?;
+    engram_adapters::ingest(input, &options, &mut JsonLines::new(&mut tape))
+        .map_err(|error| broken(LOG, &error.to_string()))?;
     Ok(tape)
 }
 
@@ -209,9 +286,13 @@ fn has_all_checks(checks: &BTreeMap<String, Verdict>) -> bool {
 
 /// The receipt of the review is about this episode.
 fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
-    let Some((line, receipt)) =
-        lines.iter().find_map(|line| if let Entry::ReviewReceiptRecorded(receipt) = &line.entry { Some((line, receipt)) } else { None })
-    else {
+    let Some((line, receipt)) = lines.iter().find_map(|line| {
+        if let Entry::ReviewReceiptRecorded(receipt) = &line.entry {
+            Some((line, receipt))
+        } else {
+            None
+        }
+    }) else {
         return Ok(());
     };
     let tape_hash = hash::of_bytes(&read(&directory.join(TAPE))?);
@@ -225,5 +306,9 @@ fn receipt(directory: &Path, lines: &[Line]) -> Result<(), RecorderError> {
         && receipt.egress == Run::read(directory)?.egress
         && ended(lines).map(|ended| ended.status) == Some(EndStatus::Completed)
         && has_all_checks(&receipt.checks);
-    if holds { Ok(()) } else { Err(broken(LEDGER, "the receipt is not that of this episode")) }
+    if holds {
+        Ok(())
+    } else {
+        Err(broken(LEDGER, "the receipt is not that of this episode"))
+    }
 }

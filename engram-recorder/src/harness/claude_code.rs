@@ -30,11 +30,14 @@ impl Harness for ClaudeCode {
     }
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
-        let approved = json!({"approved": [&FAKE_KEY[FAKE_KEY.len() - KEY_LETTERS..]], "rejected": []});
+        let approved =
+            json!({"approved": [&FAKE_KEY[FAKE_KEY.len() - KEY_LETTERS..]], "rejected": []});
         let (major, minor, patch) = SKIPS_PERMISSIONS;
         let is_old = !setting.is_from(major, minor, patch);
         let allowed = if is_old && setting.scenario.permissions == Permissions::Full {
-            json!(["Bash", "Bash(*)", "Edit", "Replace", "Write", "View", "GrepTool", "GlobTool", "LS"])
+            json!([
+                "Bash", "Bash(*)", "Edit", "Replace", "Write", "View", "GrepTool", "GlobTool", "LS"
+            ])
         } else {
             json!([])
         };
@@ -47,16 +50,27 @@ impl Harness for ClaudeCode {
         let old = json!({"theme": "dark", "hasCompletedOnboarding": true, "customApiKeyResponses": approved});
         let mut files = vec![
             (format!("{}/.claude.json", setting.home), state.to_string()),
-            (format!("{}/.claude/config.json", setting.home), old.to_string()),
+            (
+                format!("{}/.claude/config.json", setting.home),
+                old.to_string(),
+            ),
         ];
         if setting.scenario.settings.contains_key(self.family()) {
             let settings = with_settings(json!({}), setting, self.family());
-            files.push((format!("{}/.claude/settings.json", setting.home), settings.to_string()));
+            files.push((
+                format!("{}/.claude/settings.json", setting.home),
+                settings.to_string(),
+            ));
         }
         files
     }
 
-    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String> {
+    fn invocation(
+        &self,
+        setting: &Setting<'_>,
+        run: &Run,
+        session: Option<&str>,
+    ) -> Result<Invocation, String> {
         let mut argv = setting.exe.to_vec();
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["-p"]);
@@ -68,10 +82,22 @@ impl Harness for ClaudeCode {
         }
         let (major, minor, patch) = SKIPS_PERMISSIONS;
         if setting.permissions(run) == Permissions::Full {
-            if setting.has_flag("--dangerously-skip-permissions") && setting.is_from(major, minor, patch) {
+            if setting.has_flag("--dangerously-skip-permissions")
+                && setting.is_from(major, minor, patch)
+            {
                 add(&["--dangerously-skip-permissions"]);
             } else if setting.has_flag("--allowedTools") {
-                add(&["--allowedTools", "Bash", "Edit", "Write", "Replace", "Read", "View", "Grep", "Glob"]);
+                add(&[
+                    "--allowedTools",
+                    "Bash",
+                    "Edit",
+                    "Write",
+                    "Replace",
+                    "Read",
+                    "View",
+                    "Grep",
+                    "Glob",
+                ]);
             }
         }
         if let Some(model) = setting.scenario.model.get(self.family()) {
@@ -79,10 +105,15 @@ impl Harness for ClaudeCode {
         }
         match run.resume {
             None => {}
-            Some(_) if !setting.has_flag("--continue") => return Err("cannot go on with a session".to_owned()),
+            Some(_) if !setting.has_flag("--continue") => {
+                return Err("cannot go on with a session".to_owned());
+            }
             Some(Resume::Last) => add(&["--continue"]),
             Some(resume) => {
-                add(&["--resume", session.ok_or("there is no session to go on with")?]);
+                add(&[
+                    "--resume",
+                    session.ok_or("there is no session to go on with")?,
+                ]);
                 if resume == Resume::Fork {
                     if !setting.has_flag("--fork-session") {
                         return Err("no --fork-session".to_owned());
@@ -96,10 +127,18 @@ impl Harness for ClaudeCode {
                 return Err("no --input-format".to_owned());
             }
             // The second flag is not in the help: questions for permission come over standard output.
-            add(&["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]);
+            add(&[
+                "--input-format",
+                "stream-json",
+                "--permission-prompt-tool",
+                "stdio",
+            ]);
         }
         // The prompt is read from standard input: some flags take all words that follow.
-        Ok(Invocation { argv, stdin: run.prompt.clone().into_bytes() })
+        Ok(Invocation {
+            argv,
+            stdin: run.prompt.clone().into_bytes(),
+        })
     }
 
     fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
@@ -114,15 +153,25 @@ impl Harness for ClaudeCode {
         if let Some(id) = member_in(stdout, &["session_id", "sessionId"]) {
             return Some(id.to_owned());
         }
-        let mut logs: Vec<PathBuf> = files_below(&home.join(".claude/projects"), home, "").into_iter().map(|(path, _)| path).collect();
-        logs.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        let mut logs: Vec<PathBuf> = files_below(&home.join(".claude/projects"), home, "")
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
+        logs.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jsonl")
+        });
         logs.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
         Some(logs.last()?.file_stem()?.to_string_lossy().into_owned())
     }
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
         let mut found = files_below(&home.join(".claude/projects"), home, "");
-        for name in [".claude/history.jsonl", ".claude/__store.db", ".claude/__store.db-wal"] {
+        for name in [
+            ".claude/history.jsonl",
+            ".claude/__store.db",
+            ".claude/__store.db-wal",
+        ] {
             if home.join(name).is_file() {
                 found.push((home.join(name), PathBuf::from(name)));
             }

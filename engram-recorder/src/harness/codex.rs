@@ -11,9 +11,15 @@ pub struct Codex;
 
 /// The model that a version knows best.
 fn model(setting: &Setting<'_>) -> &'static str {
-    const MODELS: &[((u64, u64, u64), &str)] =
-        &[((0, 150, 0), "gpt-5.5"), ((0, 98, 0), "gpt-5.2-codex"), ((0, 60, 0), "gpt-5.1-codex"), ((0, 36, 0), "gpt-5-codex")];
-    let known = MODELS.iter().find(|((major, minor, patch), _)| setting.is_from(*major, *minor, *patch));
+    const MODELS: &[((u64, u64, u64), &str)] = &[
+        ((0, 150, 0), "gpt-5.5"),
+        ((0, 98, 0), "gpt-5.2-codex"),
+        ((0, 60, 0), "gpt-5.1-codex"),
+        ((0, 36, 0), "gpt-5-codex"),
+    ];
+    let known = MODELS
+        .iter()
+        .find(|((major, minor, patch), _)| setting.is_from(*major, *minor, *patch));
     known.map_or("gpt-5", |(_, model)| model)
 }
 
@@ -32,7 +38,11 @@ impl Harness for Codex {
 
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
         let is_full = setting.scenario.permissions == Permissions::Full;
-        let sandbox = if is_full { "danger-full-access" } else { "read-only" };
+        let sandbox = if is_full {
+            "danger-full-access"
+        } else {
+            "read-only"
+        };
         let mut config = format!(
             "model = \"{}\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\nsandbox_mode = \"{sandbox}\"\n\
              model_reasoning_summary = \"detailed\"\nmodel_reasoning_effort = \"medium\"\nshow_raw_agent_reasoning = true\n\
@@ -43,8 +53,16 @@ impl Harness for Codex {
             config.push_str("disable_response_storage = true\n");
         }
         // Lines of TOML: those before the first table belong to the top.
-        let more = setting.scenario.settings.get(self.family()).and_then(serde_json::Value::as_object);
-        let lines = |member: &str| more.and_then(|more| more.get(member)).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let more = setting
+            .scenario
+            .settings
+            .get(self.family())
+            .and_then(serde_json::Value::as_object);
+        let lines = |member: &str| {
+            more.and_then(|more| more.get(member))
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or_default()
+        };
         config.push_str(lines("top"));
         config.push_str(&format!(
             "\n[model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"http://127.0.0.1:{}/v1\"\nenv_key = \"SCRIPTED_API_KEY\"\n\
@@ -56,11 +74,18 @@ impl Harness for Codex {
             config.push_str("\n[analytics]\nenabled = false\n");
         }
         config.push_str(lines("tables"));
-        let config = config.replace("{project}", setting.project).replace("{home}", setting.home);
+        let config = config
+            .replace("{project}", setting.project)
+            .replace("{home}", setting.home);
         vec![(format!("{}/.codex/config.toml", setting.home), config)]
     }
 
-    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String> {
+    fn invocation(
+        &self,
+        setting: &Setting<'_>,
+        run: &Run,
+        session: Option<&str>,
+    ) -> Result<Invocation, String> {
         let mut argv = setting.exe.to_vec();
         argv.push("exec".to_owned());
         if setting.is_from(0, 9, 0) {
@@ -69,11 +94,22 @@ impl Harness for Codex {
         argv.push("--skip-git-repo-check".to_owned());
         match run.resume {
             None => {}
-            Some(_) if !setting.is_from(0, 40, 0) => return Err("cannot go on with a session".to_owned()),
+            Some(_) if !setting.is_from(0, 40, 0) => {
+                return Err("cannot go on with a session".to_owned());
+            }
             Some(Resume::Last) => argv.extend(["resume", "--last"].map(str::to_owned)),
-            Some(Resume::First) => argv.extend(["resume", session.ok_or("there is no session to go on with")?].map(str::to_owned)),
-            Some(Resume::Fork) if !setting.is_from(0, 160, 0) => return Err("no exec fork".to_owned()),
-            Some(Resume::Fork) => argv.extend(["fork", session.ok_or("there is no session to fork")?].map(str::to_owned)),
+            Some(Resume::First) => argv.extend(
+                [
+                    "resume",
+                    session.ok_or("there is no session to go on with")?,
+                ]
+                .map(str::to_owned),
+            ),
+            Some(Resume::Fork) if !setting.is_from(0, 160, 0) => {
+                return Err("no exec fork".to_owned());
+            }
+            Some(Resume::Fork) => argv
+                .extend(["fork", session.ok_or("there is no session to fork")?].map(str::to_owned)),
         }
         for image in &run.images {
             argv.extend(["-i".to_owned(), image.clone()]);
@@ -82,7 +118,10 @@ impl Harness for Codex {
             argv.push("--".to_owned());
         }
         argv.push(run.prompt.clone());
-        Ok(Invocation { argv, stdin: Vec::new() })
+        Ok(Invocation {
+            argv,
+            stdin: Vec::new(),
+        })
     }
 
     fn set_aside(&self) -> &'static [(&'static str, &'static str)] {
@@ -97,7 +136,10 @@ impl Harness for Codex {
         if let Some(id) = member_in(stdout, &["thread_id", "session_id", "conversation_id"]) {
             return Some(id.to_owned());
         }
-        let mut logs: Vec<PathBuf> = files_below(&home.join(".codex/sessions"), home, "").into_iter().map(|(path, _)| path).collect();
+        let mut logs: Vec<PathBuf> = files_below(&home.join(".codex/sessions"), home, "")
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
         logs.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
         let name = logs.last()?.file_stem()?.to_string_lossy().into_owned();
         // The name ends with a UUID: 36 letters.
@@ -106,7 +148,11 @@ impl Harness for Codex {
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
         let mut found = files_below(&home.join(".codex/sessions"), home, "");
-        found.extend(files_below(&home.join(".codex/archived_sessions"), home, ""));
+        found.extend(files_below(
+            &home.join(".codex/archived_sessions"),
+            home,
+            "",
+        ));
         let history = home.join(".codex/history.jsonl");
         if history.is_file() {
             found.push((history, PathBuf::from(".codex/history.jsonl")));

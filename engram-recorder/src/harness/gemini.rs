@@ -39,14 +39,26 @@ impl Harness for Gemini {
                 "disableUpdateNag": true, "telemetry": {"enabled": false},
             })
         };
-        vec![(format!("{}/.gemini/settings.json", setting.home), with_settings(settings, setting, self.family()).to_string())]
+        vec![(
+            format!("{}/.gemini/settings.json", setting.home),
+            with_settings(settings, setting, self.family()).to_string(),
+        )]
     }
 
-    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String> {
+    fn invocation(
+        &self,
+        setting: &Setting<'_>,
+        run: &Run,
+        session: Option<&str>,
+    ) -> Result<Invocation, String> {
         let mut argv = setting.exe.to_vec();
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         if setting.permissions(run) == Permissions::Full {
-            if setting.has_flag("--approval-mode") { add(&["--approval-mode", "yolo"]) } else { add(&["--yolo"]) }
+            if setting.has_flag("--approval-mode") {
+                add(&["--approval-mode", "yolo"])
+            } else {
+                add(&["--yolo"])
+            }
         }
         if setting.has_flag("stream-json") {
             add(&["--output-format", "stream-json"]);
@@ -56,14 +68,26 @@ impl Harness for Gemini {
         }
         match run.resume {
             None => {}
-            Some(_) if !setting.has_flag("--resume") => return Err("cannot go on with a session".to_owned()),
+            Some(_) if !setting.has_flag("--resume") => {
+                return Err("cannot go on with a session".to_owned());
+            }
             Some(Resume::Fork) => return Err("cannot fork a session".to_owned()),
             Some(Resume::Last) => add(&["--resume", "latest"]),
-            Some(Resume::First) => add(&["--resume", session.ok_or("there is no session to go on with")?]),
+            Some(Resume::First) => add(&[
+                "--resume",
+                session.ok_or("there is no session to go on with")?,
+            ]),
         }
-        let images: String = run.images.iter().map(|image| format!(" @{image}")).collect();
+        let images: String = run
+            .images
+            .iter()
+            .map(|image| format!(" @{image}"))
+            .collect();
         add(&["-p", &format!("{}{images}", run.prompt)]);
-        Ok(Invocation { argv, stdin: Vec::new() })
+        Ok(Invocation {
+            argv,
+            stdin: Vec::new(),
+        })
     }
 
     /// What it prints has the sums of a run, its log those of each answer.
@@ -82,8 +106,13 @@ impl Harness for Gemini {
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
         let mut found = files_below(&home.join(".gemini/tmp"), home, "");
         found.retain(|(path, _)| {
-            let is_named = path.file_name().is_some_and(|name| name == "logs.json" || name == ".project_root");
-            is_named || path.components().any(|part| part.as_os_str() == "chats" || part.as_os_str() == "tool-outputs")
+            let is_named = path
+                .file_name()
+                .is_some_and(|name| name == "logs.json" || name == ".project_root");
+            is_named
+                || path
+                    .components()
+                    .any(|part| part.as_os_str() == "chats" || part.as_os_str() == "tool-outputs")
         });
         let projects = home.join(".gemini/projects.json");
         if projects.is_file() {

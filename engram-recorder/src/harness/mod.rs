@@ -56,7 +56,10 @@ impl Setting<'_> {
 
     /// The model that the scenario asks for, or this one.
     pub fn model<'m>(&'m self, harness: &str, other: &'m str) -> &'m str {
-        self.scenario.model.get(harness).map_or(other, String::as_str)
+        self.scenario
+            .model
+            .get(harness)
+            .map_or(other, String::as_str)
     }
 }
 
@@ -74,7 +77,12 @@ pub trait Harness: Sync {
     ///
     /// # Errors
     /// Why this version cannot do it.
-    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String>;
+    fn invocation(
+        &self,
+        setting: &Setting<'_>,
+        run: &Run,
+        session: Option<&str>,
+    ) -> Result<Invocation, String>;
     /// The command line of a run in a terminal; `None` if it is not known how.
     fn terminal(&self, _setting: &Setting<'_>) -> Option<Vec<String>> {
         None
@@ -101,17 +109,29 @@ pub trait Harness: Sync {
 const RESULTS_WITHOUT_STATUS: (&str, &str) = ("results", "results_without_status");
 
 /// Every harness that can be recorded.
-pub const HARNESSES: &[&dyn Harness] = &[&claude_code::ClaudeCode, &codex::Codex, &opencode::OpenCode, &gemini::Gemini];
+pub const HARNESSES: &[&dyn Harness] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &opencode::OpenCode,
+    &gemini::Gemini,
+];
 
 /// The harness of this family.
 ///
 /// # Errors
 /// `unknown_recorder` if there is none.
 pub fn named(family: &str) -> Result<&'static dyn Harness, RecorderError> {
-    HARNESSES.iter().find(|harness| harness.family() == family).copied().ok_or_else(|| {
-        let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.family()).collect();
-        RecorderError::new(Fault::UnknownHarness, format!("nothing records `{family}`; there are {}", known.join(", ")))
-    })
+    HARNESSES
+        .iter()
+        .find(|harness| harness.family() == family)
+        .copied()
+        .ok_or_else(|| {
+            let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.family()).collect();
+            RecorderError::new(
+                Fault::UnknownHarness,
+                format!("nothing records `{family}`; there are {}", known.join(", ")),
+            )
+        })
 }
 
 /// The shipped profile under which this harness is recorded. Its environment is that of every version; its arguments and files are those of
@@ -120,9 +140,17 @@ pub fn named(family: &str) -> Result<&'static dyn Harness, RecorderError> {
 /// # Errors
 /// `adapter_misconfigured` if there is none.
 pub fn profile(family: &str) -> Result<&'static Profile, RecorderError> {
-    let is_own = |profile: &&Profile| profile.adapter_mode == AdapterMode::StructuredOutput && profile.harness.adapter_id() == Some(family);
+    let is_own = |profile: &&Profile| {
+        profile.adapter_mode == AdapterMode::StructuredOutput
+            && profile.harness.adapter_id() == Some(family)
+    };
     let found = registry::all().map(|shipped| &shipped.profile).find(is_own);
-    found.ok_or_else(|| RecorderError::new(Fault::Misconfigured, format!("no shipped profile records {family}")))
+    found.ok_or_else(|| {
+        RecorderError::new(
+            Fault::Misconfigured,
+            format!("no shipped profile records {family}"),
+        )
+    })
 }
 
 /// A settings file with what a scenario adds to it.
@@ -130,7 +158,10 @@ fn with_settings(mut settings: Value, setting: &Setting<'_>, harness: &str) -> V
     if let Some(more) = setting.scenario.settings.get(harness) {
         merge(&mut settings, more);
     }
-    let text = settings.to_string().replace("{project}", setting.project).replace("{home}", setting.home);
+    let text = settings
+        .to_string()
+        .replace("{project}", setting.project)
+        .replace("{home}", setting.home);
     serde_json::from_str(&text).unwrap_or(settings)
 }
 

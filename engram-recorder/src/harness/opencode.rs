@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{FAKE_KEY, Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in, with_settings};
+use super::{
+    FAKE_KEY, Harness, RESULTS_WITHOUT_STATUS, Setting, files_below, member_in, with_settings,
+};
 use crate::process::Invocation;
 use crate::scenario::{Permissions, Resume, Run};
 
@@ -24,13 +26,17 @@ fn models() -> Value {
         })
     };
     let names = ["scripted-model", "gpt-5-scripted", "claude-sonnet-4-5"];
-    Value::Object(names.iter().map(|name| ((*name).to_owned(), model(name))).collect())
+    Value::Object(
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), model(name)))
+            .collect(),
+    )
 }
 
 /// The list of providers that the harness would fetch.
 fn providers() -> Value {
-    let provider =
-        |id: &str, package: &str| json!({"id": id, "name": id, "env": ["UNSET_KEY"], "npm": package, "api": null, "models": models()});
+    let provider = |id: &str, package: &str| json!({"id": id, "name": id, "env": ["UNSET_KEY"], "npm": package, "api": null, "models": models()});
     json!({
         "scripted": provider("scripted", "@ai-sdk/openai-compatible"),
         "anthropic": provider("anthropic", "@ai-sdk/anthropic"),
@@ -77,13 +83,24 @@ impl Harness for OpenCode {
         let config = with_settings(config, setting, self.family());
         let home = setting.home;
         vec![
-            (format!("{home}/.config/opencode/opencode.json"), config.to_string()),
-            (format!("{home}/.cache/opencode/models.json"), providers().to_string()),
+            (
+                format!("{home}/.config/opencode/opencode.json"),
+                config.to_string(),
+            ),
+            (
+                format!("{home}/.cache/opencode/models.json"),
+                providers().to_string(),
+            ),
             (format!("{home}/models.json"), providers().to_string()),
         ]
     }
 
-    fn invocation(&self, setting: &Setting<'_>, run: &Run, session: Option<&str>) -> Result<Invocation, String> {
+    fn invocation(
+        &self,
+        setting: &Setting<'_>,
+        run: &Run,
+        session: Option<&str>,
+    ) -> Result<Invocation, String> {
         let mut argv = setting.exe.to_vec();
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["run", "--model", setting.model(self.family(), MODEL)]);
@@ -94,7 +111,10 @@ impl Harness for OpenCode {
             None => {}
             Some(Resume::Last) => add(&["--continue"]),
             Some(resume) => {
-                add(&["--session", session.ok_or("there is no session to go on with")?]);
+                add(&[
+                    "--session",
+                    session.ok_or("there is no session to go on with")?,
+                ]);
                 if resume == Resume::Fork {
                     if !setting.is_from(1, 1, 50) {
                         return Err("no --fork".to_owned());
@@ -107,7 +127,10 @@ impl Harness for OpenCode {
         for image in &run.images {
             add(&["-f", image]);
         }
-        Ok(Invocation { argv, stdin: Vec::new() })
+        Ok(Invocation {
+            argv,
+            stdin: Vec::new(),
+        })
     }
 
     fn set_aside(&self) -> &'static [(&'static str, &'static str)] {
@@ -120,8 +143,10 @@ impl Harness for OpenCode {
 
     fn log(&self, home: &Path) -> Vec<(PathBuf, PathBuf)> {
         let data = home.join(".local/share/opencode");
-        let mut found: Vec<(PathBuf, PathBuf)> =
-            ["storage", "project", "tool-output"].iter().flat_map(|name| files_below(&data.join(name), &data, "opencode")).collect();
+        let mut found: Vec<(PathBuf, PathBuf)> = ["storage", "project", "tool-output"]
+            .iter()
+            .flat_map(|name| files_below(&data.join(name), &data, "opencode"))
+            .collect();
         for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".db") || name.ends_with(".db-wal") {

@@ -2,15 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::message::{Block, Dialect, Ending, Piece, Pieces, Reply, Request, ToolResult, function, list_at, text_at, texts, thirds};
+use super::message::{
+    Block, Dialect, Ending, Piece, Pieces, Reply, Request, ToolResult, function, list_at, text_at,
+    texts, thirds,
+};
 use crate::tools::Call;
 
 /// Reads a request.
 pub fn request(body: &Value) -> Request {
     let messages = list_at(body, "messages");
-    let of = |role: &str| messages.iter().filter(|message| text_at(message, "role") == role).collect::<Vec<_>>();
+    let of = |role: &str| {
+        messages
+            .iter()
+            .filter(|message| text_at(message, "role") == role)
+            .collect::<Vec<_>>()
+    };
     let users = of("user");
-    let behind = messages.len() - messages.iter().rev().take_while(|message| text_at(message, "role") != "assistant").count();
+    let behind = messages.len()
+        - messages
+            .iter()
+            .rev()
+            .take_while(|message| text_at(message, "role") != "assistant")
+            .count();
     let result = |message: &Value| ToolResult {
         id: message["tool_call_id"].as_str().map(str::to_owned),
         tool: None,
@@ -24,19 +37,40 @@ pub fn request(body: &Value) -> Request {
         messages: messages.len(),
         tools: list_at(body, "tools")
             .iter()
-            .map(|tool| function(text_at(&tool["function"], "name"), &tool["function"]["parameters"]))
+            .map(|tool| {
+                function(
+                    text_at(&tool["function"], "name"),
+                    &tool["function"]["parameters"],
+                )
+            })
             .collect(),
-        system: of("system").into_iter().flat_map(texts).collect::<Vec<_>>().join("\n"),
-        last: users.last().map(|message| texts(message).join("\n")).unwrap_or_default(),
+        system: of("system")
+            .into_iter()
+            .flat_map(texts)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        last: users
+            .last()
+            .map(|message| texts(message).join("\n"))
+            .unwrap_or_default(),
         users: users.into_iter().flat_map(texts).collect(),
-        results: messages[behind..].iter().filter(|message| text_at(message, "role") == "tool").map(result).collect(),
+        results: messages[behind..]
+            .iter()
+            .filter(|message| text_at(message, "role") == "tool")
+            .map(result)
+            .collect(),
         schema: body.pointer("/response_format/json_schema/schema").cloned(),
         compacts: false,
     }
 }
 
 fn finish(reply: &Reply) -> Value {
-    json!(reply.stop.as_deref().unwrap_or(if reply.calls() { "tool_calls" } else { "stop" }))
+    json!(
+        reply
+            .stop
+            .as_deref()
+            .unwrap_or(if reply.calls() { "tool_calls" } else { "stop" })
+    )
 }
 
 fn usage(reply: &Reply) -> Value {
@@ -49,7 +83,9 @@ fn usage(reply: &Reply) -> Value {
 }
 
 fn written(call: &Call) -> String {
-    call.args.as_str().map_or_else(|| call.args.to_string(), str::to_owned)
+    call.args
+        .as_str()
+        .map_or_else(|| call.args.to_string(), str::to_owned)
 }
 
 /// The whole answer.
@@ -66,8 +102,12 @@ pub fn plain(reply: &Reply) -> Value {
 }
 
 fn call(block: &Block) -> Option<Value> {
-    let Block::Call(id, call) = block else { return None };
-    Some(json!({"id": id, "type": "function", "function": {"name": call.tool, "arguments": written(call)}}))
+    let Block::Call(id, call) = block else {
+        return None;
+    };
+    Some(
+        json!({"id": id, "type": "function", "function": {"name": call.tool, "arguments": written(call)}}),
+    )
 }
 
 /// The answer as a stream.
@@ -79,7 +119,10 @@ pub fn stream(reply: &Reply) -> Vec<Piece> {
         chunk["choices"] = json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
         chunk
     };
-    out.data(&chunk(json!({"role": "assistant", "content": ""}), Value::Null));
+    out.data(&chunk(
+        json!({"role": "assistant", "content": ""}),
+        Value::Null,
+    ));
     let mut calls = 0;
     for (at, block) in reply.blocks.iter().enumerate() {
         match block {

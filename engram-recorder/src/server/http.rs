@@ -45,9 +45,18 @@ impl Server {
     /// # Errors
     /// If no port can be had.
     pub fn start(stage: Arc<Stage>, fixed: Vec<(String, Value)>) -> Result<Server, RecorderError> {
-        let failed = |error: io::Error| RecorderError::new(Fault::Io, format!("the model server: {error}"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let listener = runtime.block_on(TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))).map_err(failed)?;
+        let failed =
+            |error: io::Error| RecorderError::new(Fault::Io, format!("the model server: {error}"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let listener = runtime
+            .block_on(TcpListener::bind(SocketAddr::from((
+                Ipv4Addr::LOCALHOST,
+                0,
+            ))))
+            .map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let (stop, stopped) = oneshot::channel();
         let fixed = Arc::new(fixed);
@@ -60,7 +69,11 @@ impl Server {
             });
             runtime.shutdown_background();
         });
-        Ok(Server { port, stop: Some(stop), thread: Some(thread) })
+        Ok(Server {
+            port,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 }
 
@@ -78,7 +91,9 @@ impl Drop for Server {
 
 async fn accept(listener: &TcpListener, stage: &Arc<Stage>, fixed: &Arc<Vec<(String, Value)>>) {
     loop {
-        let Ok((connection, _)) = listener.accept().await else { continue };
+        let Ok((connection, _)) = listener.accept().await else {
+            continue;
+        };
         let (stage, fixed) = (Arc::clone(stage), Arc::clone(fixed));
         tokio::spawn(async move {
             let service = service_fn(|request| {
@@ -86,7 +101,9 @@ async fn accept(listener: &TcpListener, stage: &Arc<Stage>, fixed: &Arc<Vec<(Str
                 async move { Ok::<_, Infallible>(serve(request, stage, &fixed).await) }
             });
             // A harness that goes away ends its connection, and that is all.
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(connection), service)
+                .await;
         });
     }
 }
@@ -98,14 +115,27 @@ impl Body for Pieces {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0
+            .poll_recv(context)
+            .map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }
 
-async fn serve(request: hyper::Request<Incoming>, stage: Arc<Stage>, fixed: &[(String, Value)]) -> Response<Pieces> {
+async fn serve(
+    request: hyper::Request<Incoming>,
+    stage: Arc<Stage>,
+    fixed: &[(String, Value)],
+) -> Response<Pieces> {
     let (head, body) = request.into_parts();
-    let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let path = head
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return document(StatusCode::PAYLOAD_TOO_LARGE, &json!({}));
     };
@@ -129,15 +159,28 @@ async fn serve(request: hyper::Request<Incoming>, stage: Arc<Stage>, fixed: &[(S
     stage.arrived(&bytes);
     let reply = stage.answer(&asked);
     tokio::time::sleep(reply.delay).await;
-    if let Ending::Refused { status, kind, message, headers } = &reply.ending {
+    if let Ending::Refused {
+        status,
+        kind,
+        message,
+        headers,
+    } = &reply.ending
+    {
         return refused(asked.dialect, *status, kind, message, headers);
     }
     let pieces = if asked.stream {
         streamed(asked.dialect, &reply)
     } else {
-        vec![Piece { wait: Duration::ZERO, text: whole(asked.dialect, &reply).to_string() }]
+        vec![Piece {
+            wait: Duration::ZERO,
+            text: whole(asked.dialect, &reply).to_string(),
+        }]
     };
-    let kind = if asked.stream { "text/event-stream; charset=utf-8" } else { "application/json" };
+    let kind = if asked.stream {
+        "text/event-stream; charset=utf-8"
+    } else {
+        "application/json"
+    };
     send(stage, reply, pieces, kind)
 }
 
@@ -191,20 +234,32 @@ fn aside(path: &str, body: &Value) -> Response<Pieces> {
 
 fn not_found(path: &str) -> Response<Pieces> {
     if path.ends_with("/models") {
-        return document(StatusCode::OK, &json!({"object": "list", "data": [], "models": []}));
+        return document(
+            StatusCode::OK,
+            &json!({"object": "list", "data": [], "models": []}),
+        );
     }
-    document(StatusCode::NOT_FOUND, &anthropic::error("not_found_error", "the scripted model serves no such path"))
+    document(
+        StatusCode::NOT_FOUND,
+        &anthropic::error("not_found_error", "the scripted model serves no such path"),
+    )
 }
 
 fn decompressed(headers: &HeaderMap, bytes: &Bytes) -> Vec<u8> {
-    let is_zstd = headers.get("content-encoding").is_some_and(|value| value == "zstd");
+    let is_zstd = headers
+        .get("content-encoding")
+        .is_some_and(|value| value == "zstd");
     if !is_zstd {
         return bytes.to_vec();
     }
     let mut text = Vec::new();
     let decoder = zstd::Decoder::new(bytes.as_ref());
     let read = decoder.and_then(|decoder| decoder.take(MAX_BODY as u64 + 1).read_to_end(&mut text));
-    if read.is_ok() && text.len() <= MAX_BODY { text } else { Vec::new() }
+    if read.is_ok() && text.len() <= MAX_BODY {
+        text
+    } else {
+        Vec::new()
+    }
 }
 
 fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
@@ -223,7 +278,13 @@ fn set(headers: &mut HeaderMap, name: &str, value: &str) {
     }
 }
 
-fn refused(dialect: Dialect, status: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Pieces> {
+fn refused(
+    dialect: Dialect,
+    status: u16,
+    kind: &str,
+    message: &str,
+    headers: &[(String, String)],
+) -> Response<Pieces> {
     let mut error = match dialect {
         Dialect::AnthropicMessages => anthropic::error(kind, message),
         Dialect::OpenaiResponses | Dialect::OpenaiChat => responses::error(kind, message),
@@ -232,8 +293,13 @@ fn refused(dialect: Dialect, status: u16, kind: &str, message: &str, headers: &[
     if dialect == Dialect::GeminiGenerate {
         error["error"]["code"] = json!(status);
     }
-    let mut response = document(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), &error);
-    headers.iter().for_each(|(name, value)| set(response.headers_mut(), name, value));
+    let mut response = document(
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        &error,
+    );
+    headers
+        .iter()
+        .for_each(|(name, value)| set(response.headers_mut(), name, value));
     response
 }
 
@@ -254,7 +320,14 @@ fn send(stage: Arc<Stage>, reply: Reply, pieces: Vec<Piece>, kind: &str) -> Resp
             Ending::Cut => {
                 // What was sent must have left before the connection ends.
                 tokio::time::sleep(BEFORE_CUT).await;
-                drop(sender.send(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cut as the scenario says"))).await);
+                drop(
+                    sender
+                        .send(Err(io::Error::new(
+                            io::ErrorKind::ConnectionAborted,
+                            "cut as the scenario says",
+                        )))
+                        .await,
+                );
             }
             Ending::Fails(_) | Ending::Refused { .. } => {}
         }
@@ -271,8 +344,10 @@ mod tests {
 
     #[test]
     fn compressed_body_that_would_fill_the_memory_is_empty() {
-        let headers = HeaderMap::from_iter([(hyper::header::CONTENT_ENCODING, "zstd".parse().unwrap())]);
-        let body = |bytes: u64| Bytes::from(zstd::encode_all(io::repeat(b' ').take(bytes), 1).unwrap());
+        let headers =
+            HeaderMap::from_iter([(hyper::header::CONTENT_ENCODING, "zstd".parse().unwrap())]);
+        let body =
+            |bytes: u64| Bytes::from(zstd::encode_all(io::repeat(b' ').take(bytes), 1).unwrap());
         assert_eq!(decompressed(&headers, &body(10)), [b' '; 10]);
         assert!(decompressed(&headers, &body(MAX_BODY as u64 + 1)).is_empty());
     }

@@ -139,12 +139,23 @@ pub enum Ending {
 impl Reply {
     /// True if it has a call.
     pub fn calls(&self) -> bool {
-        self.blocks.iter().any(|block| matches!(block, Block::Call(..)))
+        self.blocks
+            .iter()
+            .any(|block| matches!(block, Block::Call(..)))
     }
 
     /// Its texts, together.
     pub fn text(&self) -> String {
-        self.blocks.iter().filter_map(|block| if let Block::Say(text, _) = block { Some(text.as_str()) } else { None }).collect()
+        self.blocks
+            .iter()
+            .filter_map(|block| {
+                if let Block::Say(text, _) = block {
+                    Some(text.as_str())
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 }
 
@@ -178,7 +189,10 @@ impl Pieces {
 
     /// Adds text.
     pub fn push(&mut self, text: String) {
-        self.list.push(Piece { wait: std::mem::take(&mut self.wait), text });
+        self.list.push(Piece {
+            wait: std::mem::take(&mut self.wait),
+            text,
+        });
     }
 
     /// Waits before the next piece.
@@ -197,35 +211,62 @@ impl Pieces {
 /// Cuts a text into at most three parts of nearly the same length.
 pub fn thirds(text: &str) -> Vec<&str> {
     let size = text.chars().count() / 3 + 1;
-    let mut cuts: Vec<usize> = text.char_indices().step_by(size).map(|(at, _)| at).collect();
+    let mut cuts: Vec<usize> = text
+        .char_indices()
+        .step_by(size)
+        .map(|(at, _)| at)
+        .collect();
     cuts.push(text.len());
-    cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
+    cuts.windows(2)
+        .map(|pair| &text[pair[0]..pair[1]])
+        .collect()
 }
 
 /// A member that is text; empty if there is none.
 pub fn text_at<'v>(value: &'v Value, member: &str) -> &'v str {
-    value.get(member).and_then(Value::as_str).unwrap_or_default()
+    value
+        .get(member)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// The items of a member; empty if it is no list.
 pub fn list_at<'v>(value: &'v Value, member: &str) -> &'v [Value] {
-    value.get(member).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(member)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 /// The texts of a message: its `content` or `parts` is a text or a list of parts with `text`.
 pub fn texts(message: &Value) -> Vec<String> {
-    let content = message.get("content").or_else(|| message.get("parts")).unwrap_or(&Value::Null);
+    let content = message
+        .get("content")
+        .or_else(|| message.get("parts"))
+        .unwrap_or(&Value::Null);
     match content {
         Value::String(text) => vec![text.clone()],
-        Value::Array(parts) => parts.iter().filter_map(|part| Some(part.get("text")?.as_str()?.to_owned())).collect(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| Some(part.get("text")?.as_str()?.to_owned()))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// A tool with the properties of its schema.
 pub fn function(name: &str, schema: &Value) -> Offered {
-    let properties: Map<String, Value> = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    Offered { name: name.to_owned(), namespace: None, form: Form::Function, properties }
+    let properties: Map<String, Value> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    Offered {
+        name: name.to_owned(),
+        namespace: None,
+        form: Form::Function,
+        properties,
+    }
 }
 
 #[cfg(test)]

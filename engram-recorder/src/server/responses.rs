@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{Block, Dialect, Ending, Piece, Pieces, Reply, Request, ToolResult, function, list_at, text_at, texts, thirds};
+use super::message::{
+    Block, Dialect, Ending, Piece, Pieces, Reply, Request, ToolResult, function, list_at, text_at,
+    texts, thirds,
+};
 use crate::tools::{Form, Offered};
 
 /// Reads a request.
@@ -13,14 +16,32 @@ pub fn request(body: &Value) -> Request {
         _ => Vec::new(),
     };
     let mut tools: Vec<Offered> = list_at(body, "tools").iter().flat_map(offered).collect();
-    for item in items.iter().filter(|item| matches!(text_at(item, "type"), "additional_tools" | "tool_search_output")) {
+    for item in items.iter().filter(|item| {
+        matches!(
+            text_at(item, "type"),
+            "additional_tools" | "tool_search_output"
+        )
+    }) {
         tools.extend(list_at(item, "tools").iter().flat_map(offered));
     }
-    let users: Vec<Vec<String>> = items.iter().filter(|item| is_of_user(item)).map(user_texts).collect();
+    let users: Vec<Vec<String>> = items
+        .iter()
+        .filter(|item| is_of_user(item))
+        .map(user_texts)
+        .collect();
     // The results of the last answer stand behind it.
-    let is_answer = |item: &&Value| text_at(item, "role") == "assistant" || text_at(item, "type").ends_with("_call");
-    let behind = items.len() - items.iter().rev().take_while(|item| !is_answer(item)).count();
-    let format = body.pointer("/text/format").filter(|format| text_at(format, "type") == "json_schema");
+    let is_answer = |item: &&Value| {
+        text_at(item, "role") == "assistant" || text_at(item, "type").ends_with("_call")
+    };
+    let behind = items.len()
+        - items
+            .iter()
+            .rev()
+            .take_while(|item| !is_answer(item))
+            .count();
+    let format = body
+        .pointer("/text/format")
+        .filter(|format| text_at(format, "type") == "json_schema");
     Request {
         dialect: Dialect::OpenaiResponses,
         model: text_at(body, "model").to_owned(),
@@ -28,11 +49,16 @@ pub fn request(body: &Value) -> Request {
         messages: items.len(),
         tools,
         system: text_at(body, "instructions").to_owned(),
-        last: users.last().map(|texts| texts.join("\n")).unwrap_or_default(),
+        last: users
+            .last()
+            .map(|texts| texts.join("\n"))
+            .unwrap_or_default(),
         users: users.into_iter().flatten().collect(),
         results: items[behind..].iter().filter_map(result).collect(),
         schema: format.and_then(|format| format.get("schema")).cloned(),
-        compacts: items.last().is_some_and(|item| text_at(item, "type") == "compaction_trigger"),
+        compacts: items
+            .last()
+            .is_some_and(|item| text_at(item, "type") == "compaction_trigger"),
     }
 }
 
@@ -41,17 +67,29 @@ fn is_of_user(item: &Value) -> bool {
 }
 
 fn user_texts(item: &Value) -> Vec<String> {
-    let sealed = list_at(item, "content").iter().filter_map(|part| Some(part.get("encrypted_content")?.as_str()?.to_owned()));
+    let sealed = list_at(item, "content")
+        .iter()
+        .filter_map(|part| Some(part.get("encrypted_content")?.as_str()?.to_owned()));
     texts(item).into_iter().chain(sealed).collect()
 }
 
 /// A tool; of a group, its tools.
 fn offered(tool: &Value) -> Vec<Offered> {
     let kind = text_at(tool, "type");
-    let name = [text_at(tool, "name"), kind].into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+    let name = [text_at(tool, "name"), kind]
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or_default();
     if kind == "namespace" {
-        let group = |tool: Offered| Offered { namespace: Some(name.to_owned()), ..tool };
-        return list_at(tool, "tools").iter().flat_map(offered).map(group).collect();
+        let group = |tool: Offered| Offered {
+            namespace: Some(name.to_owned()),
+            ..tool
+        };
+        return list_at(tool, "tools")
+            .iter()
+            .flat_map(offered)
+            .map(group)
+            .collect();
     }
     let form = match kind {
         "custom" => Form::Custom,
@@ -59,11 +97,15 @@ fn offered(tool: &Value) -> Vec<Offered> {
         "tool_search" => Form::ToolSearch,
         _ => Form::Function,
     };
-    vec![Offered { form, ..function(name, &tool["parameters"]) }]
+    vec![Offered {
+        form,
+        ..function(name, &tool["parameters"])
+    }]
 }
 
 fn result(item: &Value) -> Option<ToolResult> {
-    if !text_at(item, "type").ends_with("_output") || text_at(item, "type") == "tool_search_output" {
+    if !text_at(item, "type").ends_with("_output") || text_at(item, "type") == "tool_search_output"
+    {
         return None;
     }
     let text = match &item["output"] {
@@ -71,7 +113,12 @@ fn result(item: &Value) -> Option<ToolResult> {
         parts @ Value::Array(_) => texts(&json!({ "content": parts })).join("\n"),
         other => other.to_string(),
     };
-    Some(ToolResult { id: item["call_id"].as_str().map(str::to_owned), tool: None, text, is_error: None })
+    Some(ToolResult {
+        id: item["call_id"].as_str().map(str::to_owned),
+        tool: None,
+        text,
+        is_error: None,
+    })
 }
 
 fn item(reply: &Reply, at: usize, block: &Block) -> Value {
@@ -90,15 +137,26 @@ fn item(reply: &Reply, at: usize, block: &Block) -> Value {
         Block::Think(text) => json!({
             "id": id("rs"), "type": "reasoning", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "sealed".repeat(12),
         }),
-        Block::Redacted(text) => json!({"id": id("rs"), "type": "reasoning", "summary": [], "encrypted_content": text}),
+        Block::Redacted(text) => {
+            json!({"id": id("rs"), "type": "reasoning", "summary": [], "encrypted_content": text})
+        }
         Block::Item(item) => item.clone(),
         Block::Call(call_id, call) => {
             let mut made: Map<String, Value> = Map::new();
             let (kind, members) = match call.form {
-                Form::Function => ("function_call", json!({"name": call.tool, "arguments": written(&call.args)})),
-                Form::Custom => ("custom_tool_call", json!({"name": call.tool, "input": written(&call.args)})),
+                Form::Function => (
+                    "function_call",
+                    json!({"name": call.tool, "arguments": written(&call.args)}),
+                ),
+                Form::Custom => (
+                    "custom_tool_call",
+                    json!({"name": call.tool, "input": written(&call.args)}),
+                ),
                 Form::LocalShell => ("local_shell_call", json!({"action": call.args})),
-                Form::ToolSearch => ("tool_search_call", json!({"execution": "client", "arguments": call.args})),
+                Form::ToolSearch => (
+                    "tool_search_call",
+                    json!({"execution": "client", "arguments": call.args}),
+                ),
             };
             made.insert("id".to_owned(), json!(id("call")));
             made.insert("type".to_owned(), json!(kind));
@@ -115,7 +173,8 @@ fn item(reply: &Reply, at: usize, block: &Block) -> Value {
 
 /// Arguments as the API writes them: a text, or JSON as a text.
 fn written(args: &Value) -> String {
-    args.as_str().map_or_else(|| args.to_string(), str::to_owned)
+    args.as_str()
+        .map_or_else(|| args.to_string(), str::to_owned)
 }
 
 /// The whole answer.
@@ -127,7 +186,12 @@ pub fn plain(reply: &Reply) -> Value {
         "output_tokens_details": {"reasoning_tokens": reply.usage.reasoning},
         "total_tokens": reply.usage.input + reply.usage.cache_read + reply.usage.output,
     });
-    let output: Vec<Value> = reply.blocks.iter().enumerate().map(|(at, block)| item(reply, at, block)).collect();
+    let output: Vec<Value> = reply
+        .blocks
+        .iter()
+        .enumerate()
+        .map(|(at, block)| item(reply, at, block))
+        .collect();
     json!({
         "id": reply.id, "object": "response", "created_at": 1_767_225_600, "status": "completed", "model": reply.model, "output": output,
         "usage": usage, "error": null, "incomplete_details": null, "parallel_tool_calls": true, "tool_choice": "auto", "tools": [],
@@ -139,7 +203,8 @@ pub fn stream(reply: &Reply) -> Vec<Piece> {
     let mut out = Events::default();
     let whole = plain(reply);
     let mut begun = whole.clone();
-    (begun["status"], begun["output"], begun["usage"]) = (json!("in_progress"), json!([]), Value::Null);
+    (begun["status"], begun["output"], begun["usage"]) =
+        (json!("in_progress"), json!([]), Value::Null);
     out.send(json!({"type": "response.created", "response": begun}));
     for (at, block) in reply.blocks.iter().enumerate() {
         let item = item(reply, at, block);
@@ -151,7 +216,10 @@ pub fn stream(reply: &Reply) -> Vec<Piece> {
         Ending::Whole => out.send(json!({"type": "response.completed", "response": whole})),
         Ending::Fails(what) => {
             let mut failed = begun;
-            (failed["status"], failed["error"]) = (json!("failed"), json!({"code": "server_error", "message": what}));
+            (failed["status"], failed["error"]) = (
+                json!("failed"),
+                json!({"code": "server_error", "message": what}),
+            );
             out.send(json!({"type": "response.failed", "response": failed}));
         }
         Ending::Cut | Ending::Refused { .. } => {}
@@ -179,8 +247,16 @@ impl Events {
         let id = &item["id"];
         let mut begun = item.clone();
         begun["status"] = json!("in_progress");
-        for (member, empty) in [("content", json!([])), ("summary", json!([])), ("arguments", json!("")), ("input", json!(""))] {
-            if item.get(member).is_some_and(|value| value.is_array() == empty.is_array() && !value.is_object()) {
+        for (member, empty) in [
+            ("content", json!([])),
+            ("summary", json!([])),
+            ("arguments", json!("")),
+            ("input", json!("")),
+        ] {
+            if item
+                .get(member)
+                .is_some_and(|value| value.is_array() == empty.is_array() && !value.is_object())
+            {
                 begun[member] = empty;
             }
         }
@@ -210,7 +286,11 @@ impl Events {
                     event[member] = value;
                     event
                 };
-                self.send(with("part.added", "part", json!({"type": "summary_text", "text": ""})));
+                self.send(with(
+                    "part.added",
+                    "part",
+                    json!({"type": "summary_text", "text": ""}),
+                ));
                 self.send(with("text.delta", "delta", json!(text)));
                 self.send(with("text.done", "text", json!(text)));
                 self.send(with("part.done", "part", item["summary"][0].clone()));
@@ -231,7 +311,11 @@ impl Events {
 
 /// The answer to a request for a compact history.
 pub fn compacted(body: &Value) -> Value {
-    let mut kept: Vec<Value> = list_at(body, "input").iter().filter(|item| text_at(item, "role") == "user").cloned().collect();
+    let mut kept: Vec<Value> = list_at(body, "input")
+        .iter()
+        .filter(|item| text_at(item, "role") == "user")
+        .cloned()
+        .collect();
     kept.push(json!({"type": "compaction", "encrypted_content": "sealed".repeat(12)}));
     json!({"id": "resp_compacted", "object": "response.compaction", "output": kept})
 }

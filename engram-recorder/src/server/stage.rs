@@ -136,7 +136,9 @@ impl Stage {
             watched: Vec::new(),
             seen: BTreeMap::new(),
         };
-        Stage { inner: Mutex::new(inner) }
+        Stage {
+            inner: Mutex::new(inner),
+        }
     }
 
     /// A stage for a black box, which offers no tools to its model: a request is a turn if a text of a user has this mark.
@@ -182,22 +184,39 @@ impl Stage {
 
     /// The tokens of all answers, in and out.
     pub fn tokens(&self) -> u64 {
-        let sum = |counted: &Counted| counted.input + counted.cache_read + counted.cache_write + counted.output;
-        self.inner().truth.usage.iter().map(sum).fold(0, u64::saturating_add)
+        let sum = |counted: &Counted| {
+            counted.input + counted.cache_read + counted.cache_write + counted.output
+        };
+        self.inner()
+            .truth
+            .usage
+            .iter()
+            .map(sum)
+            .fold(0, u64::saturating_add)
     }
 
     /// Keeps the hash of a request's body, and looks for watched words in it.
     pub fn arrived(&self, body: &[u8]) {
         let inner = &mut *self.inner();
-        let tools: Vec<&str> = inner.last_step.iter().map(|sent| sent.tool.as_str()).collect();
+        let tools: Vec<&str> = inner
+            .last_step
+            .iter()
+            .map(|sent| sent.tool.as_str())
+            .collect();
         for word in &inner.watched {
             if let Some(at) = memchr::memmem::find(body, word.as_bytes()) {
-                let seen = || Seen { request: inner.requests, at, tools: tools.join(" ") };
+                let seen = || Seen {
+                    request: inner.requests,
+                    at,
+                    tools: tools.join(" "),
+                };
                 inner.seen.entry(word.clone()).or_insert_with(seen);
             }
         }
         if (inner.bodies.len() as u64) < MAX_REQUESTS {
-            inner.bodies.push(format!("blake3:{}", blake3::hash(body).to_hex()));
+            inner
+                .bodies
+                .push(format!("blake3:{}", blake3::hash(body).to_hex()));
         }
     }
 
@@ -238,7 +257,12 @@ impl Stage {
     /// The answer has been sent to its end.
     pub fn delivered(&self, id: &str) {
         let mut inner = self.inner();
-        inner.truth.usage.iter_mut().filter(|counted| counted.message_id == id).for_each(|counted| counted.cut_off = false);
+        inner
+            .truth
+            .usage
+            .iter_mut()
+            .filter(|counted| counted.message_id == id)
+            .for_each(|counted| counted.cut_off = false);
     }
 
     /// A request that is no turn: a list of models, telemetry, a count of tokens.
@@ -254,13 +278,21 @@ impl Stage {
             (inner.mark, inner.current.clone())
         };
         if let Some(mark) = mark {
-            let is_turn = request.users.iter().any(|text| text.contains(mark)) && !request.system.contains(TITLES);
-            return if is_turn { Asked::Turn(current) } else { Asked::Aside };
+            let is_turn = request.users.iter().any(|text| text.contains(mark))
+                && !request.system.contains(TITLES);
+            return if is_turn {
+                Asked::Turn(current)
+            } else {
+                Asked::Aside
+            };
         }
         if is_compaction(request) {
             return Asked::Compaction;
         }
-        if suggests || request.schema.is_some() || request.tools.iter().all(|tool| tool.name == "web_search") {
+        if suggests
+            || request.schema.is_some()
+            || request.tools.iter().all(|tool| tool.name == "web_search")
+        {
             return Asked::Aside;
         }
         let key = request.users.iter().rev().find_map(|text| marker(text));
@@ -276,12 +308,21 @@ impl Stage {
         if matches!(asked, Asked::Turn(_)) {
             inner.heard = request.users.join("\n");
         }
-        inner.truth.offered(request.tools.iter().map(|tool| tool.name.as_str()));
+        inner
+            .truth
+            .offered(request.tools.iter().map(|tool| tool.name.as_str()));
         let reply = match &asked {
-            _ if inner.requests > MAX_REQUESTS => inner.refused("the recording has too many requests"),
+            _ if inner.requests > MAX_REQUESTS => {
+                inner.refused("the recording has too many requests")
+            }
             Asked::Turn(key) => inner.turn(key, request),
             Asked::Compaction => {
-                let key = request.users.iter().rev().find_map(|text| marker(text)).map_or_else(|| inner.current.clone(), str::to_owned);
+                let key = request
+                    .users
+                    .iter()
+                    .rev()
+                    .find_map(|text| marker(text))
+                    .map_or_else(|| inner.current.clone(), str::to_owned);
                 inner.reply(request, vec![summary(request, &key)])
             }
             Asked::Aside => inner.reply(request, vec![Block::Say(aside(request), None)]),
@@ -303,13 +344,21 @@ fn is_compaction(request: &Request) -> bool {
 
 /// The answer to a request for a summary. It names the conversation, so that what follows is known to go on with it.
 fn summary(request: &Request, key: &str) -> Block {
-    let text = format!("The person asked for work on the project, and some of it is done. The work goes on. [[{key}]]");
+    let text = format!(
+        "The person asked for work on the project, and some of it is done. The work goes on. [[{key}]]"
+    );
     match request.dialect {
         Dialect::OpenaiResponses if request.compacts => {
             Block::Item(json!({"type": "compaction", "encrypted_content": "sealed".repeat(12)}))
         }
-        Dialect::GeminiGenerate => Block::Say(format!("<state_snapshot><overall_goal>{text}</overall_goal></state_snapshot>"), None),
-        Dialect::AnthropicMessages => Block::Say(format!("<analysis>Looked at all of it.</analysis>\n<summary>\n{text}\n</summary>"), None),
+        Dialect::GeminiGenerate => Block::Say(
+            format!("<state_snapshot><overall_goal>{text}</overall_goal></state_snapshot>"),
+            None,
+        ),
+        Dialect::AnthropicMessages => Block::Say(
+            format!("<analysis>Looked at all of it.</analysis>\n<summary>\n{text}\n</summary>"),
+            None,
+        ),
         _ => Block::Say(text, None),
     }
 }
@@ -318,7 +367,11 @@ fn summary(request: &Request, key: &str) -> Block {
 fn aside(request: &Request) -> String {
     let Some(schema) = &request.schema else {
         let wants_json = request.system.contains("JSON") || request.system.contains("isNewTopic");
-        return if wants_json { json!({"isNewTopic": true, "title": "A title"}).to_string() } else { "A title".to_owned() };
+        return if wants_json {
+            json!({"isNewTopic": true, "title": "A title"}).to_string()
+        } else {
+            "A title".to_owned()
+        };
     };
     example(schema).to_string()
 }
@@ -329,13 +382,26 @@ fn example(schema: &Value) -> Value {
         return first.clone();
     }
     match text_at(schema, "type").to_ascii_lowercase().as_str() {
-        "string" => json!(if schema["title"].is_string() { "A title" } else { "text" }),
+        "string" => json!(if schema["title"].is_string() {
+            "A title"
+        } else {
+            "text"
+        }),
         "boolean" => json!(false),
         "array" => json!([]),
         "number" | "integer" => json!(0),
         _ => {
             let members = schema["properties"].as_object().into_iter().flatten();
-            Value::Object(members.map(|(name, schema)| (name.clone(), known_answer(name).unwrap_or_else(|| example(schema)))).collect())
+            Value::Object(
+                members
+                    .map(|(name, schema)| {
+                        (
+                            name.clone(),
+                            known_answer(name).unwrap_or_else(|| example(schema)),
+                        )
+                    })
+                    .collect(),
+            )
         }
     }
 }
@@ -356,13 +422,27 @@ impl Inner {
         *self.begun.entry(key.to_owned()).or_default() += 1;
         if let Some(player) = &mut self.player {
             let call = player(request);
-            let block = call.map_or_else(|| Block::Say(ALL_SAID.to_owned(), None), |call| self.numbered(call, request));
+            let block = call.map_or_else(
+                || Block::Say(ALL_SAID.to_owned(), None),
+                |call| self.numbered(call, request),
+            );
             return self.reply(request, vec![block]);
         }
         loop {
             let at = self.at.entry(key.to_owned()).or_default();
-            let Some(step) = self.threads.get(key).and_then(|steps| steps.get(*at)).cloned() else {
-                return self.reply(request, vec![Block::Say(format!("Nothing more is written for {key}."), None)]);
+            let Some(step) = self
+                .threads
+                .get(key)
+                .and_then(|steps| steps.get(*at))
+                .cloned()
+            else {
+                return self.reply(
+                    request,
+                    vec![Block::Say(
+                        format!("Nothing more is written for {key}."),
+                        None,
+                    )],
+                );
             };
             *at += 1;
             let place = format!("{key}#{}", *at - 1);
@@ -378,23 +458,36 @@ impl Inner {
         let mut reply = self.reply(request, Vec::new());
         for op in step {
             match op.name.as_str() {
-                "say" => reply
-                    .blocks
-                    .push(Block::Say(self.placed(op.text("text")), Some(op.text("phase").to_owned()).filter(|phase| !phase.is_empty()))),
+                "say" => reply.blocks.push(Block::Say(
+                    self.placed(op.text("text")),
+                    Some(op.text("phase").to_owned()).filter(|phase| !phase.is_empty()),
+                )),
                 "think" => reply.blocks.push(Block::Think(op.text("text").to_owned())),
-                "redacted" => reply.blocks.push(Block::Redacted(op.text("text").to_owned())),
-                "item" => reply.blocks.push(Block::Item(Value::Object(op.fields.clone()))),
+                "redacted" => reply
+                    .blocks
+                    .push(Block::Redacted(op.text("text").to_owned())),
+                "item" => reply
+                    .blocks
+                    .push(Block::Item(Value::Object(op.fields.clone()))),
                 "stop" => reply.stop = Some(op.text("text").to_owned()),
                 "sleep" => reply.delay = Duration::from_millis(op.number("ms")),
                 "pace" => reply.pace = Duration::from_millis(op.number("ms")),
-                "stall" => reply.stall = Some((reply.blocks.len().saturating_sub(1), Duration::from_millis(op.number("ms")))),
+                "stall" => {
+                    reply.stall = Some((
+                        reply.blocks.len().saturating_sub(1),
+                        Duration::from_millis(op.number("ms")),
+                    ))
+                }
                 "cut" => reply.ending = Ending::Cut,
                 "fail" => reply.ending = Ending::Fails(op.text("text").to_owned()),
                 "usage" => reply.usage = usage(op, reply.usage),
                 "error" => reply.ending = refusal(op),
                 _ => match self.call(op, request) {
                     Some(block) => reply.blocks.push(block),
-                    None => self.truth.skipped_steps.push(format!("{place} {}", op.name)),
+                    None => self
+                        .truth
+                        .skipped_steps
+                        .push(format!("{place} {}", op.name)),
                 },
             }
         }
@@ -402,13 +495,19 @@ impl Inner {
     }
 
     fn placed(&self, text: &str) -> String {
-        text.replace("{project}", &self.place.project).replace("{home}", &self.place.home)
+        text.replace("{project}", &self.place.project)
+            .replace("{home}", &self.place.home)
     }
 
     fn call(&mut self, op: &Op, request: &Request) -> Option<Block> {
-        let mut call = self.ops.call(op, &request.tools, &self.place, &self.known)?;
+        let mut call = self
+            .ops
+            .call(op, &request.tools, &self.place, &self.known)?;
         // Arguments that are broken on purpose are a text; only one API could not send them.
-        if call.form == Form::Function && call.args.is_string() && request.dialect == Dialect::AnthropicMessages {
+        if call.form == Form::Function
+            && call.args.is_string()
+            && request.dialect == Dialect::AnthropicMessages
+        {
             call.args = json!({"broken": call.args});
         }
         Some(self.numbered(call, request))
@@ -426,7 +525,10 @@ impl Inner {
 
     /// An id that is the same in every recording of the scenario.
     fn digest(&self, what: &str, number: u64) -> String {
-        blake3::hash(format!("{}\0{what}\0{number}", self.seed).as_bytes()).to_hex().as_str()[..24].to_owned()
+        blake3::hash(format!("{}\0{what}\0{number}", self.seed).as_bytes())
+            .to_hex()
+            .as_str()[..24]
+            .to_owned()
     }
 
     fn reply(&self, request: &Request, blocks: Vec<Block>) -> Reply {
@@ -439,9 +541,23 @@ impl Inner {
         };
         // Counts that tell answers apart.
         let n = self.requests;
-        let cache_write = if request.dialect == Dialect::AnthropicMessages { 30 + n } else { 0 };
-        let reasoning = if request.dialect == Dialect::AnthropicMessages { 0 } else { 16 + n };
-        let usage = Usage { input: 2000 + 7 * n, cache_read: 500 + n, cache_write, output: 100 + 3 * n, reasoning };
+        let cache_write = if request.dialect == Dialect::AnthropicMessages {
+            30 + n
+        } else {
+            0
+        };
+        let reasoning = if request.dialect == Dialect::AnthropicMessages {
+            0
+        } else {
+            16 + n
+        };
+        let usage = Usage {
+            input: 2000 + 7 * n,
+            cache_read: 500 + n,
+            cache_write,
+            output: 100 + 3 * n,
+            reasoning,
+        };
         Reply {
             id,
             model: request.model.clone(),
@@ -456,8 +572,12 @@ impl Inner {
     }
 
     fn refused(&self, message: &str) -> Reply {
-        let ending =
-            Ending::Refused { status: 400, kind: "invalid_request_error".to_owned(), message: message.to_owned(), headers: Vec::new() };
+        let ending = Ending::Refused {
+            status: 400,
+            kind: "invalid_request_error".to_owned(),
+            message: message.to_owned(),
+            headers: Vec::new(),
+        };
         Reply {
             id: String::new(),
             model: String::new(),
@@ -475,13 +595,19 @@ impl Inner {
     fn take_results(&mut self, request: &Request) {
         self.look();
         for result in &request.results {
-            let is_known = result.id.is_some() && self.truth.results.iter().any(|known| known.id == result.id);
+            let is_known =
+                result.id.is_some() && self.truth.results.iter().any(|known| known.id == result.id);
             if is_known {
                 continue;
             }
             self.learn(&result.text);
             let text = result.text.chars().take(RESULT_CHARS).collect();
-            self.truth.results.push(Returned { id: result.id.clone(), tool: result.tool.clone(), text, is_error: result.is_error });
+            self.truth.results.push(Returned {
+                id: result.id.clone(),
+                tool: result.tool.clone(),
+                text,
+                is_error: result.is_error,
+            });
             let ends = |sent: &Sent| match (&sent.id, &result.id) {
                 (Some(sent), Some(id)) => sent == id,
                 _ => Some(&sent.tool) == result.tool.as_ref(),
@@ -495,15 +621,28 @@ impl Inner {
     /// Ids that results state and later calls need: of a shell or an agent in the background, of a session of a terminal.
     fn learn(&mut self, text: &str) {
         const IDS: &[(&str, &str)] = &[
-            ("background_task", r"(?:running in (?:the )?background with ID|task_id|bash_id|shell_id|agentId|ID)[: ]+.?([a-z0-9_]{6,})"),
+            (
+                "background_task",
+                r"(?:running in (?:the )?background with ID|task_id|bash_id|shell_id|agentId|ID)[: ]+.?([a-z0-9_]{6,})",
+            ),
             ("terminal", r"session[ _]ID[^A-Za-z0-9]{0,6}([0-9]+)"),
-            ("agent", r"agent_id[^A-Za-z0-9]{1,8}([0-9a-f]{8}-[0-9a-f-]{27})"),
+            (
+                "agent",
+                r"agent_id[^A-Za-z0-9]{1,8}([0-9a-f]{8}-[0-9a-f-]{27})",
+            ),
         ];
         for (name, pattern) in IDS {
-            let Some(found) = Regex::new(pattern).ok().and_then(|pattern| pattern.captures(text).map(|found| found[1].to_owned())) else {
+            let Some(found) = Regex::new(pattern)
+                .ok()
+                .and_then(|pattern| pattern.captures(text).map(|found| found[1].to_owned()))
+            else {
                 continue;
             };
-            let value = found.parse::<u64>().ok().filter(|_| *name == "terminal").map_or_else(|| json!(found), |number| json!(number));
+            let value = found
+                .parse::<u64>()
+                .ok()
+                .filter(|_| *name == "terminal")
+                .map_or_else(|| json!(found), |number| json!(number));
             self.known.insert((*name).to_owned(), value);
         }
     }
@@ -511,15 +650,23 @@ impl Inner {
     /// Attributes what has changed to the calls that were running.
     fn look(&mut self) {
         let now = snapshot(&self.project);
-        let running = if self.in_flight.is_empty() { &self.last_step } else { &self.in_flight };
+        let running = if self.in_flight.is_empty() {
+            &self.last_step
+        } else {
+            &self.in_flight
+        };
         for name in differences(&self.files, &now) {
             let (before, after) = (self.files.get(name), now.get(name));
             self.truth.edits.push(Edit {
                 call_ids: running.iter().map(|sent| sent.id.clone()).collect(),
                 tools: running.iter().map(|sent| sent.tool.clone()).collect(),
                 file: name.to_owned(),
-                before: before.and_then(|state| state.text.as_deref()).map(str::to_owned),
-                after: after.and_then(|state| state.text.as_deref()).map(str::to_owned),
+                before: before
+                    .and_then(|state| state.text.as_deref())
+                    .map(str::to_owned),
+                after: after
+                    .and_then(|state| state.text.as_deref())
+                    .map(str::to_owned),
                 before_sha256: before.map(|state| state.sha256.clone()),
                 after_sha256: after.map(|state| state.sha256.clone()),
             });
@@ -546,13 +693,21 @@ impl Inner {
                     // One API gives calls no ids.
                     let id = (dialect != Dialect::GeminiGenerate).then(|| id.clone());
                     self.truth.calls.push(made(id.clone(), call, &thread));
-                    step.push(Sent { id, tool: call.tool.clone() });
+                    step.push(Sent {
+                        id,
+                        tool: call.tool.clone(),
+                    });
                     continue;
                 }
                 Block::Redacted(_) | Block::Item(_) => continue,
             };
             let (message_id, kind) = (reply.id.clone(), kind.clone());
-            self.truth.answers.push(Answer { message_id, kind, channel: channel.to_owned(), text: text.to_owned() });
+            self.truth.answers.push(Answer {
+                message_id,
+                kind,
+                channel: channel.to_owned(),
+                text: text.to_owned(),
+            });
         }
         self.truth.usage.push(Counted::new(reply, kind));
         self.in_flight.extend(step.iter().cloned());
@@ -563,12 +718,23 @@ impl Inner {
 }
 
 fn made(id: Option<String>, call: &Call, thread: &str) -> MadeCall {
-    MadeCall { id, tool: call.tool.clone(), args: call.args.clone(), thread: thread.to_owned() }
+    MadeCall {
+        id,
+        tool: call.tool.clone(),
+        args: call.args.clone(),
+        thread: thread.to_owned(),
+    }
 }
 
 fn usage(op: &Op, before: Usage) -> Usage {
     // The server adds them up for the harness: the sums must fit.
-    let number = |field: &str, before: u64| op.fields.get(field).and_then(Value::as_u64).unwrap_or(before).min(MAX_TOKENS);
+    let number = |field: &str, before: u64| {
+        op.fields
+            .get(field)
+            .and_then(Value::as_u64)
+            .unwrap_or(before)
+            .min(MAX_TOKENS)
+    };
     Usage {
         input: number("input", before.input),
         cache_read: number("cache_read", before.cache_read),
@@ -579,11 +745,18 @@ fn usage(op: &Op, before: Usage) -> Usage {
 }
 
 fn refusal(op: &Op) -> Ending {
-    let headers = op.fields.get("headers").and_then(Value::as_object).into_iter().flatten();
+    let headers = op
+        .fields
+        .get("headers")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     Ending::Refused {
         status: u16::try_from(op.number("status")).unwrap_or(500),
         kind: op.text("kind").to_owned(),
         message: op.text("message").to_owned(),
-        headers: headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect(),
+        headers: headers
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect(),
     }
 }

@@ -13,13 +13,17 @@ use super::episode::{DONE, agent, entries, profile, reader, reason, run, run_wit
 
 /// Asks once, and does something on the way.
 fn asks(first: &str, then: &str) -> String {
-    format!("case \"$p\" in *'r1 '*) {then}; {DONE};; *) {first}; ask r1 list '{{\"path\":\".\"}}';; esac")
+    format!(
+        "case \"$p\" in *'r1 '*) {then}; {DONE};; *) {first}; ask r1 list '{{\"path\":\".\"}}';; esac"
+    )
 }
 
 /// Whether a process with this word in its command line goes on.
 fn goes_on(word: &str) -> bool {
-    let is_alive =
-        |process: fs::DirEntry| fs::read(process.path().join("cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(word));
+    let is_alive = |process: fs::DirEntry| {
+        fs::read(process.path().join("cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(word))
+    };
     fs::read_dir("/proc").unwrap().flatten().any(is_alive)
 }
 
@@ -36,10 +40,23 @@ fn nothing_outside_of_the_sandbox_is_touched() {
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("victim"), "whole").unwrap();
         let body = asks(first, ":").replace("$OUTSIDE", outside.to_str().unwrap());
-        let (_, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), &body));
-        assert_eq!(fs::read_to_string(outside.join("victim")).unwrap(), "whole", "{first}");
+        let (_, out) = run(
+            &directory,
+            &profile(|_| {}),
+            &reader(directory.path(), &body),
+        );
+        assert_eq!(
+            fs::read_to_string(outside.join("victim")).unwrap(),
+            "whole",
+            "{first}"
+        );
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1, "{first}");
-        let kept = engram_conformance::files(&out).iter().any(|path| fs::read(path).unwrap().windows(5).any(|text| text == b"whole"));
+        let kept = engram_conformance::files(&out).iter().any(|path| {
+            fs::read(path)
+                .unwrap()
+                .windows(5)
+                .any(|text| text == b"whole")
+        });
         assert!(!kept, "{first}");
     }
 }
@@ -50,43 +67,92 @@ fn what_is_put_under_the_name_of_a_file_of_the_driver_is_not_waited_for() {
     for name in ["a", "b", "c"] {
         symlink(".", directory.path().join(name)).unwrap();
     }
-    assert_eq!(engram_conformance::files(directory.path()), Vec::<PathBuf>::new(), "links to directories are no way");
+    assert_eq!(
+        engram_conformance::files(directory.path()),
+        Vec::<PathBuf>::new(),
+        "links to directories are no way"
+    );
     let pipe = asks("mkfifo \"$HOME/../run1.err\"", ":");
-    assert_eq!(reason(&format!("p=$(cat); nonce \"$p\"; {pipe}"), |_| {}), "ADAPTER_MISCONFIGURED/start");
-    let sparse = asks("truncate -s 1T big; ask r2 read '{\"path\":\"big\"}'; mkfifo pipe; ask r3 read '{\"path\":\"pipe\"}'", ":");
+    assert_eq!(
+        reason(&format!("p=$(cat); nonce \"$p\"; {pipe}"), |_| {}),
+        "ADAPTER_MISCONFIGURED/start"
+    );
+    let sparse = asks(
+        "truncate -s 1T big; ask r2 read '{\"path\":\"big\"}'; mkfifo pipe; ask r3 read '{\"path\":\"pipe\"}'",
+        ":",
+    );
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(run(&directory, &profile(|_| {}), &reader(directory.path(), &sparse)).0.reason, None);
+    assert_eq!(
+        run(
+            &directory,
+            &profile(|_| {}),
+            &reader(directory.path(), &sparse)
+        )
+        .0
+        .reason,
+        None
+    );
 }
 
 #[test]
 fn log_and_ledger_that_the_agent_changes_have_no_receipt() {
-    for (file, from, to) in [("episode.jsonl", "preamble", "preambl3"), ("ledger.jsonl", "r1", "r2")] {
-        let edit = format!("f=\"$HOME/../episode/{file}\"; t=$(sed 's/{from}/{to}/' \"$f\"; echo x); printf '%s' \"${{t%x}}\" 1<>\"$f\"");
+    for (file, from, to) in [
+        ("episode.jsonl", "preamble", "preambl3"),
+        ("ledger.jsonl", "r1", "r2"),
+    ] {
+        let edit = format!(
+            "f=\"$HOME/../episode/{file}\"; t=$(sed 's/{from}/{to}/' \"$f\"; echo x); printf '%s' \"${{t%x}}\" 1<>\"$f\""
+        );
         let body = format!("p=$(cat); nonce \"$p\"; {}", asks(":", &edit));
-        assert_eq!(reason(&body, |_| {}), "ADAPTER_PROTOCOL_VIOLATION/receipt", "{file}");
+        assert_eq!(
+            reason(&body, |_| {}),
+            "ADAPTER_PROTOCOL_VIOLATION/receipt",
+            "{file}"
+        );
     }
-    let body = format!("p=$(cat); nonce \"$p\"; {}", asks(":", "rm -rf \"$HOME/../episode\""));
+    let body = format!(
+        "p=$(cat); nonce \"$p\"; {}",
+        asks(":", "rm -rf \"$HOME/../episode\"")
+    );
     assert_eq!(reason(&body, |_| {}), "ADAPTER_MISCONFIGURED/start");
 }
 
 #[test]
 fn process_that_leaves_group_and_environment_is_ended() {
     let directory = tempfile::tempdir().unwrap();
-    let body = asks(":", "setsid env -i sleep 71.25 > /dev/null 2>&1 & sleep 0.3");
-    let (report, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), &body));
+    let body = asks(
+        ":",
+        "setsid env -i sleep 71.25 > /dev/null 2>&1 & sleep 0.3",
+    );
+    let (report, out) = run(
+        &directory,
+        &profile(|_| {}),
+        &reader(directory.path(), &body),
+    );
     assert_eq!((report.reason, goes_on("71.25")), (None, false));
-    assert!(Run::read(&out).unwrap().left_running.contains(&"sleep".to_owned()));
+    assert!(
+        Run::read(&out)
+            .unwrap()
+            .left_running
+            .contains(&"sleep".to_owned())
+    );
 }
 
 #[test]
 fn program_that_floods_or_leaves_something_when_it_is_asked_for_its_version_is_bounded() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("agent.sh");
-    for (version, word) in [("exec yes engram-flood", "printed more than"), ("setsid sleep 71.75 & exit 3", "ended with")] {
+    for (version, word) in [
+        ("exec yes engram-flood", "printed more than"),
+        ("setsid sleep 71.75 & exit 3", "ended with"),
+    ] {
         fs::write(&path, format!("#!/bin/sh\n{version}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let outcomes = engram_recorder::conform::check(&profile(|_| {}), None, Some(&path));
-        assert!(outcomes[1].verdict == Verdict::Failed && outcomes[1].what.contains(word), "{outcomes:?}");
+        assert!(
+            outcomes[1].verdict == Verdict::Failed && outcomes[1].what.contains(word),
+            "{outcomes:?}"
+        );
         assert!(!goes_on("71.75") && !goes_on("engram-flood"));
     }
 }
@@ -94,17 +160,28 @@ fn program_that_floods_or_leaves_something_when_it_is_asked_for_its_version_is_b
 /// Sums made again, so that only the rules of an episode are left.
 fn verdict_on(out: &std::path::Path, change: impl FnOnce()) -> String {
     change();
-    fs::write(out.join(journal::SUMS), journal::sums(out).unwrap_or_default()).unwrap();
+    fs::write(
+        out.join(journal::SUMS),
+        journal::sums(out).unwrap_or_default(),
+    )
+    .unwrap();
     verify(out).unwrap_err().to_string()
 }
 
 #[test]
 fn file_that_no_episode_has_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let (report, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), &asks(":", ":")));
+    let (report, out) = run(
+        &directory,
+        &profile(|_| {}),
+        &reader(directory.path(), &asks(":", ":")),
+    );
     assert_eq!(report.reason, None);
     let nested = out.join("cas/more");
-    for (path, word) in [(out.join("more.txt"), "no such file"), (nested.join("x"), "no such file")] {
+    for (path, word) in [
+        (out.join("more.txt"), "no such file"),
+        (nested.join("x"), "no such file"),
+    ] {
         let said = verdict_on(&out, || {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, "x").unwrap();
@@ -124,17 +201,27 @@ fn file_that_no_episode_has_is_refused() {
 #[test]
 fn receipt_without_all_checks_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let (_, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), &asks(":", ":")));
+    let (_, out) = run(
+        &directory,
+        &profile(|_| {}),
+        &reader(directory.path(), &asks(":", ":")),
+    );
     let path = out.join(journal::LEDGER);
     let whole = fs::read_to_string(&path).unwrap();
     let (before, _) = whole.trim_end().rsplit_once('\n').unwrap();
-    let Some(Entry::ReviewReceiptRecorded(receipt)) = entries(&out).pop() else { panic!("no receipt") };
+    let Some(Entry::ReviewReceiptRecorded(receipt)) = entries(&out).pop() else {
+        panic!("no receipt")
+    };
     let forged = |change: fn(&mut ReviewReceipt)| {
         let mut receipt = receipt.clone();
         change(&mut receipt);
         let mut ledger = ledger::Ledger::resume(format!("{before}\n").as_bytes()).unwrap();
-        let line = ledger.line(None, Entry::ReviewReceiptRecorded(receipt)).unwrap();
-        verdict_on(&out, || fs::write(&path, format!("{before}\n{line}")).unwrap())
+        let line = ledger
+            .line(None, Entry::ReviewReceiptRecorded(receipt))
+            .unwrap();
+        verdict_on(&out, || {
+            fs::write(&path, format!("{before}\n{line}")).unwrap()
+        })
     };
     for change in [
         (|receipt| receipt.checks.clear()) as fn(&mut ReviewReceipt),
@@ -150,15 +237,25 @@ fn receipt_without_all_checks_is_refused() {
 #[test]
 fn two_drivers_of_one_directory_leave_one_whole_episode() {
     let directory = tempfile::tempdir().unwrap();
-    let (profile, exe) = (profile(|_| {}), agent(directory.path(), &format!("p=$(cat); nonce \"$p\"; {}", asks("sleep 0.2", ":"))));
+    let (profile, exe) = (
+        profile(|_| {}),
+        agent(
+            directory.path(),
+            &format!("p=$(cat); nonce \"$p\"; {}", asks("sleep 0.2", ":")),
+        ),
+    );
     let out = directory.path().join("out");
     let done = std::thread::scope(|scope| {
-        let drive = || std::panic::catch_unwind(|| run_with(&out, &profile, &exe, Times::Kept)).is_ok();
+        let drive =
+            || std::panic::catch_unwind(|| run_with(&out, &profile, &exe, Times::Kept)).is_ok();
         let drivers = [scope.spawn(drive), scope.spawn(drive)];
         drivers.map(|driver| driver.join().unwrap())
     });
     assert_eq!(done.iter().filter(|done| **done).count(), 1, "{done:?}");
     assert!(matches!(verify(&out).unwrap().review, Review::Receipt(_)));
-    let names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names.len(), 2, "{names:?}");
 }

@@ -19,12 +19,18 @@ pub fn scenarios() -> BTreeMap<String, Scenario> {
 
 fn features() -> BTreeSet<String> {
     let text = std::fs::read_to_string(repository().join("scenarios/features.tsv")).unwrap();
-    text.lines().skip(1).map(|line| line.split_once('\t').unwrap().0.to_owned()).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.split_once('\t').unwrap().0.to_owned())
+        .collect()
 }
 
 #[test]
 fn scenarios_show_exactly_the_features_of_the_table() {
-    let shown: BTreeSet<String> = scenarios().into_values().flat_map(|scenario| scenario.shows).collect();
+    let shown: BTreeSet<String> = scenarios()
+        .into_values()
+        .flat_map(|scenario| scenario.shows)
+        .collect();
     assert_eq!(shown, features());
 }
 
@@ -43,13 +49,32 @@ fn every_harness_has_core_scenarios_and_a_table_for_their_ops() {
     for harness in HARNESSES {
         let path = repository().join(format!("scenarios/ops/{}.json", harness.family()));
         OpTable::read(&path).unwrap();
-        let table: BTreeMap<String, serde_json::Value> = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let core: Vec<&Scenario> = all.values().filter(|scenario| scenario.core && scenario.is_for(harness.family())).collect();
+        let table: BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let core: Vec<&Scenario> = all
+            .values()
+            .filter(|scenario| scenario.core && scenario.is_for(harness.family()))
+            .collect();
         assert!(core.len() >= 7, "{}: {}", harness.family(), core.len());
         // A scenario for this harness alone has only ops that it can have.
-        for scenario in all.values().filter(|scenario| scenario.only.iter().eq([harness.family()])) {
-            for op in scenario.threads.values().flatten().flatten().filter(|op| op.is_call() && op.name != "raw") {
-                assert!(table.contains_key(&op.name), "{}: {} has no tool for `{}`", scenario.id, harness.family(), op.name);
+        for scenario in all
+            .values()
+            .filter(|scenario| scenario.only.iter().eq([harness.family()]))
+        {
+            for op in scenario
+                .threads
+                .values()
+                .flatten()
+                .flatten()
+                .filter(|op| op.is_call() && op.name != "raw")
+            {
+                assert!(
+                    table.contains_key(&op.name),
+                    "{}: {} has no tool for `{}`",
+                    scenario.id,
+                    harness.family(),
+                    op.name
+                );
             }
         }
     }
@@ -59,12 +84,30 @@ fn every_harness_has_core_scenarios_and_a_table_for_their_ops() {
 fn every_op_of_a_scenario_is_in_a_table() {
     let mut known: BTreeSet<String> = ["raw".to_owned()].into();
     for harness in HARNESSES {
-        let text = std::fs::read_to_string(repository().join(format!("scenarios/ops/{}.json", harness.family()))).unwrap();
-        known.extend(serde_json::from_str::<BTreeMap<String, serde_json::Value>>(&text).unwrap().into_keys());
+        let text = std::fs::read_to_string(
+            repository().join(format!("scenarios/ops/{}.json", harness.family())),
+        )
+        .unwrap();
+        known.extend(
+            serde_json::from_str::<BTreeMap<String, serde_json::Value>>(&text)
+                .unwrap()
+                .into_keys(),
+        );
     }
     for scenario in scenarios().into_values() {
-        for op in scenario.threads.values().flatten().flatten().filter(|op| op.is_call()) {
-            assert!(known.contains(&op.name), "{}: unknown op `{}`", scenario.id, op.name);
+        for op in scenario
+            .threads
+            .values()
+            .flatten()
+            .flatten()
+            .filter(|op| op.is_call())
+        {
+            assert!(
+                known.contains(&op.name),
+                "{}: unknown op `{}`",
+                scenario.id,
+                op.name
+            );
         }
     }
 }
@@ -72,15 +115,26 @@ fn every_op_of_a_scenario_is_in_a_table() {
 #[test]
 fn matrix_has_a_line_for_many_versions_and_a_reason_for_each_that_failed() {
     for harness in HARNESSES {
-        let matrix = Matrix::read(&repository().join(format!("matrix/{}.tsv", harness.family()))).unwrap();
-        assert!(matrix.0.len() > 50, "{}: {}", harness.family(), matrix.0.len());
+        let matrix =
+            Matrix::read(&repository().join(format!("matrix/{}.tsv", harness.family()))).unwrap();
+        assert!(
+            matrix.0.len() > 50,
+            "{}: {}",
+            harness.family(),
+            matrix.0.len()
+        );
         for (version, row) in &matrix.0 {
             assert!(!row.published.is_empty(), "{version}");
             match row.outcome {
                 Outcome::Unrun => assert!(row.shape.is_empty(), "{version}"),
                 Outcome::Unrecordable => assert!(!row.why.is_empty(), "{version}"),
-                Outcome::Broken => assert!(!row.why.is_empty() && !row.shape.is_empty(), "{version}"),
-                Outcome::Additive | Outcome::Earned => assert!(row.checks.ends_with("/0") && !row.digest.is_empty(), "{version}"),
+                Outcome::Broken => {
+                    assert!(!row.why.is_empty() && !row.shape.is_empty(), "{version}")
+                }
+                Outcome::Additive | Outcome::Earned => assert!(
+                    row.checks.ends_with("/0") && !row.digest.is_empty(),
+                    "{version}"
+                ),
             }
         }
     }

@@ -12,7 +12,9 @@ use engram_profiles::receipt::Verdict;
 use engram_profiles::registry;
 use engram_recorder::conform::Outcome;
 use engram_recorder::episode::evidence::Run;
-use engram_recorder::episode::{Job, Report, Review, Script, Times, journal, powerless, review, verify};
+use engram_recorder::episode::{
+    Job, Report, Review, Script, Times, journal, powerless, review, verify,
+};
 use engram_recorder::error::Fault;
 use engram_recorder::isolation::Isolation;
 
@@ -42,7 +44,9 @@ fn few(milliseconds: u64) -> NonZeroU64 {
 }
 
 pub(super) fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
-    let shipped = registry::all().find(|shipped| shipped.profile.profile_id == "local-inference").unwrap();
+    let shipped = registry::all()
+        .find(|shipped| shipped.profile.profile_id == "local-inference")
+        .unwrap();
     let mut profile = shipped.profile.clone();
     profile.profile_id = "test".to_owned();
     change(&mut profile);
@@ -53,7 +57,17 @@ pub(super) fn profile(change: impl Fn(&mut Profile)) -> Vec<u8> {
 
 pub(super) fn run_with(out: &Path, profile: &[u8], exe: &Path, times: Times) -> Report {
     let script = Script::find("look_and_write").unwrap();
-    let job = Job { profile, exe, script: &script, tier: Tier::Edit, work: "w1", times, limit_ms: None, out, isolation: &Isolation::None };
+    let job = Job {
+        profile,
+        exe,
+        script: &script,
+        tier: Tier::Edit,
+        work: "w1",
+        times,
+        limit_ms: None,
+        out,
+        isolation: &Isolation::None,
+    };
     job.run().unwrap()
 }
 
@@ -64,11 +78,19 @@ pub(super) fn run(directory: &tempfile::TempDir, profile: &[u8], exe: &Path) -> 
 }
 
 fn verdict<'r>(report: &'r Report, id: &str) -> &'r Outcome {
-    report.outcomes.iter().find(|outcome| outcome.id() == id).unwrap()
+    report
+        .outcomes
+        .iter()
+        .find(|outcome| outcome.id() == id)
+        .unwrap()
 }
 
 pub(super) fn entries(out: &Path) -> Vec<Entry> {
-    ledger::verify(&fs::read(out.join(journal::LEDGER)).unwrap()).unwrap().into_iter().map(|line| line.entry).collect()
+    ledger::verify(&fs::read(out.join(journal::LEDGER)).unwrap())
+        .unwrap()
+        .into_iter()
+        .map(|line| line.entry)
+        .collect()
 }
 
 /// The reason of an episode of an agent that does this, under this profile.
@@ -79,8 +101,15 @@ pub(super) fn reason(body: &str, change: impl Fn(&mut Profile)) -> String {
     let reason = report.reason.expect(body);
     assert_eq!(found.review, Review::Blocked(reason.clone()));
     let entries = entries(&out);
-    assert!(!entries.iter().any(|entry| matches!(entry, Entry::ReviewReceiptRecorded(_))));
-    assert!(matches!(entries.last(), Some(Entry::ReviewBlockedRecorded(_))));
+    assert!(
+        !entries
+            .iter()
+            .any(|entry| matches!(entry, Entry::ReviewReceiptRecorded(_)))
+    );
+    assert!(matches!(
+        entries.last(),
+        Some(Entry::ReviewBlockedRecorded(_))
+    ));
     reason
 }
 
@@ -95,24 +124,47 @@ esac"#;
 #[test]
 pub(super) fn agent_asks_and_the_driver_acts_and_keeps_the_receipts() {
     let directory = tempfile::tempdir().unwrap();
-    let (report, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), WORK));
+    let (report, out) = run(
+        &directory,
+        &profile(|_| {}),
+        &reader(directory.path(), WORK),
+    );
     assert_eq!(report.reason, None, "{report:?}");
-    for (id, expected) in
-        [("P1", Verdict::Passed), ("P5", Verdict::Passed), ("P6", Verdict::Passed), ("P9", Verdict::Passed), ("P10", Verdict::Passed)]
-    {
+    for (id, expected) in [
+        ("P1", Verdict::Passed),
+        ("P5", Verdict::Passed),
+        ("P6", Verdict::Passed),
+        ("P9", Verdict::Passed),
+        ("P10", Verdict::Passed),
+    ] {
         assert_eq!(verdict(&report, id).verdict, expected, "{report:?}");
     }
     // It asked no model, so nobody saw that the denial reached one.
-    assert!(verdict(&report, "P8").verdict == Verdict::Skipped && verdict(&report, "P8").what.contains("asked no model"));
-    let names: Vec<String> =
-        entries(&out).iter().map(|entry| serde_json::to_value(entry).unwrap()["kind"].as_str().unwrap().replace("Tool", "")).collect();
-    let expected =
-        "EpisodeStarted Requested Decided Executed Requested Decided Executed Requested Decided EpisodeEnded ReviewReceiptRecorded";
+    assert!(
+        verdict(&report, "P8").verdict == Verdict::Skipped
+            && verdict(&report, "P8").what.contains("asked no model")
+    );
+    let names: Vec<String> = entries(&out)
+        .iter()
+        .map(|entry| {
+            serde_json::to_value(entry).unwrap()["kind"]
+                .as_str()
+                .unwrap()
+                .replace("Tool", "")
+        })
+        .collect();
+    let expected = "EpisodeStarted Requested Decided Executed Requested Decided Executed Requested Decided EpisodeEnded ReviewReceiptRecorded";
     assert_eq!(names.join(" "), expected);
     let tape = fs::read_to_string(out.join(journal::TAPE)).unwrap();
-    assert!(tape.contains(r#""stdout":"5 bytes written""#) && tape.contains(r#""status":"denied""#), "{tape}");
+    assert!(
+        tape.contains(r#""stdout":"5 bytes written""#) && tape.contains(r#""status":"denied""#),
+        "{tape}"
+    );
     let found = verify(&out).unwrap();
-    assert!(matches!(found.review, Review::Receipt(_)) && found.lines == 11, "{found:?}");
+    assert!(
+        matches!(found.review, Review::Receipt(_)) && found.lines == 11,
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -125,7 +177,15 @@ fn episode_without_times_is_the_same_twice() {
     }
     let [first, second] = outs.map(|out| {
         let files = engram_conformance::files(&out);
-        files.iter().map(|path| (path.strip_prefix(&out).unwrap().to_owned(), fs::read(path).unwrap())).collect::<Vec<_>>()
+        files
+            .iter()
+            .map(|path| {
+                (
+                    path.strip_prefix(&out).unwrap().to_owned(),
+                    fs::read(path).unwrap(),
+                )
+            })
+            .collect::<Vec<_>>()
     });
     assert!(first == second && first.len() > 8);
 }
@@ -133,7 +193,11 @@ fn episode_without_times_is_the_same_twice() {
 #[test]
 fn change_of_a_byte_in_any_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let (_, out) = run(&directory, &profile(|_| {}), &reader(directory.path(), WORK));
+    let (_, out) = run(
+        &directory,
+        &profile(|_| {}),
+        &reader(directory.path(), WORK),
+    );
     assert!(verify(&out).is_ok());
     let sums = out.join(journal::SUMS);
     let all = fs::read(&sums).unwrap();
@@ -142,21 +206,40 @@ fn change_of_a_byte_in_any_file_is_refused() {
         // In the first line of a ledger, in the middle of the others; an empty object gets a byte.
         let mut bytes = before.clone();
         let at = bytes.len() / 2;
-        let at = if path.ends_with(journal::LEDGER) { 100 } else { at };
+        let at = if path.ends_with(journal::LEDGER) {
+            100
+        } else {
+            at
+        };
         match bytes.get_mut(at) {
             Some(byte) => *byte ^= 1,
             None => bytes.push(b'x'),
         }
         fs::write(&path, &bytes).unwrap();
-        assert_eq!(verify(&out).unwrap_err().fault, Fault::Violation, "{}", path.display());
+        assert_eq!(
+            verify(&out).unwrap_err().fault,
+            Fault::Violation,
+            "{}",
+            path.display()
+        );
         // Someone who makes the sums again changes nothing about that. What a run was like is bound by the sums alone.
         let is_bound = !path.ends_with(journal::SUMS) && !path.ends_with(journal::RUN);
         if is_bound {
             fs::write(&sums, journal::sums(&out).unwrap()).unwrap();
-            assert_eq!(verify(&out).unwrap_err().fault, Fault::Violation, "{}", path.display());
+            assert_eq!(
+                verify(&out).unwrap_err().fault,
+                Fault::Violation,
+                "{}",
+                path.display()
+            );
             let failed = review::judge(&out).unwrap();
             let receipt = failed.iter().find(|outcome| outcome.id() == "P9").unwrap();
-            assert_eq!(receipt.code, Some("ADAPTER_PROTOCOL_VIOLATION/receipt"), "{}", path.display());
+            assert_eq!(
+                receipt.code,
+                Some("ADAPTER_PROTOCOL_VIOLATION/receipt"),
+                "{}",
+                path.display()
+            );
         }
         fs::write(&path, &before).unwrap();
         fs::write(&sums, &all).unwrap();
@@ -184,16 +267,22 @@ fn result_reaches_the_agent_as_its_profile_says() {
             *"r2 ok"*) printf '%s\n' '{"status":"done","summary":"x"}'; exit;;
         esac; done"#;
     let none = format!("p=$(cat); nonce \"$p\"; ask r1 list '{{\"path\":\".\"}}'; {DONE}");
-    for (continuation, body, runs) in
-        [(Continuation::Resume, resume, 2), (Continuation::Stream, stream, 1), (Continuation::None, none.as_str(), 1)]
-    {
+    for (continuation, body, runs) in [
+        (Continuation::Resume, resume, 2),
+        (Continuation::Stream, stream, 1),
+        (Continuation::None, none.as_str(), 1),
+    ] {
         let directory = tempfile::tempdir().unwrap();
         let profile = profile(|profile| {
             profile.tool_bridge.as_mut().unwrap().continuation = continuation;
             profile.args_template = vec!["--session".to_owned(), "{session}".to_owned()];
         });
         let (report, out) = run(&directory, &profile, &agent(directory.path(), body));
-        assert_eq!((report.reason, Run::read(&out).unwrap().runs.len()), (None, runs), "{continuation:?}");
+        assert_eq!(
+            (report.reason, Run::read(&out).unwrap().runs.len()),
+            (None, runs),
+            "{continuation:?}"
+        );
     }
 }
 
@@ -214,43 +303,98 @@ fn frames_stand_in_blocks_of_text() {
          *) block \"$(text \"look\\\\n$frame\")\";; esac"
     );
     let directory = tempfile::tempdir().unwrap();
-    let (report, _) = run(&directory, &profile(json_lines), &agent(directory.path(), &whole));
+    let (report, _) = run(
+        &directory,
+        &profile(json_lines),
+        &agent(directory.path(), &whole),
+    );
     assert_eq!(report.reason, None, "{report:?}");
-    let split = format!("{block}\nblock \"$(text \"⟦TI1 $n⟧ r1 \"),$(text 'list eyJwYXRoIjoiLiJ9')\"");
-    assert_eq!(reason(&split, json_lines), "ADAPTER_PROTOCOL_VIOLATION/fields");
+    let split =
+        format!("{block}\nblock \"$(text \"⟦TI1 $n⟧ r1 \"),$(text 'list eyJwYXRoIjoiLiJ9')\"");
+    assert_eq!(
+        reason(&split, json_lines),
+        "ADAPTER_PROTOCOL_VIOLATION/fields"
+    );
     // What a tool returned is no text of the agent.
     let quoted = format!(
         "{block}\nprintf '{{\"type\":\"user\",\"message\":{{\"content\":[%s]}}}}\\n' \"$(text \"$frame\")\"\n\
          block \"$(text '{{\\\"status\\\":\\\"done\\\",\\\"summary\\\":\\\"x\\\"}}')\""
     );
-    assert_eq!(reason(&quoted, json_lines), "ADAPTER_PROTOCOL_VIOLATION/no_intent");
-    let after =
-        format!("{block}\nblock \"$(text '{{\\\"status\\\":\\\"done\\\",\\\"summary\\\":\\\"x\\\"}}')\"; block \"$(text \"$frame\")\"");
-    assert_eq!(reason(&after, json_lines), "ADAPTER_PROTOCOL_VIOLATION/after_end");
-    assert_eq!(reason("head -c 3000000 /dev/zero | tr '\\0' x", json_lines), "ADAPTER_PROTOCOL_VIOLATION/line_size");
+    assert_eq!(
+        reason(&quoted, json_lines),
+        "ADAPTER_PROTOCOL_VIOLATION/no_intent"
+    );
+    let after = format!(
+        "{block}\nblock \"$(text '{{\\\"status\\\":\\\"done\\\",\\\"summary\\\":\\\"x\\\"}}')\"; block \"$(text \"$frame\")\""
+    );
+    assert_eq!(
+        reason(&after, json_lines),
+        "ADAPTER_PROTOCOL_VIOLATION/after_end"
+    );
+    assert_eq!(
+        reason("head -c 3000000 /dev/zero | tr '\\0' x", json_lines),
+        "ADAPTER_PROTOCOL_VIOLATION/line_size"
+    );
 }
 
 #[test]
 pub(super) fn agent_that_does_not_end_well_has_no_receipt() {
     let ask = r#"p=$(cat); nonce "$p"; ask r1 list '{"path":"."}'"#;
-    assert_eq!(reason(&format!("{ask}; exit 3"), |_| {}), "ADAPTER_PROTOCOL_VIOLATION/end");
-    assert_eq!(reason("cat > /dev/null; echo 'I am done.'", |_| {}), "ADAPTER_PROTOCOL_VIOLATION/end");
-    assert_eq!(reason(&format!("cat > /dev/null; {DONE}"), |_| {}), "ADAPTER_PROTOCOL_VIOLATION/no_intent");
-    assert_eq!(reason("kill -9 $$", |_| {}), "ADAPTER_PROTOCOL_VIOLATION/end");
+    assert_eq!(
+        reason(&format!("{ask}; exit 3"), |_| {}),
+        "ADAPTER_PROTOCOL_VIOLATION/end"
+    );
+    assert_eq!(
+        reason("cat > /dev/null; echo 'I am done.'", |_| {}),
+        "ADAPTER_PROTOCOL_VIOLATION/end"
+    );
+    assert_eq!(
+        reason(&format!("cat > /dev/null; {DONE}"), |_| {}),
+        "ADAPTER_PROTOCOL_VIOLATION/no_intent"
+    );
+    assert_eq!(
+        reason("kill -9 $$", |_| {}),
+        "ADAPTER_PROTOCOL_VIOLATION/end"
+    );
 }
 
 #[test]
 fn bounds_stop_an_agent() {
-    let bridge = |profile: &mut Profile, most| profile.tool_bridge.as_mut().unwrap().max_requests = few(most);
-    assert_eq!(reason("sleep 60", |profile| profile.health_checks.start_ms = few(200)), "ADAPTER_MISCONFIGURED/start");
-    let stall = |profile: &mut Profile| (profile.health_checks.stall_ms, profile.health_checks.max_stalls) = (few(150), 2);
-    assert_eq!(reason("echo hello; sleep 60", stall), "ADAPTER_PROTOCOL_VIOLATION/stall");
+    let bridge = |profile: &mut Profile, most| {
+        profile.tool_bridge.as_mut().unwrap().max_requests = few(most)
+    };
+    assert_eq!(
+        reason("sleep 60", |profile| profile.health_checks.start_ms =
+            few(200)),
+        "ADAPTER_MISCONFIGURED/start"
+    );
+    let stall = |profile: &mut Profile| {
+        (
+            profile.health_checks.stall_ms,
+            profile.health_checks.max_stalls,
+        ) = (few(150), 2)
+    };
+    assert_eq!(
+        reason("echo hello; sleep 60", stall),
+        "ADAPTER_PROTOCOL_VIOLATION/stall"
+    );
     let soon = |profile: &mut Profile| profile.budget_defaults.wall_clock_ms = few(400);
-    assert_eq!(reason("while :; do echo x; sleep 0.05; done", soon), "ADAPTER_PROTOCOL_VIOLATION/budget_wall_clock");
+    assert_eq!(
+        reason("while :; do echo x; sleep 0.05; done", soon),
+        "ADAPTER_PROTOCOL_VIOLATION/budget_wall_clock"
+    );
     let small = |profile: &mut Profile| profile.budget_defaults.evidence_bytes = few(100_000);
-    assert_eq!(reason("yes", small), "ADAPTER_PROTOCOL_VIOLATION/budget_evidence");
-    let two = format!("p=$(cat); nonce \"$p\"; ask r1 list '{{\"path\":\".\"}}'; ask r2 list '{{\"path\":\".\"}}'; {DONE}");
-    assert_eq!(reason(&two, |profile| bridge(profile, 1)), "ADAPTER_PROTOCOL_VIOLATION/too_many");
+    assert_eq!(
+        reason("yes", small),
+        "ADAPTER_PROTOCOL_VIOLATION/budget_evidence"
+    );
+    let two = format!(
+        "p=$(cat); nonce \"$p\"; ask r1 list '{{\"path\":\".\"}}'; ask r2 list '{{\"path\":\".\"}}'; {DONE}"
+    );
+    assert_eq!(
+        reason(&two, |profile| bridge(profile, 1)),
+        "ADAPTER_PROTOCOL_VIOLATION/too_many"
+    );
 }
 
 #[test]
@@ -262,7 +406,13 @@ fn calls_beyond_the_budget_are_denied() {
     let one = profile(|profile| profile.budget_defaults.tool_calls = few(1));
     let (report, out) = run(&directory, &one, &reader(directory.path(), &body));
     assert_eq!(report.reason, None);
-    assert_eq!(entries(&out).iter().filter(|entry| matches!(entry, Entry::ToolExecuted(_))).count(), 1);
+    assert_eq!(
+        entries(&out)
+            .iter()
+            .filter(|entry| matches!(entry, Entry::ToolExecuted(_)))
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -273,8 +423,13 @@ fn no_process_of_the_group_survives() {
     );
     let hasty = profile(|profile| profile.health_checks.stop_grace_ms = few(100));
     let (report, out) = run(&directory, &hasty, &reader(directory.path(), &body));
-    assert_eq!((report.reason, Run::read(&out).unwrap().runs[1].survivors), (None, 0));
-    let is_alive = |process: fs::DirEntry| fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x0071.5\0");
+    assert_eq!(
+        (report.reason, Run::read(&out).unwrap().runs[1].survivors),
+        (None, 0)
+    );
+    let is_alive = |process: fs::DirEntry| {
+        fs::read(process.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x0071.5\0")
+    };
     assert!(!fs::read_dir("/proc").unwrap().flatten().any(is_alive));
 }
 
@@ -283,10 +438,19 @@ pub(super) fn agent_that_the_profile_is_not_for_is_blocked_before_it_begins() {
     let directory = tempfile::tempdir().unwrap();
     let other = profile(|profile| profile.version_probe.expect = "~9.9".to_owned());
     let (report, out) = run(&directory, &other, &reader(directory.path(), WORK));
-    assert_eq!(report.reason.as_deref(), Some("ADAPTER_MISCONFIGURED/version"));
+    assert_eq!(
+        report.reason.as_deref(),
+        Some("ADAPTER_MISCONFIGURED/version")
+    );
     assert_eq!(entries(&out).len(), 1, "nothing but the reason");
-    let names: Vec<PathBuf> = engram_conformance::files(&out).into_iter().map(|path| path.strip_prefix(&out).unwrap().to_owned()).collect();
-    assert_eq!(names, [Path::new(journal::LEDGER), Path::new(journal::SUMS)]);
+    let names: Vec<PathBuf> = engram_conformance::files(&out)
+        .into_iter()
+        .map(|path| path.strip_prefix(&out).unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [Path::new(journal::LEDGER), Path::new(journal::SUMS)]
+    );
     let again = out.join("new");
     let job_in_place = std::panic::catch_unwind(|| run_with(&out, &other, &again, Times::Kept));
     assert!(job_in_place.is_err(), "an episode is never written over");
@@ -297,22 +461,38 @@ pub(super) fn agent_that_cannot_be_called_is_blocked_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let nothing = profile(|profile| profile.args_template = vec!["{mcp_config}".to_owned()]);
     let (report, _) = run(&directory, &nothing, &reader(directory.path(), WORK));
-    assert_eq!(report.reason.as_deref(), Some("ADAPTER_MISCONFIGURED/start"));
+    assert_eq!(
+        report.reason.as_deref(),
+        Some("ADAPTER_MISCONFIGURED/start")
+    );
     let end = verdict(&report, "P6");
-    assert!(end.verdict == Verdict::Blocked && end.what.contains("/args_template/0"), "{end:?}");
+    assert!(
+        end.verdict == Verdict::Blocked && end.what.contains("/args_template/0"),
+        "{end:?}"
+    );
 }
 
 /// An agent that keeps its own tools although the profile takes them away.
 #[test]
 fn tool_that_acts_fails_p4() {
-    if std::process::Command::new("python3").arg("--version").output().is_err() {
+    if std::process::Command::new("python3")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         println!("skipped: there is no python3");
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let exe = directory.path().join("claude");
-    symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-claude.py"), &exe).unwrap();
-    let shipped = registry::all().find(|shipped| shipped.profile.profile_id == "claude-code-black-box").unwrap();
+    symlink(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-claude.py"),
+        &exe,
+    )
+    .unwrap();
+    let shipped = registry::all()
+        .find(|shipped| shipped.profile.profile_id == "claude-code-black-box")
+        .unwrap();
     let script = Script::find("look_and_write").unwrap();
     let job = Job {
         profile: shipped.canonical.as_bytes(),
@@ -328,7 +508,11 @@ fn tool_that_acts_fails_p4() {
     let outcome = job.powerless(&[]).unwrap();
     assert_eq!(
         (outcome.check, outcome.verdict, outcome.code),
-        (powerless::CHECK, Verdict::Failed, Some("ADAPTER_MISCONFIGURED/native_tool")),
+        (
+            powerless::CHECK,
+            Verdict::Failed,
+            Some("ADAPTER_MISCONFIGURED/native_tool")
+        ),
         "{outcome:?}"
     );
 }

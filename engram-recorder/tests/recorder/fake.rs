@@ -35,7 +35,11 @@ fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
     let bin = installed.join("node_modules/.bin");
     fs::create_dir_all(&bin).unwrap();
     if !bin.join("claude").exists() {
-        symlink(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-claude.py"), bin.join("claude")).unwrap();
+        symlink(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-claude.py"),
+            bin.join("claude"),
+        )
+        .unwrap();
     }
     let directory = repository().join("scenarios");
     let job = Job {
@@ -51,32 +55,74 @@ fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
 }
 
 fn log(recorded: &Recorded) -> std::path::PathBuf {
-    engram_conformance::files(&recorded.directory.join("session")).into_iter().next().unwrap()
+    engram_conformance::files(&recorded.directory.join("session"))
+        .into_iter()
+        .next()
+        .unwrap()
 }
 
 #[test]
 fn recording_has_the_log_and_the_truth_and_holds() {
     let out = tempfile::tempdir().unwrap();
-    let Some(recorded) = record(out.path(), "b_edit") else { return };
+    let Some(recorded) = record(out.path(), "b_edit") else {
+        return;
+    };
     let truth = &recorded.done.truth;
     assert_eq!(recorded.done.runs[0].end, Some(End::Exit(0)));
-    assert!(truth.calls.len() > 5 && truth.results.len() >= truth.calls.len() - 1, "{} {}", truth.calls.len(), truth.results.len());
-    let created = truth.edits.iter().find(|edit| edit.file == "new/dir/fresh.txt").unwrap();
-    assert_eq!(
-        (created.before_sha256.as_deref(), created.after.as_deref(), created.tools.as_slice()),
-        (None, Some("fresh line 1\nfresh line 2\n"), &["Write".to_owned()][..])
+    assert!(
+        truth.calls.len() > 5 && truth.results.len() >= truth.calls.len() - 1,
+        "{} {}",
+        truth.calls.len(),
+        truth.results.len()
     );
-    assert!(truth.skipped_steps.iter().any(|step| step.ends_with(" edit")), "the fake has no tool for edits");
+    let created = truth
+        .edits
+        .iter()
+        .find(|edit| edit.file == "new/dir/fresh.txt")
+        .unwrap();
+    assert_eq!(
+        (
+            created.before_sha256.as_deref(),
+            created.after.as_deref(),
+            created.tools.as_slice()
+        ),
+        (
+            None,
+            Some("fresh line 1\nfresh line 2\n"),
+            &["Write".to_owned()][..]
+        )
+    );
+    assert!(
+        truth
+            .skipped_steps
+            .iter()
+            .any(|step| step.ends_with(" edit")),
+        "the fake has no tool for edits"
+    );
     // The same paths as in every recording.
     let text = fs::read_to_string(log(&recorded)).unwrap();
-    assert!(text.contains("\"/home/dev/proj\"") && !text.contains("engram-record-"), "{}", &text[..400]);
+    assert!(
+        text.contains("\"/home/dev/proj\"") && !text.contains("engram-record-"),
+        "{}",
+        &text[..400]
+    );
     assert!(log(&recorded).to_string_lossy().contains("-home-dev-proj"));
     // What it left outside of its group was ended.
-    assert!(recorded.done.left_running.contains(&"sleep".to_owned()), "{:?}", recorded.done.left_running);
+    assert!(
+        recorded.done.left_running.contains(&"sleep".to_owned()),
+        "{:?}",
+        recorded.done.left_running
+    );
     assert_eq!(recorded.receipt["egress"], "unknown");
     let judged = judge::version(&out.path().join("recordings"), "claude-code", "2.1.331").unwrap();
-    assert!(judged.held > 10 && judged.shows.contains_key("file_create"), "{judged:?}");
-    assert!(!judged.failing.contains_key("session.converts"), "{judged:?}");
+    assert!(
+        judged.held > 10 && judged.shows.contains_key("file_create"),
+        "{judged:?}"
+    );
+    assert!(
+        !judged.failing.contains_key("session.converts"),
+        "{judged:?}"
+    );
 }
 
 #[test]
@@ -87,38 +133,80 @@ fn harness_sees_nothing_of_the_environment_of_the_caller() {
         "threads": {"main": [[{"shell": {"command": "env", "about": "print"}}], [{"say": "done"}]]},
     }))
     .unwrap();
-    let Some(recorded) = record_one(out.path(), &scenario) else { return };
+    let Some(recorded) = record_one(out.path(), &scenario) else {
+        return;
+    };
     let printed = &recorded.done.truth.results[0].text;
-    assert!(printed.contains("ANTHROPIC_API_KEY=sk-ant-api03-fake"), "{printed}");
-    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !printed.contains("CARGO_"), "{printed}");
+    assert!(
+        printed.contains("ANTHROPIC_API_KEY=sk-ant-api03-fake"),
+        "{printed}"
+    );
+    assert!(
+        std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !printed.contains("CARGO_"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn renamed_member_breaks_the_judgement_and_is_new_in_the_shape() {
     let out = tempfile::tempdir().unwrap();
-    let Some(recorded) = record(out.path(), "a_qa") else { return };
+    let Some(recorded) = record(out.path(), "a_qa") else {
+        return;
+    };
     let tree = out.path().join("recordings");
     let before = Shape::of_version("claude-code", &tree.join("claude-code/2.1.331")).unwrap();
-    assert!(!judge::version(&tree, "claude-code", "2.1.331").unwrap().failing.contains_key("session.converts"));
+    assert!(
+        !judge::version(&tree, "claude-code", "2.1.331")
+            .unwrap()
+            .failing
+            .contains_key("session.converts")
+    );
     let path = log(&recorded);
-    let text = fs::read_to_string(&path).unwrap().replace("\"gitBranch\"", "\"gitBough\"");
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replace("\"gitBranch\"", "\"gitBough\"");
     fs::write(&path, text).unwrap();
     let judged = judge::version(&tree, "claude-code", "2.1.331").unwrap();
-    assert!(judged.failing["session.converts"][0].1.contains("/gitBough"), "{judged:?}");
+    assert!(
+        judged.failing["session.converts"][0]
+            .1
+            .contains("/gitBough"),
+        "{judged:?}"
+    );
     let after = Shape::of_version("claude-code", &tree.join("claude-code/2.1.331")).unwrap();
-    assert!(after.beyond(&before).iter().all(|entry| entry.1 == "/gitBough") && after.hash() != before.hash());
+    assert!(
+        after
+            .beyond(&before)
+            .iter()
+            .all(|entry| entry.1 == "/gitBough")
+            && after.hash() != before.hash()
+    );
 }
 
 #[test]
 fn version_without_a_row_is_judged_as_its_neighbour() {
     let out = tempfile::tempdir().unwrap();
-    let Some(_) = record(out.path(), "a_qa") else { return };
+    let Some(_) = record(out.path(), "a_qa") else {
+        return;
+    };
     let family = out.path().join("recordings/claude-code");
     fs::rename(family.join("2.1.331"), family.join("2.1.999")).unwrap();
-    let log = engram_conformance::files(&family.join("2.1.999/a_qa/session")).into_iter().next().unwrap();
-    fs::write(&log, fs::read_to_string(&log).unwrap().replace("2.1.331", "2.1.999")).unwrap();
+    let log = engram_conformance::files(&family.join("2.1.999/a_qa/session"))
+        .into_iter()
+        .next()
+        .unwrap();
+    fs::write(
+        &log,
+        fs::read_to_string(&log)
+            .unwrap()
+            .replace("2.1.331", "2.1.999"),
+    )
+    .unwrap();
     let judged = judge::version(&out.path().join("recordings"), "claude-code", "2.1.999").unwrap();
-    assert!(judged.as_version.is_some() && !judged.failing.contains_key("session.converts"), "{judged:?}");
+    assert!(
+        judged.as_version.is_some() && !judged.failing.contains_key("session.converts"),
+        "{judged:?}"
+    );
 }
 
 #[test]
@@ -135,6 +223,12 @@ fn harness_that_is_not_there_is_named_with_what_to_do() {
         isolation: &Isolation::None,
     };
     let error = job.record().unwrap_err();
-    assert!(error.fault == Fault::HarnessNotFound && error.what.contains("install-harness"), "{error}");
-    assert_eq!(harness::named("nobody").err().map(|error| error.fault), Some(Fault::UnknownHarness));
+    assert!(
+        error.fault == Fault::HarnessNotFound && error.what.contains("install-harness"),
+        "{error}"
+    );
+    assert_eq!(
+        harness::named("nobody").err().map(|error| error.fault),
+        Some(Fault::UnknownHarness)
+    );
 }

@@ -31,7 +31,11 @@ fn scenario() -> Scenario {
 fn each_harness_has_a_profile_for_a_version() {
     assert_eq!(VERSIONS.len(), HARNESSES.len());
     for (family, version, printed) in VERSIONS {
-        assert_eq!(harness::profile(family).unwrap().probed(printed), Some((*version, Expected::Yes)), "{family}");
+        assert_eq!(
+            harness::profile(family).unwrap().probed(printed),
+            Some((*version, Expected::Yes)),
+            "{family}"
+        );
     }
     assert!(harness::profile("nobody").is_err());
 }
@@ -40,9 +44,21 @@ fn each_harness_has_a_profile_for_a_version() {
 fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
     let scenario = scenario();
     for (family, number, _) in VERSIONS {
-        let (harness, profile, version) = (harness::named(family).unwrap(), harness::profile(family).unwrap(), number.parse().unwrap());
+        let (harness, profile, version) = (
+            harness::named(family).unwrap(),
+            harness::profile(family).unwrap(),
+            number.parse().unwrap(),
+        );
         let exe = ["program".to_owned()];
-        let setting = Setting { version: &version, help: HELP, home: HOME, project: PROJECT, port: 1234, scenario: &scenario, exe: &exe };
+        let setting = Setting {
+            version: &version,
+            help: HELP,
+            home: HOME,
+            project: PROJECT,
+            port: 1234,
+            scenario: &scenario,
+            exe: &exe,
+        };
         let run = &scenario.runs[0];
         let values = Values {
             prompt: Some(&run.prompt),
@@ -55,8 +71,16 @@ fn arguments_and_files_of_the_profile_are_those_of_the_recorder() {
             ..Values::default()
         };
         let invocation = harness.invocation(&setting, run, None).unwrap();
-        assert_eq!(invocation.argv[1..], profile.args(&values, Tier::Full).unwrap(), "{family}");
-        let stdin = if profile.input_mode == InputMode::Stdin { run.prompt.as_bytes() } else { b"" };
+        assert_eq!(
+            invocation.argv[1..],
+            profile.args(&values, Tier::Full).unwrap(),
+            "{family}"
+        );
+        let stdin = if profile.input_mode == InputMode::Stdin {
+            run.prompt.as_bytes()
+        } else {
+            b""
+        };
         assert_eq!(invocation.stdin, stdin, "{family}");
         let mut files = harness.files(&setting);
         files.sort();

@@ -18,23 +18,48 @@ struct Served {
 }
 
 fn serve(threads: Value) -> Served {
-    let prompt = threads.as_object().unwrap().keys().map(|key| format!("[[{key}]]")).collect::<String>();
+    let prompt = threads
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(|key| format!("[[{key}]]"))
+        .collect::<String>();
     let scenario: Scenario =
         serde_json::from_value(json!({"id": "t", "about": "t", "shows": ["t"], "runs": [{"prompt": prompt}], "threads": threads})).unwrap();
-    let ops: OpTable = serde_json::from_value(json!({"run": [{"tool": "shell", "args": {"command": "{command}"}}]})).unwrap();
+    let ops: OpTable = serde_json::from_value(
+        json!({"run": [{"tool": "shell", "args": {"command": "{command}"}}]}),
+    )
+    .unwrap();
     let project = tempfile::tempdir().unwrap();
-    let place = Place { project: "/p".to_owned(), home: "/h".to_owned() };
+    let place = Place {
+        project: "/p".to_owned(),
+        home: "/h".to_owned(),
+    };
     let stage = Arc::new(Stage::new(&scenario, ops, place, project.path().to_owned()));
-    let server = Server::start(Arc::clone(&stage), vec![("api.json".to_owned(), json!({"fixed": true}))]).unwrap();
-    Served { stage, server, _project: project }
+    let server = Server::start(
+        Arc::clone(&stage),
+        vec![("api.json".to_owned(), json!({"fixed": true}))],
+    )
+    .unwrap();
+    Served {
+        stage,
+        server,
+        _project: project,
+    }
 }
 
 /// Status, body, and whether the body came to its end.
 fn post(port: u16, path: &str, body: &Value) -> (u16, String, bool) {
     let mut line = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    line.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    line.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
     let body = body.to_string();
-    write!(line, "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    write!(
+        line,
+        "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
     let mut bytes = Vec::new();
     // A cut is an early end.
     let _ = line.read_to_end(&mut bytes);
@@ -58,7 +83,12 @@ fn post(port: u16, path: &str, body: &Value) -> (u16, String, bool) {
     (status, out, whole)
 }
 
-const DIALECTS: [&str; 4] = ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/v1beta/models/m:streamGenerateContent"];
+const DIALECTS: [&str; 4] = [
+    "/v1/messages",
+    "/v1/responses",
+    "/v1/chat/completions",
+    "/v1beta/models/m:streamGenerateContent",
+];
 
 fn request(path: &str, text: &str, stream: bool) -> (String, Value) {
     let parameters = json!({"type": "object", "properties": {"command": {}}});
@@ -73,20 +103,32 @@ fn request(path: &str, text: &str, stream: bool) -> (String, Value) {
         "/v1/chat/completions" => {
             json!({"tools": [{"type": "function", "function": function}], "messages": [{"role": "user", "content": text}]})
         }
-        _ => json!({"tools": [{"functionDeclarations": [function]}], "contents": [{"role": "user", "parts": [{"text": text}]}]}),
+        _ => {
+            json!({"tools": [{"functionDeclarations": [function]}], "contents": [{"role": "user", "parts": [{"text": text}]}]})
+        }
     };
     let mut body = body;
     if !path.contains("enerate") {
         (body["stream"], body["model"]) = (json!(stream), json!("m"));
     }
-    (if stream { path.to_owned() } else { path.replace("streamGenerate", "generate") }, body)
+    (
+        if stream {
+            path.to_owned()
+        } else {
+            path.replace("streamGenerate", "generate")
+        },
+        body,
+    )
 }
 
 /// Every text in a body, joined: streams cut texts into pieces.
 fn texts(body: &str) -> String {
     let values: Vec<Value> = match serde_json::from_str(body) {
         Ok(whole) => vec![whole],
-        Err(_) => body.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect(),
+        Err(_) => body
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+            .collect(),
     };
     let mut out = String::new();
     for value in values {
@@ -110,7 +152,10 @@ fn collect(value: &Value, out: &mut String) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value.as_str() {
-                    Some(text) if ["text", "delta", "content"].contains(&name.as_str()) && members.get("thought").is_none() => {
+                    Some(text)
+                        if ["text", "delta", "content"].contains(&name.as_str())
+                            && members.get("thought").is_none() =>
+                    {
                         out.push_str(text)
                     }
                     _ => collect(value, out),
@@ -126,11 +171,16 @@ fn collect(value: &Value, out: &mut String) {
 fn four_dialects_stream_and_answer_plain() {
     for path in DIALECTS {
         for stream in [true, false] {
-            let served = serve(json!({"main": [[{"say": "one two three, héllo 😀"}, {"run": {"command": "ls"}}]]}));
+            let served = serve(
+                json!({"main": [[{"say": "one two three, héllo 😀"}, {"run": {"command": "ls"}}]]}),
+            );
             let (path, body) = request(path, "go [[main]]", stream);
             let (status, body, whole) = post(served.server.port, &path, &body);
             assert!(status == 200 && whole, "{path} {stream}: {status} {body}");
-            assert!(texts(&body).contains("one two three, héllo 😀"), "{path} {stream}: {body}");
+            assert!(
+                texts(&body).contains("one two three, héllo 😀"),
+                "{path} {stream}: {body}"
+            );
             assert!(body.contains("ls"), "{path} {stream}: {body}");
             let truth: Truth = served.stage.truth();
             assert_eq!(truth.calls[0].args, json!({"command": "ls"}));
@@ -139,7 +189,10 @@ fn four_dialects_stream_and_answer_plain() {
                 None => assert!(path.contains("enerate")),
             }
             assert!(!truth.usage[0].cut_off, "{path} {stream}");
-            assert_eq!((truth.usage.len(), truth.answers[0].text.as_str()), (1, "one two three, héllo 😀"));
+            assert_eq!(
+                (truth.usage.len(), truth.answers[0].text.as_str()),
+                (1, "one two three, héllo 😀")
+            );
         }
     }
 }
@@ -154,14 +207,24 @@ fn errors_cuts_and_delays_reach_the_harness() {
         ]}));
         let (path, body) = request(path, "go [[main]]", true);
         let (status, text, _) = post(served.server.port, &path, &body);
-        assert!(status == 529 && text.contains("too much"), "{path}: {status} {text}");
+        assert!(
+            status == 529 && text.contains("too much"),
+            "{path}: {status} {text}"
+        );
         let (status, text, whole) = post(served.server.port, &path, &body);
-        assert!(status == 200 && !whole && texts(&text).contains("cut here"), "{path}: {status} {text}");
+        assert!(
+            status == 200 && !whole && texts(&text).contains("cut here"),
+            "{path}: {status} {text}"
+        );
         let begun = Instant::now();
         let (_, _, whole) = post(served.server.port, &path, &body);
         let is_slow = begun.elapsed() >= Duration::from_millis(400);
         // What stalls after its last piece ends late only where something follows.
-        assert!(whole && (is_slow || path.contains("enerate")), "{path}: {:?}", begun.elapsed());
+        assert!(
+            whole && (is_slow || path.contains("enerate")),
+            "{path}: {:?}",
+            begun.elapsed()
+        );
         let truth = served.stage.truth();
         let cut: Vec<bool> = truth.usage.iter().map(|counted| counted.cut_off).collect();
         assert_eq!(cut, [true, false], "{path}");
@@ -170,7 +233,9 @@ fn errors_cuts_and_delays_reach_the_harness() {
 
 #[test]
 fn conversations_at_once_get_their_own_answers() {
-    let served = serve(json!({"one": [[{"say": "first"}, {"pace": {"ms": 50}}]], "two": [[{"say": "second"}, {"pace": {"ms": 50}}]]}));
+    let served = serve(
+        json!({"one": [[{"say": "first"}, {"pace": {"ms": 50}}]], "two": [[{"say": "second"}, {"pace": {"ms": 50}}]]}),
+    );
     let port = served.server.port;
     let threads = ["one", "two"].map(|key| {
         std::thread::spawn(move || {
@@ -179,7 +244,10 @@ fn conversations_at_once_get_their_own_answers() {
         })
     });
     let [one, two] = threads.map(|thread| thread.join().unwrap());
-    assert!(one.contains("first") && two.contains("second"), "{one} {two}");
+    assert!(
+        one.contains("first") && two.contains("second"),
+        "{one} {two}"
+    );
 }
 
 #[test]
@@ -195,26 +263,53 @@ fn documents_and_requests_without_tools_are_no_turns() {
     let served = serve(json!({"main": [[{"say": "never"}]]}));
     let (_, text, _) = post(served.server.port, "/api.json", &json!({}));
     assert!(text.contains("fixed"), "{text}");
-    let title = json!({"model": "m", "messages": [{"role": "user", "content": "a title for [[main]]"}]});
-    assert!(!post(served.server.port, "/v1/messages", &title).1.contains("never"));
+    let title =
+        json!({"model": "m", "messages": [{"role": "user", "content": "a title for [[main]]"}]});
+    assert!(
+        !post(served.server.port, "/v1/messages", &title)
+            .1
+            .contains("never")
+    );
     assert_eq!(served.stage.truth().usage[0].kind, "aux");
     assert_eq!(served.stage.begun("main"), 0);
 }
 
 #[test]
 fn changes_belong_to_the_calls_that_ran() {
-    let served = serve(json!({"main": [[{"run": {"command": "one"}}, {"run": {"command": "two"}}], [{"say": "done"}]]}));
+    let served = serve(
+        json!({"main": [[{"run": {"command": "one"}}, {"run": {"command": "two"}}], [{"say": "done"}]]}),
+    );
     let (path, body) = request("/v1/messages", "go [[main]]", false);
     post(served.server.port, &path, &body);
     std::fs::write(served._project.path().join("new.txt"), "new\n").unwrap();
     let calls = served.stage.truth().calls;
     let result = |at: usize| json!({"type": "tool_result", "tool_use_id": calls[at].id, "content": "ok", "is_error": at == 1});
     let mut next = body.clone();
-    next["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": []}));
-    next["messages"].as_array_mut().unwrap().push(json!({"role": "user", "content": [result(0), result(1)]}));
+    next["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"role": "assistant", "content": []}));
+    next["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"role": "user", "content": [result(0), result(1)]}));
     post(served.server.port, &path, &next);
     let truth = served.stage.truth();
-    assert_eq!((truth.edits.len(), truth.edits[0].file.as_str(), truth.edits[0].call_ids.len()), (1, "new.txt", 2));
+    assert_eq!(
+        (
+            truth.edits.len(),
+            truth.edits[0].file.as_str(),
+            truth.edits[0].call_ids.len()
+        ),
+        (1, "new.txt", 2)
+    );
     assert_eq!(truth.edits[0].after.as_deref(), Some("new\n"));
-    assert_eq!(truth.results.iter().map(|result| result.is_error).collect::<Vec<_>>(), [Some(false), Some(true)]);
+    assert_eq!(
+        truth
+            .results
+            .iter()
+            .map(|result| result.is_error)
+            .collect::<Vec<_>>(),
+        [Some(false), Some(true)]
+    );
 }

@@ -29,7 +29,12 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_version: "0.1.0",
     harness_family: "goose",
     matrix: VersionMatrix {
-        revisions: &[Revision { schema: SCHEMA, versions: None, tested: &["synthetic"], coverage: COVERAGE }],
+        revisions: &[Revision {
+            schema: SCHEMA,
+            versions: None,
+            tested: &["synthetic"],
+            coverage: COVERAGE,
+        }],
         known_bad: &[],
     },
     schema_detection_strategy: "No version is recorded. A header line of known fields proves the schema.",
@@ -40,6 +45,11 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     gaps: &[],
     omission_rules: &[
         OmissionRule::REPEATED,
-        OmissionRule::opaque("signature", "assistant", "/content/*/signature", "a signature of the model's provider"),
+        OmissionRule::opaque(
+            "signature",
+            "assistant",
+            "/content/*/signature",
+            "a signature of the model's provider",
+        ),
     ],
 };

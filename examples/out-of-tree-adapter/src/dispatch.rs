@@ -64,14 +64,27 @@ fn check_message(value: Value<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
             other => check.unknown_block(other)?,
         }
     }
-    if is_empty { Err(Fault::malformed("/content", "content", "nothing")) } else { Ok(()) }
+    if is_empty {
+        Err(Fault::malformed("/content", "content", "nothing"))
+    } else {
+        Ok(())
+    }
 }
 
 fn emit_message(value: Value<'_>, out: &mut Emitter<'_>) {
     let message = Message::lenient(value);
     let t = integer(message.created()).and_then(from_seconds);
-    out.set_header(RecordHeader { t: t.as_deref(), id: text(message.id()), replay: false });
-    for (n, value) in message.content().into_iter().flat_map(Value::elements).enumerate() {
+    out.set_header(RecordHeader {
+        t: t.as_deref(),
+        id: text(message.id()),
+        replay: false,
+    });
+    for (n, value) in message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
         let (block, pointer) = (Block::lenient(value), Pointer::Item("/content", n));
         match raw_str(block.kind()) {
             "text" => emit_text(raw_str(message.role()), &block, pointer, out),

@@ -22,7 +22,9 @@ mod tools;
 const HOMES: &[HomeDirectory] = &[HomeDirectory::new(Base::XdgData, "goose")];
 
 /// The adapter with its tables: the argument of `Registry::with`.
-pub static REGISTRATION: Registration = Registration::new(&Goose).with_tools(&tools::TOOLS).with_homes(HOMES);
+pub static REGISTRATION: Registration = Registration::new(&Goose)
+    .with_tools(&tools::TOOLS)
+    .with_homes(HOMES);
 
 /// The adapter.
 pub struct Goose;

@@ -11,37 +11,83 @@ use crate::schema::{Block, Header};
 /// Emits the header: facts and tokens of the session.
 pub fn emit_header(record: Value<'_>, out: &mut Emitter<'_>) {
     let header = Header::lenient(record);
-    let (cwd, title) = (non_empty_text(header.working_dir()), non_empty_text(header.description()));
-    out.emit(Meta::Session(SessionFacts { cwd, title, ..SessionFacts::default() }), Pointer::Root);
-    let tokens = Tokens { input: count(header.input_tokens()), output: count(header.output_tokens()), ..Tokens::default() };
+    let (cwd, title) = (
+        non_empty_text(header.working_dir()),
+        non_empty_text(header.description()),
+    );
+    out.emit(
+        Meta::Session(SessionFacts {
+            cwd,
+            title,
+            ..SessionFacts::default()
+        }),
+        Pointer::Root,
+    );
+    let tokens = Tokens {
+        input: count(header.input_tokens()),
+        output: count(header.output_tokens()),
+        ..Tokens::default()
+    };
     if tokens.input.is_some() {
-        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root);
+        out.emit(
+            Meta::Usage(Usage {
+                tokens,
+                ..Usage::default()
+            }),
+            Pointer::Root,
+        );
     }
 }
 
 /// A block of text needs a text, and a role that is known.
 pub fn check_text(role: &str, block: &Block<'_>) -> Result<(), Fault> {
     required_text(block.text(), "/content/text")?;
-    if matches!(role, "user" | "assistant") { Ok(()) } else { Err(Fault::unrecognized(role)) }
+    if matches!(role, "user" | "assistant") {
+        Ok(())
+    } else {
+        Err(Fault::unrecognized(role))
+    }
 }
 
 /// Emits a block of text, by the role of its message.
 pub fn emit_text(role: &str, block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let text = text(block.text());
     if role == "user" {
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer);
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Person,
+                text,
+                attachments: Vec::new(),
+            },
+            pointer,
+        );
     } else {
-        out.emit(MsgOut { text, ..MsgOut::default() }, pointer);
+        out.emit(
+            MsgOut {
+                text,
+                ..MsgOut::default()
+            },
+            pointer,
+        );
     }
 }
 
 /// Emits a block of the model's reasoning.
 pub fn emit_thinking(block: &Block<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let text = text(block.thinking());
-    out.emit(MsgOut { text, channel: Some(Channel::Reasoning), ..MsgOut::default() }, pointer);
+    out.emit(
+        MsgOut {
+            text,
+            channel: Some(Channel::Reasoning),
+            ..MsgOut::default()
+        },
+        pointer,
+    );
 }
 
 /// The text of a field that must be a string.
 pub fn required_text<'a>(field: Field<'a>, pointer: &str) -> Result<Text<'a>, Fault> {
-    text(field).ok_or_else(|| Fault::malformed(pointer, "text", field.map_or("nothing", Value::raw)))
+    text(field)
+        .ok_or_else(|| Fault::malformed(pointer, "text", field.map_or("nothing", Value::raw)))
 }

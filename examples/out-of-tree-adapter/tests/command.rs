@@ -14,10 +14,16 @@ fn main() -> ExitCode {
         return engram_cli::run(Registry::builtin().with(&REGISTRATION));
     }
     let adapters = said(&["adapters"]);
-    assert!(adapters.contains("goose") && adapters.contains("codex"), "{adapters}");
+    assert!(
+        adapters.contains("goose") && adapters.contains("codex"),
+        "{adapters}"
+    );
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let out = tempfile::tempdir().expect("a directory");
-    let (fixtures, out) = (fixtures.to_str().expect("UTF-8"), out.path().to_str().expect("UTF-8"));
+    let (fixtures, out) = (
+        fixtures.to_str().expect("UTF-8"),
+        out.path().to_str().expect("UTF-8"),
+    );
     let ingested = said(&["ingest", fixtures, "--out", out]);
     assert!(ingested.contains("2 new"), "{ingested}");
     let listed = said(&["list", out]);
@@ -30,7 +36,12 @@ fn main() -> ExitCode {
 fn said(args: &[&str]) -> String {
     let command = std::env::current_exe().expect("this program");
     let home = tempfile::tempdir().expect("a home");
-    let output = Command::new(command).args(args).env(IS_COMMAND, "1").env("HOME", home.path()).output().expect("it runs");
+    let output = Command::new(command)
+        .args(args)
+        .env(IS_COMMAND, "1")
+        .env("HOME", home.path())
+        .output()
+        .expect("it runs");
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("UTF-8");
     assert!(output.status.success(), "{args:?}: {text}");

@@ -19,7 +19,10 @@ pub struct Adapter {
 }
 
 /// Inputs may not grow beyond these limits when they are converted.
-const LIMITS: Limits = Limits { record_bytes: 1 << 20, nesting: 96 };
+const LIMITS: Limits = Limits {
+    record_bytes: 1 << 20,
+    nesting: 96,
+};
 
 impl Target for Adapter {
     fn name(&self) -> &'static str {
@@ -39,7 +42,9 @@ impl Target for Adapter {
         }
         // A strict tape is the permissive one, but for the policy that it names.
         match (&permissive, &strict) {
-            (Err(error), Ok(_)) => Err(format!("strict gives a tape, permissive the error {error}")),
+            (Err(error), Ok(_)) => {
+                Err(format!("strict gives a tape, permissive the error {error}"))
+            }
             _ => Ok(behaviour),
         }
     }
@@ -47,25 +52,42 @@ impl Target for Adapter {
 
 /// Converts a log.
 pub fn convert(registry: &Registry, input: &[u8], policy: Policy) -> Result<String, AdapterError> {
-    let options = Options { policy, limits: LIMITS, ..Options::default() };
+    let options = Options {
+        policy,
+        limits: LIMITS,
+        ..Options::default()
+    };
     let mut tape = Vec::new();
-    engram_adapters::ingest_with(registry, Input::new(input, LIMITS), &options, &mut JsonLines::new(&mut tape))?;
+    engram_adapters::ingest_with(
+        registry,
+        Input::new(input, LIMITS),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )?;
     Ok(String::from_utf8(tape).expect("a tape is UTF-8"))
 }
 
 /// What is new about an input: the kinds of events and their neighbours, or the error.
 pub fn behaviour(outcome: &Result<String, AdapterError>) -> Result<Vec<String>, String> {
     let tape = match outcome {
-        Err(error) => return Ok(vec![error.code.as_str().to_owned(), error.expected.clone().unwrap_or_default()]),
+        Err(error) => {
+            return Ok(vec![
+                error.code.as_str().to_owned(),
+                error.expected.clone().unwrap_or_default(),
+            ]);
+        }
         Ok(tape) => tape,
     };
     valid(tape)?;
     let mut found: Vec<String> = tape
         .lines()
         .map(|line| {
-            let words = line
-                .split('"')
-                .filter(|word| word.len() < 24 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"._".contains(&byte)));
+            let words = line.split('"').filter(|word| {
+                word.len() < 24
+                    && word
+                        .bytes()
+                        .all(|byte| byte.is_ascii_lowercase() || b"._".contains(&byte))
+            });
             words.collect::<Vec<_>>().join(" ")
         })
         .collect();

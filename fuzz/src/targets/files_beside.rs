@@ -20,8 +20,24 @@ pub struct FilesBeside {
 }
 
 /// Parts of paths.
-const PARTS: &[&str] =
-    &["..", ".", "", "a.txt", "inner", "link", "out", "secret.txt", "loop", "b.txt", "/", "//", "\0", "C:", "\\", "a.txt/.."];
+const PARTS: &[&str] = &[
+    "..",
+    ".",
+    "",
+    "a.txt",
+    "inner",
+    "link",
+    "out",
+    "secret.txt",
+    "loop",
+    "b.txt",
+    "/",
+    "//",
+    "\0",
+    "C:",
+    "\\",
+    "a.txt/..",
+];
 
 impl FilesBeside {
     pub fn new() -> FilesBeside {
@@ -32,11 +48,18 @@ impl FilesBeside {
         fs::write(directory.join("a.txt"), "inside").expect("a file");
         fs::write(directory.join("inner/b.txt"), "inside").expect("a file");
         link(&outside.path().join("secret.txt"), &directory.join("link"));
-        link(Path::new("../secret.txt"), &directory.join("inner/secret.txt"));
+        link(
+            Path::new("../secret.txt"),
+            &directory.join("inner/secret.txt"),
+        );
         link(Path::new(".."), &directory.join("out"));
         link(Path::new("."), &directory.join("loop"));
-        let neighbours = Neighbours::open(&directory, &directory.join("a.txt")).expect("a directory that can be opened");
-        FilesBeside { outside, neighbours }
+        let neighbours = Neighbours::open(&directory, &directory.join("a.txt"))
+            .expect("a directory that can be opened");
+        FilesBeside {
+            outside,
+            neighbours,
+        }
     }
 }
 
@@ -55,25 +78,55 @@ impl Target for FilesBeside {
 
     fn seeds(&self) -> Vec<Vec<u8>> {
         let outside = self.outside.path().join("secret.txt");
-        ["a.txt", "inner/b.txt", "../secret.txt", "link", &outside.to_string_lossy()].map(|path| path.as_bytes().to_vec()).into()
+        [
+            "a.txt",
+            "inner/b.txt",
+            "../secret.txt",
+            "link",
+            &outside.to_string_lossy(),
+        ]
+        .map(|path| path.as_bytes().to_vec())
+        .into()
     }
 
     fn mutate(&self, corpus: &mut Corpus, rng: &mut Rng) -> Vec<u8> {
         let mut path = String::from_utf8_lossy(corpus.any(rng)).into_owned();
         for _ in 0..rng.usize(1..=3) {
             let part = rng.choice(PARTS).unwrap_or(&"");
-            path = if rng.bool() { format!("{path}/{part}") } else { format!("{part}/{path}") };
+            path = if rng.bool() {
+                format!("{path}/{part}")
+            } else {
+                format!("{part}/{path}")
+            };
         }
-        path.truncate(path.char_indices().map(|(at, _)| at).take_while(|at| *at <= 200).last().unwrap_or_default());
+        path.truncate(
+            path.char_indices()
+                .map(|(at, _)| at)
+                .take_while(|at| *at <= 200)
+                .last()
+                .unwrap_or_default(),
+        );
         path.into_bytes()
     }
 
     fn run(&mut self, input: &[u8]) -> Result<u64, String> {
-        let Ok(path) = std::str::from_utf8(input).map(Path::new) else { return Ok(0) };
+        let Ok(path) = std::str::from_utf8(input).map(Path::new) else {
+            return Ok(0);
+        };
         let text = self.neighbours.text(path);
-        if text.as_deref() == Some(SECRET) || self.neighbours.digest(path).is_some_and(|(_, bytes)| bytes == SECRET.len() as u64) {
+        if text.as_deref() == Some(SECRET)
+            || self
+                .neighbours
+                .digest(path)
+                .is_some_and(|(_, bytes)| bytes == SECRET.len() as u64)
+        {
             return Err(format!("{} was read", path.display()));
         }
-        Ok(hash64((text.is_some(), self.neighbours.is_file(path), self.neighbours.is_directory(path), path.components().count())))
+        Ok(hash64((
+            text.is_some(),
+            self.neighbours.is_file(path),
+            self.neighbours.is_directory(path),
+            path.components().count(),
+        )))
     }
 }

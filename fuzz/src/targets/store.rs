@@ -30,7 +30,10 @@ pub struct Stores {
 
 impl Stores {
     pub fn new() -> Stores {
-        Stores { directory: tempfile::tempdir().expect("a temporary directory"), registry: Registry::builtin() }
+        Stores {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+            registry: Registry::builtin(),
+        }
     }
 
     fn database(&self) -> PathBuf {
@@ -45,11 +48,15 @@ impl Target for Stores {
 
     fn seeds(&self) -> Vec<Vec<u8>> {
         let is_store = |path: &PathBuf| {
-            path.extension().is_some_and(|extension| extension == "db" || extension == "vscdb")
+            path.extension()
+                .is_some_and(|extension| extension == "db" || extension == "vscdb")
                 && path.metadata().is_ok_and(|file| file.len() <= MAX_STORE)
         };
-        let mut stores: Vec<Vec<u8>> =
-            seeds::files(&seeds::root().join("fixtures")).into_iter().filter(is_store).filter_map(|path| fs::read(path).ok()).collect();
+        let mut stores: Vec<Vec<u8>> = seeds::files(&seeds::root().join("fixtures"))
+            .into_iter()
+            .filter(is_store)
+            .filter_map(|path| fs::read(path).ok())
+            .collect();
         stores.sort();
         stores.dedup();
         stores
@@ -65,7 +72,10 @@ impl Target for Stores {
             return store;
         }
         let path = self.directory.path().join("changed.db");
-        let changed = fs::write(&path, &store).ok().and_then(|()| change_cell(&path, rng)).and_then(|()| fs::read(&path).ok());
+        let changed = fs::write(&path, &store)
+            .ok()
+            .and_then(|()| change_cell(&path, rng))
+            .and_then(|()| fs::read(&path).ok());
         changed.unwrap_or(store)
     }
 
@@ -80,40 +90,77 @@ impl Target for Stores {
         let mut behaviours = Vec::new();
         for session in opened.sessions().iter().take(SESSIONS) {
             match opened.export(session) {
-                Ok(export) => {
-                    behaviours.push(adapter::behaviour(&adapter::convert(&self.registry, export.text.as_bytes(), Policy::Permissive))?)
-                }
+                Ok(export) => behaviours.push(adapter::behaviour(&adapter::convert(
+                    &self.registry,
+                    export.text.as_bytes(),
+                    Policy::Permissive,
+                ))?),
                 Err(error) => behaviours.push(vec![kind(&error)]),
             }
         }
-        Ok(hash64((opened.sessions().len(), opened.skipped().len(), behaviours)))
+        Ok(hash64((
+            opened.sessions().len(),
+            opened.skipped().len(),
+            behaviours,
+        )))
     }
 }
 
 fn kind(error: &AdapterError) -> String {
-    format!("{} {}", error.code.as_str(), error.expected.as_deref().unwrap_or_default())
+    format!(
+        "{} {}",
+        error.code.as_str(),
+        error.expected.as_deref().unwrap_or_default()
+    )
 }
 
 /// Changes one cell of a random row. JSON is changed as JSON.
 fn change_cell(path: &Path, rng: &mut Rng) -> Option<()> {
     let connection = rusqlite::Connection::open(path).ok()?;
     let tables: Vec<String> = {
-        let mut query = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").ok()?;
-        query.query_map([], |row| row.get(0)).ok()?.flatten().collect()
+        let mut query = connection
+            .prepare(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+            )
+            .ok()?;
+        query
+            .query_map([], |row| row.get(0))
+            .ok()?
+            .flatten()
+            .collect()
     };
     let table = rng.choice(&tables)?.replace('"', "\"\"");
     let columns: Vec<String> = {
-        let query = connection.prepare(&format!("SELECT * FROM \"{table}\" LIMIT 0")).ok()?;
-        query.column_names().into_iter().map(str::to_owned).collect()
+        let query = connection
+            .prepare(&format!("SELECT * FROM \"{table}\" LIMIT 0"))
+            .ok()?;
+        query
+            .column_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
     };
     let column = rng.choice(&columns)?.replace('"', "\"\"");
-    let rows: i64 = connection.query_row(&format!("SELECT count(*) FROM \"{table}\""), [], |row| row.get(0)).ok()?;
+    let rows: i64 = connection
+        .query_row(&format!("SELECT count(*) FROM \"{table}\""), [], |row| {
+            row.get(0)
+        })
+        .ok()?;
     let at = rng.i64(..rows.max(1));
     let (id, cell): (i64, Cell) = connection
-        .query_row(&format!("SELECT rowid, \"{column}\" FROM \"{table}\" LIMIT 1 OFFSET {at}"), [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row(
+            &format!("SELECT rowid, \"{column}\" FROM \"{table}\" LIMIT 1 OFFSET {at}"),
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .ok()?;
     let changed = changed_cell(cell, rng);
-    connection.execute(&format!("UPDATE OR REPLACE \"{table}\" SET \"{column}\" = ?1 WHERE rowid = ?2"), (changed, id)).ok()?;
+    connection
+        .execute(
+            &format!("UPDATE OR REPLACE \"{table}\" SET \"{column}\" = ?1 WHERE rowid = ?2"),
+            (changed, id),
+        )
+        .ok()?;
     Some(())
 }
 

@@ -20,15 +20,24 @@ impl Target for Tapes {
 
     fn seeds(&self) -> Vec<Vec<u8>> {
         let registry = Registry::builtin();
-        let harnesses = registry.adapters().map(|entry| entry.descriptor().harness_family);
+        let harnesses = registry
+            .adapters()
+            .map(|entry| entry.descriptor().harness_family);
         let logs = harnesses.flat_map(|harness| seeds::logs(harness).into_iter().step_by(40));
-        logs.filter_map(|log| adapter::convert(&registry, &log, Policy::Permissive).ok()).map(String::into_bytes).collect()
+        logs.filter_map(|log| adapter::convert(&registry, &log, Policy::Permissive).ok())
+            .map(String::into_bytes)
+            .collect()
     }
 
     fn run(&mut self, input: &[u8]) -> Result<u64, String> {
         let _ = replay(input, &mut Stats::default());
-        let Ok(tape) = std::str::from_utf8(input) else { return Ok(0) };
-        let mut rules: Vec<String> = check(tape).iter().map(|violation| format!("{:?}", violation.rule)).collect();
+        let Ok(tape) = std::str::from_utf8(input) else {
+            return Ok(0);
+        };
+        let mut rules: Vec<String> = check(tape)
+            .iter()
+            .map(|violation| format!("{:?}", violation.rule))
+            .collect();
         rules.sort();
         rules.dedup();
         let readable = events(tape).filter(Result::is_ok).count();

@@ -52,8 +52,15 @@ const REQUEST: &str = "api-request";
 
 impl Checker {
     /// The note of a line of this kind. Its blocks are in `self.blocks`, for [`Notes::push`](crate::claude_code::notes::Notes::push).
-    pub(super) fn note(&mut self, kind: Kind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
-        let session = text(line.session_id()).map_or(0, |id| self.notes.session(&id.decode_lossy()));
+    pub(super) fn note(
+        &mut self,
+        kind: Kind,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+    ) -> Note {
+        let session =
+            text(line.session_id()).map_or(0, |id| self.notes.session(&id.decode_lossy()));
         let mut note = Note {
             uuid: key(line.uuid()),
             parent: key(line.parent_uuid()),
@@ -69,10 +76,18 @@ impl Checker {
         flags.set(Flags::SIDECHAIN, is_true(line.is_sidechain()));
         flags.set(Flags::META, is_true(line.is_meta()));
         flags.set(Flags::FORKED, line.forked_from().is_some());
-        flags.set(Flags::COMPACTING, text(line.agent_id()).is_some_and(|agent| agent.starts_with(COMPACTING_AGENT)));
-        if let Some(copied) = text(line.forked_from().and_then(|copied| copied.member("sessionId"))) {
+        flags.set(
+            Flags::COMPACTING,
+            text(line.agent_id()).is_some_and(|agent| agent.starts_with(COMPACTING_AGENT)),
+        );
+        if let Some(copied) = text(
+            line.forked_from()
+                .and_then(|copied| copied.member("sessionId")),
+        ) {
             let from = self.notes.session(&copied.decode_lossy());
-            self.notes.requested_by.push((self.notes.all.len() as u32, from));
+            self.notes
+                .requested_by
+                .push((self.notes.all.len() as u32, from));
         }
         if let Some(requested_by) = text(line.request_session_id()) {
             let requested_by = self.notes.session(&requested_by.decode_lossy());
@@ -80,7 +95,9 @@ impl Checker {
             note.flags.set(Flags::FOREIGN_REQUEST, is_foreign);
             note.flags.set(Flags::OWN_REQUEST, requested_by == session);
             if is_foreign {
-                self.notes.requested_by.push((self.notes.all.len() as u32, requested_by));
+                self.notes
+                    .requested_by
+                    .push((self.notes.all.len() as u32, requested_by));
             }
         }
         self.set_blocks(&mut note, line, message);
@@ -93,7 +110,10 @@ impl Checker {
     /// What identifies a line without an id: all its bytes, a time among them.
     fn identify(&self, note: &mut Note, line: &Line<'_>) {
         let identity = match raw_str(line.kind()) {
-            REQUEST => line.object().member("id").map(|id| hash64((REQUEST, id.raw()))),
+            REQUEST => line
+                .object()
+                .member("id")
+                .map(|id| hash64((REQUEST, id.raw()))),
             TOTALS => Some(hash64(line.object().raw())),
             _ => line.timestamp().map(|_| hash64(line.object().raw())),
         };
@@ -111,32 +131,64 @@ impl Checker {
         let Some(content) = message.content() else {
             if note.uuid != NONE {
                 let fact = hash64((kind, fact_of_members(line.object(), ENVELOPE)));
-                self.blocks.push(Block { fact, key: NONE, kind: BlockKind::Other });
+                self.blocks.push(Block {
+                    fact,
+                    key: NONE,
+                    kind: BlockKind::Other,
+                });
             }
             return;
         };
         let id = message.object().first_member("id").map(Value::raw);
         let fact = |value: Value<'_>| hash64((kind, id, fact_of(value)));
-        let is_sent_answer = note.kind == Kind::Blob && raw_str(message.object().member("role")) == "assistant";
+        let is_sent_answer =
+            note.kind == Kind::Blob && raw_str(message.object().member("role")) == "assistant";
         let is_answer = note.kind == Kind::Assistant || is_sent_answer;
         if content.is_array() && !content.is_empty_list() {
             for value in content.elements() {
-                let (key, kind) = if is_answer { of_answer(value) } else { of_input(value) };
-                self.blocks.push(Block { fact: fact(value), key, kind });
+                let (key, kind) = if is_answer {
+                    of_answer(value)
+                } else {
+                    of_input(value)
+                };
+                self.blocks.push(Block {
+                    fact: fact(value),
+                    key,
+                    kind,
+                });
             }
         } else {
-            let said = content.text().filter(|_| note.kind == Kind::User).map(|said| hash64(said.comparable()));
-            let kind = if said.is_some() { BlockKind::Text } else { BlockKind::Other };
-            self.blocks.push(Block { fact: fact(content), key: said.unwrap_or(NONE), kind });
+            let said = content
+                .text()
+                .filter(|_| note.kind == Kind::User)
+                .map(|said| hash64(said.comparable()));
+            let kind = if said.is_some() {
+                BlockKind::Text
+            } else {
+                BlockKind::Other
+            };
+            self.blocks.push(Block {
+                fact: fact(content),
+                key: said.unwrap_or(NONE),
+                kind,
+            });
         }
         if line.tool_use_result().is_some_and(Value::is_object) {
-            self.blocks.push(Block { fact: hash64((kind, "structured")), key: NONE, kind: BlockKind::Structured });
+            self.blocks.push(Block {
+                fact: hash64((kind, "structured")),
+                key: NONE,
+                kind: BlockKind::Structured,
+            });
         }
     }
 
     /// Notes a text that the line has beside its blocks, or that it has in another form.
     pub(super) fn add_words(&mut self, key: u64, kind: BlockKind) {
-        self.blocks.push(Block { fact: NONE, key, kind });
+        self.blocks.push(Block {
+            fact: NONE,
+            key,
+            kind,
+        });
     }
 
     /// Completes the note of an `assistant` line.
@@ -144,10 +196,15 @@ impl Checker {
         note.message = key(message.id().or_else(|| line.request_id()));
         note.request = key(line.request_id());
         note.flags.set(Flags::USAGE, message.usage().is_some());
-        note.flags.set(Flags::SYNTHETIC, raw_str(message.model()) == SYNTHETIC_MODEL);
+        note.flags.set(
+            Flags::SYNTHETIC,
+            raw_str(message.model()) == SYNTHETIC_MODEL,
+        );
         if line.stream_cut_cause().is_some() {
             note.flags.set(Flags::BROKEN, true);
-            note.request = key(line.stream_cut_error().and_then(|error| error.member("requestId")));
+            note.request = key(line
+                .stream_cut_error()
+                .and_then(|error| error.member("requestId")));
         }
         for value in message.content().into_iter().flat_map(Value::elements) {
             self.note_call(value);
@@ -159,14 +216,25 @@ impl Checker {
         if !is_call(raw_str(block.kind())) {
             return;
         }
-        let (Some(id), Some(name)) = (text(block.id()), text(block.name())) else { return };
+        let (Some(id), Some(name)) = (text(block.id()), text(block.name())) else {
+            return;
+        };
         let id = hash64(id.raw());
         self.calls.insert(id);
         let (tool, kind) = TOOLS.named(&name.decode_lossy());
         let is_own = matches!(tool, Cow::Borrowed(_));
         if is_own && lacks_arguments(kind, block.input()) {
-            let json = block.input().map(|input| input.raw().to_owned()).unwrap_or_default();
-            self.lacking.insert(id, Lacking { tool: tool.clone(), json });
+            let json = block
+                .input()
+                .map(|input| input.raw().to_owned())
+                .unwrap_or_default();
+            self.lacking.insert(
+                id,
+                Lacking {
+                    tool: tool.clone(),
+                    json,
+                },
+            );
         }
         if is_own || kind == ToolKind::Mcp {
             self.tools.insert(id, tool);
@@ -176,13 +244,27 @@ impl Checker {
     }
 
     /// Completes the note of a `user` line.
-    pub(super) fn note_input(&mut self, note: &mut Note, line: &Line<'_>, message: &Message<'_>, check: &mut Check<'_>) {
-        let Some(content) = message.content() else { return };
+    pub(super) fn note_input(
+        &mut self,
+        note: &mut Note,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        check: &mut Check<'_>,
+    ) {
+        let Some(content) = message.content() else {
+            return;
+        };
         let stated = authors::stated(line);
-        note.flags.set(Flags::PERSON, stated == Some(Author::Person));
+        note.flags
+            .set(Flags::PERSON, stated == Some(Author::Person));
         note.flags.set(Flags::STRING, content.text().is_some());
-        let asks = |said: Text<'_>| SUMMARY_REQUESTS.iter().any(|request| said.starts_with(request));
-        note.flags.set(Flags::ASKS_SUMMARY, content.text().is_some_and(asks));
+        let asks = |said: Text<'_>| {
+            SUMMARY_REQUESTS
+                .iter()
+                .any(|request| said.starts_with(request))
+        };
+        note.flags
+            .set(Flags::ASKS_SUMMARY, content.text().is_some_and(asks));
         let mut has_text = false;
         let mut has_image = false;
         for (index, value) in content.elements().enumerate() {
@@ -191,7 +273,10 @@ impl Checker {
             has_image |= block.source().is_some();
             if super::is_result(value) {
                 note.flags.set(Flags::RESULT, true);
-                note.flags.set(Flags::MADE_UP, text(block.content()).is_some_and(|said| said.starts_with(MADE_UP)));
+                note.flags.set(
+                    Flags::MADE_UP,
+                    text(block.content()).is_some_and(|said| said.starts_with(MADE_UP)),
+                );
                 self.note_result(line, &block, Pointer::Item(CONTENT, index), check);
             } else if let Some(said) = text(block.text()) {
                 self.add_command(stated, said);
@@ -203,18 +288,32 @@ impl Checker {
             self.add_words(hash64(content.raw()), BlockKind::Text);
         }
         let result = line.tool_use_result().filter(|result| result.is_object());
-        let changes_file = |result: Value<'_>| result.member("filePath").is_some() && result.member("structuredPatch").is_some();
-        note.flags.set(Flags::CHANGES_FILE, result.is_some_and(changes_file));
+        let changes_file = |result: Value<'_>| {
+            result.member("filePath").is_some() && result.member("structuredPatch").is_some()
+        };
+        note.flags
+            .set(Flags::CHANGES_FILE, result.is_some_and(changes_file));
         if note.is(Flags::RESULT) {
             note.request = key(line.source_assistant());
         }
     }
 
-    fn note_result(&mut self, line: &Line<'_>, block: &readers::Block<'_>, at: Pointer<'_>, check: &mut Check<'_>) {
+    fn note_result(
+        &mut self,
+        line: &Line<'_>,
+        block: &readers::Block<'_>,
+        at: Pointer<'_>,
+        check: &mut Check<'_>,
+    ) {
         let id = key(block.tool_use_id());
         self.tools.remove(&id);
-        let lacking = if self.lacking.is_empty() { None } else { self.lacking.remove(&id) };
-        let is_bare = !line.tool_use_result().is_some_and(Value::is_object) && !is_true(block.is_error());
+        let lacking = if self.lacking.is_empty() {
+            None
+        } else {
+            self.lacking.remove(&id)
+        };
+        let is_bare =
+            !line.tool_use_result().is_some_and(Value::is_object) && !is_true(block.is_error());
         if let Some(lacking) = lacking.filter(|_| is_bare) {
             Self::check_arguments(&lacking, at, check);
         }
@@ -257,7 +356,10 @@ fn of_input(value: Value<'_>) -> (u64, BlockKind) {
     let block = readers::Block::lenient(value);
     match raw_str(block.kind()) {
         "tool_result" => (key(block.tool_use_id()), BlockKind::Result),
-        "text" => (text(block.text()).map_or(NONE, |said| hash64(said.comparable())), BlockKind::Text),
+        "text" => (
+            text(block.text()).map_or(NONE, |said| hash64(said.comparable())),
+            BlockKind::Text,
+        ),
         _ => (NONE, BlockKind::Other),
     }
 }

@@ -67,7 +67,10 @@ impl Checker {
 
     /// Sets the version that wrote a line. A version that no revision knows changes no dialect.
     fn set_version(&mut self, line: &Line<'_>, check: &mut Check<'_>) -> Result<(), Fault> {
-        let Some(version) = text(line.version()).filter(|version| version.raw() != self.version) else { return Ok(()) };
+        let Some(version) = text(line.version()).filter(|version| version.raw() != self.version)
+        else {
+            return Ok(());
+        };
         let decoded = version.decode_lossy();
         check.version(&decoded)?;
         version.raw().clone_into(&mut self.version);
@@ -89,7 +92,12 @@ impl Checker {
     fn check_arguments(lacking: &Lacking, at: Pointer<'_>, check: &mut Check<'_>) {
         let mut index = StructuralIndex::default();
         if let Ok(arguments) = parse(&lacking.json, &mut index) {
-            let _ = check.named_members(&format!("{ARGUMENTS}{}", lacking.tool), arguments, at, &|_| None);
+            let _ = check.named_members(
+                &format!("{ARGUMENTS}{}", lacking.tool),
+                arguments,
+                at,
+                &|_| None,
+            );
         }
     }
 }
@@ -97,13 +105,17 @@ impl Checker {
 /// The tool whose result the blocks have, if it is one of the harness's own tools or of an MCP server. The result of another tool is
 /// compared with those of all tools.
 fn called_tool<'c>(tools: &'c KeyMap<Cow<'static, str>>, content: Field<'_>) -> Option<&'c str> {
-    let result = content?.elements().find_map(|block| text(block.member("tool_use_id")))?;
+    let result = content?
+        .elements()
+        .find_map(|block| text(block.member("tool_use_id")))?;
     tools.get(&hash64(result.raw())).map(|tool| &**tool)
 }
 
 /// The key of an id.
 pub(super) fn key(id: Field<'_>) -> u64 {
-    text(id).filter(|id| !id.is_empty()).map_or(super::notes::NONE, |id| hash64(id.raw()))
+    text(id)
+        .filter(|id| !id.is_empty())
+        .map_or(super::notes::NONE, |id| hash64(id.raw()))
 }
 
 /// True for a `tool_result`.

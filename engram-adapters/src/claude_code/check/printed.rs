@@ -12,15 +12,27 @@ use crate::shared::value::{Value, raw_str};
 
 impl Checker {
     /// Looks at one line, and notes it.
-    pub fn printed_line(&mut self, value: Value<'_>, record: usize, check: &mut Check<'_>) -> Result<(), Fault> {
+    pub fn printed_line(
+        &mut self,
+        value: Value<'_>,
+        record: usize,
+        check: &mut Check<'_>,
+    ) -> Result<(), Fault> {
         let mut printed = Printed::default();
         printed.strict_into(value, "")?;
         let kind = raw_str(printed.kind());
         if kind.is_empty() {
-            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+            return Err(Fault::malformed(
+                "/type",
+                "the type of a record",
+                value.raw(),
+            ));
         }
         let is_conversation = matches!(kind, "assistant" | "user");
-        if let Some(message) = printed.message().filter(|message| is_conversation && !message.is_object()) {
+        if let Some(message) = printed
+            .message()
+            .filter(|message| is_conversation && !message.is_object())
+        {
             return Err(Fault::malformed("/message", "an object", message.raw()));
         }
         let of = kind_of(&printed)?;
@@ -50,7 +62,8 @@ impl Checker {
             _ => {}
         }
         note.agent = key(agent_of(&printed));
-        note.flags.set(Flags::OMITTED, matches!(of, PrintedKind::Omitted(_)));
+        note.flags
+            .set(Flags::OMITTED, matches!(of, PrintedKind::Omitted(_)));
         self.notes.push(note, &self.blocks);
         Ok(())
     }

@@ -30,7 +30,11 @@ impl Checker {
         line.strict_into(value, "")?;
         let kind = raw_str(line.kind());
         if kind.is_empty() {
-            return Err(Fault::malformed("/type", "the type of a record", value.raw()));
+            return Err(Fault::malformed(
+                "/type",
+                "the type of a record",
+                value.raw(),
+            ));
         }
         let row = dispatch::row_of(&line)?;
         let is_progress = matches!(row, Row::Progress(_));
@@ -49,7 +53,8 @@ impl Checker {
             if note.is_conversation() {
                 let own = *self.own_agent.get_or_insert(note.agent);
                 let is_other = note.agent != NONE && note.agent != own;
-                let has_file = || text(line.agent_id()).is_some_and(|agent| has_file(&agent.decode_lossy()));
+                let has_file =
+                    || text(line.agent_id()).is_some_and(|agent| has_file(&agent.decode_lossy()));
                 note.flags.set(Flags::BESIDE, is_other && has_file());
             }
             let blocks = std::mem::take(&mut self.blocks);
@@ -60,7 +65,14 @@ impl Checker {
     }
 
     /// The note of a line that has the shape of its type.
-    fn line(&mut self, row: Row, line: &Line<'_>, message: &Message<'_>, record: usize, check: &mut Check<'_>) -> Result<Note, Fault> {
+    fn line(
+        &mut self,
+        row: Row,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+        check: &mut Check<'_>,
+    ) -> Result<Note, Fault> {
         Ok(match row {
             Row::Line(LineKind::Assistant) => {
                 shape::answer(message, check)?;
@@ -86,19 +98,33 @@ impl Checker {
         })
     }
 
-    fn system(&mut self, of: SystemKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+    fn system(
+        &mut self,
+        of: SystemKind,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+    ) -> Result<Note, Fault> {
         shape::notice(line)?;
         let kind = match of {
             SystemKind::StopHookSummary => Kind::TurnEnd,
-            SystemKind::Omitted(omitted) if omitted.record() == "system/turn_duration" => Kind::TurnEnd,
+            SystemKind::Omitted(omitted) if omitted.record() == "system/turn_duration" => {
+                Kind::TurnEnd
+            }
             SystemKind::CompactBoundary => Kind::Boundary,
             _ => Kind::System,
         };
         let note = self.note(kind, line, message, record);
         match (of, text(line.content())) {
-            (SystemKind::LocalCommand, None) => return Err(Fault::malformed("/content", "text", "nothing")),
+            (SystemKind::LocalCommand, None) => {
+                return Err(Fault::malformed("/content", "text", "nothing"));
+            }
             (SystemKind::LocalCommand, Some(said)) => {
-                let place = Place { is_agents: note.agent != NONE, is_block: true, follows_command: true };
+                let place = Place {
+                    is_agents: note.agent != NONE,
+                    is_block: true,
+                    follows_command: true,
+                };
                 if authors::of_text(line, said, place) != Author::Harness {
                     self.note_local_command(said);
                 }
@@ -113,26 +139,48 @@ impl Checker {
         Ok(note)
     }
 
-    fn attachment(&mut self, of: AttachmentKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+    fn attachment(
+        &mut self,
+        of: AttachmentKind,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+    ) -> Result<Note, Fault> {
         let attachment = shape::attachment(line)?;
-        if of.name() == "attachment/structured_output" && !self.calls.contains(&key(attachment.object().member("toolUseID"))) {
+        if of.name() == "attachment/structured_output"
+            && !self
+                .calls
+                .contains(&key(attachment.object().member("toolUseID")))
+        {
             return Err(Fault::unrecognized(of.name()));
         }
-        let kind = if raw_str(attachment.kind()) == "fork_briefing" { Kind::ForkBriefing } else { Kind::Attachment };
+        let kind = if raw_str(attachment.kind()) == "fork_briefing" {
+            Kind::ForkBriefing
+        } else {
+            Kind::Attachment
+        };
         let note = self.note(kind, line, message, record);
         if self.has_queue
             && of == AttachmentKind::QueuedCommand
             && let Some(prompt) = attachment.prompt()
         {
-            prompt_texts(prompt).for_each(|said| self.add_words(hash64(said.comparable()), BlockKind::Text));
+            prompt_texts(prompt)
+                .for_each(|said| self.add_words(hash64(said.comparable()), BlockKind::Text));
             self.add_words(hash64(prompt.raw()), BlockKind::Text);
         }
         Ok(note)
     }
 
-    fn queue(&mut self, line: &Line<'_>, message: &Message<'_>, record: usize) -> Result<Note, Fault> {
+    fn queue(
+        &mut self,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+    ) -> Result<Note, Fault> {
         const CONTENT: &str = "/content";
-        let prompt = line.content().filter(|prompt| !prompt.text().is_some_and(|text| text.is_empty()));
+        let prompt = line
+            .content()
+            .filter(|prompt| !prompt.text().is_some_and(|text| text.is_empty()));
         let kind = match raw_str(line.operation()) {
             "enqueue" => Kind::Enqueue,
             "dequeue" => Kind::Dequeue,
@@ -144,18 +192,40 @@ impl Checker {
             self.has_queue = true;
         }
         let mut note = self.note(kind, line, message, record);
-        note.message = if kind == Kind::Enqueue { prompt } else { line.content() }.map_or(NONE, prompt_key);
-        note.flags.set(Flags::CLEARS, note.message == hash64("/clear"));
-        note.flags.set(Flags::DELIVERS, matches!(raw_str(line.object().member("reason")), "" | "absorbed_mid_turn"));
+        note.message = if kind == Kind::Enqueue {
+            prompt
+        } else {
+            line.content()
+        }
+        .map_or(NONE, prompt_key);
+        note.flags
+            .set(Flags::CLEARS, note.message == hash64("/clear"));
+        note.flags.set(
+            Flags::DELIVERS,
+            matches!(
+                raw_str(line.object().member("reason")),
+                "" | "absorbed_mid_turn"
+            ),
+        );
         Ok(note)
     }
 
-    fn session_line(&mut self, of: LineKind, line: &Line<'_>, message: &Message<'_>, record: usize) -> Note {
+    fn session_line(
+        &mut self,
+        of: LineKind,
+        line: &Line<'_>,
+        message: &Message<'_>,
+        record: usize,
+    ) -> Note {
         let kind = match of {
-            LineKind::Summary if line.leaf().is_some() && text(line.summary()).is_some() => Kind::Title,
+            LineKind::Summary if line.leaf().is_some() && text(line.summary()).is_some() => {
+                Kind::Title
+            }
             LineKind::LastPrompt => Kind::LastPrompt,
             LineKind::ApiRequestBlob => Kind::Blob,
-            LineKind::Omitted(omitted) if omitted.record() == "file-history-snapshot" => Kind::Snapshot,
+            LineKind::Omitted(omitted) if omitted.record() == "file-history-snapshot" => {
+                Kind::Snapshot
+            }
             LineKind::Omitted(omitted) if omitted.record() == "fork-context-ref" => Kind::Fork,
             _ => Kind::Other,
         };
@@ -183,7 +253,10 @@ impl Checker {
         has_file: impl Fn(&str) -> bool,
         check: &mut Check<'_>,
     ) -> Result<(), Fault> {
-        let data = line.data().map(Progress::lenient).ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
+        let data = line
+            .data()
+            .map(Progress::lenient)
+            .ok_or_else(|| Fault::malformed("/data", "the data of a progress line", "nothing"))?;
         let kind = match of {
             ProgressKind::HookProgress => Kind::Progress,
             ProgressKind::BashProgress => Kind::Output,
@@ -195,12 +268,16 @@ impl Checker {
         }
         let mut notes = vec![(outer, self.blocks.clone())];
         if of == ProgressKind::AgentProgress {
-            let agent = text(data.agent_id()).ok_or_else(|| Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing"))?;
+            let agent = text(data.agent_id()).ok_or_else(|| {
+                Fault::malformed("/data/agentId", "the id of a sub-agent", "nothing")
+            })?;
             if !has_file(&agent.decode_lossy()) {
                 self.wrapped(line, &data, agent, record, &mut notes, check)?;
             }
         }
-        notes.iter().for_each(|(note, blocks)| self.notes.push(*note, blocks));
+        notes
+            .iter()
+            .for_each(|(note, blocks)| self.notes.push(*note, blocks));
         Ok(())
     }
 
@@ -224,7 +301,9 @@ impl Checker {
             if let Some(value) = line.message() {
                 message.strict_into(value, "/message").map_err(within)?;
             }
-            let mut note = self.line(row, &line, &message, record, check).map_err(within)?;
+            let mut note = self
+                .line(row, &line, &message, record, check)
+                .map_err(within)?;
             note.agent = hash64(agent.raw());
             note.flags.set(Flags::WRAPPED, true);
             if note.uuid != NONE {
@@ -241,15 +320,26 @@ impl Checker {
 /// The message at which files were kept, and which files there were, each with the name of its copy.
 fn snapshot(line: &Line<'_>) -> (u64, u64) {
     let object = line.object();
-    let files = object.member("snapshot").and_then(|snapshot| snapshot.member("trackedFileBackups"));
-    let kept = |file: Value<'_>| file.member("backupFileName").and_then(Value::text).map(|name| hash64(name.raw()));
-    let mut files: Vec<(u64, u64)> =
-        files.iter().flat_map(|files| files.members()).filter_map(|(name, file)| Some((hash64(name), kept(file)?))).collect();
+    let files = object
+        .member("snapshot")
+        .and_then(|snapshot| snapshot.member("trackedFileBackups"));
+    let kept = |file: Value<'_>| {
+        file.member("backupFileName")
+            .and_then(Value::text)
+            .map(|name| hash64(name.raw()))
+    };
+    let mut files: Vec<(u64, u64)> = files
+        .iter()
+        .flat_map(|files| files.members())
+        .filter_map(|(name, file)| Some((hash64(name), kept(file)?)))
+        .collect();
     files.sort_unstable();
     (key(object.member("messageId")), hash64(files))
 }
 
 /// The first text of a prompt, or its whole list.
 fn prompt_key(prompt: Value<'_>) -> u64 {
-    prompt_texts(prompt).next().map_or_else(|| hash64(prompt.raw()), |said| hash64(said.comparable()))
+    prompt_texts(prompt)
+        .next()
+        .map_or_else(|| hash64(prompt.raw()), |said| hash64(said.comparable()))
 }

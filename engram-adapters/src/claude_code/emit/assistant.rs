@@ -22,7 +22,9 @@ use engram_core::keys::hash64;
 #[inline(never)]
 pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = &record.message;
-    let Some(content) = message.content() else { return emit_empty_message("assistant", out) };
+    let Some(content) = message.content() else {
+        return emit_empty_message("assistant", out);
+    };
     if raw_str(message.model()) == SYNTHETIC_MODEL {
         return synthetic_message(&record.line, content, out);
     }
@@ -36,7 +38,10 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
     if is_empty {
         content_without_blocks(message, content, out);
     } else if !emitted {
-        return Outcome::Duplicate { record: LineKind::Assistant.name(), rule: rule::HISTORY_APPENDED_AGAIN };
+        return Outcome::Duplicate {
+            record: LineKind::Assistant.name(),
+            rule: rule::HISTORY_APPENDED_AGAIN,
+        };
     }
     match state.plan.usage(record.at) {
         UsageHere::None => {}
@@ -47,7 +52,13 @@ pub(super) fn assistant(state: &mut State, record: &Record<'_>, out: &mut Emitte
 
 /// One block of the model's output. Returns false for a block that was emitted before.
 #[inline(never)]
-fn output_block(state: &mut State, record: &Record<'_>, value: Value<'_>, index: usize, out: &mut Emitter) -> bool {
+fn output_block(
+    state: &mut State,
+    record: &Record<'_>,
+    value: Value<'_>,
+    index: usize,
+    out: &mut Emitter,
+) -> bool {
     let block = Block::lenient(value);
     if state.plan.is_stated(record.at, index) || state.plan.is_repeated(record.at, index) {
         return false;
@@ -62,17 +73,29 @@ fn output_block(state: &mut State, record: &Record<'_>, value: Value<'_>, index:
         "text" => message_event(message, text(block.text()), None),
         "thinking" => {
             let text = non_empty_text(block.thinking());
-            MsgOut { redacted: text.is_none(), ..message_event(message, text, Some(Channel::Reasoning)) }
+            MsgOut {
+                redacted: text.is_none(),
+                ..message_event(message, text, Some(Channel::Reasoning))
+            }
         }
         "advisor_tool_result" => {
             advice(state, &block, pointer, out);
             return true;
         }
         "fallback" => {
-            out.emit(Meta::System { name: Text::Plain("model_fallback"), text: Some(value.json()) }, pointer);
+            out.emit(
+                Meta::System {
+                    name: Text::Plain("model_fallback"),
+                    text: Some(value.json()),
+                },
+                pointer,
+            );
             return true;
         }
-        "redacted_thinking" => MsgOut { redacted: true, ..message_event(message, None, Some(Channel::Reasoning)) },
+        "redacted_thinking" => MsgOut {
+            redacted: true,
+            ..message_event(message, None, Some(Channel::Reasoning))
+        },
         other => {
             out.unrecognized_block(other, value.raw(), pointer);
             return true;
@@ -84,9 +107,17 @@ fn output_block(state: &mut State, record: &Record<'_>, value: Value<'_>, index:
 
 /// A tool call.
 #[inline(never)]
-fn tool_call(state: &mut State, record: &Record<'_>, block: &Block<'_>, index: usize, out: &mut Emitter<'_>) {
+fn tool_call(
+    state: &mut State,
+    record: &Record<'_>,
+    block: &Block<'_>,
+    index: usize,
+    out: &mut Emitter<'_>,
+) {
     let line = &record.line;
-    let Some(tool) = text(block.name()) else { return };
+    let Some(tool) = text(block.name()) else {
+        return;
+    };
     let id = text(block.id());
     let kind = match id {
         Some(id) => {
@@ -103,9 +134,21 @@ fn tool_call(state: &mut State, record: &Record<'_>, block: &Block<'_>, index: u
         }
         None => TOOLS.kind(&tool.decode_lossy()),
     };
-    let (server, message_id) = (mcp_server(line, tool), record.message.id().and_then(Value::text));
+    let (server, message_id) = (
+        mcp_server(line, tool),
+        record.message.id().and_then(Value::text),
+    );
     let args = block.input().map(Value::raw);
-    out.emit(ToolCall { server, call_id: id, message_id, args, ..ToolCall::new(tool, kind) }, Pointer::Item(CONTENT, index));
+    out.emit(
+        ToolCall {
+            server,
+            call_id: id,
+            message_id,
+            args,
+            ..ToolCall::new(tool, kind)
+        },
+        Pointer::Item(CONTENT, index),
+    );
 }
 
 /// The answer of another model that was asked for advice, inside the response that asked.
@@ -115,9 +158,20 @@ fn advice(state: &mut State, block: &Block<'_>, pointer: Pointer<'_>, out: &mut 
     let call = call_id.and_then(|id| state.calls.close(hash64(id.raw())));
     let member = |name| text(block.content().and_then(|content| content.member(name)));
     let stderr = member("error_code");
-    let status = if stderr.is_some() { Status::Error } else { Status::Ok };
+    let status = if stderr.is_some() {
+        Status::Error
+    } else {
+        Status::Ok
+    };
     let tool = call.as_ref().map(|call| Text::Plain(&call.tool));
-    let result = ToolResult { tool, call_id, status: Some(status), stdout: member("text"), stderr, ..ToolResult::default() };
+    let result = ToolResult {
+        tool,
+        call_id,
+        status: Some(status),
+        stdout: member("text"),
+        stderr,
+        ..ToolResult::default()
+    };
     out.emit(result, pointer);
 }
 
@@ -129,7 +183,9 @@ fn mcp_server<'a>(line: &Line<'a>, tool: Text<'a>) -> Option<Text<'a>> {
     }
     let in_name = || {
         let name = tool.raw();
-        let (server, _) = name.get(usize::from(tool.token().is_some()) + PREFIX.len()..)?.split_once("__")?;
+        let (server, _) = name
+            .get(usize::from(tool.token().is_some()) + PREFIX.len()..)?
+            .split_once("__")?;
         (!server.contains('\\')).then_some(Text::Plain(server))
     };
     text(line.mcp_server()).or_else(in_name)
@@ -139,36 +195,83 @@ fn mcp_server<'a>(line: &Line<'a>, tool: Text<'a>) -> Option<Text<'a>> {
 #[cold]
 fn content_without_blocks(message: &Message<'_>, content: Value<'_>, out: &mut Emitter) {
     if let Some(text) = content.text() {
-        out.emit(message_event(message, Some(text), None), Pointer::At(CONTENT));
+        out.emit(
+            message_event(message, Some(text), None),
+            Pointer::At(CONTENT),
+        );
     } else {
         let _ = emit_empty_message("assistant", out);
     }
 }
 
-fn message_event<'a>(message: &Message<'a>, text: Option<Text<'a>>, channel: Option<Channel>) -> MsgOut<'a> {
-    let (model, message_id) = (message.model().and_then(Value::text), message.id().and_then(Value::text));
-    MsgOut { text, channel, model, message_id, redacted: false }
+fn message_event<'a>(
+    message: &Message<'a>,
+    text: Option<Text<'a>>,
+    channel: Option<Channel>,
+) -> MsgOut<'a> {
+    let (model, message_id) = (
+        message.model().and_then(Value::text),
+        message.id().and_then(Value::text),
+    );
+    MsgOut {
+        text,
+        channel,
+        model,
+        message_id,
+        redacted: false,
+    }
 }
 
 /// A message of model `<synthetic>`, in which the harness reports an error or a missing answer.
 #[inline(never)]
 fn synthetic_message(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> Outcome {
-    let message = content.elements().find_map(|block| text(Block::lenient(block).text())).or_else(|| content.text());
+    let message = content
+        .elements()
+        .find_map(|block| text(Block::lenient(block).text()))
+        .or_else(|| content.text());
     // Copies of history up to 1.0.60 lose the flag.
-    let is_error = is_true(line.is_api_error()) || message.is_some_and(|message| message.starts_with("API Error"));
+    let is_error = is_true(line.is_api_error())
+        || message.is_some_and(|message| message.starts_with("API Error"));
     let pointer = Pointer::At(CONTENT);
     if is_error {
         let status = line.api_error_status().map(Value::json);
-        out.emit(Meta::Error { code: text(line.error()).or(status), text: message }, pointer);
+        out.emit(
+            Meta::Error {
+                code: text(line.error()).or(status),
+                text: message,
+            },
+            pointer,
+        );
         if let Some(details) = non_empty_text(line.object().member("errorDetails")) {
-            out.emit(Meta::System { name: Text::Plain("error_details"), text: Some(details) }, Pointer::At("/errorDetails"));
+            out.emit(
+                Meta::System {
+                    name: Text::Plain("error_details"),
+                    text: Some(details),
+                },
+                Pointer::At("/errorDetails"),
+            );
         }
-        if let Some(details) = non_empty_text(line.stream_cut_error().and_then(|error| error.member("message"))) {
+        if let Some(details) = non_empty_text(
+            line.stream_cut_error()
+                .and_then(|error| error.member("message")),
+        ) {
             let name = Text::Plain("error_details");
-            out.emit(Meta::System { name, text: Some(details) }, Pointer::At("/streamCutError/message"));
+            out.emit(
+                Meta::System {
+                    name,
+                    text: Some(details),
+                },
+                Pointer::At("/streamCutError/message"),
+            );
         }
     } else {
-        out.emit(Meta::System { name: Text::Plain("synthetic_message"), text: message }, pointer);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("synthetic_message"),
+                text: message,
+            },
+            pointer,
+        );
     }
     Outcome::Mapped
 }

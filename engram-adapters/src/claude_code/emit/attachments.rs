@@ -27,7 +27,10 @@ pub(super) struct AttachmentLine<'a> {
 impl<'a> AttachmentLine<'a> {
     /// The line and its attachment.
     pub(super) fn new(line: &'a Line<'a>) -> Self {
-        AttachmentLine { line, fields: Attachment::lenient_opt(line.attachment()) }
+        AttachmentLine {
+            line,
+            fields: Attachment::lenient_opt(line.attachment()),
+        }
     }
 
     /// The attachment's type.
@@ -41,11 +44,18 @@ impl<'a> AttachmentLine<'a> {
 
     /// The member of the attachment that this pointer names.
     fn field(&self, pointer: &str) -> Field<'a> {
-        pointer.strip_prefix("/attachment/").and_then(|name| self.member(name))
+        pointer
+            .strip_prefix("/attachment/")
+            .and_then(|name| self.member(name))
     }
 
     /// Converts the attachment.
-    pub(super) fn convert(&self, kind: AttachmentKind, state: &mut State, out: &mut Emitter<'_>) -> Outcome {
+    pub(super) fn convert(
+        &self,
+        kind: AttachmentKind,
+        state: &mut State,
+        out: &mut Emitter<'_>,
+    ) -> Outcome {
         match kind {
             AttachmentKind::QueuedCommand => queued_command(self, out),
             AttachmentKind::SessionContext => session_context(self, out),
@@ -57,7 +67,9 @@ impl<'a> AttachmentLine<'a> {
             AttachmentKind::NestedMemory => nested_memory(self, out),
             AttachmentKind::Instructions => instructions(self, out),
             // A goal that a person set, and whether it is met.
-            AttachmentKind::GoalStatus => emit_value("goal_status", self.line.attachment(), "/attachment", out),
+            AttachmentKind::GoalStatus => {
+                emit_value("goal_status", self.line.attachment(), "/attachment", out)
+            }
             AttachmentKind::Context(_, context) => self.context(context, state, out),
             AttachmentKind::Omitted(outcome) => return outcome,
         }
@@ -70,22 +82,41 @@ impl<'a> AttachmentLine<'a> {
             Context::Name => emit_value(self.kind(), None, "/attachment", out),
             Context::Text(field) => emit_value(self.kind(), self.field(field), field, out),
             Context::File { name, text: field } => {
-                emit_file_text(self.kind(), text(self.field(name)), text(self.field(field)), Pointer::At(field), out);
+                emit_file_text(
+                    self.kind(),
+                    text(self.field(name)),
+                    text(self.field(field)),
+                    Pointer::At(field),
+                    out,
+                );
             }
-            Context::Hash(field) => emit_hash(self.kind(), self.field(field), Pointer::At(field), &mut state.scratch.text, out),
+            Context::Hash(field) => emit_hash(
+                self.kind(),
+                self.field(field),
+                Pointer::At(field),
+                &mut state.scratch.text,
+                out,
+            ),
         }
     }
 }
 
 /// Emits a context with a value as text. A value that is not a string is emitted as its JSON.
 fn emit_value(name: &str, value: Field<'_>, pointer: &str, out: &mut Emitter) {
-    emit_text(name, value.map(Value::text_or_json), Pointer::At(pointer), out)
+    emit_text(
+        name,
+        value.map(Value::text_or_json),
+        Pointer::At(pointer),
+        out,
+    )
 }
 
 /// A prompt that was queued while the agent worked, or a notice that a background task ended.
 fn queued_command(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let stated = queued_by(line);
-    let by = |text: Option<Text<'_>>| stated.unwrap_or_else(|| text.map_or(Author::Person, authors::of_queued));
+    let by = |text: Option<Text<'_>>| {
+        stated.unwrap_or_else(|| text.map_or(Author::Person, authors::of_queued))
+    };
     if let Some(prompt) = line.fields.prompt() {
         emit_prompt(prompt, by, "/attachment/prompt", out);
     }
@@ -93,11 +124,19 @@ fn queued_command(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 
 /// The author of a queued text, as far as the line states it.
 fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
-    let origin = line.member("origin").and_then(|origin| origin.member("kind"));
+    let origin = line
+        .member("origin")
+        .and_then(|origin| origin.member("kind"));
     if authors::is_agents(line.member("origin")) {
         return Some(Author::Agent);
     }
-    let by = |is_persons| Some(if is_persons { Author::Person } else { Author::Harness });
+    let by = |is_persons| {
+        Some(if is_persons {
+            Author::Person
+        } else {
+            Author::Harness
+        })
+    };
     match (raw_str(origin), raw_str(line.member("commandMode"))) {
         _ if is_true(line.line.is_meta()) => by(false),
         ("", "") => None,
@@ -122,51 +161,109 @@ fn session_context(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 
 /// The texts with which the harness signs commits and pull requests.
 fn remote_session_change(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
-    emit_value("commit_attribution", line.fields.commit(), "/attachment/commit", out);
-    emit_value("pull_request_attribution", line.fields.pr(), "/attachment/pr", out);
+    emit_value(
+        "commit_attribution",
+        line.fields.commit(),
+        "/attachment/commit",
+        out,
+    );
+    emit_value(
+        "pull_request_attribution",
+        line.fields.pr(),
+        "/attachment/pr",
+        out,
+    );
 }
 
 /// A file that the user attached to the prompt, emitted with the hash of its content. The model may have read it before.
 fn attached_file(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
-    let file = line.fields.content().and_then(|content| content.member("file"));
-    let content = text(file.and_then(|file| file.member("content"))).and_then(|content| content.decode().ok());
+    let file = line
+        .fields
+        .content()
+        .and_then(|content| content.member("file"));
+    let content = text(file.and_then(|file| file.member("content")))
+        .and_then(|content| content.decode().ok());
     let image = file.and_then(|file| file.member("base64"));
     let (hash, bytes) = match (&content, image) {
         (Some(content), _) => (Hash::of_lossless_text(content), Some(content.len() as u64)),
         (None, _) => text(image).and_then(base64_hash).unzip(),
     };
-    let context = ImplicitInput { name: Text::Plain(line.kind()), file: text(line.fields.filename()), hash, bytes, text: None };
+    let context = ImplicitInput {
+        name: Text::Plain(line.kind()),
+        file: text(line.fields.filename()),
+        hash,
+        bytes,
+        text: None,
+    };
     out.emit(Meta::Context(context), Pointer::At("/attachment/content"));
 }
 
 /// An instruction file of a directory that the session entered.
 fn nested_memory(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
-    let content = line.fields.content().and_then(|content| content.member("content"));
-    emit_file_text("nested_memory", text(line.member("path")), text(content), Pointer::At("/attachment/content"), out);
+    let content = line
+        .fields
+        .content()
+        .and_then(|content| content.member("content"));
+    emit_file_text(
+        "nested_memory",
+        text(line.member("path")),
+        text(content),
+        Pointer::At("/attachment/content"),
+        out,
+    );
 }
 
 /// The instruction files of the project and of the user (2.1.275 and later).
 fn instructions(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     const FILES: &str = "/attachment/files";
-    for (index, file) in line.member("files").into_iter().flat_map(Value::elements).enumerate() {
+    for (index, file) in line
+        .member("files")
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
         let content = text(file.member("content"));
-        emit_file_text("instructions", text(file.member("path")), content, Pointer::Field(FILES, index, "/content"), out);
+        emit_file_text(
+            "instructions",
+            text(file.member("path")),
+            content,
+            Pointer::Field(FILES, index, "/content"),
+            out,
+        );
     }
 }
 
 /// Instructions for a mode, as the model sees them; of a line that does not have these, the whole attachment.
 fn auto_mode(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let instructions = line.line.rendered().or(line.line.attachment());
-    emit_hash("auto_mode", instructions, Pointer::At("/rendered"), &mut state.scratch.text, out);
+    emit_hash(
+        "auto_mode",
+        instructions,
+        Pointer::At("/rendered"),
+        &mut state.scratch.text,
+        out,
+    );
 }
 
 /// The system prompt and the tools of the next requests.
 fn prompt_snapshot(state: &mut State, line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let buffer = &mut state.scratch.text;
-    emit_hash("system_prompt", line.fields.system_prompt(), Pointer::At("/attachment/systemPrompt"), buffer, out);
+    emit_hash(
+        "system_prompt",
+        line.fields.system_prompt(),
+        Pointer::At("/attachment/systemPrompt"),
+        buffer,
+        out,
+    );
     // A snapshot may have only the system prompt.
     if line.fields.tools().is_some() {
-        emit_hash("tools", line.fields.tools(), Pointer::At("/attachment/tools"), buffer, out);
+        emit_hash(
+            "tools",
+            line.fields.tools(),
+            Pointer::At("/attachment/tools"),
+            buffer,
+            out,
+        );
     }
 }
 
@@ -176,13 +273,33 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     let name = non_empty_text(member("hookName")).unwrap_or(Text::Plain("hook"));
     let blocking = |name| member("blockingError").and_then(|error| error.member(name));
     let command = member("command").or(blocking("command"));
-    let fields = [command, member("content"), member("message"), member("stdout"), member("stderr"), blocking("blockingError")];
-    let mut texts: Vec<Text<'_>> =
-        fields.into_iter().flat_map(one_or_many).filter_map(Value::text).filter(|text| !text.is_empty()).collect();
+    let fields = [
+        command,
+        member("content"),
+        member("message"),
+        member("stdout"),
+        member("stderr"),
+        blocking("blockingError"),
+    ];
+    let mut texts: Vec<Text<'_>> = fields
+        .into_iter()
+        .flat_map(one_or_many)
+        .filter_map(Value::text)
+        .filter(|text| !text.is_empty())
+        .collect();
     texts.dedup_by(|one, other| one.raw() == other.raw());
     let parent = text(member("toolUseID")).and_then(|id| out.seq_of_call(id));
-    for text in texts.iter().copied().map(Some).chain(texts.is_empty().then_some(None)) {
-        out.emit_child(parent, Meta::System { name, text }, Pointer::At("/attachment"));
+    for text in texts
+        .iter()
+        .copied()
+        .map(Some)
+        .chain(texts.is_empty().then_some(None))
+    {
+        out.emit_child(
+            parent,
+            Meta::System { name, text },
+            Pointer::At("/attachment"),
+        );
     }
     if is_true(member("isOwnText")) {
         emit_modified_files(&texts, (text(member("toolUseID")), parent), out);
@@ -190,12 +307,22 @@ fn hook(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
 }
 
 /// Emits the files that a hook has changed after an edit, as the harness's own texts name them (2.1.170 and later).
-fn emit_modified_files(texts: &[Text<'_>], (call_id, parent): (Option<Text<'_>>, Option<Seq>), out: &mut Emitter<'_>) {
+fn emit_modified_files(
+    texts: &[Text<'_>],
+    (call_id, parent): (Option<Text<'_>>, Option<Seq>),
+    out: &mut Emitter<'_>,
+) {
     const BEFORE: &str = "PostToolUse hook modified ";
     const AFTER: &str = " after your edit (likely a formatter).";
     for text in texts.iter().map(|text| text.decode_lossy()) {
-        if let Some((file, _)) = text.strip_prefix(BEFORE).and_then(|rest| rest.split_once(AFTER)) {
-            let event = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, Text::Plain(file)) };
+        if let Some((file, _)) = text
+            .strip_prefix(BEFORE)
+            .and_then(|rest| rest.split_once(AFTER))
+        {
+            let event = CodeEdit {
+                call_id,
+                ..CodeEdit::new(EditOp::Update, Text::Plain(file))
+            };
             out.emit_child(parent, event, Pointer::At("/attachment/content"));
         }
     }

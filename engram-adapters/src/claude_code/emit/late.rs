@@ -18,11 +18,22 @@ use crate::shared::value::text;
 /// Emits what stands before a line.
 pub(super) fn before(state: &mut State, source: &Source<'_>, at: usize, out: &mut Emitter<'_>) {
     let plan = std::rc::Rc::clone(&state.plan);
-    if let Some(rewind) = plan.rewinds.get(&at).filter(|rewind| rewind.stated_by != at)
+    if let Some(rewind) = plan
+        .rewinds
+        .get(&at)
+        .filter(|rewind| rewind.stated_by != at)
         && let Some(to) = end_of(state, rewind.to)
     {
         let stated_by = plan.notes.all[rewind.stated_by].record as usize;
-        out.of_record(stated_by, RecordHeader::default(), |out| out.emit(Meta::Rewind { to, files: rewind.files }, Pointer::Root));
+        out.of_record(stated_by, RecordHeader::default(), |out| {
+            out.emit(
+                Meta::Rewind {
+                    to,
+                    files: rewind.files,
+                },
+                Pointer::Root,
+            )
+        });
     }
     for queued in plan.prompts.before.get(&at).into_iter().flatten() {
         of_other(source, state, *queued, out, queue::emit_prompt_of);
@@ -61,12 +72,22 @@ fn of_other(
     emit: impl FnOnce(&mut State, &Record<'_>, &mut Emitter<'_>),
 ) {
     let number = state.plan.notes.all[at].record as usize;
-    let Some(mut again) = source.others.get(number) else { return };
+    let Some(mut again) = source.others.get(number) else {
+        return;
+    };
     let Some(value) = again.value() else { return };
-    let mut record = Record { at, line: Line::lenient(value), ..Record::default() };
+    let mut record = Record {
+        at,
+        line: Line::lenient(value),
+        ..Record::default()
+    };
     fill_in(state, &mut record);
     let time = line_time(&record.line).map(Cow::into_owned);
-    let header = RecordHeader { t: time.as_deref(), id: text(record.line.uuid()), replay: record.replay };
+    let header = RecordHeader {
+        t: time.as_deref(),
+        id: text(record.line.uuid()),
+        replay: record.replay,
+    };
     out.of_record(number, header, |out| {
         set_source(state, &record, out);
         emit(state, &record, out);

@@ -17,12 +17,25 @@ use crate::claude_code::record::Record;
 use crate::shared::value::{Value, is_true, text};
 
 /// `api-request-blob`: emits the calls and results whose own lines are lost.
-pub(super) fn sent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let mut outcome = Outcome::Duplicate { record: LineKind::ApiRequestBlob.name(), rule: rule::REQUEST_BLOB };
+pub(super) fn sent_message(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let mut outcome = Outcome::Duplicate {
+        record: LineKind::ApiRequestBlob.name(),
+        rule: rule::REQUEST_BLOB,
+    };
     if state.plan.lost.is_empty() {
         return outcome;
     }
-    for (index, value) in record.message.content().into_iter().flat_map(Value::elements).enumerate() {
+    for (index, value) in record
+        .message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
         if state.plan.lost.contains(&(record.at, index)) {
             lost_part(state, &Block::lenient(value), index, out);
             outcome = Outcome::Mapped;
@@ -39,7 +52,14 @@ fn lost_part(state: &mut State, block: &Block<'_>, index: usize, out: &mut Emitt
         let call = Call::new(id, &tool.decode_lossy(), block.input(), false);
         let kind = call.kind;
         state.calls.open(hash64(id.raw()), call);
-        out.emit(ToolCall { call_id: Some(id), args: block.input().map(Value::raw), ..ToolCall::new(tool, kind) }, pointer);
+        out.emit(
+            ToolCall {
+                call_id: Some(id),
+                args: block.input().map(Value::raw),
+                ..ToolCall::new(tool, kind)
+            },
+            pointer,
+        );
         return;
     }
     let call_id = text(block.tool_use_id());
@@ -49,8 +69,26 @@ fn lost_part(state: &mut State, block: &Block<'_>, index: usize, out: &mut Emitt
         Some(list) if list.is_array() => joined_text(list, &mut buffer),
         content => text(content),
     };
-    let status = if is_true(block.is_error()) { Status::Error } else { Status::Ok };
-    let (stdout, stderr) = if status == Status::Ok { (content, None) } else { (None, content) };
+    let status = if is_true(block.is_error()) {
+        Status::Error
+    } else {
+        Status::Ok
+    };
+    let (stdout, stderr) = if status == Status::Ok {
+        (content, None)
+    } else {
+        (None, content)
+    };
     let tool = call.as_ref().map(|call| Text::Plain(&call.tool));
-    out.emit(ToolResult { tool, call_id, status: Some(status), stdout, stderr, ..ToolResult::default() }, pointer);
+    out.emit(
+        ToolResult {
+            tool,
+            call_id,
+            status: Some(status),
+            stdout,
+            stderr,
+            ..ToolResult::default()
+        },
+        pointer,
+    );
 }

@@ -27,10 +27,14 @@ pub(super) fn fill_in(state: &mut State, record: &mut Record<'_>) {
         record.agent = agent(state, record);
     }
     record.time = line_time(&record.line);
-    record.is_conversation = matches!(record.kind, "user" | "assistant" | "system" | "attachment" | "progress");
+    record.is_conversation = matches!(
+        record.kind,
+        "user" | "assistant" | "system" | "attachment" | "progress"
+    );
     record.replay = record.is_conversation && state.plan.is_replay(record.at);
     // It gives no event: the next line states its facts again.
-    record.is_conversation &= record.kind != "system" || raw_str(record.line.subtype()) != "turn_duration";
+    record.is_conversation &=
+        record.kind != "system" || raw_str(record.line.subtype()) != "turn_duration";
 }
 
 /// The sub-agent that wrote the line. A chain of lines that name none has the id of its first line.
@@ -39,21 +43,39 @@ fn agent<'a>(state: &mut State, record: &Record<'a>) -> Option<Cow<'a, str>> {
         return Some(agent.decode_lossy());
     }
     let first = state.plan.agents.chain(record.at)?;
-    let id = || text(record.line.uuid()).map(|uuid| uuid.decode_lossy().into_owned()).unwrap_or_default();
-    Some(Cow::Owned(state.chains.entry(first).or_insert_with(id).clone()))
+    let id = || {
+        text(record.line.uuid())
+            .map(|uuid| uuid.decode_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    Some(Cow::Owned(
+        state.chains.entry(first).or_insert_with(id).clone(),
+    ))
 }
 
 /// Emits the session facts that a line changes. Returns whether there were any.
-pub(super) fn begin_record(state: &mut State, record: &mut Record<'_>, out: &mut Emitter<'_>) -> bool {
+pub(super) fn begin_record(
+    state: &mut State,
+    record: &mut Record<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     if record.kind.is_empty() {
         fill_in(state, record);
     }
-    let count = if record.is_conversation { Fact::REPEATED } else { Fact::OF_ANY_LINE };
+    let count = if record.is_conversation {
+        Fact::REPEATED
+    } else {
+        Fact::OF_ANY_LINE
+    };
     let mut changes = state.last_stated.set_facts(&record.line, count);
     if changes.has(Fact::Session) || !state.last_stated.is_agent(record.agent.as_deref()) {
         set_source(state, record, out);
     }
-    out.set_header(RecordHeader { t: record.time.as_deref(), id: text(record.line.uuid()), replay: record.replay });
+    out.set_header(RecordHeader {
+        t: record.time.as_deref(),
+        id: text(record.line.uuid()),
+        replay: record.replay,
+    });
     out.set_pointer_prefix(record.prefix);
     if changes.has(Fact::Version) {
         state_version(&record.line, out);
@@ -63,8 +85,17 @@ pub(super) fn begin_record(state: &mut State, record: &mut Record<'_>, out: &mut
     }
     changes = state.last_stated.set_conversation_facts(record, changes);
     let plan = std::rc::Rc::clone(&state.plan);
-    let forked = plan.replay.forked.as_ref().filter(|(at, _)| *at == record.at).map(|(_, session)| &**session);
-    if changes.has_conversation_fact() || forked.is_some() { emit_changes(state, changes, forked, record, out) } else { false }
+    let forked = plan
+        .replay
+        .forked
+        .as_ref()
+        .filter(|(at, _)| *at == record.at)
+        .map(|(_, session)| &**session);
+    if changes.has_conversation_fact() || forked.is_some() {
+        emit_changes(state, changes, forked, record, out)
+    } else {
+        false
+    }
 }
 
 #[inline(never)]
@@ -84,16 +115,33 @@ fn state_version(line: &Line<'_>, out: &mut Emitter) {
 }
 
 #[cold]
-fn emit_changes(state: &State, changes: Changes, forked: Option<&str>, record: &Record<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_changes(
+    state: &State,
+    changes: Changes,
+    forked: Option<&str>,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     let line = &record.line;
-    let mut facts = SessionFacts { fork_of: forked.map(Text::Plain), ..SessionFacts::default() };
+    let mut facts = SessionFacts {
+        fork_of: forked.map(Text::Plain),
+        ..SessionFacts::default()
+    };
     if changes.has(Fact::Parent) {
         facts.parent_session_id = text(line.session_id());
         facts.parent_call_id = state.side_info.parent_call_id.as_deref().map(Text::Plain);
         facts.agent = state.side_info.agent.as_deref().map(Text::Plain);
     }
-    let changed = |fact, field| if changes.has(fact) { non_empty_text(field) } else { None };
-    facts.agent = facts.agent.or_else(|| changed(Fact::AgentType, line.agent_type()));
+    let changed = |fact, field| {
+        if changes.has(fact) {
+            non_empty_text(field)
+        } else {
+            None
+        }
+    };
+    facts.agent = facts
+        .agent
+        .or_else(|| changed(Fact::AgentType, line.agent_type()));
     facts.cwd = changed(Fact::Cwd, line.cwd());
     facts.repo_branch = changed(Fact::Branch, line.git_branch());
     facts.model = changed(Fact::Model, record.message.model());

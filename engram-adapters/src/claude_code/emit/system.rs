@@ -15,11 +15,23 @@ use crate::shared::value::{Value, non_empty_text, raw_str, text};
 const CONTENT: Pointer<'static> = Pointer::At("/content");
 
 /// `system/informational`: a notice. That a hook has blocked a prompt has the prompt in it.
-pub(super) fn informational(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn informational(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let content = text(record.line.content()).map(|content| content.decode_lossy());
     if let Some(prompt) = content.as_deref().and_then(blocked_prompt) {
         let prompt = Some(Text::Plain(prompt));
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text: prompt, attachments: Vec::new() }, CONTENT);
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Person,
+                text: prompt,
+                attachments: Vec::new(),
+            },
+            CONTENT,
+        );
     }
     notice(state, record, out)
 }
@@ -27,28 +39,55 @@ pub(super) fn informational(state: &mut State, record: &Record<'_>, out: &mut Em
 /// The prompt in the notice that a hook has blocked it.
 pub fn blocked_prompt(notice: &str) -> Option<&str> {
     const BLOCKED: &str = "UserPromptSubmit operation blocked by hook";
-    let (_, prompt) = notice.strip_prefix(BLOCKED)?.split_once("\n\nOriginal prompt: ")?;
+    let (_, prompt) = notice
+        .strip_prefix(BLOCKED)?
+        .split_once("\n\nOriginal prompt: ")?;
     Some(prompt)
 }
 
 /// A notice, named by its subtype.
 pub(super) fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let name = Text::Plain(raw_str(record.line.subtype()));
-    out.emit(Meta::System { name, text: text(record.line.content()) }, CONTENT);
+    out.emit(
+        Meta::System {
+            name,
+            text: text(record.line.content()),
+        },
+        CONTENT,
+    );
     Outcome::Mapped
 }
 
 /// `system/compact_boundary`: a compaction, whose summary follows as a `user` line.
-pub(super) fn compact_boundary(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let trigger = record.line.compact_metadata().and_then(|facts| facts.member("trigger"));
-    state.compaction_trigger = text(trigger).and(trigger).map(|trigger| trigger.raw().to_owned());
+pub(super) fn compact_boundary(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let trigger = record
+        .line
+        .compact_metadata()
+        .and_then(|facts| facts.member("trigger"));
+    state.compaction_trigger = text(trigger)
+        .and(trigger)
+        .map(|trigger| trigger.raw().to_owned());
     notice(state, record, out)
 }
 
 /// `system/local_command` (1.0.128 and later): a command that the harness runs itself, or its output.
-pub(super) fn local_command(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let Some(command) = text(record.line.content()) else { return notice(state, record, out) };
-    let place = Place { is_agents: record.agent.is_some(), is_block: true, follows_command: true };
+pub(super) fn local_command(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let Some(command) = text(record.line.content()) else {
+        return notice(state, record, out);
+    };
+    let place = Place {
+        is_agents: record.agent.is_some(),
+        is_block: true,
+        follows_command: true,
+    };
     let by = authors::of_text(&record.line, command, place);
     if by == Author::Harness {
         return notice(state, record, out);
@@ -58,30 +97,75 @@ pub(super) fn local_command(state: &mut State, record: &Record<'_>, out: &mut Em
 }
 
 /// `system/model_fallback`: another model goes on.
-pub(super) fn model_fallback(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn model_fallback(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let name = Text::Plain("model_fallback");
-    for (member, pointer) in [("originalModel", "/originalModel"), ("fallbackModel", "/fallbackModel")] {
+    for (member, pointer) in [
+        ("originalModel", "/originalModel"),
+        ("fallbackModel", "/fallbackModel"),
+    ] {
         if let Some(model) = text(record.line.object().member(member)) {
-            out.emit(Meta::System { name, text: Some(model) }, Pointer::At(pointer));
+            out.emit(
+                Meta::System {
+                    name,
+                    text: Some(model),
+                },
+                Pointer::At(pointer),
+            );
         }
     }
     notice(state, record, out)
 }
 
 /// `system/stop_hook_summary` (2.0.64 to 2.1.42): the hooks that ran when the model stopped, and their errors.
-pub(super) fn stop_hook_summary(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn stop_hook_summary(
+    _: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let name = Text::Plain("stop_hook_summary");
     let line = record.line.object();
-    let items = |name| line.member(name).into_iter().flat_map(Value::elements).enumerate();
-    out.emit(Meta::System { name, text: non_empty_text(line.member("stopReason")) }, Pointer::At("/stopReason"));
+    let items = |name| {
+        line.member(name)
+            .into_iter()
+            .flat_map(Value::elements)
+            .enumerate()
+    };
+    out.emit(
+        Meta::System {
+            name,
+            text: non_empty_text(line.member("stopReason")),
+        },
+        Pointer::At("/stopReason"),
+    );
     for (index, hook) in items("hookInfos") {
-        out.emit(Meta::System { name, text: text(hook.member("command")) }, Pointer::Field("/hookInfos", index, "/command"));
+        out.emit(
+            Meta::System {
+                name,
+                text: text(hook.member("command")),
+            },
+            Pointer::Field("/hookInfos", index, "/command"),
+        );
     }
     for (index, error) in items("hookErrors") {
-        out.emit(Meta::Error { code: None, text: error.text() }, Pointer::Item("/hookErrors", index));
+        out.emit(
+            Meta::Error {
+                code: None,
+                text: error.text(),
+            },
+            Pointer::Item("/hookErrors", index),
+        );
     }
     for (index, told) in items("hookAdditionalContext") {
-        let message = MsgIn { role: Role::User, by: Author::Harness, text: told.text(), attachments: Vec::new() };
+        let message = MsgIn {
+            role: Role::User,
+            by: Author::Harness,
+            text: told.text(),
+            attachments: Vec::new(),
+        };
         out.emit(message, Pointer::Item("/hookAdditionalContext", index));
     }
     Outcome::Mapped
@@ -92,8 +176,18 @@ pub(super) fn refusal(state: &mut State, record: &Record<'_>, out: &mut Emitter<
     let line = record.line.object();
     let explanation = non_empty_text(line.member("apiRefusalExplanation"));
     let reason = explanation.or(text(record.line.content()));
-    out.emit(Meta::Error { code: text(line.member("apiRefusalCategory")), text: reason }, Pointer::Root);
-    if explanation.is_some() { notice(state, record, out) } else { Outcome::Mapped }
+    out.emit(
+        Meta::Error {
+            code: text(line.member("apiRefusalCategory")),
+            text: reason,
+        },
+        Pointer::Root,
+    );
+    if explanation.is_some() {
+        notice(state, record, out)
+    } else {
+        Outcome::Mapped
+    }
 }
 
 /// `system/api_error` and `system/error` (2.1.300 and later): one failed request, which is retried.
@@ -101,12 +195,29 @@ pub(super) fn api_error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let error = record.line.error();
     let member = |name| error.and_then(|error| error.member(name));
     let code = member("status").map(Value::json);
-    let message = text(member("message")).or_else(|| text(member("formatted"))).or_else(|| error.map(Value::json));
-    out.emit(Meta::Error { code, text: message }, Pointer::At("/error"));
-    let connection = non_empty_text(member("connection").and_then(|connection| connection.member("message")));
-    if let Some(text) = connection.filter(|text| message.is_none_or(|message| message.raw() != text.raw())) {
+    let message = text(member("message"))
+        .or_else(|| text(member("formatted")))
+        .or_else(|| error.map(Value::json));
+    out.emit(
+        Meta::Error {
+            code,
+            text: message,
+        },
+        Pointer::At("/error"),
+    );
+    let connection =
+        non_empty_text(member("connection").and_then(|connection| connection.member("message")));
+    if let Some(text) =
+        connection.filter(|text| message.is_none_or(|message| message.raw() != text.raw()))
+    {
         let name = Text::Plain("error_details");
-        out.emit(Meta::System { name, text: Some(text) }, Pointer::At("/error/connection/message"));
+        out.emit(
+            Meta::System {
+                name,
+                text: Some(text),
+            },
+            Pointer::At("/error/connection/message"),
+        );
     }
     Outcome::Mapped
 }

@@ -20,12 +20,23 @@ const ADVISOR_ITERATION: &str = "advisor_message";
 const ADVISOR: &str = "advisor";
 
 /// Emits the usage that the last line of a response states.
-pub(super) fn emit_usage(record: &Record<'_>, here: UsageHere, dialect: Dialect, out: &mut Emitter<'_>) {
+pub(super) fn emit_usage(
+    record: &Record<'_>,
+    here: UsageHere,
+    dialect: Dialect,
+    out: &mut Emitter<'_>,
+) {
     let usage = Usage::lenient_opt(record.message.usage());
     let tokens = tokens(&usage);
-    let (stop_reason, cost_usd) = (text(record.message.stop_reason()), amount(record.line.cost_usd()));
+    let (stop_reason, cost_usd) = (
+        text(record.message.stop_reason()),
+        amount(record.line.cost_usd()),
+    );
     let is_early = stop_reason.is_none() && cost_usd.is_none();
-    let may_be_early = dialect.counts_may_be_late() || tokens.output.is_none_or(|output| output <= MAX_FIRST_OUTPUT);
+    let may_be_early = dialect.counts_may_be_late()
+        || tokens
+            .output
+            .is_none_or(|output| output <= MAX_FIRST_OUTPUT);
     let usage = UsageEvent {
         message_id: text(record.message.id()),
         request_id: text(record.line.request_id()),
@@ -44,11 +55,21 @@ pub(super) fn emit_usage(record: &Record<'_>, here: UsageHere, dialect: Dialect,
 /// Emits the usage of each advisor: the counts of the response do not include it. All other iterations are the response's own, whose counts
 /// do, those of a fallback model too. An advisor that was asked several times has one usage, the sum.
 fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
-    let iterations = || record.message.usage().and_then(|usage| usage.member("iterations")).into_iter().flat_map(Value::elements);
-    let advice = || iterations().filter(|iteration| raw_str(iteration.member("type")) == ADVISOR_ITERATION);
+    let iterations = || {
+        record
+            .message
+            .usage()
+            .and_then(|usage| usage.member("iterations"))
+            .into_iter()
+            .flat_map(Value::elements)
+    };
+    let advice =
+        || iterations().filter(|iteration| raw_str(iteration.member("type")) == ADVISOR_ITERATION);
     let Some(first) = advice().next() else { return };
     let mut sum = Tokens::default();
-    advice().map(|iteration| tokens(&Usage::lenient(iteration))).for_each(|counts| add(&mut sum, counts));
+    advice()
+        .map(|iteration| tokens(&Usage::lenient(iteration)))
+        .for_each(|counts| add(&mut sum, counts));
     let usage = UsageEvent {
         message_id: text(record.message.id()),
         request_id: text(record.line.request_id()),
@@ -62,9 +83,19 @@ fn emit_advisors(record: &Record<'_>, out: &mut Emitter<'_>) {
 
 /// Adds counts, each to the one of its name.
 fn add(sum: &mut Tokens, more: Tokens) {
-    let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = more;
-    let of =
-        |sum: &mut Option<u64>, count: Option<u64>| *sum = sum.map_or(count, |sum| Some(sum.saturating_add(count.unwrap_or_default())));
+    let Tokens {
+        input,
+        cache_read,
+        cache_write,
+        cache_write_1h,
+        output,
+        reasoning,
+    } = more;
+    let of = |sum: &mut Option<u64>, count: Option<u64>| {
+        *sum = sum.map_or(count, |sum| {
+            Some(sum.saturating_add(count.unwrap_or_default()))
+        })
+    };
     of(&mut sum.input, input);
     of(&mut sum.cache_read, cache_read);
     of(&mut sum.cache_write, cache_write);

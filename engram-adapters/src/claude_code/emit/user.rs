@@ -42,27 +42,52 @@ struct TextForm {
 #[inline(never)]
 pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let line = &record.line;
-    let Some(content) = record.message.content() else { return emit_empty_message("user", out) };
+    let Some(content) = record.message.content() else {
+        return emit_empty_message("user", out);
+    };
     if let Some(text) = content.text() {
         if state.plan.is_stated(record.at, 0) {
-            return Outcome::Duplicate { record: LineKind::User.name(), rule: rule::HISTORY_APPENDED_AGAIN };
+            return Outcome::Duplicate {
+                record: LineKind::User.name(),
+                rule: rule::HISTORY_APPENDED_AGAIN,
+            };
         }
         if is_true(line.is_meta())
             && let Some(lead) = non_empty_text(line.object().member("hookTextLead"))
         {
-            emit_text("hook_text_lead", Some(lead), Pointer::At("/hookTextLead"), out);
+            emit_text(
+                "hook_text_lead",
+                Some(lead),
+                Pointer::At("/hookTextLead"),
+                out,
+            );
         }
-        let form = TextForm { is_block: false, follows_result: false };
-        emit_input(state, record, (text, form), Vec::new(), Pointer::At(CONTENT), out);
+        let form = TextForm {
+            is_block: false,
+            follows_result: false,
+        };
+        emit_input(
+            state,
+            record,
+            (text, form),
+            Vec::new(),
+            Pointer::At(CONTENT),
+            out,
+        );
         return Outcome::Mapped;
     }
     let mut summary = BlockSummary::default();
-    let unshared = (line.tool_use_result().is_some() && has_several_results(content)).then(|| without_structured(line));
+    let unshared = (line.tool_use_result().is_some() && has_several_results(content))
+        .then(|| without_structured(line));
     if unshared.is_some()
         && is_shared_result(line, content)
         && let Some(structured) = line.tool_use_result()
     {
-        out.unrecognized_block("toolUseResult", structured.raw(), Pointer::At("/toolUseResult"));
+        out.unrecognized_block(
+            "toolUseResult",
+            structured.raw(),
+            Pointer::At("/toolUseResult"),
+        );
     }
     let line = unshared.as_ref().unwrap_or(line);
     let structured = content.elements().count();
@@ -76,14 +101,32 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
         if state.plan.is_stated(record.at, index) && (is_result_stated || !is_result) {
             summary.repeated = true;
         } else if is_result && state.plan.is_refuted(record.at, index) {
-            emit_text("call_interrupted", text(block.content()), Pointer::Item(CONTENT, index), out);
+            emit_text(
+                "call_interrupted",
+                text(block.content()),
+                Pointer::Item(CONTENT, index),
+                out,
+            );
             summary.emitted = true;
         } else if is_result {
             state.words.set_result(line, state.dialect);
             let is_launch = state.plan.replay.results.contains(&(record.at, index));
             let number = state.plan.notes.all[record.at].record as usize;
-            let mut emit = |out: &mut Emitter<'_>| tool_result(state, line, &block, (record.at, index), is_structured_repeated, out);
-            let emitted = if is_launch { of_launch(record, number, emit, out) } else { emit(out) };
+            let mut emit = |out: &mut Emitter<'_>| {
+                tool_result(
+                    state,
+                    line,
+                    &block,
+                    (record.at, index),
+                    is_structured_repeated,
+                    out,
+                )
+            };
+            let emitted = if is_launch {
+                of_launch(record, number, emit, out)
+            } else {
+                emit(out)
+            };
             summary.emitted |= emitted;
             summary.repeated |= !emitted;
         } else {
@@ -94,7 +137,10 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     if only_images || summary.emitted {
         Outcome::Mapped
     } else if summary.repeated {
-        Outcome::Duplicate { record: LineKind::User.name(), rule: rule::HISTORY_APPENDED_AGAIN }
+        Outcome::Duplicate {
+            record: LineKind::User.name(),
+            rule: rule::HISTORY_APPENDED_AGAIN,
+        }
     } else {
         emit_empty_message("user", out)
     }
@@ -102,8 +148,17 @@ pub(super) fn user(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 
 /// Emits the result of the response that launched a fork, which is a copy in a line that is new.
 #[cold]
-fn of_launch(record: &Record<'_>, number: usize, emit: impl FnOnce(&mut Emitter<'_>) -> bool, out: &mut Emitter<'_>) -> bool {
-    let header = RecordHeader { t: record.time.as_deref(), id: text(record.line.uuid()), replay: true };
+fn of_launch(
+    record: &Record<'_>,
+    number: usize,
+    emit: impl FnOnce(&mut Emitter<'_>) -> bool,
+    out: &mut Emitter<'_>,
+) -> bool {
+    let header = RecordHeader {
+        t: record.time.as_deref(),
+        id: text(record.line.uuid()),
+        replay: true,
+    };
     out.of_record(number, header, emit)
 }
 
@@ -128,10 +183,19 @@ fn other_block(
     let pointer = Pointer::Item(CONTENT, index);
     match raw_str(block.kind()) {
         "text" => {
-            let Some(text) = text(block.text()) else { return };
+            let Some(text) = text(block.text()) else {
+                return;
+            };
             // The images of the whole message belong to its first text.
-            let attachments = if std::mem::replace(&mut summary.has_text, true) { Vec::new() } else { images(record.message.content()) };
-            let form = TextForm { is_block: true, follows_result: summary.has_result };
+            let attachments = if std::mem::replace(&mut summary.has_text, true) {
+                Vec::new()
+            } else {
+                images(record.message.content())
+            };
+            let form = TextForm {
+                is_block: true,
+                follows_result: summary.has_result,
+            };
             emit_input(state, record, (text, form), attachments, pointer, out);
             summary.emitted = true;
         }
@@ -155,12 +219,19 @@ fn emit_input<'a>(
 ) {
     let line = &record.line;
     let follows_command = state.words.follows_command;
-    state.words.follows_command = authors::is_command(text) || (follows_command && authors::is_command_output(text));
+    state.words.follows_command =
+        authors::is_command(text) || (follows_command && authors::is_command_output(text));
     let is_printed_summary = state.summary_follows && record.agent.is_none();
     if is_printed_summary || authors::is_summary(line, text) {
         let trigger = state.compaction_trigger.take();
         let trigger = trigger.as_deref().map(Text::Token);
-        out.emit(Meta::Compaction { text: Some(text), trigger }, pointer);
+        out.emit(
+            Meta::Compaction {
+                text: Some(text),
+                trigger,
+            },
+            pointer,
+        );
         return;
     }
     if authors::is_interrupt(line, (text, form.is_block)) {
@@ -168,21 +239,44 @@ fn emit_input<'a>(
         return;
     }
     // The copy of the session in the file of the agent that compacts it is not the agent's.
-    let is_copy = record.replay && record.agent.as_deref().is_some_and(|agent| agent.starts_with(COMPACTING_AGENT));
+    let is_copy = record.replay
+        && record
+            .agent
+            .as_deref()
+            .is_some_and(|agent| agent.starts_with(COMPACTING_AGENT));
     let is_agents = !is_copy && (record.agent.is_some() || is_true(line.is_sidechain()));
     let by = match state.words.is_note(line, text) {
         true => Author::Harness,
         false => {
             // Beside a result is what a person said when approving the call, also to a sub-agent.
-            let is_agents = is_agents && (!form.follows_result || state.plan.replay.is_launch(record.at));
-            authors::of_text(line, text, Place { is_agents, is_block: form.is_block, follows_command })
+            let is_agents =
+                is_agents && (!form.follows_result || state.plan.replay.is_launch(record.at));
+            authors::of_text(
+                line,
+                text,
+                Place {
+                    is_agents,
+                    is_block: form.is_block,
+                    follows_command,
+                },
+            )
         }
     };
-    if by == Author::Harness && is_true(line.is_meta()) && text.starts_with("<local-command-caveat>") {
+    if by == Author::Harness
+        && is_true(line.is_meta())
+        && text.starts_with("<local-command-caveat>")
+    {
         state.words.follows_command = true;
     }
-    if by != Author::Harness && authors::stated(line) != Some(Author::Person) && text.starts_with("<command-") {
-        let by = if state.words.is_launched(line) { Author::Agent } else { by };
+    if by != Author::Harness
+        && authors::stated(line) != Some(Author::Person)
+        && text.starts_with("<command-")
+    {
+        let by = if state.words.is_launched(line) {
+            Author::Agent
+        } else {
+            by
+        };
         return emit_command(state, record, (text, by), pointer, out);
     }
     if by == Author::Person {
@@ -197,25 +291,52 @@ fn emit_input<'a>(
         return;
     }
     let parent = if is_true(line.is_sidechain()) && line.parent_uuid().is_none() {
-        state.calls.id_by_prompt(text).and_then(|id| out.seq_of_call(Text::Plain(id)))
+        state
+            .calls
+            .id_by_prompt(text)
+            .and_then(|id| out.seq_of_call(Text::Plain(id)))
     } else {
-        line.parent_call().and_then(Value::text).and_then(|call| out.seq_of_call(call))
+        line.parent_call()
+            .and_then(Value::text)
+            .and_then(|call| out.seq_of_call(call))
     };
-    out.emit_child(parent, MsgIn { role: Role::User, by, text: Some(text), attachments }, pointer);
+    out.emit_child(
+        parent,
+        MsgIn {
+            role: Role::User,
+            by,
+            text: Some(text),
+            attachments,
+        },
+        pointer,
+    );
 }
 
 /// Emits the words of another agent without those that the harness puts around them, and then the whole. Returns false if there are none.
-fn emit_unwrapped(line: &Line<'_>, whole: Text<'_>, by: Author, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_unwrapped(
+    line: &Line<'_>,
+    whole: Text<'_>,
+    by: Author,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     if by != Author::Agent {
         return false;
     }
-    let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
+    let message = |text| MsgIn {
+        role: Role::User,
+        by,
+        text: Some(text),
+        attachments: Vec::new(),
+    };
     if let Some(body) = non_empty_text(line.origin().and_then(|origin| origin.member("body"))) {
         out.emit(message(body), Pointer::At("/origin/body"));
         emit_text("agent_message", Some(whole), pointer, out);
         return true;
     }
-    let Some((name, words)) = authors::words_of_agent(line, whole) else { return false };
+    let Some((name, words)) = authors::words_of_agent(line, whole) else {
+        return false;
+    };
     out.emit(message(Text::Plain(&words)), pointer);
     emit_text(name, Some(whole), pointer, out);
     true
@@ -229,7 +350,12 @@ pub(super) fn emit_command(
     pointer: Pointer<'_>,
     out: &mut Emitter,
 ) {
-    let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
+    let message = |text| MsgIn {
+        role: Role::User,
+        by,
+        text: Some(text),
+        attachments: Vec::new(),
+    };
     let Some(mut typed) = authors::typed_command(text) else {
         out.emit(message(text), pointer);
         return;
@@ -250,7 +376,15 @@ fn emit_images(line: &Line<'_>, content: Value<'_>, out: &mut Emitter) -> bool {
     let is_any = !attachments.is_empty();
     if is_any {
         let by = authors::stated(line).unwrap_or(Author::Person);
-        out.emit(MsgIn { role: Role::User, by, text: None, attachments }, Pointer::At(CONTENT));
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by,
+                text: None,
+                attachments,
+            },
+            Pointer::At(CONTENT),
+        );
     }
     is_any
 }

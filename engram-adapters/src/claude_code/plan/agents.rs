@@ -31,11 +31,18 @@ pub(in crate::claude_code) fn agents(notes: &Notes) -> Agents {
     let mut agents = Agents::default();
     let mut chains: KeyMap<u32> = KeyMap::default();
     for (at, note) in notes.all.iter().enumerate() {
-        let is_unnamed = note.agent == NONE && note.uuid != NONE && note.is(Flags::SIDECHAIN) && !note.is(Flags::WRAPPED);
+        let is_unnamed = note.agent == NONE
+            && note.uuid != NONE
+            && note.is(Flags::SIDECHAIN)
+            && !note.is(Flags::WRAPPED);
         if !is_unnamed || !note.dialect.agents_share_the_file() {
             continue;
         }
-        let first = chains.get(&note.parent).or_else(|| chains.get(&note.uuid)).copied().unwrap_or(at as u32);
+        let first = chains
+            .get(&note.parent)
+            .or_else(|| chains.get(&note.uuid))
+            .copied()
+            .unwrap_or(at as u32);
         chains.insert(note.uuid, first);
         agents.first.resize(notes.all.len(), None);
         agents.first[at] = Some(first);
@@ -52,13 +59,33 @@ mod tests {
 
     #[test]
     fn lines_of_a_chain_have_one_agent() {
-        let of = |uuid, parent| Note { uuid, parent, flags: Flags::SIDECHAIN, dialect: Dialect::BlockLines, ..user() };
+        let of = |uuid, parent| Note {
+            uuid,
+            parent,
+            flags: Flags::SIDECHAIN,
+            dialect: Dialect::BlockLines,
+            ..user()
+        };
         let mut notes = Notes::default();
-        for note in [of(1, 0), of(2, 0), of(3, 1), Note { uuid: 9, ..user() }, of(4, 2), of(5, 3), Note { agent: 7, ..of(6, 1) }] {
+        for note in [
+            of(1, 0),
+            of(2, 0),
+            of(3, 1),
+            Note { uuid: 9, ..user() },
+            of(4, 2),
+            of(5, 3),
+            Note {
+                agent: 7,
+                ..of(6, 1)
+            },
+        ] {
             notes.push(note, &[]);
         }
         let agents = agents(&notes);
-        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|at| agents.chain(at)), [Some(0), Some(1), Some(0), None, Some(1), Some(0), None]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 6].map(|at| agents.chain(at)),
+            [Some(0), Some(1), Some(0), None, Some(1), Some(0), None]
+        );
         assert_eq!([3, 6].map(|at| agents.key(&notes, at)), [NONE, 7]);
         assert_eq!(agents.key(&notes, 0), agents.key(&notes, 5));
     }

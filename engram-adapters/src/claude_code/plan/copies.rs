@@ -16,9 +16,17 @@ use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, No
 pub(super) const COPY_STEP_MS: i64 = 1;
 
 /// The prompts and notices that are copies. `repeated` are the blocks that earlier ones have stated.
-pub(in crate::claude_code) fn copied_prompts(notes: &Notes, skip: &Skip<'_>, repeated: &Blocks) -> Vec<usize> {
+pub(in crate::claude_code) fn copied_prompts(
+    notes: &Notes,
+    skip: &Skip<'_>,
+    repeated: &Blocks,
+) -> Vec<usize> {
     let history = History::of(notes, skip, repeated);
-    let mut copies = if history.again.is_empty() { HashSet::new() } else { history.beginnings() };
+    let mut copies = if history.again.is_empty() {
+        HashSet::new()
+    } else {
+        history.beginnings()
+    };
     if !copies.is_empty() {
         history.add_continuations(&mut copies);
     }
@@ -48,17 +56,40 @@ struct Next {
 
 impl<'n> History<'n> {
     fn of(notes: &'n Notes, skip: &Skip<'_>, repeated: &Blocks) -> Self {
-        let mut history = History { notes, lines: Vec::new(), first: KeyMap::default(), again: HashSet::new(), answers: HashSet::new() };
-        for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| !skip.has(*at) && is_restamped(note)) {
+        let mut history = History {
+            notes,
+            lines: Vec::new(),
+            first: KeyMap::default(),
+            again: HashSet::new(),
+            answers: HashSet::new(),
+        };
+        for (at, note) in notes
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(at, note)| !skip.has(*at) && is_restamped(note))
+        {
             history.lines.push(at);
-            let mut blocks = notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind != BlockKind::Structured).peekable();
-            if blocks.peek().is_some() && blocks.all(|(n, _)| skip.has_block(at, n) || repeated.contains(&(at, n))) {
+            let mut blocks = notes
+                .blocks_of(at)
+                .iter()
+                .enumerate()
+                .filter(|(_, block)| block.kind != BlockKind::Structured)
+                .peekable();
+            if blocks.peek().is_some()
+                && blocks.all(|(n, _)| skip.has_block(at, n) || repeated.contains(&(at, n)))
+            {
                 history.answers.insert(at);
-            } else if history.facts(at).all(|fact| history.first.contains_key(&fact)) {
+            } else if history
+                .facts(at)
+                .all(|fact| history.first.contains_key(&fact))
+            {
                 history.again.extend(is_prompt(note).then_some(at));
             } else {
                 let facts: Vec<u64> = history.facts(at).collect();
-                facts.into_iter().for_each(|fact| _ = history.first.entry(fact).or_insert(at));
+                facts
+                    .into_iter()
+                    .for_each(|fact| _ = history.first.entry(fact).or_insert(at));
             }
         }
         history
@@ -67,7 +98,11 @@ impl<'n> History<'n> {
     /// What a line states. A copy has one block of a line.
     fn facts(&self, at: usize) -> impl Iterator<Item = u64> + use<'n> {
         let kind = self.notes.all[at].kind as u8;
-        let blocks = self.notes.blocks_of(at).iter().filter(|block| block.fact != NONE && block.kind != BlockKind::Structured);
+        let blocks = self
+            .notes
+            .blocks_of(at)
+            .iter()
+            .filter(|block| block.fact != NONE && block.kind != BlockKind::Structured);
         blocks.map(move |block| hash64((kind, stated(block))))
     }
 
@@ -77,27 +112,54 @@ impl<'n> History<'n> {
         let mut copies = HashSet::new();
         for at in self.lines.iter().rev().copied() {
             let note = &self.notes.all[at];
-            let is_fast = |again: i64| (0..=COPY_STEP_MS).contains(&again.saturating_sub(note.time));
-            let goes_on = next.get(&note.uuid).is_some_and(|next| next.is_copy || next.again.is_some_and(is_fast));
+            let is_fast =
+                |again: i64| (0..=COPY_STEP_MS).contains(&again.saturating_sub(note.time));
+            let goes_on = next
+                .get(&note.uuid)
+                .is_some_and(|next| next.is_copy || next.again.is_some_and(is_fast));
             let is_again = self.again.contains(&at);
             if is_again && goes_on {
                 copies.insert(at);
             }
             let is_copy = copies.contains(&at) || self.answers.contains(&at);
-            next.insert(note.parent, Next { is_copy, again: is_again.then_some(note.time) });
+            next.insert(
+                note.parent,
+                Next {
+                    is_copy,
+                    again: is_again.then_some(note.time),
+                },
+            );
         }
         copies
     }
 
     /// Adds the prompts and notices that go on from a copied line as the history does.
     fn add_continuations(&self, copies: &mut HashSet<usize>) {
-        let places: KeyMap<usize> = self.lines.iter().map(|at| (self.notes.all[*at].uuid, *at)).collect();
-        for at in self.lines.iter().copied().filter(|at| self.again.contains(at)) {
-            let Some(before) = places.get(&self.notes.all[at].parent) else { continue };
+        let places: KeyMap<usize> = self
+            .lines
+            .iter()
+            .map(|at| (self.notes.all[*at].uuid, *at))
+            .collect();
+        for at in self
+            .lines
+            .iter()
+            .copied()
+            .filter(|at| self.again.contains(at))
+        {
+            let Some(before) = places.get(&self.notes.all[at].parent) else {
+                continue;
+            };
             let is_copy = |at: &usize| copies.contains(at) || self.answers.contains(at);
-            let original = self.facts(*before).last().and_then(|fact| self.first.get(&fact)).filter(|_| is_copy(before));
+            let original = self
+                .facts(*before)
+                .last()
+                .and_then(|fact| self.first.get(&fact))
+                .filter(|_| is_copy(before));
             let Some(original) = original else { continue };
-            let mut behind = self.lines.iter().skip(self.lines.partition_point(|line| line <= original));
+            let mut behind = self
+                .lines
+                .iter()
+                .skip(self.lines.partition_point(|line| line <= original));
             let continues = behind.find(|line| !is_copy(line)).is_some_and(|line| {
                 let known: Vec<u64> = self.facts(*line).collect();
                 *line != at && self.facts(at).all(|fact| known.contains(&fact))
@@ -110,8 +172,14 @@ impl<'n> History<'n> {
 }
 
 fn is_restamped(note: &Note) -> bool {
-    let is_line = matches!(note.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Boundary);
-    is_line && note.dialect.copies_are_restamped() && !note.is(Flags::SIDECHAIN) && note.uuid != NONE
+    let is_line = matches!(
+        note.kind,
+        Kind::User | Kind::Assistant | Kind::System | Kind::Boundary
+    );
+    is_line
+        && note.dialect.copies_are_restamped()
+        && !note.is(Flags::SIDECHAIN)
+        && note.uuid != NONE
 }
 
 fn is_prompt(note: &Note) -> bool {
@@ -124,19 +192,39 @@ pub(in crate::claude_code) fn rewritten(notes: &Notes, is_repeat: &[bool]) -> Ve
     let mut places: KeyMap<usize> = KeyMap::default();
     let mut copied: KeySet = KeySet::default();
     let mut copies = Vec::new();
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !is_repeat[*at]) {
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !is_repeat[*at])
+    {
         if note.uuid != NONE {
             places.entry(note.uuid).or_insert(at);
         }
-        let is_message = matches!(note.kind, Kind::User | Kind::Assistant) && note.uuid != NONE && !note.is(Flags::WRAPPED);
+        let is_message = matches!(note.kind, Kind::User | Kind::Assistant)
+            && note.uuid != NONE
+            && !note.is(Flags::WRAPPED);
         if !is_message || !note.dialect.messages_are_repeated() {
             continue;
         }
-        let blocks = notes.blocks_of(at).iter().filter(|block| block.fact != NONE && block.kind != BlockKind::Structured);
+        let blocks = notes
+            .blocks_of(at)
+            .iter()
+            .filter(|block| block.fact != NONE && block.kind != BlockKind::Structured);
         let keys: Vec<u64> = blocks.map(|block| key(note, block)).collect();
-        let parent = Some(note.parent).filter(|parent| !copied.contains(parent)).and_then(|parent| places.get(&parent));
-        let is_copied = |key: &u64| originals.get(key).is_some_and(|original| parent.is_none_or(|parent| parent < original));
-        if note.dialect.copies_keep_their_times() && note.time != NO_TIME && !keys.is_empty() && keys.iter().all(is_copied) {
+        let parent = Some(note.parent)
+            .filter(|parent| !copied.contains(parent))
+            .and_then(|parent| places.get(&parent));
+        let is_copied = |key: &u64| {
+            originals
+                .get(key)
+                .is_some_and(|original| parent.is_none_or(|parent| parent < original))
+        };
+        if note.dialect.copies_keep_their_times()
+            && note.time != NO_TIME
+            && !keys.is_empty()
+            && keys.iter().all(is_copied)
+        {
             copied.insert(note.uuid);
             copies.push(at);
         } else {
@@ -166,12 +254,18 @@ mod tests {
 
     fn notes_of(lines: &[(Note, Block)], dialect: Dialect) -> Notes {
         let mut notes = Notes::default();
-        lines.iter().for_each(|(note, block)| notes.push(Note { dialect, ..*note }, &[*block]));
+        lines
+            .iter()
+            .for_each(|(note, block)| notes.push(Note { dialect, ..*note }, &[*block]));
         notes
     }
 
     fn line(uuid: u64, parent: u64, note: Note) -> Note {
-        Note { uuid, parent, ..note }
+        Note {
+            uuid,
+            parent,
+            ..note
+        }
     }
 
     #[test]
@@ -185,17 +279,59 @@ mod tests {
             (line(6, 5, part(2)), other(6)),
         ];
         let notes = notes_of(&lines, Dialect::BlockLines);
-        assert_eq!(copied_prompts(&notes, &Skip::nothing(), &Blocks::from([(3, 0)])), [2]);
-        assert_eq!(copied_prompts(&notes, &Skip::nothing(), &Blocks::new()), [0usize; 0]);
+        assert_eq!(
+            copied_prompts(&notes, &Skip::nothing(), &Blocks::from([(3, 0)])),
+            [2]
+        );
+        assert_eq!(
+            copied_prompts(&notes, &Skip::nothing(), &Blocks::new()),
+            [0usize; 0]
+        );
     }
 
     #[test]
     fn a_copy_without_answers_is_known_by_its_times_and_goes_on_as_the_history() {
-        let at = |uuid, parent, time, key| (Note { time, ..line(uuid, parent, user()) }, text(key));
-        let history = [at(1, 0, 10, 5), at(2, 1, 90, 6), at(3, 0, 200, 5), at(4, 3, 200, 6), at(5, 4, 202, 7)];
-        assert_eq!(copied_prompts(&notes_of(&history, Dialect::BlockLines), &Skip::nothing(), &Blocks::new()), [2, 3]);
-        let slow = history.map(|(note, block)| (Note { time: note.time + 30 * note.uuid as i64, ..note }, block));
-        assert_eq!(copied_prompts(&notes_of(&slow, Dialect::BlockLines), &Skip::nothing(), &Blocks::new()), [0usize; 0]);
+        let at = |uuid, parent, time, key| {
+            (
+                Note {
+                    time,
+                    ..line(uuid, parent, user())
+                },
+                text(key),
+            )
+        };
+        let history = [
+            at(1, 0, 10, 5),
+            at(2, 1, 90, 6),
+            at(3, 0, 200, 5),
+            at(4, 3, 200, 6),
+            at(5, 4, 202, 7),
+        ];
+        assert_eq!(
+            copied_prompts(
+                &notes_of(&history, Dialect::BlockLines),
+                &Skip::nothing(),
+                &Blocks::new()
+            ),
+            [2, 3]
+        );
+        let slow = history.map(|(note, block)| {
+            (
+                Note {
+                    time: note.time + 30 * note.uuid as i64,
+                    ..note
+                },
+                block,
+            )
+        });
+        assert_eq!(
+            copied_prompts(
+                &notes_of(&slow, Dialect::BlockLines),
+                &Skip::nothing(),
+                &Blocks::new()
+            ),
+            [0usize; 0]
+        );
     }
 
     #[test]
@@ -209,7 +345,13 @@ mod tests {
             (line(5, 2, at(11, part(1))), other(6)),
             (line(6, 0, at(12, user())), text(5)),
         ];
-        assert_eq!(rewritten(&notes_of(&lines, Dialect::AgentFiles), &[false; 6]), [2, 3]);
-        assert_eq!(rewritten(&notes_of(&lines, Dialect::Newest), &[false; 6]), [0usize; 0]);
+        assert_eq!(
+            rewritten(&notes_of(&lines, Dialect::AgentFiles), &[false; 6]),
+            [2, 3]
+        );
+        assert_eq!(
+            rewritten(&notes_of(&lines, Dialect::Newest), &[false; 6]),
+            [0usize; 0]
+        );
     }
 }

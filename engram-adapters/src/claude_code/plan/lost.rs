@@ -13,11 +13,25 @@ pub(in crate::claude_code) fn lost(notes: &Notes, skip: &Skip<'_>) -> Blocks {
         return found;
     }
     let blocks = |of: fn(Kind) -> bool| {
-        let lines = notes.all.iter().enumerate().filter(move |(at, note)| of(note.kind) && !skip.has(*at));
-        lines.flat_map(|(at, _)| notes.blocks_of(at).iter().enumerate().map(move |(n, block)| (at, n, (block.kind, block.key))))
+        let lines = notes
+            .all
+            .iter()
+            .enumerate()
+            .filter(move |(at, note)| of(note.kind) && !skip.has(*at));
+        lines.flat_map(|(at, _)| {
+            notes
+                .blocks_of(at)
+                .iter()
+                .enumerate()
+                .map(move |(n, block)| (at, n, (block.kind, block.key)))
+        })
     };
-    let is_part = |(kind, key): (BlockKind, u64)| matches!(kind, BlockKind::Call | BlockKind::Result) && key != NONE;
-    let stated = blocks(|kind| matches!(kind, Kind::User | Kind::Assistant)).map(|(_, _, part)| part).filter(|part| is_part(*part));
+    let is_part = |(kind, key): (BlockKind, u64)| {
+        matches!(kind, BlockKind::Call | BlockKind::Result) && key != NONE
+    };
+    let stated = blocks(|kind| matches!(kind, Kind::User | Kind::Assistant))
+        .map(|(_, _, part)| part)
+        .filter(|part| is_part(*part));
     let mut known: HashSet<(BlockKind, u64)> = stated.collect();
     for (at, n, part) in blocks(|kind| kind == Kind::Blob) {
         if is_part(part) && known.insert(part) {
@@ -35,15 +49,26 @@ mod tests {
 
     #[test]
     fn a_call_that_only_a_sent_message_has_is_lost() {
-        let blob = Note { kind: Kind::Blob, ..Note::default() };
+        let blob = Note {
+            kind: Kind::Blob,
+            ..Note::default()
+        };
         let found = |fork: bool| {
             let mut notes = Notes::default();
-            notes.push(Note { kind: if fork { Kind::Fork } else { Kind::Other }, ..Note::default() }, &[]);
+            notes.push(
+                Note {
+                    kind: if fork { Kind::Fork } else { Kind::Other },
+                    ..Note::default()
+                },
+                &[],
+            );
             notes.push(part(1), &[call(5)]);
             notes.push(blob, &[other(1), call(5)]);
             notes.push(blob, &[result(5, 1)]);
             notes.push(blob, &[call(6), result(5, 1)]);
-            lost(&notes, &Skip::nothing()).into_iter().collect::<Vec<_>>()
+            lost(&notes, &Skip::nothing())
+                .into_iter()
+                .collect::<Vec<_>>()
         };
         assert_eq!(found(false), [(3, 0), (4, 0)]);
         assert_eq!(found(true), []);

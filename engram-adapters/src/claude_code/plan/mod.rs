@@ -68,17 +68,37 @@ impl Plan {
     pub fn of(all: Notes, older_logs: impl FnOnce(&[LogRecord]) -> Vec<OlderLog>) -> Plan {
         let notes = &all;
         let repeats = repeats::repeats(notes);
-        let mut fates: Vec<Fate> = repeats.is_repeat.iter().map(|is| if *is { Fate::Repeated } else { Fate::Convert }).collect();
+        let mut fates: Vec<Fate> = repeats
+            .is_repeat
+            .iter()
+            .map(|is| if *is { Fate::Repeated } else { Fate::Convert })
+            .collect();
         let mut skipped = repeats.is_repeat;
         for at in copies::rewritten(notes, &skipped) {
             (fates[at], skipped[at]) = (Fate::AppendedAgain, true);
         }
         let agents = agents::agents(notes);
-        let twins = twins::twins(notes, &Skip { lines: &skipped, blocks: &repeats.stated });
-        for at in copies::copied_prompts(notes, &Skip { lines: &skipped, blocks: &repeats.stated }, &twins.repeated) {
+        let twins = twins::twins(
+            notes,
+            &Skip {
+                lines: &skipped,
+                blocks: &repeats.stated,
+            },
+        );
+        for at in copies::copied_prompts(
+            notes,
+            &Skip {
+                lines: &skipped,
+                blocks: &repeats.stated,
+            },
+            &twins.repeated,
+        ) {
             (fates[at], skipped[at]) = (Fate::Copied, true);
         }
-        let skip = Skip { lines: &skipped, blocks: &repeats.stated };
+        let skip = Skip {
+            lines: &skipped,
+            blocks: &repeats.stated,
+        };
         let rewinds = rewinds::rewinds(notes, &agents, &skip);
         let mut replay = replay::replay(notes, &skipped);
         older::add_copies(notes, &skipped, &mut replay, older_logs);
@@ -99,7 +119,11 @@ impl Plan {
             fates,
             ..Plan::default()
         };
-        Plan { stated: repeats.stated, notes: all, ..plan }
+        Plan {
+            stated: repeats.stated,
+            notes: all,
+            ..plan
+        }
     }
 
     /// True for results that the log has before their call.
@@ -155,13 +179,21 @@ impl Target {
 /// The last outputs of commands that have no result.
 fn last_outputs(notes: &Notes, skip: &Skip<'_>) -> HashSet<usize> {
     let mut last: BTreeMap<u64, usize> = BTreeMap::new();
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+    {
         if note.kind == Kind::Output && note.message != NONE {
             last.insert(note.message, at);
         }
     }
     if !last.is_empty() {
-        let results = notes.blocks.iter().filter(|block| block.kind == super::notes::BlockKind::Result);
+        let results = notes
+            .blocks
+            .iter()
+            .filter(|block| block.kind == super::notes::BlockKind::Result);
         results.for_each(|block| {
             last.remove(&block.key);
         });
@@ -174,8 +206,17 @@ fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> 
     let mut waiting: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     let mut read: KeySet = KeySet::default();
     let mut early = BTreeMap::new();
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
-        if note.kind == Kind::User && note.is(Flags::RESULT) && note.request != NONE && !read.contains(&note.request) {
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+    {
+        if note.kind == Kind::User
+            && note.is(Flags::RESULT)
+            && note.request != NONE
+            && !read.contains(&note.request)
+        {
             waiting.entry(note.request).or_default().push(at);
         }
         if note.uuid != NONE && !note.is(Flags::WRAPPED) {
@@ -188,12 +229,22 @@ fn early_results(notes: &Notes, skip: &Skip<'_>) -> BTreeMap<usize, Vec<usize>> 
 
 /// The titles that name a line of this log.
 fn own_titles(notes: &Notes) -> HashSet<usize> {
-    let titles: Vec<usize> = (0..notes.all.len()).filter(|at| notes.all[*at].kind == Kind::Title).collect();
+    let titles: Vec<usize> = (0..notes.all.len())
+        .filter(|at| notes.all[*at].kind == Kind::Title)
+        .collect();
     if titles.is_empty() {
         return HashSet::new();
     }
-    let lines: KeySet = notes.all.iter().map(|note| note.uuid).filter(|uuid| *uuid != NONE).collect();
-    titles.into_iter().filter(|at| lines.contains(&notes.all[*at].parent)).collect()
+    let lines: KeySet = notes
+        .all
+        .iter()
+        .map(|note| note.uuid)
+        .filter(|uuid| *uuid != NONE)
+        .collect();
+    titles
+        .into_iter()
+        .filter(|at| lines.contains(&notes.all[*at].parent))
+        .collect()
 }
 
 /// Notes as the tests of this room write them.
@@ -202,27 +253,51 @@ mod testing {
     use super::super::notes::{Block, BlockKind, Flags, Kind, NONE, Note};
 
     pub fn user() -> Note {
-        Note { kind: Kind::User, ..Note::default() }
+        Note {
+            kind: Kind::User,
+            ..Note::default()
+        }
     }
 
     /// A part of the response with this message, with its counts.
     pub fn part(message: u64) -> Note {
-        Note { kind: Kind::Assistant, message, flags: Flags::USAGE, ..Note::default() }
+        Note {
+            kind: Kind::Assistant,
+            message,
+            flags: Flags::USAGE,
+            ..Note::default()
+        }
     }
 
     pub fn other(fact: u64) -> Block {
-        Block { fact, key: NONE, kind: BlockKind::Other }
+        Block {
+            fact,
+            key: NONE,
+            kind: BlockKind::Other,
+        }
     }
 
     pub fn text(key: u64) -> Block {
-        Block { fact: key, key, kind: BlockKind::Text }
+        Block {
+            fact: key,
+            key,
+            kind: BlockKind::Text,
+        }
     }
 
     pub fn call(key: u64) -> Block {
-        Block { fact: key, key, kind: BlockKind::Call }
+        Block {
+            fact: key,
+            key,
+            kind: BlockKind::Call,
+        }
     }
 
     pub fn result(key: u64, fact: u64) -> Block {
-        Block { fact, key, kind: BlockKind::Result }
+        Block {
+            fact,
+            key,
+            kind: BlockKind::Result,
+        }
     }
 }

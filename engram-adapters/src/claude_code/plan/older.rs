@@ -16,9 +16,21 @@ pub(in crate::claude_code) fn add_copies(
     if replay.has_copies(notes) {
         return;
     }
-    let has_id = |note: &Note| note.uuid != NONE && !note.is(Flags::IDENTITY) && !note.is(Flags::WRAPPED);
-    let lines = || notes.all.iter().enumerate().filter(|(at, note)| !skip[*at] && has_id(note));
-    let records: Vec<LogRecord> = lines().map(|(_, note)| LogRecord { id: note.uuid, time: note.time }).collect();
+    let has_id =
+        |note: &Note| note.uuid != NONE && !note.is(Flags::IDENTITY) && !note.is(Flags::WRAPPED);
+    let lines = || {
+        notes
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(at, note)| !skip[*at] && has_id(note))
+    };
+    let records: Vec<LogRecord> = lines()
+        .map(|(_, note)| LogRecord {
+            id: note.uuid,
+            time: note.time,
+        })
+        .collect();
     let logs = older_logs(&records);
     let Some(nearest) = logs.first() else { return };
     for (at, note) in lines().filter(|(_, note)| note.is_conversation()) {
@@ -35,19 +47,38 @@ mod tests {
 
     #[test]
     fn lines_that_an_older_log_has_are_copies_unless_the_log_states_which_are() {
-        let line = |uuid, flags| Note { uuid, flags, ..user() };
+        let line = |uuid, flags| Note {
+            uuid,
+            flags,
+            ..user()
+        };
         let copies = |flags| {
             let mut notes = Notes::default();
-            [line(1, Flags::default()), line(2, flags), line(3, Flags::default())].iter().for_each(|note| notes.push(*note, &[]));
+            [
+                line(1, Flags::default()),
+                line(2, flags),
+                line(3, Flags::default()),
+            ]
+            .iter()
+            .for_each(|note| notes.push(*note, &[]));
             let mut found = replay::replay(&notes, &[false; 3]);
-            let older = OlderLog { session_id: "first".to_owned(), records: [1, 2].into() };
+            let older = OlderLog {
+                session_id: "first".to_owned(),
+                records: [1, 2].into(),
+            };
             add_copies(&notes, &[false; 3], &mut found, |records| {
-                assert_eq!(records.iter().map(|record| record.id).collect::<Vec<_>>(), [1, 2, 3]);
+                assert_eq!(
+                    records.iter().map(|record| record.id).collect::<Vec<_>>(),
+                    [1, 2, 3]
+                );
                 vec![older]
             });
             (found.is_copy, found.forked)
         };
-        assert_eq!(copies(Flags::default()), (vec![true, true, false], Some((2, "first".to_owned()))));
+        assert_eq!(
+            copies(Flags::default()),
+            (vec![true, true, false], Some((2, "first".to_owned())))
+        );
         assert_eq!(copies(Flags::FORKED), (vec![false, true, false], None));
     }
 }

@@ -10,7 +10,8 @@ use super::skip::Skip;
 use crate::claude_code::notes::{BlockKind, Flags, Kind, NONE, Note, Notes};
 
 /// Commands that the harness logs under another name.
-pub(in crate::claude_code) const ALIASES: &[(&str, &str)] = &[("/cost", "/usage"), ("/stats", "/usage")];
+pub(in crate::claude_code) const ALIASES: &[(&str, &str)] =
+    &[("/cost", "/usage"), ("/stats", "/usage")];
 
 /// The most prompts that the queue keeps. Beyond that the oldest is emitted where it was typed.
 const MAX_QUEUED: usize = 4096;
@@ -54,24 +55,43 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
     let mut queue: Vec<Queued> = Vec::new();
     // Where logs have attachments (2.1.100 and later), `/clear` is a record of the session that it begins.
     let has_attachments = notes.all.iter().any(|note| note.kind == Kind::Attachment);
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+    {
         if note.kind == Kind::Enqueue && note.message != NONE {
             let clears = has_attachments && note.is(Flags::CLEARS);
             if queue.len() == MAX_QUEUED {
                 let oldest = queue.remove(0);
                 found.here.extend((!oldest.clears).then_some(oldest.at));
             }
-            queue.push(Queued { at, key: note.message, is_delivered: false, sent: None, is_passed: false, clears });
+            queue.push(Queued {
+                at,
+                key: note.message,
+                is_delivered: false,
+                sent: None,
+                is_passed: false,
+                clears,
+            });
         }
         if queue.is_empty() {
             continue;
         }
         let is_agents = agents.key(notes, at) != NONE || note.is(Flags::WRAPPED);
         match note.kind {
-            Kind::Assistant if !is_agents => release(&mut queue, |queued| queued.is_delivered, at, &mut found),
+            Kind::Assistant if !is_agents => {
+                release(&mut queue, |queued| queued.is_delivered, at, &mut found)
+            }
             Kind::User if !is_agents => pass(&mut queue, note),
             Kind::Dequeue => {
-                release(&mut queue, |queued| queued.is_passed && !queued.clears, at, &mut found);
+                release(
+                    &mut queue,
+                    |queued| queued.is_passed && !queued.clears,
+                    at,
+                    &mut found,
+                );
                 if let Some(next) = queue.iter_mut().find(|queued| queued.sent.is_none()) {
                     next.sent = Some(note.time);
                 }
@@ -79,7 +99,12 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
             Kind::Remove if note.is(Flags::DELIVERS) => deliver(&mut queue, note.message),
             _ => {}
         }
-        for (_, block) in notes.blocks_of(at).iter().enumerate().filter(|(n, _)| !skip.has_block(at, *n)) {
+        for (_, block) in notes
+            .blocks_of(at)
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| !skip.has_block(at, *n))
+        {
             match block.kind {
                 BlockKind::Text => remove(&mut queue, block.key),
                 BlockKind::Typed => command(&mut queue, at, block.key, &mut found),
@@ -87,7 +112,12 @@ pub(in crate::claude_code) fn prompts(notes: &Notes, agents: &Agents, skip: &Ski
             }
         }
     }
-    found.here.extend(queue.iter().filter(|queued| !queued.clears).map(|queued| queued.at));
+    found.here.extend(
+        queue
+            .iter()
+            .filter(|queued| !queued.clears)
+            .map(|queued| queued.at),
+    );
     found
 }
 
@@ -102,9 +132,14 @@ fn command(queue: &mut Vec<Queued>, at: usize, typed: u64, found: &mut Prompts) 
     if queue.iter().any(|queued| queued.key == typed) {
         return remove(queue, typed);
     }
-    let Some((alias, _)) = ALIASES.iter().find(|(_, logged)| hash64(*logged) == typed) else { return };
+    let Some((alias, _)) = ALIASES.iter().find(|(_, logged)| hash64(*logged) == typed) else {
+        return;
+    };
     let key = hash64(*alias);
-    if let Some(place) = queue.iter().position(|queued| queued.key == key && queued.sent.is_some()) {
+    if let Some(place) = queue
+        .iter()
+        .position(|queued| queued.key == key && queued.sent.is_some())
+    {
         queue.remove(place);
         found.typed_as.insert(at, alias);
     }
@@ -115,7 +150,9 @@ fn deliver(queue: &mut [Queued], key: u64) {
     let left = match key {
         NONE if queue.len() == 1 => queue.first_mut(),
         NONE => None,
-        key => queue.iter_mut().find(|queued| queued.key == key && !queued.is_delivered),
+        key => queue
+            .iter_mut()
+            .find(|queued| queued.key == key && !queued.is_delivered),
     };
     if let Some(queued) = left {
         queued.is_delivered = true;
@@ -129,8 +166,17 @@ fn pass(queue: &mut [Queued], note: &Note) {
     }
 }
 
-fn release(queue: &mut Vec<Queued>, is_due: impl Fn(&Queued) -> bool, at: usize, found: &mut Prompts) {
-    let due: Vec<usize> = queue.iter().filter(|queued| is_due(queued)).map(|queued| queued.at).collect();
+fn release(
+    queue: &mut Vec<Queued>,
+    is_due: impl Fn(&Queued) -> bool,
+    at: usize,
+    found: &mut Prompts,
+) {
+    let due: Vec<usize> = queue
+        .iter()
+        .filter(|queued| is_due(queued))
+        .map(|queued| queued.at)
+        .collect();
     if !due.is_empty() {
         queue.retain(|queued| !is_due(queued));
         found.delivered.extend(due.iter().copied());
@@ -146,25 +192,49 @@ mod tests {
 
     fn decided(lines: &[(Note, Vec<Block>)]) -> Prompts {
         let mut notes = Notes::default();
-        lines.iter().for_each(|(note, blocks)| notes.push(*note, blocks));
+        lines
+            .iter()
+            .for_each(|(note, blocks)| notes.push(*note, blocks));
         prompts(&notes, &Agents::default(), &Skip::nothing())
     }
 
     fn queue(kind: Kind, message: u64, time: i64) -> (Note, Vec<Block>) {
-        (Note { kind, message, time, flags: Flags::DELIVERS, ..user() }, Vec::new())
+        (
+            Note {
+                kind,
+                message,
+                time,
+                flags: Flags::DELIVERS,
+                ..user()
+            },
+            Vec::new(),
+        )
     }
 
     #[test]
     fn a_prompt_that_the_conversation_has_is_told_there() {
-        let found = decided(&[queue(Kind::Enqueue, 5, 1), queue(Kind::Dequeue, 0, 2), (user(), vec![text(5)])]);
+        let found = decided(&[
+            queue(Kind::Enqueue, 5, 1),
+            queue(Kind::Dequeue, 0, 2),
+            (user(), vec![text(5)]),
+        ]);
         assert_eq!(found, Prompts::default());
     }
 
     #[test]
     fn a_delivered_prompt_is_told_before_the_next_answer() {
-        let lines = [queue(Kind::Enqueue, 5, 1), queue(Kind::Remove, 5, 2), (user(), vec![result(1, 1)]), (part(1), vec![other(1)])];
+        let lines = [
+            queue(Kind::Enqueue, 5, 1),
+            queue(Kind::Remove, 5, 2),
+            (user(), vec![result(1, 1)]),
+            (part(1), vec![other(1)]),
+        ];
         assert_eq!(decided(&lines).before, BTreeMap::from([(3, vec![0])]));
-        let unnamed = [queue(Kind::Enqueue, 5, 1), queue(Kind::Remove, 0, 2), (part(1), vec![other(1)])];
+        let unnamed = [
+            queue(Kind::Enqueue, 5, 1),
+            queue(Kind::Remove, 0, 2),
+            (part(1), vec![other(1)]),
+        ];
         assert_eq!(decided(&unnamed).before, BTreeMap::from([(2, vec![0])]));
     }
 
@@ -187,8 +257,16 @@ mod tests {
 
     #[test]
     fn a_command_may_be_logged_under_another_name() {
-        let typed = |name: &str| Block { fact: NONE, key: hash64(name), kind: BlockKind::Typed };
-        let lines = [queue(Kind::Enqueue, hash64("/cost"), 1), queue(Kind::Dequeue, 0, 2), (user(), vec![typed("/usage")])];
+        let typed = |name: &str| Block {
+            fact: NONE,
+            key: hash64(name),
+            kind: BlockKind::Typed,
+        };
+        let lines = [
+            queue(Kind::Enqueue, hash64("/cost"), 1),
+            queue(Kind::Dequeue, 0, 2),
+            (user(), vec![typed("/usage")]),
+        ];
         assert_eq!(decided(&lines).typed_as, BTreeMap::from([(2, "/cost")]));
     }
 }

@@ -23,32 +23,57 @@ impl Replay {
 
     /// True if the log itself shows that it repeats another session.
     pub fn has_copies(&self, notes: &Notes) -> bool {
-        self.is_copy.iter().zip(&notes.all).any(|(is_copy, note)| *is_copy && !note.is(Flags::BESIDE))
+        self.is_copy
+            .iter()
+            .zip(&notes.all)
+            .any(|(is_copy, note)| *is_copy && !note.is(Flags::BESIDE))
     }
 
     /// The session goes on from this one, with the first line after the copies.
     pub(super) fn set_forked(&mut self, notes: &Notes, skip: &[bool], session: &str) {
-        let last = self.is_copy.iter().rposition(|is_copy| *is_copy).unwrap_or_default();
-        let first_new = kept(notes, skip).find(|(at, note)| *at > last && note.is_conversation()).map(|(at, _)| at);
+        let last = self
+            .is_copy
+            .iter()
+            .rposition(|is_copy| *is_copy)
+            .unwrap_or_default();
+        let first_new = kept(notes, skip)
+            .find(|(at, note)| *at > last && note.is_conversation())
+            .map(|(at, _)| at);
         self.forked = first_new.map(|at| (at, session.to_owned()));
     }
 }
 
 /// Finds the copies among the lines that are not skipped.
 pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
-    let mut found = Replay { is_copy: vec![false; notes.all.len()], ..Replay::default() };
+    let mut found = Replay {
+        is_copy: vec![false; notes.all.len()],
+        ..Replay::default()
+    };
     // Where the log states which lines are copies, all others are new.
     let states_copies = notes.all.iter().any(|note| note.is(Flags::FORKED));
     // A fork is briefed after the copies (2.1.332). The history of a fork of a fork has an older briefing.
-    let briefing = notes.all.iter().zip(skip).rposition(|(note, skip)| note.kind == Kind::ForkBriefing && !skip);
-    let mut restamped =
-        begins_with_copies(notes, skip).then(|| Restamped { until: last_answer_without_request(notes, skip), ..Restamped::default() });
+    let briefing = notes
+        .all
+        .iter()
+        .zip(skip)
+        .rposition(|(note, skip)| note.kind == Kind::ForkBriefing && !skip);
+    let mut restamped = begins_with_copies(notes, skip).then(|| Restamped {
+        until: last_answer_without_request(notes, skip),
+        ..Restamped::default()
+    });
     let foreign = last_foreign_request(notes, skip);
-    let mut older = Older { begins_older: begins_older(notes, skip), ..Older::default() };
+    let mut older = Older {
+        begins_older: begins_older(notes, skip),
+        ..Older::default()
+    };
     let mut summary_asked = false;
     let mut only_copies = true;
     let mut origin = None;
-    let mut requested_by = notes.requested_by.iter().filter(|(at, _)| !skip[*at as usize]).peekable();
+    let mut requested_by = notes
+        .requested_by
+        .iter()
+        .filter(|(at, _)| !skip[*at as usize])
+        .peekable();
     for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip[*at]) {
         if matches!(note.kind, Kind::Enqueue | Kind::Dequeue) {
             older.set_queued(note);
@@ -79,7 +104,9 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
         found.is_copy[at] = is_copy;
     }
     add_launch(notes, &mut found);
-    if let Some(session) = origin.and_then(|session| notes.sessions.get(usize::from(session).checked_sub(1)?)) {
+    if let Some(session) =
+        origin.and_then(|session| notes.sessions.get(usize::from(session).checked_sub(1)?))
+    {
         found.set_forked(notes, skip, session);
     }
     found
@@ -87,16 +114,31 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
 
 /// The file of a fork begins with the response of its parent that launched it, and the result (2.1.332).
 fn add_launch(notes: &Notes, found: &mut Replay) {
-    let Some(fork) = notes.all.iter().position(|note| note.kind == Kind::Fork) else { return };
-    let Some(launch) = notes.all.iter().skip(fork).find(|note| note.kind == Kind::Assistant).map(|note| note.message) else { return };
+    let Some(fork) = notes.all.iter().position(|note| note.kind == Kind::Fork) else {
+        return;
+    };
+    let Some(launch) = notes
+        .all
+        .iter()
+        .skip(fork)
+        .find(|note| note.kind == Kind::Assistant)
+        .map(|note| note.message)
+    else {
+        return;
+    };
     let mut calls = Vec::new();
     for (at, note) in notes.all.iter().enumerate().skip(fork) {
         let blocks = notes.blocks_of(at).iter().enumerate();
         if note.kind == Kind::Assistant && note.message == launch {
             found.is_copy[at] = true;
-            calls.extend(blocks.filter(|(_, block)| block.kind == BlockKind::Call).map(|(_, block)| block.key));
+            calls.extend(
+                blocks
+                    .filter(|(_, block)| block.kind == BlockKind::Call)
+                    .map(|(_, block)| block.key),
+            );
         } else if note.kind == Kind::User {
-            let results = blocks.filter(|(_, block)| block.kind == BlockKind::Result && calls.contains(&block.key));
+            let results = blocks
+                .filter(|(_, block)| block.kind == BlockKind::Result && calls.contains(&block.key));
             found.results.extend(results.map(|(n, _)| (at, n)));
         }
     }
@@ -118,7 +160,8 @@ struct Restamped {
 impl Restamped {
     fn has(&mut self, note: &Note) -> bool {
         // Warm-up lines of sub-agents may come before the copies (2.0.20).
-        let is_warm_up = self.last.is_none() && note.is(Flags::SIDECHAIN) && note.dialect.copies_are_restamped();
+        let is_warm_up =
+            self.last.is_none() && note.is(Flags::SIDECHAIN) && note.dialect.copies_are_restamped();
         let has = !self.is_over && !is_warm_up && self.goes_on(note);
         self.is_over |= !has && !is_warm_up;
         has
@@ -144,7 +187,11 @@ impl Restamped {
             }
             (Some(now), Some(last)) => {
                 // An answer or a result that comes as fast as that is a copy. A prompt may be new.
-                let step = if self.prompts_are_strings && is_string { 0 } else { COPY_STEP_MS };
+                let step = if self.prompts_are_strings && is_string {
+                    0
+                } else {
+                    COPY_STEP_MS
+                };
                 self.last = Some(now);
                 (0..=step).contains(&(now - last)) && (self.prompts_are_strings || !is_string)
             }
@@ -158,7 +205,8 @@ fn begins_with_copies(notes: &Notes, skip: &[bool]) -> bool {
     let mut before = NO_TIME;
     for note in messages(notes, skip).filter(|note| !note.is(Flags::SIDECHAIN)) {
         if note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC) {
-            let is_known = note.dialect.copies_are_restamped() && before != NO_TIME && note.time != NO_TIME;
+            let is_known =
+                note.dialect.copies_are_restamped() && before != NO_TIME && note.time != NO_TIME;
             return is_known && (0..=COPY_STEP_MS).contains(&(note.time - before));
         }
         before = note.time;
@@ -182,18 +230,27 @@ fn last_answer_without_request(notes: &Notes, skip: &[bool]) -> Option<u64> {
 }
 
 fn messages<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = &'n Note> {
-    kept(notes, skip).map(|(_, note)| note).filter(|note| matches!(note.kind, Kind::User | Kind::Assistant))
+    kept(notes, skip)
+        .map(|(_, note)| note)
+        .filter(|note| matches!(note.kind, Kind::User | Kind::Assistant))
 }
 
 /// The lines that are not skipped, with their places.
 fn kept<'n>(notes: &'n Notes, skip: &'n [bool]) -> impl Iterator<Item = (usize, &'n Note)> {
-    notes.all.iter().enumerate().zip(skip).filter(|(_, skip)| !**skip).map(|(line, _)| line)
+    notes
+        .all
+        .iter()
+        .enumerate()
+        .zip(skip)
+        .filter(|(_, skip)| !**skip)
+        .map(|(line, _)| line)
 }
 
 /// The last answer that another session requested, before the first one that its own session requested (2.1.329).
 fn last_foreign_request(notes: &Notes, skip: &[bool]) -> Option<usize> {
-    let foreign =
-        kept(notes, skip).take_while(|(_, note)| !note.is(Flags::OWN_REQUEST)).filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
+    let foreign = kept(notes, skip)
+        .take_while(|(_, note)| !note.is(Flags::OWN_REQUEST))
+        .filter(|(_, note)| note.is(Flags::FOREIGN_REQUEST));
     foreign.last().map(|(at, _)| at)
 }
 
@@ -229,14 +286,17 @@ impl Older {
 
     /// True for a copy, with its session if the line is another session's.
     fn has(&mut self, note: &Note, only_copies: bool) -> (bool, Option<u16>) {
-        let Some((time, session)) = self.queued.filter(|_| note.time != NO_TIME) else { return (false, None) };
+        let Some((time, session)) = self.queued.filter(|_| note.time != NO_TIME) else {
+            return (false, None);
+        };
         if note.time >= time {
             (self.queued, self.copying) = (None, false);
             return (false, None);
         }
         // The first line of a conversation is older than the prompt only if it is a copy. Hooks run before the prompt.
         let is_first = note.parent == NONE && matches!(note.kind, Kind::User | Kind::Boundary);
-        let foreign = Some(note.session).filter(|own| note.kind == Kind::User && *own != 0 && *own != session);
+        let foreign = Some(note.session)
+            .filter(|own| note.kind == Kind::User && *own != 0 && *own != session);
         self.copying |= foreign.is_some() || is_first || (only_copies && self.begins_older);
         (self.copying, foreign)
     }
@@ -253,7 +313,10 @@ mod tests {
     }
 
     fn copies(lines: &[Note]) -> (Vec<bool>, Option<(usize, String)>) {
-        let mut notes = Notes { sessions: sessions(), ..Notes::default() };
+        let mut notes = Notes {
+            sessions: sessions(),
+            ..Notes::default()
+        };
         for note in lines {
             if note.is(Flags::FOREIGN_REQUEST) {
                 notes.requested_by.push((notes.all.len() as u32, 2));
@@ -266,20 +329,38 @@ mod tests {
 
     #[test]
     fn lines_that_state_it_are_copies() {
-        let forked = |note: Note| Note { flags: Flags::FORKED, ..note };
-        assert_eq!(copies(&[forked(user()), forked(part(1)), user(), part(2)]).0, [true, true, false, false]);
+        let forked = |note: Note| Note {
+            flags: Flags::FORKED,
+            ..note
+        };
+        assert_eq!(
+            copies(&[forked(user()), forked(part(1)), user(), part(2)]).0,
+            [true, true, false, false]
+        );
     }
 
     #[test]
     fn lines_before_the_last_briefing_of_a_fork_are_copies() {
-        let briefing = Note { kind: Kind::ForkBriefing, ..Note::default() };
-        assert_eq!(copies(&[user(), briefing, part(1), briefing, user(), part(2)]).0, [true, true, true, false, false, false]);
+        let briefing = Note {
+            kind: Kind::ForkBriefing,
+            ..Note::default()
+        };
+        assert_eq!(
+            copies(&[user(), briefing, part(1), briefing, user(), part(2)]).0,
+            [true, true, true, false, false, false]
+        );
     }
 
     #[test]
     fn the_response_that_launched_a_fork_is_a_copy() {
         let mut notes = Notes::default();
-        notes.push(Note { kind: Kind::Fork, ..Note::default() }, &[]);
+        notes.push(
+            Note {
+                kind: Kind::Fork,
+                ..Note::default()
+            },
+            &[],
+        );
         notes.push(part(1), &[call(5)]);
         notes.push(user(), &[result(5, 1), text(2)]);
         notes.push(part(2), &[call(6)]);
@@ -291,34 +372,99 @@ mod tests {
 
     #[test]
     fn lines_before_the_last_answer_for_another_session_are_copies() {
-        let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
-        let own = Note { flags: Flags::OWN_REQUEST, ..part(2) };
-        assert_eq!(copies(&[user(), foreign, user(), own]), (vec![true, true, false, false], Some((2, "first".to_owned()))));
+        let foreign = Note {
+            flags: Flags::FOREIGN_REQUEST,
+            ..part(1)
+        };
+        let own = Note {
+            flags: Flags::OWN_REQUEST,
+            ..part(2)
+        };
+        assert_eq!(
+            copies(&[user(), foreign, user(), own]),
+            (
+                vec![true, true, false, false],
+                Some((2, "first".to_owned()))
+            )
+        );
     }
 
     #[test]
     fn a_repeated_line_shows_no_copies() {
-        let foreign = Note { flags: Flags::FOREIGN_REQUEST, ..part(1) };
-        let mut notes = Notes { requested_by: vec![(1, 2), (3, 3)], sessions: sessions(), ..Notes::default() };
-        [user(), foreign, user(), foreign].iter().for_each(|note| notes.push(*note, &[]));
+        let foreign = Note {
+            flags: Flags::FOREIGN_REQUEST,
+            ..part(1)
+        };
+        let mut notes = Notes {
+            requested_by: vec![(1, 2), (3, 3)],
+            sessions: sessions(),
+            ..Notes::default()
+        };
+        [user(), foreign, user(), foreign]
+            .iter()
+            .for_each(|note| notes.push(*note, &[]));
         let found = replay(&notes, &[false, false, false, true]);
-        assert_eq!((found.is_copy, found.forked), (vec![true, true, false, false], Some((2, "first".to_owned()))));
+        assert_eq!(
+            (found.is_copy, found.forked),
+            (
+                vec![true, true, false, false],
+                Some((2, "first".to_owned()))
+            )
+        );
     }
 
     #[test]
     fn lines_that_were_copied_at_one_moment_are_copies() {
-        let at = |time, note: Note| Note { time, dialect: Dialect::BlockLines, ..note };
-        let prompt = |time| at(time, Note { flags: Flags::STRING, ..user() });
-        let lines = [prompt(5), at(5, part(1)), prompt(5), at(6, part(2)), prompt(90), at(91, part(3))];
+        let at = |time, note: Note| Note {
+            time,
+            dialect: Dialect::BlockLines,
+            ..note
+        };
+        let prompt = |time| {
+            at(
+                time,
+                Note {
+                    flags: Flags::STRING,
+                    ..user()
+                },
+            )
+        };
+        let lines = [
+            prompt(5),
+            at(5, part(1)),
+            prompt(5),
+            at(6, part(2)),
+            prompt(90),
+            at(91, part(3)),
+        ];
         assert_eq!(copies(&lines).0, [true, true, true, true, false, false]);
-        assert_eq!(copies(&[prompt(5), at(50, part(1)), prompt(50)]).0, [false; 3]);
+        assert_eq!(
+            copies(&[prompt(5), at(50, part(1)), prompt(50)]).0,
+            [false; 3]
+        );
     }
 
     #[test]
     fn lines_older_than_the_queued_prompt_are_copies() {
-        let at = |time, kind, session| Note { time, kind, session, ..user() };
-        let lines =
-            [at(50, Kind::Enqueue, 1), at(50, Kind::Dequeue, 1), at(10, Kind::User, 2), at(11, Kind::Assistant, 1), at(51, Kind::User, 1)];
-        assert_eq!(copies(&lines), (vec![false, false, true, true, false], Some((4, "first".to_owned()))));
+        let at = |time, kind, session| Note {
+            time,
+            kind,
+            session,
+            ..user()
+        };
+        let lines = [
+            at(50, Kind::Enqueue, 1),
+            at(50, Kind::Dequeue, 1),
+            at(10, Kind::User, 2),
+            at(11, Kind::Assistant, 1),
+            at(51, Kind::User, 1),
+        ];
+        assert_eq!(
+            copies(&lines),
+            (
+                vec![false, false, true, true, false],
+                Some((4, "first".to_owned()))
+            )
+        );
     }
 }

@@ -35,9 +35,23 @@ struct Open {
 }
 
 /// Finds the place of each usage. `repeated` are blocks that an earlier line has stated.
-pub(in crate::claude_code) fn responses(notes: &Notes, agents: &Agents, skip: &Skip<'_>, repeated: &Blocks) -> Vec<UsageHere> {
-    let mut places = Places { usage: vec![UsageHere::None; notes.all.len()], emitted: KeySet::default(), open: HashMap::new() };
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| !skip.has(*at) && !note.is(Flags::OMITTED)) {
+pub(in crate::claude_code) fn responses(
+    notes: &Notes,
+    agents: &Agents,
+    skip: &Skip<'_>,
+    repeated: &Blocks,
+) -> Vec<UsageHere> {
+    let mut places = Places {
+        usage: vec![UsageHere::None; notes.all.len()],
+        emitted: KeySet::default(),
+        open: HashMap::new(),
+    };
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, note)| !skip.has(*at) && !note.is(Flags::OMITTED))
+    {
         let agent = (note.session, agents.key(notes, at));
         match note.kind {
             Kind::Assistant => places.answer(note, at, agent, is_new(notes, at, skip, repeated)),
@@ -53,7 +67,8 @@ pub(in crate::claude_code) fn responses(notes: &Notes, agents: &Agents, skip: &S
 /// True if a block of the line gives an event.
 fn is_new(notes: &Notes, at: usize, skip: &Skip<'_>, repeated: &Blocks) -> bool {
     let blocks = notes.blocks_of(at);
-    blocks.is_empty() || (0..blocks.len()).any(|n| !skip.has_block(at, n) && !repeated.contains(&(at, n)))
+    blocks.is_empty()
+        || (0..blocks.len()).any(|n| !skip.has_block(at, n) && !repeated.contains(&(at, n)))
 }
 
 struct Places {
@@ -74,18 +89,35 @@ impl Places {
                 return;
             }
             let is_broken = note.is(Flags::BROKEN) && open.is_broken(note);
-            self.close(agent, if is_broken { UsageHere::Broken } else { UsageHere::Whole });
+            self.close(
+                agent,
+                if is_broken {
+                    UsageHere::Broken
+                } else {
+                    UsageHere::Whole
+                },
+            );
         }
-        let states_counts = note.is(Flags::USAGE) && !note.is(Flags::SYNTHETIC) && note.message != NONE;
+        let states_counts =
+            note.is(Flags::USAGE) && !note.is(Flags::SYNTHETIC) && note.message != NONE;
         if states_counts && is_new && !self.is_emitted(note) {
-            self.open.insert(agent, Open { message: note.message, request: note.request, at, line: note.uuid });
+            self.open.insert(
+                agent,
+                Open {
+                    message: note.message,
+                    request: note.request,
+                    at,
+                    line: note.uuid,
+                },
+            );
         }
     }
 
     /// Several responses may have the message id, if the log has their request ids.
     fn is_emitted(&self, note: &Note) -> bool {
         let has = |request: u64| self.emitted.contains(&hash64((note.message, request)));
-        self.emitted.contains(&note.message) && (note.request == NONE || has(note.request) || has(NONE))
+        self.emitted.contains(&note.message)
+            && (note.request == NONE || has(note.request) || has(NONE))
     }
 
     fn close(&mut self, agent: (u16, u64), usage: UsageHere) {
@@ -137,8 +169,14 @@ mod tests {
 
     #[test]
     fn usage_follows_the_last_part() {
-        let results = Note { flags: Flags::RESULT, ..user() };
-        assert_eq!(usage_of(&[part(1), results, part(1), user(), part(2)]), [None, None, Whole, None, Whole]);
+        let results = Note {
+            flags: Flags::RESULT,
+            ..user()
+        };
+        assert_eq!(
+            usage_of(&[part(1), results, part(1), user(), part(2)]),
+            [None, None, Whole, None, Whole]
+        );
     }
 
     #[test]
@@ -150,14 +188,29 @@ mod tests {
 
     #[test]
     fn agents_write_at_the_same_time() {
-        let of = |agent, message| Note { agent, ..part(message) };
-        assert_eq!(usage_of(&[of(1, 1), of(2, 2), of(1, 1), of(2, 2)]), [None, None, Whole, Whole]);
+        let of = |agent, message| Note {
+            agent,
+            ..part(message)
+        };
+        assert_eq!(
+            usage_of(&[of(1, 1), of(2, 2), of(1, 1), of(2, 2)]),
+            [None, None, Whole, Whole]
+        );
     }
 
     #[test]
     fn a_line_shows_that_the_stream_broke() {
-        let cut = |request, parent| Note { request, parent, flags: Flags::BROKEN | Flags::SYNTHETIC, ..part(9) };
-        let before = Note { uuid: 5, request: 3, ..part(1) };
+        let cut = |request, parent| Note {
+            request,
+            parent,
+            flags: Flags::BROKEN | Flags::SYNTHETIC,
+            ..part(9)
+        };
+        let before = Note {
+            uuid: 5,
+            request: 3,
+            ..part(1)
+        };
         assert_eq!(usage_of(&[before, cut(3, 0)])[0], Broken);
         assert_eq!(usage_of(&[before, cut(0, 5)])[0], Broken);
         assert_eq!(usage_of(&[before, cut(4, 5)])[0], Whole);

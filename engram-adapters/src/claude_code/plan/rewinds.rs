@@ -38,18 +38,33 @@ impl Target {
 }
 
 /// Finds the rewinds. Each belongs before a line: the prompt with which the person goes on, else the line that states it.
-pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Skip<'_>) -> BTreeMap<usize, Rewind> {
+pub(in crate::claude_code) fn rewinds(
+    notes: &Notes,
+    agents: &Agents,
+    skip: &Skip<'_>,
+) -> BTreeMap<usize, Rewind> {
     let mut found = BTreeMap::new();
     let mut places: KeyMap<usize> = KeyMap::default();
     let mut prompts: Vec<usize> = Vec::new();
     let mut files = Files::default();
-    notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)).for_each(|(at, note)| files.add(note, at));
+    notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+        .for_each(|(at, note)| files.add(note, at));
     // The last message of the session itself.
     let mut head = 0;
     // The last prompt, if it goes on from a line before the prompt before.
     let mut branch: Option<(usize, Target)> = None;
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
-        let is_own = agents.key(notes, at) == NONE && !note.is(Flags::SIDECHAIN) && !note.is(Flags::WRAPPED);
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+    {
+        let is_own =
+            agents.key(notes, at) == NONE && !note.is(Flags::SIDECHAIN) && !note.is(Flags::WRAPPED);
         if is_own && note.kind == Kind::User && note.is(Flags::PERSON) {
             branch = target(note, &prompts, &places).map(|to| (at, to));
             prompts.push(at);
@@ -57,13 +72,34 @@ pub(in crate::claude_code) fn rewinds(notes: &Notes, agents: &Agents, skip: &Ski
         if note.kind == Kind::LastPrompt && note.is(Flags::EXPLICIT) {
             match branch.take() {
                 Some((prompt, to)) => {
-                    let undone = prompts.get(prompts.partition_point(|prompt| *prompt < to.first_undone()));
-                    let files = undone.is_some_and(|undone| files.are_restored(notes, *undone, prompt));
-                    found.insert(prompt, Rewind { to, stated_by: at, files });
+                    let undone =
+                        prompts.get(prompts.partition_point(|prompt| *prompt < to.first_undone()));
+                    let files =
+                        undone.is_some_and(|undone| files.are_restored(notes, *undone, prompt));
+                    found.insert(
+                        prompt,
+                        Rewind {
+                            to,
+                            stated_by: at,
+                            files,
+                        },
+                    );
                 }
                 None => {
-                    let leaf = places.get(&note.parent).copied().filter(|leaf| *leaf < head);
-                    found.extend(leaf.map(|leaf| (at, Rewind { to: Target::Line(leaf), stated_by: at, files: false })));
+                    let leaf = places
+                        .get(&note.parent)
+                        .copied()
+                        .filter(|leaf| *leaf < head);
+                    found.extend(leaf.map(|leaf| {
+                        (
+                            at,
+                            Rewind {
+                                to: Target::Line(leaf),
+                                stated_by: at,
+                                files: false,
+                            },
+                        )
+                    }));
                 }
             }
         }
@@ -82,7 +118,10 @@ fn target(note: &Note, prompts: &[usize], places: &KeyMap<usize>) -> Option<Targ
     let (first, last) = (prompts.first()?, prompts.last()?);
     match note.parent {
         NONE => Some(Target::Before(*first)),
-        parent => places.get(&parent).filter(|parent| *parent < last).map(|parent| Target::Line(*parent)),
+        parent => places
+            .get(&parent)
+            .filter(|parent| *parent < last)
+            .map(|parent| Target::Line(*parent)),
     }
 }
 
@@ -108,8 +147,12 @@ impl Files {
     /// True if a file was changed between the prompt that is undone and the one that goes on, and all files are then as they were before.
     fn are_restored(&self, notes: &Notes, undone: usize, prompt: usize) -> bool {
         let snapshot = |prompt: usize| self.snapshots.get(&notes.all[prompt].uuid);
-        let changed = self.changes.get(self.changes.partition_point(|change| *change < undone));
-        changed.is_some_and(|change| *change < prompt) && snapshot(undone).is_some() && snapshot(undone) == snapshot(prompt)
+        let changed = self
+            .changes
+            .get(self.changes.partition_point(|change| *change < undone));
+        changed.is_some_and(|change| *change < prompt)
+            && snapshot(undone).is_some()
+            && snapshot(undone) == snapshot(prompt)
     }
 }
 
@@ -119,56 +162,115 @@ mod tests {
     use super::*;
 
     fn prompt(uuid: u64, parent: u64) -> Note {
-        Note { uuid, parent, flags: Flags::PERSON, ..user() }
+        Note {
+            uuid,
+            parent,
+            flags: Flags::PERSON,
+            ..user()
+        }
     }
 
     fn answer(uuid: u64, parent: u64) -> Note {
-        Note { uuid, parent, ..part(uuid) }
+        Note {
+            uuid,
+            parent,
+            ..part(uuid)
+        }
     }
 
     fn explicit(leaf: u64) -> Note {
-        Note { kind: Kind::LastPrompt, parent: leaf, flags: Flags::EXPLICIT, ..Note::default() }
+        Note {
+            kind: Kind::LastPrompt,
+            parent: leaf,
+            flags: Flags::EXPLICIT,
+            ..Note::default()
+        }
     }
 
     fn found(lines: &[Note]) -> Vec<(usize, Target)> {
         let mut notes = Notes::default();
         lines.iter().for_each(|note| notes.push(*note, &[]));
-        rewinds(&notes, &Agents::default(), &Skip::nothing()).into_iter().map(|(at, rewind)| (at, rewind.to)).collect()
+        rewinds(&notes, &Agents::default(), &Skip::nothing())
+            .into_iter()
+            .map(|(at, rewind)| (at, rewind.to))
+            .collect()
     }
 
     #[test]
     fn a_prompt_on_an_older_branch_with_an_explicit_line_is_a_rewind() {
-        let before = [prompt(1, 0), answer(2, 1), prompt(3, 2), answer(4, 3), prompt(5, 2)];
+        let before = [
+            prompt(1, 0),
+            answer(2, 1),
+            prompt(3, 2),
+            answer(4, 3),
+            prompt(5, 2),
+        ];
         assert!(found(&before).is_empty());
-        assert_eq!(found(&[&before[..], &[explicit(5)]].concat()), [(4, Target::Line(1))]);
+        assert_eq!(
+            found(&[&before[..], &[explicit(5)]].concat()),
+            [(4, Target::Line(1))]
+        );
         let after_an_answer = [&before[..], &[answer(6, 5), explicit(5)]].concat();
         assert_eq!(found(&after_an_answer), [(4, Target::Line(1))]);
-        let after_another_prompt = [&before[..], &[answer(6, 5), prompt(7, 6), explicit(7)]].concat();
+        let after_another_prompt =
+            [&before[..], &[answer(6, 5), prompt(7, 6), explicit(7)]].concat();
         assert!(found(&after_another_prompt).is_empty());
     }
 
     #[test]
     fn a_person_may_go_back_to_the_beginning() {
-        assert_eq!(found(&[prompt(1, 0), answer(2, 1), prompt(3, 0), explicit(3)]), [(2, Target::Before(0))]);
+        assert_eq!(
+            found(&[prompt(1, 0), answer(2, 1), prompt(3, 0), explicit(3)]),
+            [(2, Target::Before(0))]
+        );
     }
 
     #[test]
     fn files_are_restored_if_they_are_as_before_the_prompt_that_is_undone() {
-        let snapshot = |parent, message| Note { kind: Kind::Snapshot, parent, message, ..Note::default() };
-        let edit = Note { flags: Flags::CHANGES_FILE | Flags::RESULT, uuid: 4, parent: 3, ..user() };
+        let snapshot = |parent, message| Note {
+            kind: Kind::Snapshot,
+            parent,
+            message,
+            ..Note::default()
+        };
+        let edit = Note {
+            flags: Flags::CHANGES_FILE | Flags::RESULT,
+            uuid: 4,
+            parent: 3,
+            ..user()
+        };
         let restored = |after: u64, change: Note| {
-            let lines = [prompt(1, 0), answer(2, 1), snapshot(3, 7), prompt(3, 2), change, snapshot(5, after), prompt(5, 2), explicit(5)];
+            let lines = [
+                prompt(1, 0),
+                answer(2, 1),
+                snapshot(3, 7),
+                prompt(3, 2),
+                change,
+                snapshot(5, after),
+                prompt(5, 2),
+                explicit(5),
+            ];
             let mut notes = Notes::default();
             lines.iter().for_each(|note| notes.push(*note, &[]));
             rewinds(&notes, &Agents::default(), &Skip::nothing())[&6].files
         };
-        assert_eq!([restored(7, edit), restored(8, edit), restored(7, answer(4, 3))], [true, false, false]);
+        assert_eq!(
+            [
+                restored(7, edit),
+                restored(8, edit),
+                restored(7, answer(4, 3))
+            ],
+            [true, false, false]
+        );
     }
 
     #[test]
     fn a_leaf_is_a_rewind_unless_it_is_the_head() {
         let lines = [prompt(1, 0), answer(2, 1), prompt(3, 2), answer(4, 3)];
         assert!(found(&[&lines[..], &[explicit(4)]].concat()).is_empty());
-        assert_eq!(found(&[&lines[..], &[explicit(2)]].concat()), [(4, Target::Line(1))]);
+        assert_eq!(
+            found(&[&lines[..], &[explicit(2)]].concat()),
+            [(4, Target::Line(1))]
+        );
     }
 }

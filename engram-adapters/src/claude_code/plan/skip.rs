@@ -28,6 +28,9 @@ impl Skip<'static> {
     /// Everything is there.
     pub fn nothing() -> Self {
         static NO_BLOCKS: Blocks = Blocks::new();
-        Skip { lines: &[], blocks: &NO_BLOCKS }
+        Skip {
+            lines: &[],
+            blocks: &NO_BLOCKS,
+        }
     }
 }

@@ -20,12 +20,29 @@ pub(in crate::claude_code) struct Twins {
 /// Finds them among the lines and blocks that are not skipped.
 pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
     let mut seen = Seen::default();
-    let mut found = Twins { refuted: refuted(notes, skip), ..Twins::default() };
-    let blocks = |at: usize| notes.blocks_of(at).iter().enumerate().filter(move |(n, _)| !skip.has_block(at, *n));
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, _)| !skip.has(*at)) {
+    let mut found = Twins {
+        refuted: refuted(notes, skip),
+        ..Twins::default()
+    };
+    let blocks = |at: usize| {
+        notes
+            .blocks_of(at)
+            .iter()
+            .enumerate()
+            .filter(move |(n, _)| !skip.has_block(at, *n))
+    };
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !skip.has(*at))
+    {
         let is_answer = note.kind == Kind::Assistant && !note.is(Flags::SYNTHETIC);
         if is_answer {
-            if note.parent == NONE && note.dialect.copies_are_restamped() && !note.is(Flags::SIDECHAIN) {
+            if note.parent == NONE
+                && note.dialect.copies_are_restamped()
+                && !note.is(Flags::SIDECHAIN)
+            {
                 // A copy of the history begins, which may have left out the prompts (1.0.60).
                 seen.begin_message(note, NONE);
             }
@@ -36,11 +53,19 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
         for (n, block) in blocks(at) {
             let is_new = match block.kind {
                 BlockKind::Result if found.refuted.contains(&(at, n)) => true,
-                BlockKind::Result if note.kind == Kind::User => seen.result(of_session(note, block.key), block),
+                BlockKind::Result if note.kind == Kind::User => {
+                    seen.result(of_session(note, block.key), block)
+                }
                 // A result that was appended again may have the structured form that the first one lacked.
                 BlockKind::Structured if note.kind == Kind::User => {
-                    let results = notes.blocks_of(at).iter().filter(|block| block.kind == BlockKind::Result);
-                    results.filter(|result| seen.structured.insert(of_session(note, result.key))).count() > 0
+                    let results = notes
+                        .blocks_of(at)
+                        .iter()
+                        .filter(|block| block.kind == BlockKind::Result);
+                    results
+                        .filter(|result| seen.structured.insert(of_session(note, result.key)))
+                        .count()
+                        > 0
                 }
                 BlockKind::Call if is_answer => seen.call(note, of_session(note, block.key), block),
                 _ if is_answer && block.fact != NONE => seen.block(note, block),
@@ -51,9 +76,15 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
             }
         }
     }
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.kind == Kind::User && !skip.has(*at)) {
-        let orphans =
-            blocks(at).filter(|(_, block)| block.kind == BlockKind::Result && !seen.called.contains(&of_session(note, block.key)));
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, note)| note.kind == Kind::User && !skip.has(*at))
+    {
+        let orphans = blocks(at).filter(|(_, block)| {
+            block.kind == BlockKind::Result && !seen.called.contains(&of_session(note, block.key))
+        });
         found.without_call.extend(orphans.map(|(n, _)| (at, n)));
     }
     found
@@ -63,8 +94,18 @@ pub(in crate::claude_code) fn twins(notes: &Notes, skip: &Skip<'_>) -> Twins {
 fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
     let mut real = KeySet::default();
     let mut made_up = Vec::new();
-    for (at, note) in notes.all.iter().enumerate().filter(|(at, note)| note.is(Flags::RESULT) && !skip.has(*at)) {
-        for (n, block) in notes.blocks_of(at).iter().enumerate().filter(|(_, block)| block.kind == BlockKind::Result) {
+    for (at, note) in notes
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(at, note)| note.is(Flags::RESULT) && !skip.has(*at))
+    {
+        for (n, block) in notes
+            .blocks_of(at)
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| block.kind == BlockKind::Result)
+        {
             let call = hash64((of_session(note, block.key), note.request));
             if note.is(Flags::MADE_UP) {
                 made_up.push((at, n, call));
@@ -73,12 +114,20 @@ fn refuted(notes: &Notes, skip: &Skip<'_>) -> Blocks {
             }
         }
     }
-    made_up.into_iter().filter(|(_, _, call)| real.contains(call)).map(|(at, n, _)| (at, n)).collect()
+    made_up
+        .into_iter()
+        .filter(|(_, _, call)| real.contains(call))
+        .map(|(at, n, _)| (at, n))
+        .collect()
 }
 
 /// The key of a call. The sessions of a capture have nothing in common.
 fn of_session(note: &Note, call: u64) -> u64 {
-    if note.dialect == Dialect::Stream { hash64((note.session, call)) } else { call }
+    if note.dialect == Dialect::Stream {
+        hash64((note.session, call))
+    } else {
+        call
+    }
 }
 
 #[derive(Default)]
@@ -127,7 +176,8 @@ impl Seen {
         self.called.insert(call);
         let calls = self.results.entry(call).or_default();
         if note.dialect.messages_are_repeated() {
-            let is_ended = self.finished.contains(&note.message) || (calls.is_any && calls.open == 0);
+            let is_ended =
+                self.finished.contains(&note.message) || (calls.is_any && calls.open == 0);
             let is_new = self.calls.insert(hash64((call, note.message, block.fact)));
             if !is_new && note.message != NONE && is_ended {
                 return false;
@@ -143,7 +193,10 @@ impl Seen {
         let is_other = self.result_facts.insert(hash64((call, block.fact)));
         let is_new = calls.open > 0 || !calls.is_any || is_other;
         if is_new {
-            *calls = Results { open: calls.open.saturating_sub(1), is_any: true };
+            *calls = Results {
+                open: calls.open.saturating_sub(1),
+                is_any: true,
+            };
         }
         is_new
     }
@@ -156,52 +209,120 @@ mod tests {
 
     fn found(lines: &[(Note, Vec<Block>)]) -> Vec<(usize, usize)> {
         let mut notes = Notes::default();
-        lines.iter().for_each(|(note, blocks)| notes.push(*note, blocks));
-        twins(&notes, &Skip::nothing()).repeated.into_iter().collect()
+        lines
+            .iter()
+            .for_each(|(note, blocks)| notes.push(*note, blocks));
+        twins(&notes, &Skip::nothing())
+            .repeated
+            .into_iter()
+            .collect()
     }
 
     fn answer(message: u64) -> Note {
-        Note { dialect: Dialect::BlockLines, parent: 1, ..part(message) }
+        Note {
+            dialect: Dialect::BlockLines,
+            parent: 1,
+            ..part(message)
+        }
     }
 
     #[test]
     fn blocks_of_a_message_that_was_appended_again_are_repeated() {
-        let lines =
-            [(answer(1), vec![other(7)]), (answer(1), vec![other(7)]), (answer(2), vec![other(8)]), (answer(1), vec![other(7), other(9)])];
+        let lines = [
+            (answer(1), vec![other(7)]),
+            (answer(1), vec![other(7)]),
+            (answer(2), vec![other(8)]),
+            (answer(1), vec![other(7), other(9)]),
+        ];
         assert_eq!(found(&lines), [(3, 0)]);
-        let after_a_prompt =
-            [(answer(1), vec![other(7)]), (Note { dialect: Dialect::BlockLines, ..user() }, vec![text(1)]), (answer(1), vec![other(7)])];
+        let after_a_prompt = [
+            (answer(1), vec![other(7)]),
+            (
+                Note {
+                    dialect: Dialect::BlockLines,
+                    ..user()
+                },
+                vec![text(1)],
+            ),
+            (answer(1), vec![other(7)]),
+        ];
         assert_eq!(found(&after_a_prompt), [(2, 0)]);
-        let newer = lines.map(|(note, blocks)| (Note { dialect: Dialect::Newest, ..note }, blocks));
+        let newer = lines.map(|(note, blocks)| {
+            (
+                Note {
+                    dialect: Dialect::Newest,
+                    ..note
+                },
+                blocks,
+            )
+        });
         assert!(found(&newer).is_empty());
     }
 
     #[test]
     fn a_call_is_repeated_if_it_has_its_result() {
-        let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (answer(1), vec![call(5)]), (user(), vec![result(5, 6)])];
+        let lines = [
+            (answer(1), vec![call(5)]),
+            (user(), vec![result(5, 6)]),
+            (answer(1), vec![call(5)]),
+            (user(), vec![result(5, 6)]),
+        ];
         assert_eq!(found(&lines), [(2, 0), (3, 0)]);
     }
 
     #[test]
     fn another_result_of_a_call_is_none_that_is_repeated() {
-        let lines = [(answer(1), vec![call(5)]), (user(), vec![result(5, 6)]), (user(), vec![result(5, 7)]), (user(), vec![result(5, 7)])];
+        let lines = [
+            (answer(1), vec![call(5)]),
+            (user(), vec![result(5, 6)]),
+            (user(), vec![result(5, 7)]),
+            (user(), vec![result(5, 7)]),
+        ];
         assert_eq!(found(&lines), [(3, 0)]);
     }
 
     #[test]
     fn a_made_up_result_is_refuted_by_the_result_of_its_call() {
-        let made_up = Note { flags: Flags::RESULT | Flags::MADE_UP, ..user() };
-        let real = Note { flags: Flags::RESULT, ..user() };
+        let made_up = Note {
+            flags: Flags::RESULT | Flags::MADE_UP,
+            ..user()
+        };
+        let real = Note {
+            flags: Flags::RESULT,
+            ..user()
+        };
         let refuted_of = |lines: &[(Note, Block)]| {
             let mut notes = Notes::default();
             notes.push(answer(1), &[call(5), call(6)]);
-            lines.iter().for_each(|(note, block)| notes.push(*note, &[*block]));
-            twins(&notes, &Skip::nothing()).refuted.into_iter().collect::<Vec<_>>()
+            lines
+                .iter()
+                .for_each(|(note, block)| notes.push(*note, &[*block]));
+            twins(&notes, &Skip::nothing())
+                .refuted
+                .into_iter()
+                .collect::<Vec<_>>()
         };
-        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2)), (real, result(5, 2))]), [(1, 0)]);
-        assert_eq!(refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2))]), []);
+        assert_eq!(
+            refuted_of(&[
+                (made_up, result(5, 1)),
+                (real, result(6, 2)),
+                (real, result(5, 2))
+            ]),
+            [(1, 0)]
+        );
+        assert_eq!(
+            refuted_of(&[(made_up, result(5, 1)), (real, result(6, 2))]),
+            []
+        );
         let of_line = |note, request| Note { request, ..note };
-        assert_eq!(refuted_of(&[(of_line(made_up, 8), result(5, 1)), (of_line(real, 9), result(5, 2))]), [], "another call with its id");
+        assert_eq!(
+            refuted_of(&[
+                (of_line(made_up, 8), result(5, 1)),
+                (of_line(real, 9), result(5, 2))
+            ]),
+            [],
+            "another call with its id"
+        );
     }
 
     #[test]
@@ -209,6 +330,12 @@ mod tests {
         let mut notes = Notes::default();
         notes.push(user(), &[result(5, 6), result(4, 6)]);
         notes.push(answer(1), &[call(5)]);
-        assert_eq!(twins(&notes, &Skip::nothing()).without_call.into_iter().collect::<Vec<_>>(), [(0, 1)]);
+        assert_eq!(
+            twins(&notes, &Skip::nothing())
+                .without_call
+                .into_iter()
+                .collect::<Vec<_>>(),
+            [(0, 1)]
+        );
     }
 }

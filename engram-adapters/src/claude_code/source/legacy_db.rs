@@ -16,7 +16,11 @@ use crate::open::tables::{NeededTable, StoreTables};
 use crate::shared::time::from_seconds;
 
 /// The opener. The database's directory also has logs of later versions, so it is not a store root.
-pub(crate) static OPENER: Opener = Opener { has_tables, open_database, ..Opener::NOTHING };
+pub(crate) static OPENER: Opener = Opener {
+    has_tables,
+    open_database,
+    ..Opener::NOTHING
+};
 
 /// The kind of store.
 pub(super) const KIND: &str = "Claude Code database";
@@ -28,16 +32,42 @@ const TABLES: StoreTables = StoreTables {
     tables: &[
         mark(
             "base_messages",
-            &["uuid", "parent_uuid", "session_id", "timestamp", "message_type", "cwd", "user_type", "version", "isSidechain"],
+            &[
+                "uuid",
+                "parent_uuid",
+                "session_id",
+                "timestamp",
+                "message_type",
+                "cwd",
+                "user_type",
+                "version",
+                "isSidechain",
+            ],
         ),
         mark("user_messages", &["uuid", "message", "tool_use_result"]),
-        mark("assistant_messages", &["uuid", "cost_usd", "duration_ms", "message", "is_api_error_message"]),
-        mark("conversation_summaries", &["leaf_uuid", "summary", "updated_at"]),
+        mark(
+            "assistant_messages",
+            &[
+                "uuid",
+                "cost_usd",
+                "duration_ms",
+                "message",
+                "is_api_error_message",
+            ],
+        ),
+        mark(
+            "conversation_summaries",
+            &["leaf_uuid", "summary", "updated_at"],
+        ),
     ],
 };
 
 const fn mark(name: &'static str, columns: &'static [&'static str]) -> NeededTable {
-    NeededTable { name, columns, is_mark: true }
+    NeededTable {
+        name,
+        columns,
+        is_mark: true,
+    }
 }
 
 /// The hashes of the known schema migrations (0.2.96 has all three).
@@ -68,9 +98,18 @@ const SUMMARIES: &str = "
 /// Rows that no session has: table, condition.
 const LOST: [(&str, &str); 4] = [
     ("base_messages", "session_id IS NULL"),
-    ("user_messages", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = user_messages.uuid)"),
-    ("assistant_messages", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = assistant_messages.uuid)"),
-    ("conversation_summaries", "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = leaf_uuid)"),
+    (
+        "user_messages",
+        "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = user_messages.uuid)",
+    ),
+    (
+        "assistant_messages",
+        "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = assistant_messages.uuid)",
+    ),
+    (
+        "conversation_summaries",
+        "NOT EXISTS (SELECT 1 FROM base_messages WHERE uuid = leaf_uuid)",
+    ),
 ];
 
 /// The columns that are searched for each session or message. 0.2.96 itself has no index of the sessions.
@@ -95,23 +134,51 @@ fn has_tables(database: &DatabaseFile<'_>) -> bool {
 }
 
 fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
-    let has_migrations = database.table("__drizzle_migrations").is_some_and(|table| table.has("hash"));
-    let DatabaseFile { path, limits, store, tables } = database;
+    let has_migrations = database
+        .table("__drizzle_migrations")
+        .is_some_and(|table| table.has("hash"));
+    let DatabaseFile {
+        path,
+        limits,
+        store,
+        tables,
+    } = database;
     TABLES.require_all(path, &tables)?;
     let store = store.with_indexes(SEARCHED_COLUMNS);
-    let at = |id: String| StoredSession { id, path: path.to_owned() };
-    let sessions = strings(&store, "SELECT DISTINCT session_id FROM base_messages WHERE session_id IS NOT NULL ORDER BY session_id")?;
-    let migrations = if has_migrations { strings(&store, "SELECT hash FROM __drizzle_migrations")? } else { Vec::new() };
+    let at = |id: String| StoredSession {
+        id,
+        path: path.to_owned(),
+    };
+    let sessions = strings(
+        &store,
+        "SELECT DISTINCT session_id FROM base_messages WHERE session_id IS NOT NULL ORDER BY session_id",
+    )?;
+    let migrations = if has_migrations {
+        strings(&store, "SELECT hash FROM __drizzle_migrations")?
+    } else {
+        Vec::new()
+    };
     let mut lost = Vec::new();
     for (table, condition) in LOST {
-        let records = count(&store, &format!("SELECT count(*) FROM {table} WHERE {condition}"))?;
-        let found = || LostRecords { path: path.to_owned(), table: table.to_owned(), records, what: "rows of no session" };
+        let records = count(
+            &store,
+            &format!("SELECT count(*) FROM {table} WHERE {condition}"),
+        )?;
+        let found = || LostRecords {
+            path: path.to_owned(),
+            table: table.to_owned(),
+            records,
+            what: "rows of no session",
+        };
         lost.extend((records > 0).then(found));
     }
     Ok(Some(Box::new(Database {
         sessions: sessions.into_iter().map(at).collect(),
         lost,
-        unknown_schema: migrations.is_empty() || migrations.iter().any(|hash| !MIGRATIONS.contains(&hash.as_str())),
+        unknown_schema: migrations.is_empty()
+            || migrations
+                .iter()
+                .any(|hash| !MIGRATIONS.contains(&hash.as_str())),
         store: Mutex::new(store),
         limits,
     })))
@@ -134,7 +201,12 @@ impl Database {
             let mut rows = statement.query([session_id]).map_err(refused)?;
             while let Some(row) = rows.next().map_err(refused)? {
                 let members = members(row).map_err(refused)?;
-                lines.line(&members.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())?;
+                lines.line(
+                    &members
+                        .iter()
+                        .map(|(name, value)| (name.as_str(), value.as_str()))
+                        .collect::<Vec<_>>(),
+                )?;
             }
         }
         Ok(lines.end())
@@ -181,11 +253,22 @@ impl Store for Database {
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
-        let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
-        Ok(Export { text, context: SideInfo { unknown_schema: self.unknown_schema, ..SideInfo::default() } })
+        let text = self
+            .text(&session.id)
+            .map_err(|error| error.path(session.path.to_string_lossy()))?;
+        Ok(Export {
+            text,
+            context: SideInfo {
+                unknown_schema: self.unknown_schema,
+                ..SideInfo::default()
+            },
+        })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .verify_unchanged()
     }
 }

@@ -29,19 +29,39 @@ static FIRST_IDS: Beginnings = Beginnings::new(first_id);
 static LOGS: Remembered<Log> = Remembered::new();
 
 /// The older logs beside the one with this name, of this session. Only those are recorded as read.
-pub(super) fn older_logs(neighbours: &Neighbours, (name, session): (&str, &str), records: &[LogRecord]) -> Vec<OlderLog> {
-    let Some(first) = records.first() else { return Vec::new() };
+pub(super) fn older_logs(
+    neighbours: &Neighbours,
+    (name, session): (&str, &str),
+    records: &[LogRecord],
+) -> Vec<OlderLog> {
+    let Some(first) = records.first() else {
+        return Vec::new();
+    };
     let names = neighbours.names_beginning(&FIRST_IDS, first.id, ".jsonl");
     let mut found = Vec::new();
-    for other in names.iter().filter(|other| *other != name && !other.starts_with("agent-")).take(MAX_LOGS) {
+    for other in names
+        .iter()
+        .filter(|other| *other != name && !other.starts_with("agent-"))
+        .take(MAX_LOGS)
+    {
         let path = Path::new(other);
-        let Some(log) = neighbours.folded(path, &LOGS, |log| log.records.len(), Log::add) else { continue };
+        let Some(log) = neighbours.folded(path, &LOGS, |log| log.records.len(), Log::add) else {
+            continue;
+        };
         if log.is_older(session, records) {
             let _ = neighbours.digest(path);
-            found.push(OlderLog { session_id: log.session.clone(), records: log.records.iter().map(|record| record.id).collect() });
+            found.push(OlderLog {
+                session_id: log.session.clone(),
+                records: log.records.iter().map(|record| record.id).collect(),
+            });
         }
     }
-    let shared = |log: &OlderLog| records.iter().filter(|record| log.records.contains(&record.id)).count();
+    let shared = |log: &OlderLog| {
+        records
+            .iter()
+            .filter(|record| log.records.contains(&record.id))
+            .count()
+    };
     found.sort_by_cached_key(|log| (std::cmp::Reverse(shared(log)), log.session_id.clone()));
     found
 }
@@ -69,7 +89,12 @@ struct Log {
 impl Log {
     fn add(&mut self, line: &[u8]) {
         let mut index = StructuralIndex::default();
-        let Some(line) = std::str::from_utf8(line).ok().and_then(|line| parse(line.trim_end(), &mut index).ok()) else { return };
+        let Some(line) = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| parse(line.trim_end(), &mut index).ok())
+        else {
+            return;
+        };
         let line = Line::lenient(line);
         let time = millis(raw_str(line.timestamp())).unwrap_or(NO_TIME);
         if raw_str(line.kind()) == "queue-operation" {
@@ -80,9 +105,12 @@ impl Log {
             return;
         }
         if self.session.is_empty() {
-            self.session = text(line.session_id()).map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
+            self.session = text(line.session_id())
+                .map(|id| id.decode_lossy().into_owned())
+                .unwrap_or_default();
         }
-        let is_foreign = text(line.request_session_id()).is_some_and(|asked| asked.decode_lossy() != self.session);
+        let is_foreign = text(line.request_session_id())
+            .is_some_and(|asked| asked.decode_lossy() != self.session);
         let is_older = time != NO_TIME && self.queued.is_some_and(|queued| time < queued);
         self.has_copies |= line.forked_from().is_some() || is_foreign || is_older;
         self.records.push(LogRecord { id, time });
@@ -93,7 +121,10 @@ impl Log {
         if self.has_copies || self.session.is_empty() || self.session == session {
             return false;
         }
-        match (first_not_in(records, &self.records), first_not_in(&self.records, records)) {
+        match (
+            first_not_in(records, &self.records),
+            first_not_in(&self.records, records),
+        ) {
             (Some(own), Some(other)) => other < own,
             (Some(_), None) => true,
             (None, Some(_)) => false,
@@ -106,7 +137,10 @@ impl Log {
 /// The time of the first record that another log does not have.
 fn first_not_in(records: &[LogRecord], others: &[LogRecord]) -> Option<i64> {
     let known: HashSet<u64> = others.iter().map(|record| record.id).collect();
-    records.iter().find(|record| record.time != NO_TIME && !known.contains(&record.id)).map(|record| record.time)
+    records
+        .iter()
+        .find(|record| record.time != NO_TIME && !known.contains(&record.id))
+        .map(|record| record.time)
 }
 
 #[cfg(test)]
@@ -122,7 +156,9 @@ mod tests {
     }
 
     fn line(id: u32) -> String {
-        format!(r#"{{"type":"user","uuid":"u{id}","timestamp":"2026-01-01T00:00:0{id}.000Z","sessionId":"SESSION"}}"#)
+        format!(
+            r#"{{"type":"user","uuid":"u{id}","timestamp":"2026-01-01T00:00:0{id}.000Z","sessionId":"SESSION"}}"#
+        )
     }
 
     #[test]
@@ -132,10 +168,15 @@ mod tests {
         let resumed = log("a", &[&lines[0], &lines[1], &lines[3]]);
         let continued = log("c", &[&lines[0], &lines[1], &lines[2]]);
         assert!(first.is_older("a", &resumed.records) && !resumed.is_older("b", &first.records));
-        assert!(continued.is_older("a", &resumed.records) && !resumed.is_older("c", &continued.records));
+        assert!(
+            continued.is_older("a", &resumed.records) && !resumed.is_older("c", &continued.records)
+        );
         let copy = log("d", &[&lines[0], &lines[1]]);
         assert!(first.is_older("d", &copy.records) && !copy.is_older("b", &first.records));
-        assert!(!first.is_older("b", &resumed.records), "a file of the same session");
+        assert!(
+            !first.is_older("b", &resumed.records),
+            "a file of the same session"
+        );
     }
 
     #[test]
@@ -145,7 +186,11 @@ mod tests {
         let forked = lines[0].replacen('{', r#"{"forkedFrom":{"sessionId":"x"},"#, 1);
         let requested = lines[1].replacen('{', r#"{"requestSessionId":"x","#, 1);
         let queued = r#"{"type":"queue-operation","operation":"enqueue","timestamp":"2026-01-01T00:00:09.000Z"}"#;
-        for log in [log("b", &[&forked]), log("b", &[&lines[0], &requested]), log("b", &[queued, &lines[0]])] {
+        for log in [
+            log("b", &[&forked]),
+            log("b", &[&lines[0], &requested]),
+            log("b", &[queued, &lines[0]]),
+        ] {
             assert!(log.has_copies && !log.is_older("a", &own.records));
         }
         assert!(log("b", &[&lines[0]]).is_older("a", &own.records));
@@ -154,7 +199,10 @@ mod tests {
     #[test]
     fn the_first_line_with_an_id_names_a_log() {
         let beginning = format!("{{\"type\":\"mode\"}}\n{}\n{{\"uuid\":\"cut", line(1));
-        assert_eq!(first_id(beginning.as_bytes()), Some(key(parse("\"u1\"", &mut StructuralIndex::default()).ok())));
+        assert_eq!(
+            first_id(beginning.as_bytes()),
+            Some(key(parse("\"u1\"", &mut StructuralIndex::default()).ok()))
+        );
         assert_eq!(first_id(b"{\"uuid\":\"cut"), None);
     }
 }

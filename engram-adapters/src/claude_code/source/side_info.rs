@@ -26,14 +26,22 @@ const RESULTS: &str = "tool-results";
 pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let identity = identify(head);
     let mut info = SideInfo::default();
-    let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else { return info };
-    let Some(mut files) = SessionFiles::open(path, &session) else { return info };
+    let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else {
+        return info;
+    };
+    let Some(mut files) = SessionFiles::open(path, &session) else {
+        return info;
+    };
     if let Some(agent) = identity.agent_id {
         files.own_log = None;
         let meta = files.agent_meta(path);
         let of_agent = || files.starting_call(path, "agentId", &agent);
         let of_run = || files.starting_call(path, "runId", workflow_run(path)?);
-        let started = if meta.call.is_none() { of_agent().or_else(of_run) } else { None };
+        let started = if meta.call.is_none() {
+            of_agent().or_else(of_run)
+        } else {
+            None
+        };
         let (call, kind) = started.unwrap_or_default();
         info.parent_session_id = Some(session);
         info.parent_call_id = meta.call.or(call);
@@ -45,14 +53,23 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
 
 /// True for ids that are safe as a file name.
 fn is_plain_name(id: &str) -> bool {
-    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 /// The run of a workflow, if the file is that of one of its agents.
 fn workflow_run(path: &Path) -> Option<&str> {
     let directory = path.parent()?;
-    let is_run = directory.parent().and_then(Path::file_name).is_some_and(|name| name == "workflows");
-    directory.file_name()?.to_str().filter(|run| is_run && is_plain_name(run))
+    let is_run = directory
+        .parent()
+        .and_then(Path::file_name)
+        .is_some_and(|name| name == "workflows");
+    directory
+        .file_name()?
+        .to_str()
+        .filter(|run| is_run && is_plain_name(run))
 }
 
 /// The content of `agent-<id>.meta.json`.
@@ -68,7 +85,10 @@ impl AgentMeta {
         let mut index = StructuralIndex::default();
         let meta = parse(meta, &mut index).ok()?;
         let owned = |name| text(meta.member(name)).map(|text| text.decode_lossy().into_owned());
-        Some(AgentMeta { kind: owned("agentType"), call: owned("toolUseId") })
+        Some(AgentMeta {
+            kind: owned("agentType"),
+            call: owned("toolUseId"),
+        })
     }
 }
 
@@ -88,14 +108,28 @@ fn started_by(member: &str, value: &str) -> String {
 
 fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, StartingCall)) {
     let mut index = StructuralIndex::default();
-    let Ok(line) = parse(line, &mut index).map(Line::lenient) else { return };
-    let Some(result) = line.tool_use_result() else { return };
+    let Ok(line) = parse(line, &mut index).map(Line::lenient) else {
+        return;
+    };
+    let Some(result) = line.tool_use_result() else {
+        return;
+    };
     let owned = |value: Field<'_>| text(value).map(|text| text.decode_lossy().into_owned());
-    let Some(blocks) = line.message().and_then(|message| Message::lenient(message).content()) else { return };
-    let call = blocks.elements().find_map(|block| owned(Block::lenient(block).tool_use_id()));
+    let Some(blocks) = line
+        .message()
+        .and_then(|message| Message::lenient(message).content())
+    else {
+        return;
+    };
+    let call = blocks
+        .elements()
+        .find_map(|block| owned(Block::lenient(block).tool_use_id()));
     for member in STARTED {
         if let Some(value) = owned(result.member(member)) {
-            add(started_by(member, &value), (call.clone(), owned(result.member("agentType"))));
+            add(
+                started_by(member, &value),
+                (call.clone(), owned(result.member("agentType"))),
+            );
         }
     }
 }
@@ -115,16 +149,31 @@ impl SessionFiles {
     fn open(path: &Path, session: &str) -> Option<Self> {
         let own = path.parent()?;
         // The files of a session's sub-agents are in a directory that is named after the session.
-        let of_session = own.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == session));
+        let of_session = own
+            .ancestors()
+            .find(|directory| directory.file_name().is_some_and(|name| name == session));
         let project = of_session.and_then(Path::parent).unwrap_or(own);
         let directory = own.strip_prefix(project).ok()?.to_owned();
-        let own_log = path.file_name().and_then(|name| name.to_str()).filter(|_| directory.as_os_str().is_empty()).map(str::to_owned);
-        Some(SessionFiles { neighbours: Neighbours::open(project, path)?, session: session.to_owned(), own_log, directory })
+        let own_log = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .filter(|_| directory.as_os_str().is_empty())
+            .map(str::to_owned);
+        Some(SessionFiles {
+            neighbours: Neighbours::open(project, path)?,
+            session: session.to_owned(),
+            own_log,
+            directory,
+        })
     }
 
     fn agent_meta(&self, path: &Path) -> AgentMeta {
-        let name = path.with_extension("meta.json").file_name().map(|name| self.directory.join(name));
-        name.and_then(|meta| AgentMeta::of(&self.neighbours.text(&meta)?)).unwrap_or_default()
+        let name = path
+            .with_extension("meta.json")
+            .file_name()
+            .map(|name| self.directory.join(name));
+        name.and_then(|meta| AgentMeta::of(&self.neighbours.text(&meta)?))
+            .unwrap_or_default()
     }
 
     /// The call in the session's own file whose result names what it started, and the agent's type.
@@ -133,7 +182,8 @@ impl SessionFiles {
         if path.file_name() == Some(file.as_os_str()) {
             return None;
         }
-        self.neighbours.line_fact(&file, &STARTING_CALLS, &started_by(member, value))
+        self.neighbours
+            .line_fact(&file, &STARTING_CALLS, &started_by(member, value))
     }
 }
 
@@ -141,7 +191,10 @@ impl SideFiles for SessionFiles {
     fn has_agent(&self, agent_id: &str) -> bool {
         let name = format!("agent-{agent_id}.jsonl");
         let of_session = Path::new(&self.session).join("subagents").join(&name);
-        is_plain_name(agent_id) && [self.directory.join(&name), of_session].iter().any(|file| self.neighbours.is_file(file))
+        is_plain_name(agent_id)
+            && [self.directory.join(&name), of_session]
+                .iter()
+                .any(|file| self.neighbours.is_file(file))
     }
 
     /// Hash and size of an output that was too big for the session's file. The log has its path on the machine of the session, of which the
@@ -152,11 +205,15 @@ impl SideFiles for SessionFiles {
         if parts.next() != Some(RESULTS) {
             return None;
         }
-        self.neighbours.digest(&Path::new(&self.session).join(RESULTS).join(name))
+        self.neighbours
+            .digest(&Path::new(&self.session).join(RESULTS).join(name))
     }
 
     fn older_logs(&self, records: &[LogRecord]) -> Vec<OlderLog> {
-        self.own_log.as_deref().map(|name| older_logs(&self.neighbours, (name, &self.session), records)).unwrap_or_default()
+        self.own_log
+            .as_deref()
+            .map(|name| older_logs(&self.neighbours, (name, &self.session), records))
+            .unwrap_or_default()
     }
 
     fn files_read(&self) -> Vec<BesideFile> {
@@ -182,7 +239,10 @@ mod tests {
         fs::write(directory.join("out.txt"), "output").unwrap();
         fs::write(root.join("secret.txt"), "secret").unwrap();
         let files = SessionFiles::open(&root.join("session.jsonl"), "session").unwrap();
-        assert_eq!(files.hash("/elsewhere/session/tool-results/out.txt"), Some((Hash::of_bytes(b"output"), 6)));
+        assert_eq!(
+            files.hash("/elsewhere/session/tool-results/out.txt"),
+            Some((Hash::of_bytes(b"output"), 6))
+        );
         for path in [
             "/x/tool-results/../../secret.txt",
             "/x/tool-results/..",
@@ -195,7 +255,8 @@ mod tests {
         }
         #[cfg(unix)]
         {
-            std::os::unix::fs::symlink(root.join("secret.txt"), directory.join("link.txt")).unwrap();
+            std::os::unix::fs::symlink(root.join("secret.txt"), directory.join("link.txt"))
+                .unwrap();
             assert_eq!(files.hash("/x/tool-results/link.txt"), None);
         }
         fs::remove_dir_all(&root).unwrap();
@@ -204,15 +265,21 @@ mod tests {
     #[test]
     fn agent_of_a_workflow_was_started_by_the_call_whose_result_names_the_run() {
         let root = std::env::temp_dir().join(format!("engram-workflows-{}", std::process::id()));
-        let run = root.join("s").join("subagents").join("workflows").join("wf_1-a");
+        let run = root
+            .join("s")
+            .join("subagents")
+            .join("workflows")
+            .join("wf_1-a");
         fs::create_dir_all(&run).unwrap();
-        let result =
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1"}]},"toolUseResult":{"runId":"wf_1-a"}}"#;
         fs::write(root.join("s.jsonl"), format!("{result}\n")).unwrap();
         let path = run.join("agent-a1.jsonl");
         fs::write(&path, "").unwrap();
         let files = SessionFiles::open(&path, "s").unwrap();
-        assert_eq!(files.starting_call(&path, "runId", workflow_run(&path).unwrap()), Some((Some("t1".to_owned()), None)));
+        assert_eq!(
+            files.starting_call(&path, "runId", workflow_run(&path).unwrap()),
+            Some((Some("t1".to_owned()), None))
+        );
         assert_eq!(workflow_run(&root.join("agent-a1.jsonl")), None);
         fs::remove_dir_all(&root).unwrap();
     }
@@ -225,7 +292,8 @@ mod tests {
         fs::write(root.join("agent-a1.jsonl"), "").unwrap();
         fs::write(own.join("agent-a2.jsonl"), "").unwrap();
         let files = SessionFiles::open(&root.join("session.jsonl"), "session").unwrap();
-        let found = ["a1", "a2", "a3", "../session/subagents/agent-a2", ""].map(|agent| files.has_agent(agent));
+        let found = ["a1", "a2", "a3", "../session/subagents/agent-a2", ""]
+            .map(|agent| files.has_agent(agent));
         assert_eq!(found, [true, true, false, false, false]);
         fs::remove_dir_all(&root).unwrap();
     }

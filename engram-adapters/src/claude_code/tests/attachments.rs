@@ -6,31 +6,64 @@ use serde_json::{Value, json};
 use super::{assistant_line, events, line, tape, unaccounted_bytes};
 
 fn attached(number: u32, attachment: Value) -> Value {
-    line("2.1.220", number, "attachment", json!({"attachment": attachment}))
+    line(
+        "2.1.220",
+        number,
+        "attachment",
+        json!({"attachment": attachment}),
+    )
 }
 
 #[test]
 fn rare_attachments_are_emitted_as_context() {
     let lines = [
         attached(1, json!({"type": "date_change", "newDate": "2026-01-02"})),
-        attached(2, json!({"type": "command_permissions", "allowedTools": ["Bash(git add:*)"]})),
+        attached(
+            2,
+            json!({"type": "command_permissions", "allowedTools": ["Bash(git add:*)"]}),
+        ),
         attached(
             3,
             json!({"type": "mcp_instructions_delta", "addedNames": ["m"], "addedBlocks": ["How to ask the server."], "removedNames": []}),
         ),
-        attached(4, json!({"type": "invoked_skills", "skills": [{"name": "fold", "path": "/s/fold", "content": "Fold it once."}]})),
+        attached(
+            4,
+            json!({"type": "invoked_skills", "skills": [{"name": "fold", "path": "/s/fold", "content": "Fold it once."}]}),
+        ),
         attached(
             5,
             json!({"type": "nested_memory", "path": "/p/a dir/CLAUDE.md", "displayPath": "a dir/CLAUDE.md",
                 "content": {"path": "/p/a dir/CLAUDE.md", "content": "Be brief.", "rawContent": "<!-- x -->\nBe brief."}}),
         ),
-        attached(6, json!({"type": "task_status", "taskId": "t", "description": "Run the tests", "status": "running"})),
+        attached(
+            6,
+            json!({"type": "task_status", "taskId": "t", "description": "Run the tests", "status": "running"}),
+        ),
     ];
     let metas = events(&lines, "meta");
-    let context: Vec<&Value> = metas.iter().filter(|event| event["label"] == "context").collect();
-    let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["date_change", "command_permissions", "mcp_instructions_delta", "invoked_skills", "nested_memory", "task_status"]);
-    assert_eq!((&context[4]["file"], &context[4]["text"]), (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief.")));
+    let context: Vec<&Value> = metas
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .collect();
+    let names: Vec<&str> = context
+        .iter()
+        .map(|event| event["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "date_change",
+            "command_permissions",
+            "mcp_instructions_delta",
+            "invoked_skills",
+            "nested_memory",
+            "task_status"
+        ]
+    );
+    assert_eq!(
+        (&context[4]["file"], &context[4]["text"]),
+        (&json!("/p/a dir/CLAUDE.md"), &json!("Be brief."))
+    );
     assert!(context[2]["hash"].is_string() && context[3]["hash"].is_string());
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
@@ -42,15 +75,30 @@ fn plans_and_selections_are_emitted_as_text_and_names_are_omitted() {
         "filename": "/p/a file", "content": "two lines\nof it", "displayPath": "a file"});
     let name = "mcp__a_plugin_with_a_long_name__".repeat(3);
     let tools = json!({"type": "deferred_tools_delta", "addedNames": [name], "addedLines": [name], "removedNames": [name]});
-    let server =
-        json!({"type": "mcp_instructions_delta", "addedNames": ["A Server"], "addedBlocks": ["Ask it."], "removedNames": ["B Server"]});
+    let server = json!({"type": "mcp_instructions_delta", "addedNames": ["A Server"], "addedBlocks": ["Ask it."], "removedNames": ["B Server"]});
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "Zm9v".repeat(40)}});
     let queued = json!({"type": "queued_command", "prompt": [image]});
-    let lines = [attached(1, plan), attached(2, chosen), attached(3, tools), attached(4, server), attached(5, queued)];
+    let lines = [
+        attached(1, plan),
+        attached(2, chosen),
+        attached(3, tools),
+        attached(4, server),
+        attached(5, queued),
+    ];
     let metas = events(&lines, "meta");
-    let context: Vec<_> = metas.iter().filter(|event| event["label"] == "context").map(|event| (&event["file"], &event["text"])).collect();
-    assert_eq!(context[0], (&json!("/p/a plan.md"), &json!("Fold it, then cut it.")));
-    assert_eq!(context[1], (&json!("/p/a file"), &json!("two lines\nof it")));
+    let context: Vec<_> = metas
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .map(|event| (&event["file"], &event["text"]))
+        .collect();
+    assert_eq!(
+        context[0],
+        (&json!("/p/a plan.md"), &json!("Fold it, then cut it."))
+    );
+    assert_eq!(
+        context[1],
+        (&json!("/p/a file"), &json!("two lines\nof it"))
+    );
     assert_eq!(events(&lines, "msg.in")[0]["attachments"][0]["bytes"], 120);
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
@@ -63,23 +111,41 @@ fn instructions_goals_and_findings_of_an_editor_are_context() {
             json!({"type": "instructions", "files": [{"path": "/p/CLAUDE.md", "type": "Project", "content": "Use tabs."},
             {"path": "/h/CLAUDE.md", "type": "User", "content": "Be brief."}]}),
         ),
-        attached(2, json!({"type": "directory", "path": "/p/src", "content": "a.py\nb.py", "displayPath": "src"})),
+        attached(
+            2,
+            json!({"type": "directory", "path": "/p/src", "content": "a.py\nb.py", "displayPath": "src"}),
+        ),
         attached(
             3,
             json!({"type": "already_read_file", "filename": "/p/b.py",
             "content": {"type": "text", "file": {"filePath": "/p/b.py", "content": "b = 1\nc = 2\n", "numLines": 3}}}),
         ),
-        attached(4, json!({"type": "unknown_command_fallback", "commandName": "nosuch", "availableCommandNames": ["init"]})),
+        attached(
+            4,
+            json!({"type": "unknown_command_fallback", "commandName": "nosuch", "availableCommandNames": ["init"]}),
+        ),
         attached(
             5,
             json!({"type": "diagnostics", "files": [{"uri": "file:///p/a.rs", "diagnostics": [{"message": "unused value"}]}], "isNew": true}),
         ),
-        attached(6, json!({"type": "opened_file_in_ide", "filename": "/p/a.rs"})),
-        attached(7, json!({"type": "goal_status", "met": false, "condition": "all tests pass", "reason": "three tests fail"})),
+        attached(
+            6,
+            json!({"type": "opened_file_in_ide", "filename": "/p/a.rs"}),
+        ),
+        attached(
+            7,
+            json!({"type": "goal_status", "met": false, "condition": "all tests pass", "reason": "three tests fail"}),
+        ),
     ];
     let metas = events(&lines, "meta");
-    let context: Vec<&Value> = metas.iter().filter(|event| event["label"] == "context").collect();
-    let names: Vec<&str> = context.iter().map(|event| event["name"].as_str().unwrap()).collect();
+    let context: Vec<&Value> = metas
+        .iter()
+        .filter(|event| event["label"] == "context")
+        .collect();
+    let names: Vec<&str> = context
+        .iter()
+        .map(|event| event["name"].as_str().unwrap())
+        .collect();
     let expected = [
         "instructions",
         "instructions",
@@ -91,17 +157,29 @@ fn instructions_goals_and_findings_of_an_editor_are_context() {
         "goal_status",
     ];
     assert_eq!(names, expected);
-    assert_eq!((&context[1]["file"], &context[1]["text"]), (&json!("/h/CLAUDE.md"), &json!("Be brief.")));
-    assert_eq!(context[3]["hash"], engram_core::hash::Hash::of_text("b = 1\nc = 2\n").to_string());
+    assert_eq!(
+        (&context[1]["file"], &context[1]["text"]),
+        (&json!("/h/CLAUDE.md"), &json!("Be brief."))
+    );
+    assert_eq!(
+        context[3]["hash"],
+        engram_core::hash::Hash::of_text("b = 1\nc = 2\n").to_string()
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
 
 #[test]
 fn structured_output_of_a_known_call_is_a_duplicate() {
     let answer = json!({"folds": ["one fold", "another one"]});
-    let call = json!([{"type": "tool_use", "id": "t1", "name": "StructuredOutput", "input": answer}]);
-    let lines =
-        [assistant_line("2.1.220", 1, "m1", call), attached(2, json!({"type": "structured_output", "data": answer, "toolUseID": "t1"}))];
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "StructuredOutput", "input": answer}]);
+    let lines = [
+        assistant_line("2.1.220", 1, "m1", call),
+        attached(
+            2,
+            json!({"type": "structured_output", "data": answer, "toolUseID": "t1"}),
+        ),
+    ];
     let tape = tape(&lines, Policy::Strict).unwrap();
     assert_eq!(tape.last().unwrap()["ledger"]["duplicate"], 1);
     assert_eq!(unaccounted_bytes(&lines), 0);
@@ -114,9 +192,18 @@ fn hook_output_is_emitted_once() {
     let blocked = json!({"type": "hook_blocking_error", "hookName": "Stop", "blockingError": {"blockingError": "not done yet"}});
     let stopped = json!({"type": "hook_stopped_continuation", "hookName": "Stop", "message": "stop everything"});
     let cancelled = json!({"type": "hook_cancelled", "hookName": "Stop"});
-    let lines = [attached(1, hook), attached(2, blocked), attached(3, cancelled), attached(4, stopped)];
+    let lines = [
+        attached(1, hook),
+        attached(2, blocked),
+        attached(3, cancelled),
+        attached(4, stopped),
+    ];
     let metas = events(&lines, "meta");
-    let notices: Vec<_> = metas.iter().filter(|event| event["label"] == "system").map(|event| (&event["name"], &event["text"])).collect();
+    let notices: Vec<_> = metas
+        .iter()
+        .filter(|event| event["label"] == "system")
+        .map(|event| (&event["name"], &event["text"]))
+        .collect();
     let bash = json!("PreToolUse:Bash");
     let (stop, none) = (json!("Stop"), Value::Null);
     let expected = [
@@ -135,7 +222,10 @@ fn attached_document_is_hashed() {
     let file = json!({"type": "file", "filename": "/p/a.pdf", "content": {"type": "pdf", "file": {"base64": "Zm9v".repeat(40)}}});
     let lines = [attached(1, file)];
     let metas = events(&lines, "meta");
-    assert_eq!(metas.iter().find(|event| event["name"] == "file").unwrap()["bytes"], 120);
+    assert_eq!(
+        metas.iter().find(|event| event["name"] == "file").unwrap()["bytes"],
+        120
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
 
@@ -144,14 +234,26 @@ fn attached_text_is_hashed_without_its_escapes() {
     let of = |source: Value| {
         let document = json!({"type": "document", "source": source, "title": "notes"});
         let content = json!([{"type": "text", "text": "read"}, document]);
-        let lines = [line("2.1.329", 1, "user", json!({"message": {"role": "user", "content": content}}))];
+        let lines = [line(
+            "2.1.329",
+            1,
+            "user",
+            json!({"message": {"role": "user", "content": content}}),
+        )];
         assert_eq!(unaccounted_bytes(&lines), 0);
         events(&lines, "msg.in")[0]["attachments"][0].clone()
     };
     for body in ["one\n\"two\"\n", "Zm9v"] {
         let attachment = of(json!({"type": "text", "media_type": "text/plain", "data": body}));
         let hash = format!("{}", engram_core::hash::Hash::of_bytes(body.as_bytes()));
-        assert_eq!([&attachment["hash"], &attachment["bytes"], &attachment["name"]], [&json!(hash), &json!(body.len()), &json!("notes")]);
+        assert_eq!(
+            [
+                &attachment["hash"],
+                &attachment["bytes"],
+                &attachment["name"]
+            ],
+            [&json!(hash), &json!(body.len()), &json!("notes")]
+        );
     }
     let decoded = of(json!({"type": "base64", "media_type": "application/pdf", "data": "Zm9v"}));
     assert_eq!(decoded["bytes"], 3);

@@ -17,14 +17,25 @@ fn turn(session: &str, number: u32) -> [Value; 2] {
     let content = json!({"message": {"role": "user", "content": format!("step {number}")}, "promptSource": "typed"});
     let mut lines = [
         line("2.1.270", 2 * number, "user", content),
-        assistant_line("2.1.270", 2 * number + 1, &format!("m{number}"), json!([{"type": "text", "text": "done"}])),
+        assistant_line(
+            "2.1.270",
+            2 * number + 1,
+            &format!("m{number}"),
+            json!([{"type": "text", "text": "done"}]),
+        ),
     ];
-    lines.iter_mut().for_each(|line| line["sessionId"] = json!(session));
+    lines
+        .iter_mut()
+        .for_each(|line| line["sessionId"] = json!(session));
     lines
 }
 
 fn write(directory: &Path, session: &str, turns: &[u32]) {
-    let log: String = turns.iter().flat_map(|number| turn(session, *number)).map(|line| format!("{line}\n")).collect();
+    let log: String = turns
+        .iter()
+        .flat_map(|number| turn(session, *number))
+        .map(|line| format!("{line}\n"))
+        .collect();
     fs::write(directory.join(format!("{session}.jsonl")), log).unwrap();
 }
 
@@ -33,13 +44,26 @@ fn tape(directory: &Path, session: &str) -> Vec<Value> {
     let path = directory.join(format!("{session}.jsonl"));
     let log = fs::read_to_string(&path).unwrap();
     let context = side_info(&path, &Head::new(log.as_bytes(), true));
-    let tape = convert_str(&ClaudeCode, &log, &Options { context, ..Options::default() }).unwrap();
-    tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let tape = convert_str(
+        &ClaudeCode,
+        &log,
+        &Options {
+            context,
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    tape.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Whether each prompt and each usage is a replay.
 fn replays(tape: &[Value]) -> Vec<bool> {
-    tape.iter().filter(|event| event["k"] == "msg.in" || event["label"] == "usage").map(|event| event["replay"] == true).collect()
+    tape.iter()
+        .filter(|event| event["k"] == "msg.in" || event["label"] == "usage")
+        .map(|event| event["replay"] == true)
+        .collect()
 }
 
 #[test]
@@ -48,12 +72,28 @@ fn a_session_that_begins_with_the_lines_of_another_one_repeats_it() {
     write(directory.path(), "first", &[1, 2]);
     write(directory.path(), "again", &[1, 2, 4]);
     write(directory.path(), "other", &[7]);
-    let (first, again) = (tape(directory.path(), "first"), tape(directory.path(), "again"));
-    assert_eq!((replays(&first), replays(&again)), (vec![false; 4], vec![true, true, true, true, false, false]));
-    let fork = again.iter().find(|event| event["fork_of"] == "first").unwrap();
+    let (first, again) = (
+        tape(directory.path(), "first"),
+        tape(directory.path(), "again"),
+    );
+    assert_eq!(
+        (replays(&first), replays(&again)),
+        (vec![false; 4], vec![true, true, true, true, false, false])
+    );
+    let fork = again
+        .iter()
+        .find(|event| event["fork_of"] == "first")
+        .unwrap();
     assert_eq!(fork["origin"]["line"], 5);
-    assert_eq!(again.last().unwrap()["input"]["beside"][0]["name"], "first.jsonl");
-    assert!(first.iter().all(|event| event["fork_of"].is_null() && event["input"]["beside"].is_null()));
+    assert_eq!(
+        again.last().unwrap()["input"]["beside"][0]["name"],
+        "first.jsonl"
+    );
+    assert!(
+        first
+            .iter()
+            .all(|event| event["fork_of"].is_null() && event["input"]["beside"].is_null())
+    );
 }
 
 #[test]
@@ -61,7 +101,10 @@ fn of_two_sessions_that_go_on_the_one_that_went_on_later_is_the_copy() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), "a", &[1, 2, 5]);
     write(directory.path(), "b", &[1, 2, 3]);
-    assert_eq!(replays(&tape(directory.path(), "a")), [true, true, true, true, false, false]);
+    assert_eq!(
+        replays(&tape(directory.path(), "a")),
+        [true, true, true, true, false, false]
+    );
     assert_eq!(replays(&tape(directory.path(), "b")), [false; 6]);
 }
 
@@ -75,7 +118,10 @@ fn a_log_that_states_its_copies_is_compared_with_none() {
     }
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     fs::write(directory.path().join("again.jsonl"), log).unwrap();
-    assert_eq!(replays(&tape(directory.path(), "again")), [true, true, true, true, false, false]);
+    assert_eq!(
+        replays(&tape(directory.path(), "again")),
+        [true, true, true, true, false, false]
+    );
     assert_eq!(replays(&tape(directory.path(), "first")), [false; 4]);
     // The first session goes on after the copy was made.
     write(directory.path(), "first", &[1, 2, 9]);

@@ -31,13 +31,17 @@ fn database(rows: &str) -> (TempDir, Result<Option<Box<dyn Store>>, ErrorCode>) 
     database.execute_batch(tables).unwrap();
     database.execute_batch(rows).unwrap();
     database.close().unwrap();
-    let opened =
-        open_store(&Registry::builtin(), &path, Limits::default()).map(|opened| opened.map(|(_, store)| store)).map_err(|error| error.code);
+    let opened = open_store(&Registry::builtin(), &path, Limits::default())
+        .map(|opened| opened.map(|(_, store)| store))
+        .map_err(|error| error.code);
     (directory, opened)
 }
 
 fn known_migration() -> String {
-    format!("INSERT INTO __drizzle_migrations (hash) VALUES ('{}');", MIGRATIONS[0])
+    format!(
+        "INSERT INTO __drizzle_migrations (hash) VALUES ('{}');",
+        MIGRATIONS[0]
+    )
 }
 
 fn prompt(uuid: &str, session: &str, message: &str) -> String {
@@ -48,15 +52,23 @@ fn prompt(uuid: &str, session: &str, message: &str) -> String {
 }
 
 fn convert(store: &dyn Store, nth: usize, policy: Policy) -> Result<String, ErrorCode> {
-    let export = store.export(&store.sessions()[nth]).map_err(|error| error.code)?;
-    let options = Options { policy, context: export.context, ..Options::default() };
+    let export = store
+        .export(&store.sessions()[nth])
+        .map_err(|error| error.code)?;
+    let options = Options {
+        policy,
+        context: export.context,
+        ..Options::default()
+    };
     convert_str(REGISTRATION.stream().unwrap(), &export.text, &options).map_err(|error| error.code)
 }
 
 #[test]
 fn session_is_exported_as_lines_of_the_next_version() {
-    let (one, two) =
-        (prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#), prompt("u2", "s2", r#"'{"role":"user","content":"two"}'"#));
+    let (one, two) = (
+        prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#),
+        prompt("u2", "s2", r#"'{"role":"user","content":"two"}'"#),
+    );
     let answer = r#"
         INSERT INTO base_messages VALUES ('a1', 'u1', 's1', 1795257315, 'assistant', '/p', 'external', '0.2.96', 1);
         INSERT INTO assistant_messages VALUES ('a1', 0.25, 40, '{"role":"assistant","content":[]}', 1, 1795257315, 'm');
@@ -64,9 +76,17 @@ fn session_is_exported_as_lines_of_the_next_version() {
         INSERT INTO user_messages VALUES ('gone', '{}', NULL, 1);"#;
     let (_directory, opened) = database(&[known_migration(), one, two, answer.to_owned()].concat());
     let store = opened.unwrap().unwrap();
-    let ids: Vec<&str> = store.sessions().iter().map(|session| session.id.as_str()).collect();
+    let ids: Vec<&str> = store
+        .sessions()
+        .iter()
+        .map(|session| session.id.as_str())
+        .collect();
     assert_eq!(ids, ["s1", "s2"]);
-    let lost: Vec<_> = store.lost().iter().map(|lost| (lost.table.as_str(), lost.records)).collect();
+    let lost: Vec<_> = store
+        .lost()
+        .iter()
+        .map(|lost| (lost.table.as_str(), lost.records))
+        .collect();
     assert_eq!(lost, [("user_messages", 1)]);
     let export = store.export(&store.sessions()[0]).unwrap();
     let expected = concat!(
@@ -87,28 +107,49 @@ fn session_is_exported_as_lines_of_the_next_version() {
 fn row_without_a_message_is_malformed() {
     for message in ["NULL", "'{\"role\":'", "'[]'", "x'ff00'"] {
         let whole = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
-        let (_directory, opened) = database(&[known_migration(), whole, prompt("u2", "s1", message)].concat());
+        let (_directory, opened) =
+            database(&[known_migration(), whole, prompt("u2", "s1", message)].concat());
         let store = opened.unwrap().unwrap();
-        assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::MalformedRecord), "{message}");
+        assert_eq!(
+            convert(store.as_ref(), 0, Policy::Strict),
+            Err(ErrorCode::MalformedRecord),
+            "{message}"
+        );
         let tape = convert(store.as_ref(), 0, Policy::Permissive).unwrap();
         assert_eq!(check(&tape), [], "{message}");
-        assert!(tape.contains("\"malformed\":1") && tape.contains("\"text\":\"one\""), "{message}: {tape}");
+        assert!(
+            tape.contains("\"malformed\":1") && tape.contains("\"text\":\"one\""),
+            "{message}: {tape}"
+        );
     }
 }
 
 #[test]
 fn unknown_migration_is_refused_or_degrades() {
     let prompt = prompt("u1", "s1", r#"'{"role":"user","content":"one"}'"#);
-    for migrations in ["", "INSERT INTO __drizzle_migrations (hash) VALUES ('later');"] {
+    for migrations in [
+        "",
+        "INSERT INTO __drizzle_migrations (hash) VALUES ('later');",
+    ] {
         let (_directory, opened) = database(&format!("{migrations}{prompt}"));
         let store = opened.unwrap().unwrap();
-        assert_eq!(convert(store.as_ref(), 0, Policy::Strict), Err(ErrorCode::UnknownHarnessVersion));
-        assert!(convert(store.as_ref(), 0, Policy::Permissive).unwrap().contains("\"degraded\":[\"unknown_harness_version\"]"));
+        assert_eq!(
+            convert(store.as_ref(), 0, Policy::Strict),
+            Err(ErrorCode::UnknownHarnessVersion)
+        );
+        assert!(
+            convert(store.as_ref(), 0, Policy::Permissive)
+                .unwrap()
+                .contains("\"degraded\":[\"unknown_harness_version\"]")
+        );
     }
 }
 
 #[test]
 fn missing_column_is_an_incomplete_store() {
-    let (_directory, opened) = database(&format!("{}ALTER TABLE base_messages DROP COLUMN cwd;", prompt("u1", "s1", "'{}'")));
+    let (_directory, opened) = database(&format!(
+        "{}ALTER TABLE base_messages DROP COLUMN cwd;",
+        prompt("u1", "s1", "'{}'")
+    ));
     assert_eq!(opened.err(), Some(ErrorCode::IncompleteStore));
 }

@@ -30,7 +30,9 @@ pub(super) fn line(version: &str, number: u32, kind: &str, rest: Value) -> Value
         "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/p", "sessionId": "s", "version": version,
         "type": kind, "uuid": format!("u{number}"), "timestamp": format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60, number % 60),
     });
-    line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    line.as_object_mut()
+        .unwrap()
+        .extend(rest.as_object().unwrap().clone());
     line
 }
 
@@ -41,7 +43,13 @@ pub(super) fn assistant_line(version: &str, number: u32, id: &str, blocks: Value
 }
 
 /// A `user` line with the result of this call, and its structured form.
-pub(super) fn result_line(version: &str, number: u32, call: &str, content: &str, result: Option<Value>) -> Value {
+pub(super) fn result_line(
+    version: &str,
+    number: u32,
+    call: &str,
+    content: &str,
+    result: Option<Value>,
+) -> Value {
     let block = json!({"type": "tool_result", "tool_use_id": call, "content": content});
     let mut rest = json!({"message": {"role": "user", "content": [block]}});
     if let Some(result) = result {
@@ -53,8 +61,18 @@ pub(super) fn result_line(version: &str, number: u32, call: &str, content: &str,
 /// The events of the tape of these lines.
 pub(super) fn tape(lines: &[Value], policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let tape = convert_str(&ClaudeCode, &log, &Options { policy, ..Options::default() })?;
-    Ok(tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    let tape = convert_str(
+        &ClaudeCode,
+        &log,
+        &Options {
+            policy,
+            ..Options::default()
+        },
+    )?;
+    Ok(tape
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 /// The bytes of the log's texts that neither the tape nor an omission rule accounts for.
@@ -64,7 +82,11 @@ pub(super) fn unaccounted_bytes(lines: &[Value]) -> u64 {
 
 /// The values of the log that neither the tape nor the member table accounts for.
 pub(super) fn unaccounted_values(lines: &[Value]) -> Vec<String> {
-    report(lines).examples.iter().map(|value| format!("{}: {}", value.line, value.pointer)).collect()
+    report(lines)
+        .examples
+        .iter()
+        .map(|value| format!("{}: {}", value.line, value.pointer))
+        .collect()
 }
 
 fn report(lines: &[Value]) -> AuditReport {
@@ -75,5 +97,9 @@ fn report(lines: &[Value]) -> AuditReport {
 
 /// The events of one kind.
 pub(super) fn events(lines: &[Value], kind: &str) -> Vec<Value> {
-    tape(lines, Policy::Strict).unwrap().into_iter().filter(|event| event["k"] == kind).collect()
+    tape(lines, Policy::Strict)
+        .unwrap()
+        .into_iter()
+        .filter(|event| event["k"] == kind)
+        .collect()
 }

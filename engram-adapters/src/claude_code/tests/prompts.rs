@@ -21,25 +21,83 @@ fn queue(operation: &str, second: u32, text: Option<&str>) -> Value {
 
 fn authors(lines: &[Value]) -> Vec<(String, String)> {
     let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
-    events(lines, "msg.in").iter().map(|event| (text(event, "by"), text(event, "text"))).collect()
+    events(lines, "msg.in")
+        .iter()
+        .map(|event| (text(event, "by"), text(event, "text")))
+        .collect()
 }
 
 #[test]
 fn what_the_line_states_comes_before_how_the_text_begins() {
     let typed = json!({"promptSource": "sdk", "permissionMode": "default"});
     let cases = [
-        ("2.1.329", "<system-reminder>mine</system-reminder>", typed.clone(), "person"),
+        (
+            "2.1.329",
+            "<system-reminder>mine</system-reminder>",
+            typed.clone(),
+            "person",
+        ),
         ("2.1.329", "Stop hook feedback:\n- mine", typed, "person"),
-        ("2.1.329", "go", json!({"origin": {"kind": "task-notification"}}), "harness"),
-        ("2.1.329", "go", json!({"isMeta": true, "promptSource": "sdk"}), "harness"),
-        ("2.1.41", "Implement the following plan:\n\nDo it.", json!({"planContent": "Do it."}), "harness"),
-        ("2.0.60", "<command-name>/fold</command-name>", json!({"sourceToolUseID": "t1"}), "agent"),
-        ("2.1.90", "<local-command-stdout>mine</local-command-stdout>", json!({"permissionMode": "default"}), "person"),
-        ("2.1.329", "look around", json!({"isSidechain": true, "agentId": "a1"}), "agent"),
-        ("2.1.20", "Warmup", json!({"isSidechain": true, "agentId": "a1"}), "harness"),
-        ("1.0.100", "<local-command-stdout>mine</local-command-stdout>", json!({}), "person"),
-        ("1.0.100", "<session-start-hook>read this</session-start-hook>", json!({}), "harness"),
-        ("1.0.100", "Bash operation feedback:\n- not that", json!({}), "harness"),
+        (
+            "2.1.329",
+            "go",
+            json!({"origin": {"kind": "task-notification"}}),
+            "harness",
+        ),
+        (
+            "2.1.329",
+            "go",
+            json!({"isMeta": true, "promptSource": "sdk"}),
+            "harness",
+        ),
+        (
+            "2.1.41",
+            "Implement the following plan:\n\nDo it.",
+            json!({"planContent": "Do it."}),
+            "harness",
+        ),
+        (
+            "2.0.60",
+            "<command-name>/fold</command-name>",
+            json!({"sourceToolUseID": "t1"}),
+            "agent",
+        ),
+        (
+            "2.1.90",
+            "<local-command-stdout>mine</local-command-stdout>",
+            json!({"permissionMode": "default"}),
+            "person",
+        ),
+        (
+            "2.1.329",
+            "look around",
+            json!({"isSidechain": true, "agentId": "a1"}),
+            "agent",
+        ),
+        (
+            "2.1.20",
+            "Warmup",
+            json!({"isSidechain": true, "agentId": "a1"}),
+            "harness",
+        ),
+        (
+            "1.0.100",
+            "<local-command-stdout>mine</local-command-stdout>",
+            json!({}),
+            "person",
+        ),
+        (
+            "1.0.100",
+            "<session-start-hook>read this</session-start-hook>",
+            json!({}),
+            "harness",
+        ),
+        (
+            "1.0.100",
+            "Bash operation feedback:\n- not that",
+            json!({}),
+            "harness",
+        ),
     ];
     for (version, text, more, by) in cases {
         let lines = [prompt(version, 1, text, more)];
@@ -55,17 +113,40 @@ fn an_interrupt_or_a_summary_is_the_whole_text_of_the_harness() {
         "This session is being continued from a previous conversation that ran out of context. Is it?",
     ];
     for text in typed {
-        assert_eq!(authors(&[prompt("1.0.100", 1, text, json!({}))]), [("person".to_owned(), text.to_owned())]);
+        assert_eq!(
+            authors(&[prompt("1.0.100", 1, text, json!({}))]),
+            [("person".to_owned(), text.to_owned())]
+        );
     }
-    let count = |lines: &[Value], label: &str| events(lines, "meta").iter().filter(|event| event["label"] == label).count();
+    let count = |lines: &[Value], label: &str| {
+        events(lines, "meta")
+            .iter()
+            .filter(|event| event["label"] == label)
+            .count()
+    };
     let notice = "[Request interrupted by user]";
     let block = json!({"message": {"role": "user", "content": [{"type": "text", "text": notice}]}});
     assert_eq!(count(&[line("1.0.100", 1, "user", block)], "interrupt"), 1);
-    assert_eq!(authors(&[prompt("2.1.61", 1, notice, json!({"permissionMode": "default"}))])[0].0, "person");
-    let summary =
-        "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nGo.";
-    assert_eq!(authors(&[prompt("2.0.60", 1, summary, json!({}))])[0].0, "person", "a summary of this version is marked");
-    assert_eq!(count(&[prompt("1.0.0", 1, summary, json!({}))], "compaction"), 1);
+    assert_eq!(
+        authors(&[prompt(
+            "2.1.61",
+            1,
+            notice,
+            json!({"permissionMode": "default"})
+        )])[0]
+            .0,
+        "person"
+    );
+    let summary = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nGo.";
+    assert_eq!(
+        authors(&[prompt("2.0.60", 1, summary, json!({}))])[0].0,
+        "person",
+        "a summary of this version is marked"
+    );
+    assert_eq!(
+        count(&[prompt("1.0.0", 1, summary, json!({}))], "compaction"),
+        1
+    );
     let after_an_answer = prompt("1.0.0", 1, summary, json!({"parentUuid": "u0"}));
     assert_eq!(authors(&[after_an_answer])[0].0, "person");
 }
@@ -76,24 +157,51 @@ fn what_a_person_says_about_a_call_of_a_sub_agent_is_the_persons() {
         (line["agentId"], line["isSidechain"]) = (json!("a1"), json!(true));
         line
     };
-    let call =
-        json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}}]);
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/a", "old_string": "x", "new_string": "y"}}]);
     let answered = |result: Value, text: Option<&str>| {
         let texts = text.map(|text| json!({"type": "text", "text": text}));
         let content: Vec<Value> = std::iter::once(result).chain(texts).collect();
-        let result = line("2.1.61", 2, "user", json!({"message": {"role": "user", "content": content}}));
+        let result = line(
+            "2.1.61",
+            2,
+            "user",
+            json!({"message": {"role": "user", "content": content}}),
+        );
         [assistant_line("2.1.61", 1, "m1", call.clone()), result].map(of_agent)
     };
-    let approved = answered(json!({"type": "tool_result", "tool_use_id": "t1", "content": "ok"}), Some("next time use rg"));
-    assert_eq!(authors(&approved), [("person".to_owned(), "next time use rg".to_owned())]);
+    let approved = answered(
+        json!({"type": "tool_result", "tool_use_id": "t1", "content": "ok"}),
+        Some("next time use rg"),
+    );
+    assert_eq!(
+        authors(&approved),
+        [("person".to_owned(), "next time use rg".to_owned())]
+    );
 
     let rejected = "Permission for this tool use was denied. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
-    let denied = |text: &str| answered(json!({"type": "tool_result", "tool_use_id": "t1", "content": text, "is_error": true}), None);
+    let denied = |text: &str| {
+        answered(
+            json!({"type": "tool_result", "tool_use_id": "t1", "content": text, "is_error": true}),
+            None,
+        )
+    };
     let with_words = denied(&format!("{rejected} The user said:\nuse the staging file"));
-    assert_eq!(authors(&with_words), [("person".to_owned(), "use the staging file".to_owned())]);
-    for lines in [with_words, denied(&format!("{rejected} Try a different approach."))] {
+    assert_eq!(
+        authors(&with_words),
+        [("person".to_owned(), "use the staging file".to_owned())]
+    );
+    for lines in [
+        with_words,
+        denied(&format!("{rejected} Try a different approach.")),
+    ] {
         assert_eq!(events(&lines, "tool.result")[0]["status"], "denied");
-        assert_eq!(events(&lines, "meta").iter().filter(|event| event["decision"] == "deny").count(), 1);
+        assert_eq!(
+            events(&lines, "meta")
+                .iter()
+                .filter(|event| event["decision"] == "deny")
+                .count(),
+            1
+        );
         assert_eq!(unaccounted_bytes(&lines), 0);
     }
 }
@@ -102,10 +210,28 @@ fn what_a_person_says_about_a_call_of_a_sub_agent_is_the_persons() {
 fn output_of_a_command_follows_the_command() {
     let command = "<command-name>/fold</command-name>\n<command-message>fold</command-message>\n<command-args>a</command-args>";
     let output = "<local-command-stdout>folded</local-command-stdout>";
-    let after = |number: u32, text| prompt("2.0.60", number, text, json!({"parentUuid": format!("u{}", number - 1)}));
-    let lines = [prompt("2.0.60", 1, command, json!({})), after(2, output), after(3, output)];
-    let expected = [("person", "/fold a"), ("harness", output), ("harness", output)];
-    assert_eq!(authors(&lines), expected.map(|(by, text)| (by.to_owned(), text.to_owned())));
+    let after = |number: u32, text| {
+        prompt(
+            "2.0.60",
+            number,
+            text,
+            json!({"parentUuid": format!("u{}", number - 1)}),
+        )
+    };
+    let lines = [
+        prompt("2.0.60", 1, command, json!({})),
+        after(2, output),
+        after(3, output),
+    ];
+    let expected = [
+        ("person", "/fold a"),
+        ("harness", output),
+        ("harness", output),
+    ];
+    assert_eq!(
+        authors(&lines),
+        expected.map(|(by, text)| (by.to_owned(), text.to_owned()))
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
 
@@ -113,34 +239,72 @@ fn output_of_a_command_follows_the_command() {
 fn a_command_is_stated_once() {
     let tags = "<command-name>/compact</command-name>\n<command-message>compact</command-message>\n<command-args></command-args>";
     let with_id = |number, text: &str| prompt("2.1.275", number, text, json!({"promptId": "p1"}));
-    assert_eq!(authors(&[with_id(1, "/compact"), with_id(2, tags)]).len(), 1);
+    assert_eq!(
+        authors(&[with_id(1, "/compact"), with_id(2, tags)]).len(),
+        1
+    );
     let usage = tags.replace("compact", "usage");
-    let lines = [queue("enqueue", 1, Some("/cost")), queue("dequeue", 1, None), prompt("2.1.170", 2, &usage, json!({}))];
+    let lines = [
+        queue("enqueue", 1, Some("/cost")),
+        queue("dequeue", 1, None),
+        prompt("2.1.170", 2, &usage, json!({})),
+    ];
     assert_eq!(authors(&lines), [("person".to_owned(), "/cost".to_owned())]);
 }
 
 #[test]
 fn command_that_a_call_launches_is_the_agent_s() {
-    let call =
-        assistant_line("2.0.10", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "SlashCommand", "input": {"command": "/fold"}}]));
-    let result = result_line("2.0.10", 2, "t1", "Launching slash command: /fold", Some(json!({"success": true, "commandName": "fold"})));
-    let mut command = prompt("2.0.10", 3, "<command-message>fold</command-message>\n<command-name>/fold</command-name>", json!({}));
+    let call = assistant_line(
+        "2.0.10",
+        1,
+        "m1",
+        json!([{"type": "tool_use", "id": "t1", "name": "SlashCommand", "input": {"command": "/fold"}}]),
+    );
+    let result = result_line(
+        "2.0.10",
+        2,
+        "t1",
+        "Launching slash command: /fold",
+        Some(json!({"success": true, "commandName": "fold"})),
+    );
+    let mut command = prompt(
+        "2.0.10",
+        3,
+        "<command-message>fold</command-message>\n<command-name>/fold</command-name>",
+        json!({}),
+    );
     command["parentUuid"] = json!("u2");
-    assert_eq!(authors(&[call, result, command]), [("agent".to_owned(), "/fold".to_owned())]);
+    assert_eq!(
+        authors(&[call, result, command]),
+        [("agent".to_owned(), "/fold".to_owned())]
+    );
 }
 
 #[test]
 fn words_typed_when_denying_a_call_are_a_prompt() {
-    let call = assistant_line("2.1.150", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let call = assistant_line(
+        "2.1.150",
+        1,
+        "m1",
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]),
+    );
     let text = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse find";
     let mut result = result_line("2.1.150", 2, "t1", text, None);
     result["message"]["content"][0]["is_error"] = json!(true);
-    assert_eq!(authors(&[call, result]), [("person".to_owned(), "use find".to_owned())]);
+    assert_eq!(
+        authors(&[call, result]),
+        [("person".to_owned(), "use find".to_owned())]
+    );
 }
 
 #[test]
 fn a_call_that_an_interrupt_stopped_is_cancelled() {
-    let call = assistant_line("2.1.332", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let call = assistant_line(
+        "2.1.332",
+        1,
+        "m1",
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]),
+    );
     let denied = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
     let stopped = " Correction to the text above: this call was stopped while running, not refused before it ran.";
     let said = " To tell you how to proceed, the user said:\nuse find";
@@ -149,25 +313,43 @@ fn a_call_that_an_interrupt_stopped_is_cancelled() {
         result["message"]["content"][0]["is_error"] = json!(true);
         result["toolDenialKind"] = json!("user-rejected");
         let lines = [call.clone(), result];
-        let denials = events(&lines, "meta").iter().filter(|event| event["label"] == "permission").count();
+        let denials = events(&lines, "meta")
+            .iter()
+            .filter(|event| event["label"] == "permission")
+            .count();
         (events(&lines, "tool.result")[0]["status"].clone(), denials)
     };
     assert_eq!(status(denied), (json!("denied"), 1));
-    assert_eq!(status(&format!("{denied}{stopped}")), (json!("cancelled"), 0));
-    assert_eq!(status(&format!("{denied}{said}{stopped}")), (json!("denied"), 1));
+    assert_eq!(
+        status(&format!("{denied}{stopped}")),
+        (json!("cancelled"), 0)
+    );
+    assert_eq!(
+        status(&format!("{denied}{said}{stopped}")),
+        (json!("denied"), 1)
+    );
 }
 
 #[test]
 fn prompt_that_a_hook_has_blocked_is_the_person_s() {
     let notice = "UserPromptSubmit operation blocked by hook:\n- no\n\nOriginal prompt: fold it";
-    let lines = [line("2.0.0", 1, "system", json!({"subtype": "informational", "content": notice}))];
-    assert_eq!(authors(&lines), [("person".to_owned(), "fold it".to_owned())]);
+    let lines = [line(
+        "2.0.0",
+        1,
+        "system",
+        json!({"subtype": "informational", "content": notice}),
+    )];
+    assert_eq!(
+        authors(&lines),
+        [("person".to_owned(), "fold it".to_owned())]
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
 
 #[test]
 fn queued_prompt_is_emitted_where_it_was_delivered() {
-    let answer = |number, id| assistant_line("2.0.60", number, id, json!([{"type": "text", "text": id}]));
+    let answer =
+        |number, id| assistant_line("2.0.60", number, id, json!([{"type": "text", "text": id}]));
     let lines = [
         prompt("2.0.60", 1, "first", json!({})),
         queue("enqueue", 2, Some("second")),
@@ -176,23 +358,45 @@ fn queued_prompt_is_emitted_where_it_was_delivered() {
         prompt("2.0.60", 5, "third", json!({})),
         answer(6, "m2"),
     ];
-    let texts: Vec<Value> =
-        tape(&lines, Policy::Strict).unwrap().iter().filter(|event| event["k"] != "meta").map(|event| event["text"].clone()).collect();
+    let texts: Vec<Value> = tape(&lines, Policy::Strict)
+        .unwrap()
+        .iter()
+        .filter(|event| event["k"] != "meta")
+        .map(|event| event["text"].clone())
+        .collect();
     assert_eq!(texts, ["first", "second", "m1", "third", "m2"]);
     let notice = r#"{"task_id":"b1","task_type":"local_bash"}"#;
-    assert_eq!(authors(&[queue("enqueue", 2, Some(notice)), prompt("2.1.45", 3, "go", json!({}))])[0].0, "harness");
+    assert_eq!(
+        authors(&[
+            queue("enqueue", 2, Some(notice)),
+            prompt("2.1.45", 3, "go", json!({}))
+        ])[0]
+            .0,
+        "harness"
+    );
 }
 
 #[test]
 fn queued_command_that_no_line_repeats_comes_before_the_next_prompt() {
     let tags = "<command-name>/context</command-name>\n<command-message>context</command-message>\n<command-args></command-args>";
-    let answer = |number, id| assistant_line("2.1.90", number, id, json!([{"type": "text", "text": id}]));
-    let sent = |second, text| [queue("enqueue", second, Some(text)), queue("dequeue", second, None)];
+    let answer =
+        |number, id| assistant_line("2.1.90", number, id, json!([{"type": "text", "text": id}]));
+    let sent = |second, text| {
+        [
+            queue("enqueue", second, Some(text)),
+            queue("dequeue", second, None),
+        ]
+    };
     let mut lines = vec![prompt("2.1.90", 1, "first", json!({}))];
     lines.extend(sent(4, "/unknown"));
     // A line of the turn before.
     lines.push(answer(3, "m1"));
-    lines.push(prompt("2.1.90", 5, "Unknown skill: unknown", json!({"isMeta": true})));
+    lines.push(prompt(
+        "2.1.90",
+        5,
+        "Unknown skill: unknown",
+        json!({"isMeta": true}),
+    ));
     lines.extend(sent(7, "/context"));
     lines.push(prompt("2.1.90", 6, "late", json!({})));
     lines.push(prompt("2.1.90", 8, tags, json!({})));
@@ -200,8 +404,25 @@ fn queued_command_that_no_line_repeats_comes_before_the_next_prompt() {
     lines.push(answer(8, "m2"));
     lines.extend([prompt("2.1.90", 10, "second", json!({})), answer(11, "m3")]);
     let tape = tape(&lines, Policy::Strict).unwrap();
-    let texts: Vec<&str> = tape.iter().filter(|event| event["k"] != "meta").map(|event| event["text"].as_str().unwrap()).collect();
-    assert_eq!(texts, ["first", "m1", "Unknown skill: unknown", "/unknown", "late", "/context", "m2", "second", "m3"]);
+    let texts: Vec<&str> = tape
+        .iter()
+        .filter(|event| event["k"] != "meta")
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "first",
+            "m1",
+            "Unknown skill: unknown",
+            "/unknown",
+            "late",
+            "/context",
+            "m2",
+            "second",
+            "m3"
+        ]
+    );
 }
 
 fn rewound(last: Value) -> Vec<Value> {
@@ -210,7 +431,8 @@ fn rewound(last: Value) -> Vec<Value> {
         line["parentUuid"] = parent;
         line
     };
-    let answer = |number, id| assistant_line("2.1.329", number, id, json!([{"type": "text", "text": id}]));
+    let answer =
+        |number, id| assistant_line("2.1.329", number, id, json!([{"type": "text", "text": id}]));
     vec![
         prompt("2.1.329", 1, "first", typed.clone()),
         chained(answer(2, "m1"), json!("u1")),
@@ -226,11 +448,22 @@ fn rewound(last: Value) -> Vec<Value> {
 fn rewind_comes_before_the_prompt_that_follows_it() {
     let lines = rewound(explicit());
     let tape = tape(&lines, Policy::Strict).unwrap();
-    let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
-    assert_eq!((&tape[rewind + 1]["text"], &tape[rewind + 1]["origin"]["line"]), (&json!("third"), &json!(5)));
+    let rewind = tape
+        .iter()
+        .position(|event| event["label"] == "rewind")
+        .unwrap();
+    assert_eq!(
+        (
+            &tape[rewind + 1]["text"],
+            &tape[rewind + 1]["origin"]["line"]
+        ),
+        (&json!("third"), &json!(5))
+    );
     let to = usize::try_from(tape[rewind]["to"].as_u64().unwrap()).unwrap();
     assert!(
-        to < rewind && tape[..=to].iter().any(|event| event["text"] == "m1") && tape[..=to].iter().all(|event| event["text"] != "second")
+        to < rewind
+            && tape[..=to].iter().any(|event| event["text"] == "m1")
+            && tape[..=to].iter().all(|event| event["text"] != "second")
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
@@ -252,10 +485,26 @@ fn rewind_comes_before_a_prompt_with_an_image() {
         let mut lines = rewound(explicit());
         lines[4]["message"]["content"] = content;
         let tape = tape(&lines, Policy::Strict).unwrap();
-        let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
+        let rewind = tape
+            .iter()
+            .position(|event| event["label"] == "rewind")
+            .unwrap();
         let prompt = &tape[rewind + 1];
-        assert_eq!((&prompt["text"], &prompt["origin"]["line"], &prompt["origin"]["pointer"]), (&expected, &json!(5), &json!(pointer)));
-        assert_eq!((&prompt["by"], prompt["attachments"].as_array().unwrap().len()), (&json!("person"), 1));
+        assert_eq!(
+            (
+                &prompt["text"],
+                &prompt["origin"]["line"],
+                &prompt["origin"]["pointer"]
+            ),
+            (&expected, &json!(5), &json!(pointer))
+        );
+        assert_eq!(
+            (
+                &prompt["by"],
+                prompt["attachments"].as_array().unwrap().len()
+            ),
+            (&json!("person"), 1)
+        );
         assert_eq!(unaccounted_bytes(&lines), 0);
     }
 }
@@ -263,8 +512,18 @@ fn rewind_comes_before_a_prompt_with_an_image() {
 #[test]
 fn lines_of_the_harness_behind_a_prompt_follow_it() {
     let mut lines = rewound(explicit());
-    let companion = prompt("2.1.331", 6, "[Image: source: /p/a.png]", json!({"isMeta": true, "turnCompanion": true, "parentUuid": "u5"}));
-    let attachment = line("2.1.331", 7, "attachment", json!({"attachment": {"type": "date_change", "newDate": "2026-01-02"}}));
+    let companion = prompt(
+        "2.1.331",
+        6,
+        "[Image: source: /p/a.png]",
+        json!({"isMeta": true, "turnCompanion": true, "parentUuid": "u5"}),
+    );
+    let attachment = line(
+        "2.1.331",
+        7,
+        "attachment",
+        json!({"attachment": {"type": "date_change", "newDate": "2026-01-02"}}),
+    );
     lines.splice(5..5, [companion, attachment]);
     let tape = tape(&lines, Policy::Strict).unwrap();
     let at = |found: &dyn Fn(&Value) -> bool| tape.iter().position(found).unwrap();
@@ -272,7 +531,8 @@ fn lines_of_the_harness_behind_a_prompt_follow_it() {
     let third = at(&|event| event["text"] == "third");
     assert_eq!(third, rewind + 1);
     assert!(
-        third < at(&|event| event["origin"]["line"] == 6) && at(&|event| event["origin"]["line"] == 6) < at(&|event| event["text"] == "m3")
+        third < at(&|event| event["origin"]["line"] == 6)
+            && at(&|event| event["origin"]["line"] == 6) < at(&|event| event["text"] == "m3")
     );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }
@@ -280,39 +540,81 @@ fn lines_of_the_harness_behind_a_prompt_follow_it() {
 #[test]
 fn lines_of_agents_show_nothing_about_a_rewind() {
     let mut lines = rewound(explicit());
-    let mut agent = assistant_line("2.1.329", 7, "m7", json!([{"type": "text", "text": "agent"}]));
-    agent.as_object_mut().unwrap().extend([("isSidechain".to_owned(), json!(true)), ("agentId".to_owned(), json!("a"))]);
+    let mut agent = assistant_line(
+        "2.1.329",
+        7,
+        "m7",
+        json!([{"type": "text", "text": "agent"}]),
+    );
+    agent.as_object_mut().unwrap().extend([
+        ("isSidechain".to_owned(), json!(true)),
+        ("agentId".to_owned(), json!("a")),
+    ]);
     agent["message"]["stop_reason"] = json!(null);
     for at in [4, 5] {
         let mut lines = lines.clone();
         lines.insert(at, agent.clone());
         let tape = tape(&lines, Policy::Strict).unwrap();
-        let rewind = tape.iter().position(|event| event["label"] == "rewind").unwrap();
+        let rewind = tape
+            .iter()
+            .position(|event| event["label"] == "rewind")
+            .unwrap();
         assert_eq!(tape[rewind + 1]["text"], "third");
     }
     lines[5] = lines[4].clone();
     lines.insert(6, explicit());
-    assert!(tape(&lines, Policy::Strict).unwrap().iter().any(|event| event["label"] == "rewind"));
+    assert!(
+        tape(&lines, Policy::Strict)
+            .unwrap()
+            .iter()
+            .any(|event| event["label"] == "rewind")
+    );
 }
 
 #[test]
 fn a_second_branch_alone_is_no_rewind() {
-    let lines = rewound(json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"}));
+    let lines = rewound(
+        json!({"type": "last-prompt", "sessionId": "s", "lastPrompt": "third", "leafUuid": "u5"}),
+    );
     let tape = tape(&lines, Policy::Strict).unwrap();
     assert!(tape.iter().all(|event| event["label"] != "rewind"));
-    let texts: Vec<&Value> = tape.iter().filter(|event| event["k"] != "meta").map(|event| &event["text"]).collect();
+    let texts: Vec<&Value> = tape
+        .iter()
+        .filter(|event| event["k"] != "meta")
+        .map(|event| &event["text"])
+        .collect();
     assert_eq!(texts, ["first", "m1", "second", "m2", "third", "m3"]);
 }
 
 #[test]
 fn notes_after_a_result_are_by_the_harness_in_the_database() {
     let text = |number: u32, parent: u32, text: &str| {
-        line("0.2.96", number, "user", json!({"parentUuid": format!("u{parent}"), "message": {"role": "user", "content": text}}))
+        line(
+            "0.2.96",
+            number,
+            "user",
+            json!({"parentUuid": format!("u{parent}"), "message": {"role": "user", "content": text}}),
+        )
     };
-    let call = assistant_line("0.2.96", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "X", "input": {}}]));
+    let call = assistant_line(
+        "0.2.96",
+        1,
+        "m1",
+        json!([{"type": "tool_use", "id": "t1", "name": "X", "input": {}}]),
+    );
     let result = result_line("0.2.96", 2, "t1", "done", None);
-    let lines = [call, result, text(3, 2, "⎿  Read a.py (1 line)"), text(4, 3, "a = 1"), text(5, 9, "a = 1"), text(6, 2, "hello")];
-    let by: Vec<Value> = events(&lines, "msg.in").iter().map(|message| message["by"].clone()).collect();
+    let lines = [
+        call,
+        result,
+        text(3, 2, "⎿  Read a.py (1 line)"),
+        text(4, 3, "a = 1"),
+        text(5, 9, "a = 1"),
+        text(6, 2, "hello"),
+    ];
+    let by: Vec<Value> = events(&lines, "msg.in")
+        .iter()
+        .map(|message| message["by"].clone())
+        .collect();
     assert_eq!(by, ["harness", "harness", "person", "person"]);
 }
 
@@ -325,39 +627,96 @@ fn a_queued_prompt_with_images_is_a_prompt_as_others_are() {
         line["content"] = content.clone();
         line
     };
-    let sent = |content: &Value| line("2.0.45", 3, "user", json!({"message": {"role": "user", "content": content}}));
+    let sent = |content: &Value| {
+        line(
+            "2.0.45",
+            3,
+            "user",
+            json!({"message": {"role": "user", "content": content}}),
+        )
+    };
     let start = prompt("2.0.45", 1, "first", json!({}));
-    for content in [json!([text("before"), image, text("after"), image]), json!([image])] {
-        let delivered = [start.clone(), queued(&content), queue("dequeue", 2, None), sent(&content)];
+    for content in [
+        json!([text("before"), image, text("after"), image]),
+        json!([image]),
+    ] {
+        let delivered = [
+            start.clone(),
+            queued(&content),
+            queue("dequeue", 2, None),
+            sent(&content),
+        ];
         let lost = [start.clone(), queued(&content)];
         for lines in [&delivered[..], &lost[..]] {
             let prompts = events(lines, "msg.in");
-            let texts: Vec<&str> = prompts[1..].iter().map(|prompt| prompt["text"].as_str().unwrap_or_default()).collect();
-            assert_eq!(texts, if content[0]["type"] == "text" { vec!["before", "after"] } else { vec![""] });
-            let images = content.as_array().unwrap().iter().filter(|block| block["type"] == "image").count();
-            assert_eq!(prompts[1]["attachments"].as_array().map(Vec::len), Some(images));
+            let texts: Vec<&str> = prompts[1..]
+                .iter()
+                .map(|prompt| prompt["text"].as_str().unwrap_or_default())
+                .collect();
+            assert_eq!(
+                texts,
+                if content[0]["type"] == "text" {
+                    vec!["before", "after"]
+                } else {
+                    vec![""]
+                }
+            );
+            let images = content
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|block| block["type"] == "image")
+                .count();
+            assert_eq!(
+                prompts[1]["attachments"].as_array().map(Vec::len),
+                Some(images)
+            );
             assert!(prompts.iter().all(|prompt| prompt["by"] == "person"));
             assert_eq!(unaccounted_bytes(lines), 0);
         }
     }
     let malformed = [start, queued(&json!([{"type": "other"}]))];
-    assert_eq!(tape(&malformed, Policy::Strict).unwrap_err().pointer.as_deref(), Some("/content"));
+    assert_eq!(
+        tape(&malformed, Policy::Strict)
+            .unwrap_err()
+            .pointer
+            .as_deref(),
+        Some("/content")
+    );
 }
 
 #[test]
 fn words_that_a_denial_states_to_be_a_persons_are_a_prompt() {
-    let call = assistant_line("2.1.330", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]));
+    let call = assistant_line(
+        "2.1.330",
+        1,
+        "m1",
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]),
+    );
     let denied = |text: &str, source: &str| {
-        let mut result = result_line("2.1.330", 2, "t1", text, Some(json!(format!("Error: {text}"))));
+        let mut result = result_line(
+            "2.1.330",
+            2,
+            "t1",
+            text,
+            Some(json!(format!("Error: {text}"))),
+        );
         result["message"]["content"][0]["is_error"] = json!(true);
-        (result["toolDenialKind"], result["holdsPersonsWords"]) = (json!("permission-rule"), json!(true));
+        (result["toolDenialKind"], result["holdsPersonsWords"]) =
+            (json!("permission-rule"), json!(true));
         result["permissionDecision"] = json!({"decision": "reject", "source": source});
         [call.clone(), result]
     };
-    assert_eq!(authors(&denied("use find", "user_reject")), [("person".to_owned(), "use find".to_owned())]);
+    assert_eq!(
+        authors(&denied("use find", "user_reject")),
+        [("person".to_owned(), "use find".to_owned())]
+    );
     assert_eq!(authors(&denied("no", "config")), []);
     let framed = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse rg";
-    assert_eq!(authors(&denied(framed, "user_reject")), [("person".to_owned(), "use rg".to_owned())]);
+    assert_eq!(
+        authors(&denied(framed, "user_reject")),
+        [("person".to_owned(), "use rg".to_owned())]
+    );
 }
 
 #[test]
@@ -365,6 +724,12 @@ fn what_the_model_sees_before_the_text_of_a_hook_is_context() {
     let lead = json!({"isMeta": true, "rowSource": "hook", "hookText": true, "hookTextLead": "What follows is of a hook."});
     let lines = [prompt("2.1.331", 1, "Stop hook feedback:\ngo on", lead)];
     assert_eq!(authors(&lines)[0].0, "harness");
-    assert_eq!(events(&lines, "meta").iter().filter(|event| event["text"] == "What follows is of a hook.").count(), 1);
+    assert_eq!(
+        events(&lines, "meta")
+            .iter()
+            .filter(|event| event["text"] == "What follows is of a hook.")
+            .count(),
+        1
+    );
     assert_eq!(unaccounted_bytes(&lines), 0);
 }

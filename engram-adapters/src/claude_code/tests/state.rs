@@ -8,12 +8,39 @@ use super::{assistant_line, events, line, result_line, tape, unaccounted_bytes};
 #[test]
 fn result_that_the_harness_truncated_is_marked() {
     let truncated = |tool: &str, result: Value| {
-        let call = assistant_line("2.1.80", 1, "m1", json!([{"type": "tool_use", "id": "t1", "name": tool, "input": {"pattern": "*"}}]));
-        events(&[call, result_line("2.1.80", 2, "t1", "a", Some(result))], "tool.result")[0]["truncated"].clone()
+        let call = assistant_line(
+            "2.1.80",
+            1,
+            "m1",
+            json!([{"type": "tool_use", "id": "t1", "name": tool, "input": {"pattern": "*"}}]),
+        );
+        events(
+            &[call, result_line("2.1.80", 2, "t1", "a", Some(result))],
+            "tool.result",
+        )[0]["truncated"]
+            .clone()
     };
-    assert_eq!(truncated("Glob", json!({"filenames": ["a"], "numFiles": 1, "truncated": true})), true);
-    assert_eq!(truncated("Bash", json!({"stdout": "a", "persistedOutputPath": "/tmp/all.txt", "persistedOutputSize": 9})), true);
-    assert_eq!(truncated("Glob", json!({"filenames": ["a"], "numFiles": 1, "truncated": false})), Value::Null);
+    assert_eq!(
+        truncated(
+            "Glob",
+            json!({"filenames": ["a"], "numFiles": 1, "truncated": true})
+        ),
+        true
+    );
+    assert_eq!(
+        truncated(
+            "Bash",
+            json!({"stdout": "a", "persistedOutputPath": "/tmp/all.txt", "persistedOutputSize": 9})
+        ),
+        true
+    );
+    assert_eq!(
+        truncated(
+            "Glob",
+            json!({"filenames": ["a"], "numFiles": 1, "truncated": false})
+        ),
+        Value::Null
+    );
 }
 
 #[test]
@@ -21,44 +48,110 @@ fn late_usage_of_one_session_does_not_change_the_session_of_later_events() {
     let answer = |number: u32, message: &str, session: &str| {
         let message = json!({"id": message, "role": "assistant", "model": "m", "content": [{"type": "text", "text": session}],
             "usage": {"output_tokens": number}});
-        line("2.0.0", number, "assistant", json!({"message": message, "sessionId": session}))
+        line(
+            "2.0.0",
+            number,
+            "assistant",
+            json!({"message": message, "sessionId": session}),
+        )
     };
-    let prompt = line("2.0.0", 2, "user", json!({"message": {"role": "user", "content": "s2"}, "sessionId": "s2"}));
+    let prompt = line(
+        "2.0.0",
+        2,
+        "user",
+        json!({"message": {"role": "user", "content": "s2"}, "sessionId": "s2"}),
+    );
     let lines = [answer(1, "m1", "s1"), prompt, answer(3, "m2", "s2")];
     let tape = tape(&lines, Policy::Strict).unwrap();
-    let usages: Vec<&Value> = tape.iter().filter(|event| event["label"] == "usage").map(|event| &event["source"]["session_id"]).collect();
+    let usages: Vec<&Value> = tape
+        .iter()
+        .filter(|event| event["label"] == "usage")
+        .map(|event| &event["source"]["session_id"])
+        .collect();
     assert_eq!(usages, ["s1", "s2"]);
-    let messages: Vec<&Value> = tape.iter().filter(|event| event["k"] == "msg.out" || event["k"] == "msg.in").collect();
+    let messages: Vec<&Value> = tape
+        .iter()
+        .filter(|event| event["k"] == "msg.out" || event["k"] == "msg.in")
+        .collect();
     assert_eq!(messages.len(), 3);
-    assert!(messages.iter().all(|message| message["source"]["session_id"] == message["text"]), "{messages:?}");
+    assert!(
+        messages
+            .iter()
+            .all(|message| message["source"]["session_id"] == message["text"]),
+        "{messages:?}"
+    );
 }
 
 /// A line with a call of message `m1`, which goes on after it.
 fn part(number: u32, call: &str) -> Value {
-    let mut line = assistant_line("2.1.329", number, "m1", json!([{"type": "tool_use", "id": call, "name": "X", "input": {}}]));
+    let mut line = assistant_line(
+        "2.1.329",
+        number,
+        "m1",
+        json!([{"type": "tool_use", "id": call, "name": "X", "input": {}}]),
+    );
     line["message"]["stop_reason"] = json!("tool_use");
     line
 }
 
 fn kinds(tape: &[Value]) -> Vec<&str> {
-    let told = |event: &&Value| event["k"] != "meta" || ["usage", "unrecognized"].contains(&event["label"].as_str().unwrap_or_default());
-    tape.iter().filter(told).map(|event| event["label"].as_str().or(event["k"].as_str()).unwrap_or_default()).collect()
+    let told = |event: &&Value| {
+        event["k"] != "meta"
+            || ["usage", "unrecognized"].contains(&event["label"].as_str().unwrap_or_default())
+    };
+    tape.iter()
+        .filter(told)
+        .map(|event| {
+            event["label"]
+                .as_str()
+                .or(event["k"].as_str())
+                .unwrap_or_default()
+        })
+        .collect()
 }
 
 #[test]
 fn usage_follows_the_last_part_of_a_response_with_results_between_its_parts() {
     let result = |number, call| result_line("2.1.329", number, call, "done", None);
     let text = json!([{"type": "text", "text": "end"}]);
-    let lines = [part(1, "t1"), result(2, "t1"), part(3, "t2"), result(4, "t2"), assistant_line("2.1.329", 5, "m2", text)];
+    let lines = [
+        part(1, "t1"),
+        result(2, "t1"),
+        part(3, "t2"),
+        result(4, "t2"),
+        assistant_line("2.1.329", 5, "m2", text),
+    ];
     let between = tape(&lines, Policy::Strict).unwrap();
-    let expected = ["tool.call", "tool.result", "tool.call", "usage", "tool.result", "msg.out", "usage"];
+    let expected = [
+        "tool.call",
+        "tool.result",
+        "tool.call",
+        "usage",
+        "tool.result",
+        "msg.out",
+        "usage",
+    ];
     assert_eq!(kinds(&between), expected);
     assert_eq!(between.last().unwrap()["ledger"]["records"], 5);
     let ends = tape(&lines[..4], Policy::Strict).unwrap();
     assert_eq!(kinds(&ends), expected[..5]);
-    let parallel = [lines[0].clone(), part(2, "t2"), result(3, "t1"), result(4, "t2")];
+    let parallel = [
+        lines[0].clone(),
+        part(2, "t2"),
+        result(3, "t1"),
+        result(4, "t2"),
+    ];
     let parallel = tape(&parallel, Policy::Strict).unwrap();
-    assert_eq!(kinds(&parallel), ["tool.call", "tool.call", "usage", "tool.result", "tool.result"]);
+    assert_eq!(
+        kinds(&parallel),
+        [
+            "tool.call",
+            "tool.call",
+            "usage",
+            "tool.result",
+            "tool.result"
+        ]
+    );
 }
 
 #[test]
@@ -69,9 +162,15 @@ fn malformed_line_that_waits_is_reported_at_its_own_line() {
     let error = tape(&lines, Policy::Strict).unwrap_err();
     assert_eq!(error.line, Some(2), "{error}");
     let permissive = tape(&lines, Policy::Permissive).unwrap();
-    assert_eq!(kinds(&permissive), ["tool.call", "unrecognized", "tool.call", "usage"]);
+    assert_eq!(
+        kinds(&permissive),
+        ["tool.call", "unrecognized", "tool.call", "usage"]
+    );
     let stop = permissive.last().unwrap();
-    assert_eq!((&stop["ledger"]["records"], &stop["ledger"]["malformed"]), (&json!(3), &json!(1)));
+    assert_eq!(
+        (&stop["ledger"]["records"], &stop["ledger"]["malformed"]),
+        (&json!(3), &json!(1))
+    );
 }
 
 /// A line of a sub-agent that writes into the file of its session.
@@ -85,10 +184,24 @@ fn of_agent(mut line: Value, parent: Option<&str>) -> Value {
 fn usage_follows_its_response_where_agents_write_into_one_file() {
     const VERSION: &str = "1.0.80";
     let call = |number, id: &str, call: &str| {
-        assistant_line(VERSION, number, id, json!([{"type": "tool_use", "id": call, "name": "Task", "input": {}}]))
+        assistant_line(
+            VERSION,
+            number,
+            id,
+            json!([{"type": "tool_use", "id": call, "name": "Task", "input": {}}]),
+        )
     };
-    let text = |number, id: &str| assistant_line(VERSION, number, id, json!([{"type": "text", "text": id}]));
-    let prompt = |number, text: &str| line(VERSION, number, "user", json!({"message": {"role": "user", "content": text}}));
+    let text = |number, id: &str| {
+        assistant_line(VERSION, number, id, json!([{"type": "text", "text": id}]))
+    };
+    let prompt = |number, text: &str| {
+        line(
+            VERSION,
+            number,
+            "user",
+            json!({"message": {"role": "user", "content": text}}),
+        )
+    };
     let lines = [
         call(1, "m1", "t1"),
         of_agent(prompt(2, "a"), None),
@@ -115,8 +228,15 @@ fn usage_follows_its_response_where_agents_write_into_one_file() {
         "tool.result",
     ];
     assert_eq!(kinds(&tape), expected);
-    for (at, event) in tape.iter().enumerate().filter(|(_, event)| event["label"] == "usage") {
-        assert_eq!((&event["message_id"], &event["source"]), (&tape[at - 1]["message_id"], &tape[at - 1]["source"]));
+    for (at, event) in tape
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event["label"] == "usage")
+    {
+        assert_eq!(
+            (&event["message_id"], &event["source"]),
+            (&tape[at - 1]["message_id"], &tape[at - 1]["source"])
+        );
     }
     assert_eq!(tape.last().unwrap()["ledger"]["records"], 8);
 }
@@ -125,20 +245,39 @@ fn usage_follows_its_response_where_agents_write_into_one_file() {
 #[test]
 fn lines_of_several_versions_in_one_file_have_their_own_dialects() {
     let fixture = "../fixtures/claude-code/2.0.10/b_edit/session/.claude/projects/-home-dev-proj";
-    let directory = std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
-    let log = std::fs::read_to_string(directory.map(|file| file.unwrap().path()).next().unwrap()).unwrap();
-    let original: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let directory =
+        std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
+    let log = std::fs::read_to_string(directory.map(|file| file.unwrap().path()).next().unwrap())
+        .unwrap();
+    let original: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let answers_after = |version: &str| {
-        let text = |number, id: &str| assistant_line(version, number, id, json!([{"type": "text", "text": id}]));
-        let prompt = line(version, 1, "user", json!({"message": {"role": "user", "content": "go on"}, "parentUuid": "before"}));
+        let text = |number, id: &str| {
+            assistant_line(version, number, id, json!([{"type": "text", "text": id}]))
+        };
+        let prompt = line(
+            version,
+            1,
+            "user",
+            json!({"message": {"role": "user", "content": "go on"}, "parentUuid": "before"}),
+        );
         let mut lines = original.clone();
         lines.extend([prompt, text(2, "m1"), text(3, "m2"), text(4, "m1")]);
         let answers = events(&lines, "msg.out");
-        (answers.len(), answers.iter().filter(|event| event["text"] == "m1").count())
+        (
+            answers.len(),
+            answers.iter().filter(|event| event["text"] == "m1").count(),
+        )
     };
     let (before, once) = answers_after("2.0.10");
     assert_eq!(once, 1, "this version may append a message again");
-    assert_eq!(answers_after("2.1.329"), (before + 1, 2), "this one does not");
+    assert_eq!(
+        answers_after("2.1.329"),
+        (before + 1, 2),
+        "this one does not"
+    );
 }
 
 #[test]
@@ -159,24 +298,48 @@ fn a_queued_prompt_is_emitted_once_when_it_arrives() {
 fn version_change_inside_one_file_is_a_revision_event() {
     let fixture = "../fixtures/claude-code/2.1.10/c_subagent/session/.claude/projects/-home-dev-proj/\
         838fee26-2737-406c-b2ed-a0e4f1f2a1a0/subagents/agent-a2aae1b.jsonl";
-    let log = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
-    let original: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let log =
+        std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture))
+            .unwrap();
+    let original: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let middle = original.len() / 2;
     let mut changed = original.clone();
-    changed[middle..].iter_mut().for_each(|line| line["version"] = json!("2.1.20"));
+    changed[middle..]
+        .iter_mut()
+        .for_each(|line| line["version"] = json!("2.1.20"));
 
-    let (original, changed) = (tape(&original, Policy::Strict).unwrap(), tape(&changed, Policy::Strict).unwrap());
-    let revisions: Vec<&Value> = changed.iter().filter(|event| event["label"] == "revision").collect();
+    let (original, changed) = (
+        tape(&original, Policy::Strict).unwrap(),
+        tape(&changed, Policy::Strict).unwrap(),
+    );
+    let revisions: Vec<&Value> = changed
+        .iter()
+        .filter(|event| event["label"] == "revision")
+        .collect();
     assert_eq!(revisions.len(), 1);
     let revision = revisions[0];
-    assert_eq!(revision["harness"], json!({"family": "claude-code", "version": "2.1.20", "schema": "bare-agent-results"}));
-    assert_eq!((&revision["support"], &revision["origin"]["line"]), (&json!("tested"), &json!(middle + 1)));
+    assert_eq!(
+        revision["harness"],
+        json!({"family": "claude-code", "version": "2.1.20", "schema": "bare-agent-results"})
+    );
+    assert_eq!(
+        (&revision["support"], &revision["origin"]["line"]),
+        (&json!("tested"), &json!(middle + 1))
+    );
 
     let facts = |tape: &[Value]| -> Vec<Value> {
-        let events = tape.iter().filter(|event| event["label"] != "revision" && event["label"] != "tape.stop");
+        let events = tape
+            .iter()
+            .filter(|event| event["label"] != "revision" && event["label"] != "tape.stop");
         let without_numbers = |event: &Value| {
             let mut event = event.clone();
-            event.as_object_mut().unwrap().retain(|key, _| key != "seq" && key != "parent");
+            event
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| key != "seq" && key != "parent");
             event
         };
         events.map(without_numbers).collect()
@@ -187,8 +350,7 @@ fn version_change_inside_one_file_is_a_revision_event() {
 #[test]
 fn usage_of_a_response_whose_stream_broke_is_provisional() {
     let cut = |parent: &str, error: Option<Value>| {
-        let message =
-            json!({"id": "e", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "Server error."}]});
+        let message = json!({"id": "e", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "Server error."}]});
         let rest = json!({"parentUuid": parent, "message": message, "isApiErrorMessage": true, "streamCutCause": "server_error"});
         let mut line = line("2.1.330", 4, "assistant", rest);
         if let Some(error) = error {
@@ -196,8 +358,15 @@ fn usage_of_a_response_whose_stream_broke_is_provisional() {
         }
         line
     };
-    let named = |request: &str| Some(json!({"message": "overloaded", "requestId": request, "isNetworkDown": false}));
-    let cases = [(cut("u2", named("r1")), true), (cut("u2", named("r2")), false), (cut("u2", None), true), (cut("u9", None), false)];
+    let named = |request: &str| {
+        Some(json!({"message": "overloaded", "requestId": request, "isNetworkDown": false}))
+    };
+    let cases = [
+        (cut("u2", named("r1")), true),
+        (cut("u2", named("r2")), false),
+        (cut("u2", None), true),
+        (cut("u9", None), false),
+    ];
     for (cut, is_provisional) in cases {
         let of_request = |mut line: Value| {
             line["version"] = json!("2.1.330");
@@ -205,10 +374,23 @@ fn usage_of_a_response_whose_stream_broke_is_provisional() {
             line
         };
         let result = result_line("2.1.330", 3, "t1", "done", None);
-        let lines = [of_request(part(1, "t1")), of_request(part(2, "t2")), result, cut];
+        let lines = [
+            of_request(part(1, "t1")),
+            of_request(part(2, "t2")),
+            result,
+            cut,
+        ];
         let tape = tape(&lines, Policy::Strict).unwrap();
-        let usages: Vec<&Value> = tape.iter().filter(|event| event["label"] == "usage").collect();
-        assert_eq!((usages.len(), usages[0]["provisional"] == true), (1, is_provisional), "{}", lines[3]);
+        let usages: Vec<&Value> = tape
+            .iter()
+            .filter(|event| event["label"] == "usage")
+            .collect();
+        assert_eq!(
+            (usages.len(), usages[0]["provisional"] == true),
+            (1, is_provisional),
+            "{}",
+            lines[3]
+        );
         assert_eq!(unaccounted_bytes(&lines), 0);
     }
 }

@@ -32,7 +32,12 @@ pub struct Facts {
 impl Facts {
     /// A record of this kind.
     pub const fn of(kind: Kind) -> Facts {
-        Facts { kind, at: 0, count: 0, fact: 0 }
+        Facts {
+            kind,
+            at: 0,
+            count: 0,
+            fact: 0,
+        }
     }
 }
 
@@ -74,24 +79,39 @@ impl Checker {
             check.identify();
         }
         let payload = line.first_member("payload").unwrap_or(Value::MISSING);
-        let (line_type, is_item) = (raw_str(line.first_member("type")), record.at == "/payload/item");
+        let (line_type, is_item) = (
+            raw_str(line.first_member("type")),
+            record.at == "/payload/item",
+        );
         note.is_item = is_item;
         note.is_between = match line_type {
             "event_msg" => !is_item,
             "turn_context" | "token_usage_record" => true,
             _ => note.kind == Kind::Message,
         };
-        note.ordinal = line.first_member("ordinal").and_then(Value::unsigned).and_then(|ordinal| u32::try_from(ordinal).ok());
+        note.ordinal = line
+            .first_member("ordinal")
+            .and_then(Value::unsigned)
+            .and_then(|ordinal| u32::try_from(ordinal).ok());
         note.turn = turn(payload.first_member("turn_id"));
         if is_item {
-            note.thread = payload.first_member("thread_id").filter(|id| id.text().is_some()).map_or(0, |id| hash64(id.raw()));
+            note.thread = payload
+                .first_member("thread_id")
+                .filter(|id| id.text().is_some())
+                .map_or(0, |id| hash64(id.raw()));
         }
         if self.needs_times
-            && let Some(t) = tape_time(line.first_member("timestamp")).as_deref().and_then(millis)
+            && let Some(t) = tape_time(line.first_member("timestamp"))
+                .as_deref()
+                .and_then(millis)
         {
             self.notes.times.insert(self.notes.notes.len() as u64, t);
         }
-        let id = if line_type == "response_item" || is_item { non_empty_text(record.value.first_member("id")) } else { None };
+        let id = if line_type == "response_item" || is_item {
+            non_empty_text(record.value.first_member("id"))
+        } else {
+            None
+        };
         if let Some(id) = id {
             note.id = hash64(id.raw());
             if note.fact == 0 {
@@ -124,7 +144,10 @@ mod tests {
 
     #[test]
     fn only_uuid_version_7_has_a_time() {
-        assert_eq!(uuid_millis("01a1fda5-4307-7000-bbe5-da9ea7a40358"), Some(0x01a1_fda5_4307));
+        assert_eq!(
+            uuid_millis("01a1fda5-4307-7000-bbe5-da9ea7a40358"),
+            Some(0x01a1_fda5_4307)
+        );
         assert_eq!(uuid_millis("7803e6bd-9e47-4d44-bca1-44735c92b705"), None);
         assert_eq!(uuid_millis("short"), None);
     }

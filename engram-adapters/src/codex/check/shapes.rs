@@ -10,7 +10,9 @@ use crate::shared::value::{Field, Value, text};
 use super::{Checker, Facts};
 use crate::codex::emit::agents::typed_instructions;
 use crate::codex::notes::Kind;
-use crate::codex::readers::{AgentActivity, CallEnd, Invocation, McpResult, Notice, PrintedEvent, Review};
+use crate::codex::readers::{
+    AgentActivity, CallEnd, Invocation, McpResult, Notice, PrintedEvent, Review,
+};
 use crate::codex::record::Record;
 
 type Checked = Result<Facts, Fault>;
@@ -52,7 +54,10 @@ pub fn review_begins(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>
     if typed.is_some() {
         check.gives(EventKind::MsgIn, Pointer::At(record.at))?;
     }
-    Ok(Facts { fact: typed.map_or(0, |typed| hash64(typed.raw())), ..Facts::of(Kind::ReviewBegins) })
+    Ok(Facts {
+        fact: typed.map_or(0, |typed| hash64(typed.raw())),
+        ..Facts::of(Kind::ReviewBegins)
+    })
 }
 
 /// A review ends.
@@ -68,16 +73,27 @@ pub fn item(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked 
 /// A text of the agent that `exec --json` prints.
 pub fn item_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At("/item/text"))?;
-    required(item_of(record)?.first_member("text"), "/item/text", "a text")
+    required(
+        item_of(record)?.first_member("text"),
+        "/item/text",
+        "a text",
+    )
 }
 
 /// The end of a call that `exec --json` prints.
 pub fn item_completed(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(item_of(record)?.first_member("id"), "/item/id", "the id of a call")
+    required(
+        item_of(record)?.first_member("id"),
+        "/item/id",
+        "the id of a call",
+    )
 }
 
 fn item_of<'a>(record: &Record<'a>) -> Result<Value<'a>, Fault> {
-    let item = record.value.first_member("item").filter(|item| item.is_object());
+    let item = record
+        .value
+        .first_member("item")
+        .filter(|item| item.is_object());
     item.ok_or_else(|| Fault::malformed("/item", "an item", "nothing"))
 }
 
@@ -96,24 +112,40 @@ pub fn event(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked
 /// An answer.
 pub fn event_message(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(PrintedEvent::strict(record.value, record.at)?.message(), "/msg/message", "a text")
+    required(
+        PrintedEvent::strict(record.value, record.at)?.message(),
+        "/msg/message",
+        "a text",
+    )
 }
 
 /// A reasoning.
 pub fn event_text(_: &mut Checker, record: &Record<'_>, check: &mut Check<'_>) -> Checked {
     check.gives(EventKind::MsgOut, Pointer::At(record.at))?;
-    required(PrintedEvent::strict(record.value, record.at)?.text(), "/msg/text", "a text")
+    required(
+        PrintedEvent::strict(record.value, record.at)?.text(),
+        "/msg/text",
+        "a text",
+    )
 }
 
 /// The beginning of a patch, or the end of a search.
 pub fn event_of_call(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(PrintedEvent::strict(record.value, record.at)?.call_id(), "/msg/call_id", "a text")
+    required(
+        PrintedEvent::strict(record.value, record.at)?.call_id(),
+        "/msg/call_id",
+        "a text",
+    )
 }
 
 /// The beginning of a call of an MCP server's tool.
 pub fn mcp_begun(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
     let event = PrintedEvent::strict(record.value, record.at)?;
-    required(Invocation::lenient_opt(event.invocation()).tool(), "/msg/invocation/tool", "a text")
+    required(
+        Invocation::lenient_opt(event.invocation()).tool(),
+        "/msg/invocation/tool",
+        "a text",
+    )
 }
 
 /// The end of a command.
@@ -123,7 +155,11 @@ pub fn command_ended(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) ->
 
 /// The end of a patch.
 pub fn patch_ended(_: &mut Checker, record: &Record<'_>, _: &mut Check<'_>) -> Checked {
-    required(CallEnd::strict(record.value, record.at)?.call_id(), "/msg/call_id", "a text")
+    required(
+        CallEnd::strict(record.value, record.at)?.call_id(),
+        "/msg/call_id",
+        "a text",
+    )
 }
 
 /// The end of a call of an MCP server's tool.

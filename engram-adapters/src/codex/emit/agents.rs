@@ -32,10 +32,26 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
                     words if words.is_empty() => {}
                     words if is_own => {
                         let (model, message_id) = (state.last.model(), text(message.id()));
-                        out.emit(MsgOut { text: Some(words), model, message_id, ..MsgOut::default() }, pointer);
+                        out.emit(
+                            MsgOut {
+                                text: Some(words),
+                                model,
+                                message_id,
+                                ..MsgOut::default()
+                            },
+                            pointer,
+                        );
                     }
                     words => {
-                        out.emit(MsgIn { role: Role::User, by: Author::Agent, text: Some(words), attachments: Vec::new() }, pointer);
+                        out.emit(
+                            MsgIn {
+                                role: Role::User,
+                                by: Author::Agent,
+                                text: Some(words),
+                                attachments: Vec::new(),
+                            },
+                            pointer,
+                        );
                     }
                 }
             }
@@ -45,7 +61,13 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
         is_mapped = true;
     }
     if !is_mapped {
-        out.emit(Meta::System { name: Text::Plain("agent_message"), text: text(message.author()) }, Pointer::Root);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("agent_message"),
+                text: text(message.author()),
+            },
+            Pointer::Root,
+        );
     }
     Outcome::Mapped
 }
@@ -53,71 +75,158 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
 /// Emits what the harness writes before the words of an agent: type, task and sender. Returns the words; `None` if there is no such text.
 fn split_envelope(whole: Text<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
     const PAYLOAD: &str = "\nPayload:\n";
-    let decoded = whole.decode().ok().filter(|_| whole.starts_with("Message Type: "))?;
+    let decoded = whole
+        .decode()
+        .ok()
+        .filter(|_| whole.starts_with("Message Type: "))?;
     let (envelope, words) = decoded.split_at(decoded.find(PAYLOAD)? + PAYLOAD.len());
     let name = Text::Plain("agent_message");
-    out.emit(Meta::Context(ImplicitInput { name, file: None, hash: None, bytes: None, text: Some(Text::Plain(envelope)) }), pointer);
+    out.emit(
+        Meta::Context(ImplicitInput {
+            name,
+            file: None,
+            hash: None,
+            bytes: None,
+            text: Some(Text::Plain(envelope)),
+        }),
+        pointer,
+    );
     Some(words.to_owned())
 }
 
 /// An action of a sub-agent as an event (up to 0.146).
 pub fn sub_agent_activity(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = AgentActivity::lenient(record.value);
-    emit_event_activity(&event, &format!("sub_agent_activity.{}", raw_str(event.kind())), out)
+    emit_event_activity(
+        &event,
+        &format!("sub_agent_activity.{}", raw_str(event.kind())),
+        out,
+    )
 }
 
 /// The end of a call that spawns, asks, awaits or closes an agent (up to 0.146).
 pub fn collab_event(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    emit_event_activity(&AgentActivity::lenient(record.value), record.short_name(), out)
+    emit_event_activity(
+        &AgentActivity::lenient(record.value),
+        record.short_name(),
+        out,
+    )
 }
 
 fn emit_event_activity(event: &AgentActivity<'_>, name: &str, out: &mut Emitter<'_>) -> Outcome {
-    let thread = event.agent_thread_id().or(event.new_thread_id()).or(event.receiver_thread_id());
-    emit_activity(event.event_id().or(event.call_id()), name, text(thread), "/payload", out)
+    let thread = event
+        .agent_thread_id()
+        .or(event.new_thread_id())
+        .or(event.receiver_thread_id());
+    emit_activity(
+        event.event_id().or(event.call_id()),
+        name,
+        text(thread),
+        "/payload",
+        out,
+    )
 }
 
 /// An action of a sub-agent as an item.
 pub fn sub_agent_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = AgentActivity::lenient(record.value);
     let name = format!("SubAgentActivity.{}", raw_str(item.kind()));
-    emit_activity(item.id(), &name, text(item.agent_thread_id()), record.at, out)
+    emit_activity(
+        item.id(),
+        &name,
+        text(item.agent_thread_id()),
+        record.at,
+        out,
+    )
 }
 
 /// The end of a call that spawns, asks, awaits or closes agents, as an item.
 pub fn collab_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = AgentActivity::lenient(record.value);
     let name = format!("CollabAgentToolCall.{}", raw_str(item.tool()));
-    emit_activity(item.id(), &name, text(elements(item.receiver_thread_ids()).next()), record.at, out)
+    emit_activity(
+        item.id(),
+        &name,
+        text(elements(item.receiver_thread_ids()).next()),
+        record.at,
+        out,
+    )
 }
 
 /// Emits an action of another agent as a child of the call that caused it.
-fn emit_activity(call_id: Field<'_>, name: &str, thread: Option<Text<'_>>, at: &str, out: &mut Emitter<'_>) -> Outcome {
+fn emit_activity(
+    call_id: Field<'_>,
+    name: &str,
+    thread: Option<Text<'_>>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let parent = text(call_id).and_then(|id| out.seq_of_call(id));
-    out.emit_child(parent, Meta::System { name: Text::Plain(name), text: thread }, Pointer::At(at));
+    out.emit_child(
+        parent,
+        Meta::System {
+            name: Text::Plain(name),
+            text: thread,
+        },
+        Pointer::At(at),
+    );
     Outcome::Mapped
 }
 
 /// A review begins, as an event or an item. A person may write its instructions; the harness writes those of other targets.
-pub fn entered_review_mode(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub fn entered_review_mode(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let review = Review::lenient(record.value);
     let hint = review.user_facing_hint();
     let typed = typed_instructions(&review);
     // Older versions have a prompt alone, of a person or of the harness.
-    for notice in [hint.or(review.prompt()), review.prompt().filter(|_| hint.is_some())].into_iter().flatten() {
+    for notice in [
+        hint.or(review.prompt()),
+        review.prompt().filter(|_| hint.is_some()),
+    ]
+    .into_iter()
+    .flatten()
+    {
         if typed.is_none_or(|typed| typed.raw() != notice.raw()) {
-            out.emit(Meta::System { name: Text::Plain("entered_review_mode"), text: text(Some(notice)) }, Pointer::At(record.at));
+            out.emit(
+                Meta::System {
+                    name: Text::Plain("entered_review_mode"),
+                    text: text(Some(notice)),
+                },
+                Pointer::At(record.at),
+            );
         }
     }
     if let Some(typed) = typed {
-        let (by, at) = (state.thread.sender(state.is_replay()), format!("{}/target/instructions", record.at));
-        out.emit(MsgIn { role: Role::User, by, text: text(Some(typed)), attachments: Vec::new() }, Pointer::At(&at));
+        let (by, at) = (
+            state.thread.sender(state.is_replay()),
+            format!("{}/target/instructions", record.at),
+        );
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by,
+                text: text(Some(typed)),
+                attachments: Vec::new(),
+            },
+            Pointer::At(&at),
+        );
     }
     Outcome::Mapped
 }
 
 /// A review ends. The next answer contains it.
 pub fn exited_review_mode(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(Meta::System { name: Text::Plain("exited_review_mode"), text: None }, Pointer::At(record.at));
+    out.emit(
+        Meta::System {
+            name: Text::Plain("exited_review_mode"),
+            text: None,
+        },
+        Pointer::At(record.at),
+    );
     Outcome::Mapped
 }
 
@@ -131,16 +240,34 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
         "denied" => Decision::Deny,
         other => {
             let name = format!("guardian_assessment.{other}");
-            out.emit(Meta::System { name: Text::Plain(&name), text: rationale }, Pointer::At(record.at));
+            out.emit(
+                Meta::System {
+                    name: Text::Plain(&name),
+                    text: rationale,
+                },
+                Pointer::At(record.at),
+            );
             return Outcome::Mapped;
         }
     };
     let call_id = text(review.target_item_id());
     let tool = state.tool_of(state.call().1).map(Text::Plain);
     let parent = call_id.and_then(|id| out.seq_of_call(id));
-    out.emit_child(parent, Meta::Permission(Permission { decision, tool, call_id, text: rationale }), Pointer::At(record.at));
+    out.emit_child(
+        parent,
+        Meta::Permission(Permission {
+            decision,
+            tool,
+            call_id,
+            text: rationale,
+        }),
+        Pointer::At(record.at),
+    );
     if let Some(action) = review.action().filter(|_| parent.is_none()) {
-        let event = Meta::System { name: Text::Plain("guardian_assessment"), text: Some(action.json()) };
+        let event = Meta::System {
+            name: Text::Plain("guardian_assessment"),
+            text: Some(action.json()),
+        };
         out.emit(event, Pointer::At("/payload/action"));
     }
     Outcome::Mapped
@@ -148,6 +275,8 @@ pub fn approval_review(state: &mut State, record: &Record<'_>, out: &mut Emitter
 
 /// The instructions that a person wrote for a review.
 pub fn typed_instructions<'a>(review: &Review<'a>) -> Field<'a> {
-    let target = review.target().filter(|target| raw_str(target.first_member("type")) == "custom");
+    let target = review
+        .target()
+        .filter(|target| raw_str(target.first_member("type")) == "custom");
     target.and_then(|target| target.first_member("instructions"))
 }

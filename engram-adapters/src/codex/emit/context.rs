@@ -11,13 +11,26 @@ use crate::shared::value::{Field, Value, non_empty_text};
 use super::last_said::LastSaid;
 
 /// Emits instructions that a person wrote, with their text, unless they were emitted before. True if it emitted them.
-pub fn emit_instructions(last: &mut LastSaid, instructions: Field<'_>, at: &str, out: &mut Emitter<'_>) -> bool {
-    let Some(text) = non_empty_text(instructions) else { return false };
+pub fn emit_instructions(
+    last: &mut LastSaid,
+    instructions: Field<'_>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) -> bool {
+    let Some(text) = non_empty_text(instructions) else {
+        return false;
+    };
     if !last.insert_instructions(text.raw()) {
         return false;
     }
     let (hash, bytes) = hash_of_text(text);
-    let input = ImplicitInput { name: Text::Plain("instructions"), file: None, hash, bytes, text: Some(text) };
+    let input = ImplicitInput {
+        name: Text::Plain("instructions"),
+        file: None,
+        hash,
+        bytes,
+        text: Some(text),
+    };
     out.emit(Meta::Context(input), Pointer::At(at));
     true
 }
@@ -25,19 +38,37 @@ pub fn emit_instructions(last: &mut LastSaid, instructions: Field<'_>, at: &str,
 /// Emits the harness's own system prompt, by hash.
 pub fn emit_system_prompt(prompt: Text<'_>, at: &str, out: &mut Emitter<'_>) {
     let (hash, bytes) = hash_of_text(prompt);
-    let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+    let input = ImplicitInput {
+        name: Text::Plain("system_prompt"),
+        file: None,
+        hash,
+        bytes,
+        text: None,
+    };
     out.emit(Meta::Context(input), Pointer::At(at));
 }
 
 /// Emits a JSON value that the harness gives to the model, by the hash of its canonical form.
 pub fn emit_value(name: &str, value: Value<'_>, at: &str, out: &mut Emitter<'_>) {
     let json = canonical_json(value.raw());
-    let (hash, bytes) = (Some(Hash::of_bytes(json.as_bytes())), Some(json.len() as u64));
-    let input = ImplicitInput { name: Text::Plain(name), file: None, hash, bytes, text: None };
+    let (hash, bytes) = (
+        Some(Hash::of_bytes(json.as_bytes())),
+        Some(json.len() as u64),
+    );
+    let input = ImplicitInput {
+        name: Text::Plain(name),
+        file: None,
+        hash,
+        bytes,
+        text: None,
+    };
     out.emit(Meta::Context(input), Pointer::At(at));
 }
 
 fn hash_of_text(text: Text<'_>) -> (Option<Hash>, Option<u64>) {
     let decoded = text.decode().ok();
-    (decoded.as_deref().map(Hash::of_text), decoded.map(|decoded| decoded.len() as u64))
+    (
+        decoded.as_deref().map(Hash::of_text),
+        decoded.map(|decoded| decoded.len() as u64),
+    )
 }

@@ -17,7 +17,9 @@ use crate::shared::spans::{full_range, span_facts, without_final_line_end};
 use crate::shared::value::{Value, raw_str, text};
 
 use super::files::SeenFiles;
-use super::patch_text::{Patch, add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable};
+use super::patch_text::{
+    Patch, add_operation, count_sections, emit_move, emit_name, emit_sections, is_readable,
+};
 use super::printed_files::{PrintedFile, printed_files};
 use crate::codex::readers::Change;
 
@@ -42,14 +44,30 @@ pub struct Applied<'p> {
 }
 
 /// Emits the edits of listed changes. `at` points to the list. False if they change nothing.
-pub fn emit_listed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: &str, out: &mut Emitter<'_>) -> bool {
+pub fn emit_listed_changes(
+    files: &mut SeenFiles,
+    applied: &Applied<'_>,
+    at: &str,
+    out: &mut Emitter<'_>,
+) -> bool {
     let mut is_changed = false;
     let printed = &applied.printed_if_more();
     for_each_change(applied, |token, path, change| {
         let segment = pointer_segment(&Text::Token(token).decode_lossy());
-        let file = if path == Text::Token(token).decode_lossy() { Text::Token(token) } else { Text::Plain(path) };
+        let file = if path == Text::Token(token).decode_lossy() {
+            Text::Token(token)
+        } else {
+            Text::Plain(path)
+        };
         let change = Change::lenient(change);
-        let listed = ListedChange { applied, printed, path, file, kind: raw_str(change.kind()), change };
+        let listed = ListedChange {
+            applied,
+            printed,
+            path,
+            file,
+            kind: raw_str(change.kind()),
+            change,
+        };
         is_changed |= emit_change(files, &listed, Pointer::Member(at, &segment), out);
     });
     emit_unlisted(files, applied, printed, Pointer::At(at), out);
@@ -59,12 +77,29 @@ pub fn emit_listed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: &st
 /// Emits the edits of changes as `exec --json` lists them up to 0.42, before they are made: `{PATH: {"add": {..}}}`, and `{PATH: "delete"}`
 /// up to
 /// 0.29. `at` is the record of their success.
-pub fn emit_printed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) {
+pub fn emit_printed_changes(
+    files: &mut SeenFiles,
+    applied: &Applied<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     let printed = &applied.printed_if_more();
     for_each_change(applied, |token, path, stated| {
-        let (kind, change) = stated.members().next().map_or((raw_str(Some(stated)), None), |(kind, change)| (kind, Some(change)));
+        let (kind, change) = stated
+            .members()
+            .next()
+            .map_or((raw_str(Some(stated)), None), |(kind, change)| {
+                (kind, Some(change))
+            });
         let change = Change::lenient_opt(change);
-        let listed = ListedChange { applied, printed, path, file: Text::Token(token), kind, change };
+        let listed = ListedChange {
+            applied,
+            printed,
+            path,
+            file: Text::Token(token),
+            kind,
+            change,
+        };
         emit_change(files, &listed, at, out);
     });
     emit_unlisted(files, applied, printed, at, out)
@@ -74,7 +109,11 @@ pub fn emit_printed_changes(files: &mut SeenFiles, applied: &Applied<'_>, at: Po
 fn for_each_change(applied: &Applied<'_>, mut convert: impl FnMut(&str, &str, Value<'_>)) {
     for (name, change) in applied.changes.members() {
         let token = format!("\"{name}\"");
-        convert(&token, &full_path(applied.directory, &Text::Token(&token).decode_lossy()), change);
+        convert(
+            &token,
+            &full_path(applied.directory, &Text::Token(&token).decode_lossy()),
+            change,
+        );
     }
 }
 
@@ -104,12 +143,16 @@ struct ListedChange<'c> {
 impl ListedChange<'_> {
     /// How many sections of the patch begin with the file. None if the log does not have its text, or if the list is too long.
     fn sections(&self) -> Option<usize> {
-        self.applied.text.filter(|_| !self.is_long()).and_then(|patch| count_sections(patch, self.path))
+        self.applied
+            .text
+            .filter(|_| !self.is_long())
+            .and_then(|patch| count_sections(patch, self.path))
     }
 
     /// True if the file is moved to its own path. The program writes the new path and then deletes the old one: nothing is left (0.171.0).
     fn is_moved_onto_itself(&self) -> bool {
-        text(self.change.move_path()).is_some_and(|path| full_path_of(self.applied.directory, path) == self.path)
+        text(self.change.move_path())
+            .is_some_and(|path| full_path_of(self.applied.directory, path) == self.path)
     }
 
     /// True if the list has too many files to read the patch for each of them.
@@ -119,7 +162,12 @@ impl ListedChange<'_> {
 }
 
 /// False for an update that leaves the file as it was.
-fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_change(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     let is_update = listed.kind == "update";
     if emit_earlier_changes(files, listed, at, out) && is_update {
         return true;
@@ -142,7 +190,12 @@ fn emit_change(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>
 /// Emits the changes of a file that the list does not have, because a later one of the same file has taken their place. If the listed one
 /// is an update, its lines count from another state of the file than before the patch, so it is emitted here too. False if there is only
 /// the listed one.
-fn emit_earlier_changes(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_earlier_changes(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     if listed.printed.is_empty() {
         return false;
     }
@@ -155,18 +208,34 @@ fn emit_earlier_changes(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Po
         return false;
     }
     if let (Some(patch), Some(sections)) = (listed.applied.text, listed.sections()) {
-        let count = if listed.kind == "update" { sections } else { sections.saturating_sub(1) };
+        let count = if listed.kind == "update" {
+            sections
+        } else {
+            sections.saturating_sub(1)
+        };
         if sections > 1 {
             emit_sections(files, patch, (listed.path, count), call, out);
         }
         return sections > 1;
     }
-    let mut ops: Vec<EditOp> = listed.printed.iter().filter(|file| file.may_be(listed.path)).map(|file| file.op).collect();
+    let mut ops: Vec<EditOp> = listed
+        .printed
+        .iter()
+        .filter(|file| file.may_be(listed.path))
+        .map(|file| file.op)
+        .collect();
     if ops.len() < 2 {
         return false;
     }
-    let last = if listed.kind == "add" { EditOp::Create } else { EditOp::Delete };
-    if let Some(listed) = ops.iter().rposition(|op| *op == last && listed.kind != "update") {
+    let last = if listed.kind == "add" {
+        EditOp::Create
+    } else {
+        EditOp::Delete
+    };
+    if let Some(listed) = ops
+        .iter()
+        .rposition(|op| *op == last && listed.kind != "update")
+    {
         ops.remove(listed);
     }
     ops.dedup();
@@ -177,20 +246,37 @@ fn emit_earlier_changes(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Po
 }
 
 /// Emits the names of printed files that belong to no listed change. The text of the patch, if it can be read, has given their edits.
-fn emit_unlisted(files: &mut SeenFiles, applied: &Applied<'_>, printed: &[PrintedFile], at: Pointer<'_>, out: &mut Emitter<'_>) {
+fn emit_unlisted(
+    files: &mut SeenFiles,
+    applied: &Applied<'_>,
+    printed: &[PrintedFile],
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     if printed.is_empty() || applied.text.is_some_and(is_readable) {
         return;
     }
     let mut unlisted: HashSet<&Path> = printed.iter().map(PrintedFile::name).collect();
     for_each_change(applied, |_, path, change| {
-        let change = change.members().next().map(|(_, change)| change).filter(|change| change.is_object()).unwrap_or(change);
+        let change = change
+            .members()
+            .next()
+            .map(|(_, change)| change)
+            .filter(|change| change.is_object())
+            .unwrap_or(change);
         if let Some(new_path) = text(change.first_member("move_path")) {
             remove_names_of(&full_path_of(applied.directory, new_path), &mut unlisted);
         }
         remove_names_of(path, &mut unlisted);
     });
     for file in printed.iter().filter(|file| unlisted.contains(file.name())) {
-        emit_name(files, file.op, &full_path(applied.directory, &file.path), (applied.call_id, at), out);
+        emit_name(
+            files,
+            file.op,
+            &full_path(applied.directory, &file.path),
+            (applied.call_id, at),
+            out,
+        );
     }
 }
 
@@ -204,7 +290,10 @@ fn remove_names_of(path: &str, names: &mut HashSet<&Path>) {
 }
 
 fn added_file<'c>(files: &mut SeenFiles, listed: &ListedChange<'c>, op: EditOp) -> CodeEdit<'c> {
-    let mut edit = CodeEdit { call_id: Some(listed.applied.call_id), ..CodeEdit::new(op, listed.file) };
+    let mut edit = CodeEdit {
+        call_id: Some(listed.applied.call_id),
+        ..CodeEdit::new(op, listed.file)
+    };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.after_range = Some(full_range(&content));
         edit.file_after_hash = Hash::of_lossless_text(&content);
@@ -215,7 +304,10 @@ fn added_file<'c>(files: &mut SeenFiles, listed: &ListedChange<'c>, op: EditOp) 
 }
 
 fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
-    let mut edit = CodeEdit { call_id: Some(listed.applied.call_id), ..CodeEdit::new(EditOp::Delete, listed.file) };
+    let mut edit = CodeEdit {
+        call_id: Some(listed.applied.call_id),
+        ..CodeEdit::new(EditOp::Delete, listed.file)
+    };
     if let Some(content) = text(listed.change.content()).and_then(|content| content.decode().ok()) {
         edit.before_range = Some(full_range(&content));
         edit.file_before_hash = Hash::of_lossless_text(&content);
@@ -224,12 +316,25 @@ fn deleted_file<'c>(listed: &ListedChange<'c>) -> CodeEdit<'c> {
     edit
 }
 
-fn emit_update(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_update(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     if listed.is_moved_onto_itself() {
-        emit_name(files, EditOp::Delete, listed.path, (listed.applied.call_id, at), out);
+        emit_name(
+            files,
+            EditOp::Delete,
+            listed.path,
+            (listed.applied.call_id, at),
+            out,
+        );
         return true;
     }
-    let Ok(diff) = text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode()) else {
+    let Ok(diff) =
+        text(listed.change.unified_diff()).map_or(Ok(Cow::Borrowed("")), |diff| diff.decode())
+    else {
         return emit_without_lines(files, listed, at, out);
     };
     files.insert(listed.path);
@@ -242,12 +347,22 @@ fn emit_update(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>
     }
     if !files.has_bare_cr(listed.path) {
         let runs = unified_runs(&diff).unwrap_or_default();
-        let runs = runs.iter().map(|run| span_edit((run.before_first, &run.before), (run.after_first, &run.after)));
+        let runs = runs.iter().map(|run| {
+            span_edit(
+                (run.before_first, &run.before),
+                (run.after_first, &run.after),
+            )
+        });
         return emit_spans(files, listed, runs, at, out);
     }
     match line_runs(&diff) {
         Some(LineRuns::Counted(runs)) => {
-            let runs = runs.iter().map(|run| span_edit((run.before_first, &run.before), (run.after_first, &run.after)));
+            let runs = runs.iter().map(|run| {
+                span_edit(
+                    (run.before_first, &run.before),
+                    (run.after_first, &run.after),
+                )
+            });
             emit_spans(files, listed, runs, at, out)
         }
         Some(LineRuns::Unknown) | None => emit_without_lines(files, listed, at, out),
@@ -266,30 +381,59 @@ fn emit_spans(
     let file = moved_to.as_deref().map_or(listed.file, Text::Plain);
     let mut is_changed = moved_to.is_some();
     for span in spans {
-        out.emit(CodeEdit { call_id: Some(listed.applied.call_id), file, ..span }, at);
+        out.emit(
+            CodeEdit {
+                call_id: Some(listed.applied.call_id),
+                file,
+                ..span
+            },
+            at,
+        );
         is_changed = true;
     }
     is_changed
 }
 
 /// Emits the edits of a file whose lines the diff does not state: those of the patch's text, or else its name.
-fn emit_without_lines(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_without_lines(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     let call = (listed.applied.call_id, at);
     if let (Some(patch), Some(sections @ 1..)) = (listed.applied.text, listed.sections()) {
         emit_sections(files, patch, (listed.path, sections), call, out);
         return true;
     }
     let moved_to = emit_listed_move(files, listed, at, out);
-    emit_name(files, EditOp::Update, moved_to.as_deref().unwrap_or(listed.path), call, out);
+    emit_name(
+        files,
+        EditOp::Update,
+        moved_to.as_deref().unwrap_or(listed.path),
+        call,
+        out,
+    );
     true
 }
 
 /// Emits the move of an updated file, if it is moved. Returns its new path.
-fn emit_listed_move(files: &mut SeenFiles, listed: &ListedChange<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
+fn emit_listed_move(
+    files: &mut SeenFiles,
+    listed: &ListedChange<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Option<String> {
     let new_path = text(listed.change.move_path())?;
     let new_path = full_path_of(listed.applied.directory, new_path).into_owned();
     files.rename(listed.path, &new_path);
-    emit_move(listed.file, Text::Plain(&new_path), listed.applied.call_id, at, out);
+    emit_move(
+        listed.file,
+        Text::Plain(&new_path),
+        listed.applied.call_id,
+        at,
+        out,
+    );
     Some(new_path)
 }
 
@@ -301,8 +445,14 @@ fn full_path_of<'p>(directory: &str, path: Text<'p>) -> Cow<'p, str> {
 }
 
 /// An edit of a span, without its file and call.
-fn span_edit<L: Borrow<str>>((before_first, before): (u64, &[L]), (after_first, after): (u64, &[L])) -> CodeEdit<'static> {
-    let range = |first: u64, lines: &[L]| Range { first, last: (first + lines.len() as u64).saturating_sub(1) };
+fn span_edit<L: Borrow<str>>(
+    (before_first, before): (u64, &[L]),
+    (after_first, after): (u64, &[L]),
+) -> CodeEdit<'static> {
+    let range = |first: u64, lines: &[L]| Range {
+        first,
+        last: (first + lines.len() as u64).saturating_sub(1),
+    };
     let mut edit = CodeEdit::new(EditOp::Update, Text::Plain(""));
     edit.before_range = Some(range(before_first, before));
     edit.after_range = Some(range(after_first, after));
@@ -312,7 +462,11 @@ fn span_edit<L: Borrow<str>>((before_first, before): (u64, &[L]), (after_first, 
 }
 
 fn describe_before(edit: &mut CodeEdit<'_>, text: &str) {
-    (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(text);
+    (
+        edit.before_hash,
+        edit.before_anchor_hashes,
+        edit.before_text,
+    ) = span_facts(text);
 }
 
 fn describe_after(edit: &mut CodeEdit<'_>, text: &str) {
@@ -326,19 +480,27 @@ fn pointer_segment(name: &str) -> String {
 
 /// True if a diff can be read, and its lines can be those of a file.
 pub fn is_readable_diff(diff: &str) -> bool {
-    let is_possible =
-        |first: u64, lines: usize| first > 0 && (first + lines as u64).checked_sub(2).is_none_or(|last| last + 1 >= first - 1);
+    let is_possible = |first: u64, lines: usize| {
+        first > 0
+            && (first + lines as u64)
+                .checked_sub(2)
+                .is_none_or(|last| last + 1 >= first - 1)
+    };
     if has_bare_cr(diff) {
         return match line_runs(diff) {
             None => false,
             Some(LineRuns::Unknown) => true,
-            Some(LineRuns::Counted(runs)) => {
-                runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
-            }
+            Some(LineRuns::Counted(runs)) => runs.iter().all(|run| {
+                is_possible(run.before_first, run.before.len())
+                    && is_possible(run.after_first, run.after.len())
+            }),
         };
     }
     let runs = unified_runs(diff);
     runs.is_some_and(|runs| {
-        runs.iter().all(|run| is_possible(run.before_first, run.before.len()) && is_possible(run.after_first, run.after.len()))
+        runs.iter().all(|run| {
+            is_possible(run.before_first, run.before.len())
+                && is_possible(run.after_first, run.after.len())
+        })
     })
 }

@@ -17,7 +17,9 @@ use crate::shared::value::{Field, Value, integer, raw_str, text};
 use super::State;
 use super::edits::{Applied, emit_listed_changes};
 use super::nested_calls::{NestedTool, emit_nested_call};
-use super::output_text::{ExitFacts, is_truncated_copy, printed_by, strip_framing, strip_line_count};
+use super::output_text::{
+    ExitFacts, is_truncated_copy, printed_by, strip_framing, strip_line_count,
+};
 use crate::codex::blocks::{is_empty_token, joined_texts, unquote};
 use crate::codex::format::rule;
 use crate::codex::plan::calls::{CallFate, Is};
@@ -80,8 +82,21 @@ impl<'r> ScreenEnd<'r> {
             "dynamic_tool_call_response" => (CallType::Client, false),
             _ => (CallType::Command, false),
         };
-        let invocation = if is_item { Invocation::lenient(value) } else { Invocation::lenient_opt(fields.invocation()) };
-        ScreenEnd { call_type, id: if is_item { fields.id() } else { fields.call_id() }, fields, invocation }
+        let invocation = if is_item {
+            Invocation::lenient(value)
+        } else {
+            Invocation::lenient_opt(fields.invocation())
+        };
+        ScreenEnd {
+            call_type,
+            id: if is_item {
+                fields.id()
+            } else {
+                fields.call_id()
+            },
+            fields,
+            invocation,
+        }
     }
 
     /// True for a call of an MCP server's tool.
@@ -101,7 +116,11 @@ impl<'r> ScreenEnd<'r> {
     /// Output and error output. A command's aggregated output contains both.
     fn streams(&self) -> (Field<'r>, Field<'r>) {
         match self.fields.aggregated_output() {
-            Some(aggregated) if self.call_type == CallType::Command && !is_empty_token(aggregated.raw()) => (Some(aggregated), None),
+            Some(aggregated)
+                if self.call_type == CallType::Command && !is_empty_token(aggregated.raw()) =>
+            {
+                (Some(aggregated), None)
+            }
             aggregated => (self.fields.stdout().or(aggregated), self.fields.stderr()),
         }
     }
@@ -113,20 +132,32 @@ impl<'r> ScreenEnd<'r> {
             (_, Some(exit)) => Some(of_success(exit == 0)),
             ("completed", _) => Some(Status::Ok),
             ("failed", _) => Some(Status::Error),
-            _ => self.fields.success().map(|success| of_success(success.is_true())),
+            _ => self
+                .fields
+                .success()
+                .map(|success| of_success(success.is_true())),
         }
     }
 
     /// The script that a shell ran: `["/bin/bash", "-lc", "ls"]`.
     pub fn script(&self) -> Option<Text<'r>> {
         let mut words = self.fields.command()?.elements();
-        let (_, option, script, None) = (words.next()?, words.next()?, words.next()?, words.next()) else { return None };
-        if matches!(option.raw_str(), "-lc" | "-c") && self.call_type == CallType::Command { script.text() } else { None }
+        let (_, option, script, None) = (words.next()?, words.next()?, words.next()?, words.next())
+        else {
+            return None;
+        };
+        if matches!(option.raw_str(), "-lc" | "-c") && self.call_type == CallType::Command {
+            script.text()
+        } else {
+            None
+        }
     }
 
     /// The changes that it lists, if they were made.
     pub fn applied_changes(&self) -> Option<Value<'r>> {
-        self.fields.changes().filter(|_| self.is_patch() && self.status() == Some(Status::Ok))
+        self.fields
+            .changes()
+            .filter(|_| self.is_patch() && self.status() == Some(Status::Ok))
     }
 
     /// The tool and the arguments of the call.
@@ -134,10 +165,21 @@ impl<'r> ScreenEnd<'r> {
         match self.call_type {
             CallType::Command => (NestedTool::plain("exec_command"), self.fields.command()),
             CallType::Patch => (NestedTool::plain("apply_patch"), self.fields.changes()),
-            CallType::Client => (NestedTool::plain(raw_str(self.fields.tool())), self.fields.arguments()),
+            CallType::Client => (
+                NestedTool::plain(raw_str(self.fields.tool())),
+                self.fields.arguments(),
+            ),
             CallType::Mcp => {
-                let tool = text(self.invocation.tool()).map(|tool| tool.decode_lossy()).unwrap_or_default();
-                (NestedTool { tool, server: text(self.invocation.server()) }, self.invocation.arguments())
+                let tool = text(self.invocation.tool())
+                    .map(|tool| tool.decode_lossy())
+                    .unwrap_or_default();
+                (
+                    NestedTool {
+                        tool,
+                        server: text(self.invocation.server()),
+                    },
+                    self.invocation.arguments(),
+                )
             }
         }
     }
@@ -145,8 +187,16 @@ impl<'r> ScreenEnd<'r> {
     /// What it says of the result.
     pub fn facts(&self) -> EndFacts<'r> {
         let token = |field: Field<'r>| field.map(|token| Cow::Borrowed(token.raw()));
-        let duration_ms = self.fields.duration().and_then(|duration| Duration::lenient(duration).millis());
-        let mut facts = EndFacts { status: self.status(), exit: self.exit(), duration_ms, ..EndFacts::default() };
+        let duration_ms = self
+            .fields
+            .duration()
+            .and_then(|duration| Duration::lenient(duration).millis());
+        let mut facts = EndFacts {
+            status: self.status(),
+            exit: self.exit(),
+            duration_ms,
+            ..EndFacts::default()
+        };
         match (self.call_type, self.fields.result()) {
             (CallType::Client, _) => {
                 facts.stdout = joined_texts(self.fields.content_items(), "\\n");
@@ -165,36 +215,66 @@ impl<'e> EndFacts<'e> {
         let answer = wrapped.ok().map_or(*wrapped, McpResult::lenient);
         self.stdout = joined_texts(answer.content(), "\\n");
         self.stderr = wrapped.err().map(|error| Cow::Borrowed(error.raw()));
-        let structured = answer.structured().filter(|structured| structured.raw() != "null");
-        if let Some(structured) = structured.and_then(|structured| serde_json::to_string(&*canonical_json(structured.raw())).ok()) {
-            self.plain_text = self.stdout.replace(Cow::Owned(structured)).filter(|text| Some(text) != self.stdout.as_ref());
+        let structured = answer
+            .structured()
+            .filter(|structured| structured.raw() != "null");
+        if let Some(structured) = structured
+            .and_then(|structured| serde_json::to_string(&*canonical_json(structured.raw())).ok())
+        {
+            self.plain_text = self
+                .stdout
+                .replace(Cow::Owned(structured))
+                .filter(|text| Some(text) != self.stdout.as_ref());
         }
-        let is_error = answer.is_error().map(Value::is_true).or(wrapped.err().map(|_| true));
-        self.status = is_error.map(|is_error| if is_error { Status::Error } else { Status::Ok }).or(self.status);
+        let is_error = answer
+            .is_error()
+            .map(Value::is_true)
+            .or(wrapped.err().map(|_| true));
+        self.status = is_error
+            .map(|is_error| if is_error { Status::Error } else { Status::Ok })
+            .or(self.status);
     }
 
     /// The text that it has: what the command printed, or why it did not run.
     pub fn text(&self) -> Option<&str> {
         let is_filled = |token: &&str| !is_empty_token(token);
-        self.stdout.as_deref().filter(is_filled).or(self.stderr.as_deref()).filter(is_filled)
+        self.stdout
+            .as_deref()
+            .filter(is_filled)
+            .or(self.stderr.as_deref())
+            .filter(is_filled)
     }
 
     /// The error text beside an output.
     pub fn further_text(&self) -> Option<&str> {
         let is_filled = |token: &&str| !is_empty_token(token);
-        self.stdout.as_deref().filter(is_filled).and(self.stderr.as_deref()).filter(is_filled)
+        self.stdout
+            .as_deref()
+            .filter(is_filled)
+            .and(self.stderr.as_deref())
+            .filter(is_filled)
     }
 
     /// The result of a call that has no output for the model.
     fn result<'h>(&'h self, tool: Option<&'h str>, call_id: Text<'h>) -> ToolResult<'h> {
-        let stderr = self.stderr.as_deref().filter(|token| !is_empty_token(token));
-        let is_cut = |token: &str| token.len() >= MIN_CUT_BYTES && memmem::find(token.as_bytes(), CUT_MARK.as_bytes()).is_some();
+        let stderr = self
+            .stderr
+            .as_deref()
+            .filter(|token| !is_empty_token(token));
+        let is_cut = |token: &str| {
+            token.len() >= MIN_CUT_BYTES
+                && memmem::find(token.as_bytes(), CUT_MARK.as_bytes()).is_some()
+        };
         ToolResult {
             tool: tool.map(Text::Plain),
             call_id: Some(call_id),
             status: self.status,
             exit: self.exit,
-            stdout: self.stdout.as_deref().filter(|token| stderr.is_none() || !is_empty_token(token)).map(Text::Token),
+            stdout: self
+                .stdout
+                .as_deref()
+                .filter(|token| stderr.is_none() || !is_empty_token(token))
+                .map(Text::Token),
             stderr: stderr.map(Text::Token),
             truncated: self.stdout.as_deref().is_some_and(is_cut),
             duration_ms: self.duration_ms,
@@ -204,27 +284,36 @@ impl<'e> EndFacts<'e> {
 
     /// Its numbers.
     pub fn numbers(&self) -> ExitFacts {
-        ExitFacts { status: self.status, exit: self.exit, duration_ms: self.duration_ms, ..ExitFacts::default() }
+        ExitFacts {
+            status: self.status,
+            exit: self.exit,
+            duration_ms: self.duration_ms,
+            ..ExitFacts::default()
+        }
     }
 
     /// Adds to the result of an output the error text that only the end says.
     pub fn complete<'h>(&'h self, result: &mut ToolResult<'h>) {
         let output = result.stdout.map(|output| output.raw()).unwrap_or_default();
-        let further = self.further_text().filter(|text| !contains(unquote(output), unquote(text)));
+        let further = self
+            .further_text()
+            .filter(|text| !contains(unquote(output), unquote(text)));
         result.stderr = result.stderr.or(further.map(Text::Token));
     }
 
     /// True when the output (a token) has the text of the end. Either may be truncated, and an event is truncated at fewer characters.
     pub fn is_in_output(&self, output: &str) -> bool {
         let output = unquote(output);
-        self.text()
-            .map(unquote)
-            .is_none_or(|text| contains(output, text) || is_truncated_copy(text, strip_line_count(strip_framing(output))))
+        self.text().map(unquote).is_none_or(|text| {
+            contains(output, text)
+                || is_truncated_copy(text, strip_line_count(strip_framing(output)))
+        })
     }
 
     /// True when the output (a token) is a truncated copy of the text of the end.
     fn is_cut_in_output(&self, output: &str) -> bool {
-        self.text().is_some_and(|text| is_truncated_copy(strip_framing(unquote(output)), unquote(text)))
+        self.text()
+            .is_some_and(|text| is_truncated_copy(strip_framing(unquote(output)), unquote(text)))
     }
 
     /// Emits the text of the end, which the result of its call lacks.
@@ -240,7 +329,11 @@ impl<'e> EndFacts<'e> {
 
     /// Emits the plain text of a structured answer, unless the output (a token) has it.
     pub fn emit_plain_text(&self, output: &str, place: &Place<'_>, out: &mut Emitter<'_>) {
-        if let Some(text) = self.plain_text.as_deref().filter(|text| !contains(unquote(output), unquote(text))) {
+        if let Some(text) = self
+            .plain_text
+            .as_deref()
+            .filter(|text| !contains(unquote(output), unquote(text)))
+        {
             emit_beside(place, Some(text), out);
         }
     }
@@ -256,7 +349,10 @@ pub struct Place<'p> {
 
 /// Emits a text beside the result of a call.
 fn emit_beside(place: &Place<'_>, text: Option<&str>, out: &mut Emitter<'_>) {
-    let event = Meta::System { name: Text::Plain(place.name), text: text.map(Text::Token) };
+    let event = Meta::System {
+        name: Text::Plain(place.name),
+        text: text.map(Text::Token),
+    };
     out.emit_child(out.seq_of_call(place.call_id), event, Pointer::At(place.at));
 }
 
@@ -265,7 +361,13 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
     let end = ScreenEnd::of(record);
     if raw_str(end.fields.source()) == "user_shell" {
         let printed = text(end.streams().0);
-        out.emit(Meta::System { name: Text::Plain("user_shell"), text: printed }, Pointer::At(record.at));
+        out.emit(
+            Meta::System {
+                name: Text::Plain("user_shell"),
+                text: printed,
+            },
+            Pointer::At(record.at),
+        );
         return Outcome::Mapped;
     }
     let (id, fate) = (text(end.id).unwrap_or_default(), state.call().1);
@@ -276,8 +378,19 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
     if state.is_rewritten(fate) {
         // A hook has rewritten the command.
         let parent = out.seq_of_call(id);
-        let at = if record.at == "/payload/item" { "/payload/item/command" } else { "/payload/command" };
-        out.emit_child(parent, Meta::System { name: Text::Plain("command"), text: end.script() }, Pointer::Item(at, 2));
+        let at = if record.at == "/payload/item" {
+            "/payload/item/command"
+        } else {
+            "/payload/command"
+        };
+        out.emit_child(
+            parent,
+            Meta::System {
+                name: Text::Plain("command"),
+                text: end.script(),
+            },
+            Pointer::Item(at, 2),
+        );
     }
     if let Some(changes) = end.applied_changes() {
         emit_changes(state, &end, changes, (fate, record), out);
@@ -294,8 +407,14 @@ pub fn end(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Out
 impl State {
     /// True if the command that ended is not the one that the model wrote.
     fn is_rewritten(&self, fate: CallFate) -> bool {
-        let commands = fate.call.and_then(|call| self.notes.calls.get(call as usize)).zip(self.call().0);
-        fate.is != Is::New && commands.is_some_and(|(call, end)| call.command != 0 && end.command != 0 && call.command != end.command)
+        let commands = fate
+            .call
+            .and_then(|call| self.notes.calls.get(call as usize))
+            .zip(self.call().0);
+        fate.is != Is::New
+            && commands.is_some_and(|(call, end)| {
+                call.command != 0 && end.command != 0 && call.command != end.command
+            })
     }
 }
 
@@ -306,21 +425,53 @@ fn emit_changes(
     (fate, record): (CallFate, &Record<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let printed = text(end.streams().0).map(|printed| printed.comparable()).unwrap_or_default();
+    let printed = text(end.streams().0)
+        .map(|printed| printed.comparable())
+        .unwrap_or_default();
     let is_behind_output = matches!(fate.is, Is::Told | Is::Further);
-    let patch = if is_behind_output || fate.is == Is::New { None } else { state.patch_of(fate, record.others) };
-    let at = if record.at == "/payload/item" { "/payload/item/changes" } else { "/payload/changes" };
+    let patch = if is_behind_output || fate.is == Is::New {
+        None
+    } else {
+        state.patch_of(fate, record.others)
+    };
+    let at = if record.at == "/payload/item" {
+        "/payload/item/changes"
+    } else {
+        "/payload/changes"
+    };
     let call_id = text(end.id).unwrap_or_default();
-    let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: patch.as_ref(), call_id };
+    let applied = Applied {
+        directory: state.last.cwd(),
+        changes,
+        printed: &printed,
+        text: patch.as_ref(),
+        call_id,
+    };
     emit_listed_changes(&mut state.files, &applied, at, out);
 }
 
 /// Emits what an end says that its output does not: all of the result if there is no output, or if that is a cut copy.
-fn emit_end(state: &mut State, facts: &EndFacts<'_>, fate: CallFate, record: &Record<'_>, id: Text<'_>, out: &mut Emitter<'_>) {
-    let place = Place { name: record.short_name(), at: record.at, call_id: id };
+fn emit_end(
+    state: &mut State,
+    facts: &EndFacts<'_>,
+    fate: CallFate,
+    record: &Record<'_>,
+    id: Text<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let place = Place {
+        name: record.short_name(),
+        at: record.at,
+        call_id: id,
+    };
     match fate.is {
         Is::Before => {
-            let Some(output) = fate.other.filter(|output| is_cut_in(state, facts, *output, record)) else { return };
+            let Some(output) = fate
+                .other
+                .filter(|output| is_cut_in(state, facts, *output, record))
+            else {
+                return;
+            };
             state.cut_outputs.insert(output);
             emit_result(state, facts, fate, &place, out);
         }
@@ -334,19 +485,40 @@ fn emit_end(state: &mut State, facts: &EndFacts<'_>, fate: CallFate, record: &Re
     }
 }
 
-fn emit_result(state: &State, facts: &EndFacts<'_>, fate: CallFate, place: &Place<'_>, out: &mut Emitter<'_>) {
-    out.emit(facts.result(state.tool_of(fate), place.call_id), Pointer::At(place.at));
+fn emit_result(
+    state: &State,
+    facts: &EndFacts<'_>,
+    fate: CallFate,
+    place: &Place<'_>,
+    out: &mut Emitter<'_>,
+) {
+    out.emit(
+        facts.result(state.tool_of(fate), place.call_id),
+        Pointer::At(place.at),
+    );
     facts.emit_plain_text("", place, out);
 }
 
 /// True if an output behind an end is a truncated copy of its text.
 fn is_cut_in(state: &State, facts: &EndFacts<'_>, output: u32, record: &Record<'_>) -> bool {
-    let text_of = |note: u32| Some(state.notes.call_of(state.notes.notes.get(note as usize)?)?.text);
+    let text_of = |note: u32| {
+        Some(
+            state
+                .notes
+                .call_of(state.notes.notes.get(note as usize)?)?
+                .text,
+        )
+    };
     if text_of(output) == state.call().0.map(|end| end.text) || facts.text().is_none() {
         return false;
     }
     let mut again = record.others.get(state.number_of(output));
-    let output = again.as_mut().and_then(|again| again.value()).and_then(|line| line.first_member("payload"));
-    let Some(printed) = output.and_then(printed_by) else { return false };
+    let output = again
+        .as_mut()
+        .and_then(|again| again.value())
+        .and_then(|line| line.first_member("payload"));
+    let Some(printed) = output.and_then(printed_by) else {
+        return false;
+    };
     !facts.is_in_output(&printed) && facts.is_cut_in_output(&printed)
 }

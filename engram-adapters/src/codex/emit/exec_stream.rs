@@ -26,13 +26,25 @@ pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outco
         Some(error) => (error, "/error/message"),
         None => (record.value, "/message"),
     };
-    out.emit(Meta::Error { code: None, text: text(holder.first_member("message")) }, Pointer::At(at));
+    out.emit(
+        Meta::Error {
+            code: None,
+            text: text(holder.first_member("message")),
+        },
+        Pointer::At(at),
+    );
     Outcome::Mapped
 }
 
 /// A notice of the harness about an error or a risk.
 pub fn error_item(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(Meta::Error { code: None, text: text(item(record).first_member("message")) }, Pointer::At("/item/message"));
+    out.emit(
+        Meta::Error {
+            code: None,
+            text: text(item(record).first_member("message")),
+        },
+        Pointer::At("/item/message"),
+    );
     Outcome::Mapped
 }
 
@@ -48,17 +60,34 @@ pub fn reasoning(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
 
 fn emit_text(record: &Record<'_>, channel: Option<Channel>, out: &mut Emitter<'_>) -> Outcome {
     let item = item(record);
-    out.emit(MsgOut { text: text(item.first_member("text")), channel, ..MsgOut::default() }, Pointer::At("/item/text"));
+    out.emit(
+        MsgOut {
+            text: text(item.first_member("text")),
+            channel,
+            ..MsgOut::default()
+        },
+        Pointer::At("/item/text"),
+    );
     Outcome::Mapped
 }
 
 /// The list of what is to be done, each time that it changes.
 pub fn todo_list(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let list = item(record).first_member("items").map(Value::raw).map(canonical_json).unwrap_or_default();
+    let list = item(record)
+        .first_member("items")
+        .map(Value::raw)
+        .map(canonical_json)
+        .unwrap_or_default();
     if !state.last.insert_instructions((state.files.run, &*list)) {
         return record.duplicate(rule::EXEC_SAME_LIST);
     }
-    out.emit(Meta::System { name: Text::Plain("todo_list"), text: Some(Text::Plain(&list)) }, Pointer::At("/item/items"));
+    out.emit(
+        Meta::System {
+            name: Text::Plain("todo_list"),
+            text: Some(Text::Plain(&list)),
+        },
+        Pointer::At("/item/items"),
+    );
     Outcome::Mapped
 }
 
@@ -81,15 +110,19 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
     let texts = answer.and_then(|answer| joined_texts(answer.first_member("content"), "\\n"));
     let structured = answer.and_then(|answer| answer.first_member("structured_content"));
     let states = item.first_member("agents_states");
-    let printed =
-        text(item.first_member("aggregated_output")).or(texts.as_deref().map(Text::Token)).or(structured.or(states).map(Value::json));
+    let printed = text(item.first_member("aggregated_output"))
+        .or(texts.as_deref().map(Text::Token))
+        .or(structured.or(states).map(Value::json));
     let result = ToolResult {
         tool: Some(tool),
         call_id: Some(id),
         status,
         exit: integer(item.first_member("exit_code")),
         stdout: printed,
-        stderr: text(item.first_member("error").and_then(|error| error.first_member("message"))),
+        stderr: text(
+            item.first_member("error")
+                .and_then(|error| error.first_member("message")),
+        ),
         ..ToolResult::default()
     };
     out.emit(result, Pointer::At(ITEM));
@@ -102,33 +135,69 @@ pub fn call_completed(state: &mut State, record: &Record<'_>, out: &mut Emitter<
 fn emit_call(item: Value<'_>, out: &mut Emitter<'_>) {
     let server = text(item.first_member("server"));
     let tool = tool_of(item);
-    let kind = if server.is_some() { ToolKind::Mcp } else { tools::kind(&tool.decode_lossy(), "") };
-    let args = ["command", "arguments", "changes", "action", "query", "prompt", "receiver_thread_ids"];
-    let args = args.into_iter().find_map(|name| item.first_member(name)).map(Value::raw);
-    out.emit(ToolCall { server, call_id: text(item.first_member("id")), args, ..ToolCall::new(tool, kind) }, Pointer::At(ITEM));
+    let kind = if server.is_some() {
+        ToolKind::Mcp
+    } else {
+        tools::kind(&tool.decode_lossy(), "")
+    };
+    let args = [
+        "command",
+        "arguments",
+        "changes",
+        "action",
+        "query",
+        "prompt",
+        "receiver_thread_ids",
+    ];
+    let args = args
+        .into_iter()
+        .find_map(|name| item.first_member(name))
+        .map(Value::raw);
+    out.emit(
+        ToolCall {
+            server,
+            call_id: text(item.first_member("id")),
+            args,
+            ..ToolCall::new(tool, kind)
+        },
+        Pointer::At(ITEM),
+    );
 }
 
 /// Emits the files of an applied patch. The stream states which files it changed, and not how.
 fn emit_edits(state: &mut State, item: Value<'_>, id: Text<'_>, out: &mut Emitter<'_>) {
     for (index, change) in elements(item.first_member("changes")).enumerate() {
-        let Some(file) = text(change.member("path")) else { continue };
+        let Some(file) = text(change.member("path")) else {
+            continue;
+        };
         let op = match raw_str(change.member("kind")) {
             "add" => EditOp::Create,
             "delete" => EditOp::Delete,
             _ => EditOp::Update,
         };
         let op = operation(&mut state.files, op, &file.decode_lossy());
-        out.emit(CodeEdit { call_id: Some(id), ..CodeEdit::new(op, file) }, Pointer::Item("/item/changes", index));
+        out.emit(
+            CodeEdit {
+                call_id: Some(id),
+                ..CodeEdit::new(op, file)
+            },
+            Pointer::Item("/item/changes", index),
+        );
     }
 }
 
 /// The name of a tool, or the type of the item where it is one tool.
 fn tool_of(item: Value<'_>) -> Text<'_> {
-    text(item.first_member("tool")).or_else(|| text(item.first_member("type"))).unwrap_or_default()
+    text(item.first_member("tool"))
+        .or_else(|| text(item.first_member("type")))
+        .unwrap_or_default()
 }
 
 fn status_of(item: Value<'_>) -> Option<Status> {
-    match (raw_str(item.first_member("status")), integer(item.first_member("exit_code"))) {
+    match (
+        raw_str(item.first_member("status")),
+        integer(item.first_member("exit_code")),
+    ) {
         ("declined", _) => Some(Status::Denied),
         (_, Some(exit)) => Some(if exit == 0 { Status::Ok } else { Status::Error }),
         ("completed", None) => Some(Status::Ok),

@@ -23,7 +23,16 @@ use crate::codex::schema::elements;
 pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = Notice::lenient(record.value);
     if let Some(answer) = text_of(&event).filter(|_| Texts::of(state).is_new(state)) {
-        emit_answer(state, answer, AnswerFacts { id: None, phase: event.phase() }, Pointer::At("/payload/message"), out);
+        emit_answer(
+            state,
+            answer,
+            AnswerFacts {
+                id: None,
+                phase: event.phase(),
+            },
+            Pointer::At("/payload/message"),
+            out,
+        );
         if let Some(citations) = event.memory_citation() {
             emit_citations(citations, out);
         }
@@ -33,7 +42,9 @@ pub fn agent_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
 
 /// A reasoning of the agent.
 pub fn agent_reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    if let Some(reasoning) = text_of(&Notice::lenient(record.value)).filter(|_| Texts::of(state).is_new(state)) {
+    if let Some(reasoning) =
+        text_of(&Notice::lenient(record.value)).filter(|_| Texts::of(state).is_new(state))
+    {
         emit_reasoning(state, reasoning, None, Pointer::At("/payload/text"), out);
     }
     record.mapped_or(out.has_events(), rule::REASONING_TWIN)
@@ -47,11 +58,23 @@ fn text_of<'a>(event: &Notice<'a>) -> Field<'a> {
 fn emit_citations(citations: Value<'_>, out: &mut Emitter<'_>) {
     for (index, entry) in elements(citations.first_member("entries")).enumerate() {
         let entry = Citation::lenient(entry);
-        let number = |field: Field<'_>| field.map_or(String::new(), |number| number.raw().to_owned());
-        let lines = format!("{}:{}-{}", raw_str(entry.path()), number(entry.line_start()), number(entry.line_end()));
+        let number =
+            |field: Field<'_>| field.map_or(String::new(), |number| number.raw().to_owned());
+        let lines = format!(
+            "{}:{}-{}",
+            raw_str(entry.path()),
+            number(entry.line_start()),
+            number(entry.line_end())
+        );
         let token = format!("\"{lines}: {}\"", raw_str(entry.note()));
-        let event = Meta::System { name: Text::Plain("memory_citation"), text: Some(Text::Token(&token)) };
-        out.emit(event, Pointer::Item("/payload/memory_citation/entries", index));
+        let event = Meta::System {
+            name: Text::Plain("memory_citation"),
+            text: Some(Text::Token(&token)),
+        };
+        out.emit(
+            event,
+            Pointer::Item("/payload/memory_citation/entries", index),
+        );
     }
 }
 
@@ -62,12 +85,24 @@ struct Fates {
 
 impl Fates {
     fn of(state: &State) -> Fates {
-        Fates { next: state.notes.twins.get(state.note().at as usize).map_or(usize::MAX, |twin| twin.parts as usize) }
+        Fates {
+            next: state
+                .notes
+                .twins
+                .get(state.note().at as usize)
+                .map_or(usize::MAX, |twin| twin.parts as usize),
+        }
     }
 
     fn next(&mut self, state: &State) -> PartFate {
         self.next += 1;
-        state.plan.prompts.parts.get(self.next - 1).copied().unwrap_or_default()
+        state
+            .plan
+            .prompts
+            .parts
+            .get(self.next - 1)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -75,28 +110,57 @@ impl Fates {
 pub fn user_message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = Notice::lenient(record.value);
     let (mut fates, sender) = (Fates::of(state), state.thread.sender(state.is_replay()));
-    let prompt = event.message().filter(|prompt| !is_empty_token(prompt.raw())).map(|prompt| (prompt, fates.next(state)));
+    let prompt = event
+        .message()
+        .filter(|prompt| !is_empty_token(prompt.raw()))
+        .map(|prompt| (prompt, fates.next(state)));
     let (mut attachments, mut images_by): (Vec<Attachment<'_>>, _) = (Vec::new(), sender);
     for image in elements(event.images()) {
         let fate = fates.next(state);
         images_by = author(fate, sender);
-        attachments.extend(Some(image).filter(|_| fate != PartFate::Dropped).and_then(media::data_url));
+        attachments.extend(
+            Some(image)
+                .filter(|_| fate != PartFate::Dropped)
+                .and_then(media::data_url),
+        );
     }
     if let Some((prompt, fate)) = prompt.filter(|(_, fate)| *fate != PartFate::Dropped) {
-        let message =
-            MsgIn { role: Role::User, by: author(fate, sender), text: prompt.text(), attachments: std::mem::take(&mut attachments) };
+        let message = MsgIn {
+            role: Role::User,
+            by: author(fate, sender),
+            text: prompt.text(),
+            attachments: std::mem::take(&mut attachments),
+        };
         out.emit(message, Pointer::At("/payload/message"));
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: images_by, text: None, attachments }, Pointer::At("/payload/images"));
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: images_by,
+                text: None,
+                attachments,
+            },
+            Pointer::At("/payload/images"),
+        );
     }
     record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
 
 /// A message of the agent as an item.
-pub fn agent_message_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub fn agent_message_item(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let item = MessageItem::lenient(record.value);
-    let (facts, mut texts) = (AnswerFacts { id: item.id(), phase: item.phase() }, Texts::of(state));
+    let (facts, mut texts) = (
+        AnswerFacts {
+            id: item.id(),
+            phase: item.phase(),
+        },
+        Texts::of(state),
+    );
     convert_parts(record, &item, out, |text, pointer, out| {
         if texts.is_new(state) {
             emit_answer(state, text, facts, pointer, out);
@@ -111,8 +175,20 @@ pub fn user_message_item(state: &mut State, record: &Record<'_>, out: &mut Emitt
     convert_parts(record, &item, out, |text, pointer, out| {
         let fate = fates.next(state);
         if fate != PartFate::Dropped {
-            let fate = if state.is_foreign() { PartFate::Harness } else { fate };
-            out.emit(MsgIn { role: Role::User, by: author(fate, sender), text: text.text(), attachments: Vec::new() }, pointer);
+            let fate = if state.is_foreign() {
+                PartFate::Harness
+            } else {
+                fate
+            };
+            out.emit(
+                MsgIn {
+                    role: Role::User,
+                    by: author(fate, sender),
+                    text: text.text(),
+                    attachments: Vec::new(),
+                },
+                pointer,
+            );
         }
     })
 }
@@ -128,7 +204,9 @@ fn convert_parts<'s>(
     for (index, value) in elements(item.content()).enumerate() {
         let part = Part::lenient(value);
         match (raw_str(part.kind()), part.text()) {
-            ("text" | "Text", Some(text)) => emit_text(text, Pointer::Field(list, index, "/text"), out),
+            ("text" | "Text", Some(text)) => {
+                emit_text(text, Pointer::Field(list, index, "/text"), out)
+            }
             _ if is_named(&part) => {}
             (kind, _) => out.unrecognized_block(kind, value.raw(), Pointer::Item(list, index)),
         }
@@ -140,7 +218,10 @@ fn convert_parts<'s>(
 pub fn reasoning_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = MessageItem::lenient(record.value);
     let mut texts = Texts::of(state);
-    for (list, parts) in [("/payload/item/summary_text", item.summary_text()), ("/payload/item/raw_content", item.raw_content())] {
+    for (list, parts) in [
+        ("/payload/item/summary_text", item.summary_text()),
+        ("/payload/item/raw_content", item.raw_content()),
+    ] {
         for (index, text) in elements(parts).enumerate() {
             if texts.is_new(state) {
                 emit_reasoning(state, text, item.id(), Pointer::Item(list, index), out);
@@ -156,7 +237,12 @@ pub fn plan_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
     let Some(plan) = item.text().filter(|_| !state.is_told()) else {
         return record.duplicate(rule::PLAN_ANSWER);
     };
-    let plan = MsgOut { text: plan.text(), model: state.last.model(), message_id: text(item.id()), ..MsgOut::default() };
+    let plan = MsgOut {
+        text: plan.text(),
+        model: state.last.model(),
+        message_id: text(item.id()),
+        ..MsgOut::default()
+    };
     out.emit(plan, Pointer::At("/payload/item/text"));
     Outcome::Mapped
 }
@@ -167,8 +253,14 @@ pub fn hook_prompt_item(state: &mut State, record: &Record<'_>, out: &mut Emitte
         return record.duplicate(rule::HOOK_PROMPT);
     }
     for (index, fragment) in elements(MessageItem::lenient(record.value).fragments()).enumerate() {
-        let event = Meta::System { name: Text::Plain("hook_prompt"), text: text(fragment.member("text")) };
-        out.emit(event, Pointer::Field("/payload/item/fragments", index, "/text"));
+        let event = Meta::System {
+            name: Text::Plain("hook_prompt"),
+            text: text(fragment.member("text")),
+        };
+        out.emit(
+            event,
+            Pointer::Field("/payload/item/fragments", index, "/text"),
+        );
     }
     record.mapped_or(out.has_events(), rule::HOOK_PROMPT)
 }

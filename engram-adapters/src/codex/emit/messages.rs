@@ -32,7 +32,9 @@ pub struct Texts {
 impl Texts {
     /// Those of the current record.
     pub fn of(state: &State) -> Texts {
-        Texts { next: state.note().at as usize }
+        Texts {
+            next: state.note().at as usize,
+        }
     }
 
     /// True if the next text stands in this record alone, or here first.
@@ -43,20 +45,50 @@ impl Texts {
 }
 
 /// Emits a message of the agent.
-pub fn emit_answer(state: &State, answer: Value<'_>, facts: AnswerFacts<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+pub fn emit_answer(
+    state: &State,
+    answer: Value<'_>,
+    facts: AnswerFacts<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     let channel = match raw_str(facts.phase) {
         "commentary" => Some(Channel::Commentary),
         "final_answer" => Some(Channel::Final),
         _ => None,
     };
     let model = state.last.model();
-    out.emit(MsgOut { text: answer.text(), channel, model, message_id: text(facts.id), ..MsgOut::default() }, pointer);
+    out.emit(
+        MsgOut {
+            text: answer.text(),
+            channel,
+            model,
+            message_id: text(facts.id),
+            ..MsgOut::default()
+        },
+        pointer,
+    );
 }
 
 /// Emits a reasoning or one part of its summary.
-pub fn emit_reasoning(state: &State, reasoning: Value<'_>, id: Field<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
+pub fn emit_reasoning(
+    state: &State,
+    reasoning: Value<'_>,
+    id: Field<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     let (channel, model) = (Some(Channel::Reasoning), state.last.model());
-    out.emit(MsgOut { text: reasoning.text(), channel, model, message_id: text(id), ..MsgOut::default() }, pointer);
+    out.emit(
+        MsgOut {
+            text: reasoning.text(),
+            channel,
+            model,
+            message_id: text(id),
+            ..MsgOut::default()
+        },
+        pointer,
+    );
 }
 
 /// A message of any role.
@@ -64,13 +96,28 @@ pub fn message(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) ->
     let message = Message::lenient(record.value);
     if elements(message.content()).next().is_none() {
         // The record has a meaning even without text.
-        out.emit(Meta::System { name: Text::Plain("empty_message"), text: text(message.role()) }, Pointer::Root);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("empty_message"),
+                text: text(message.role()),
+            },
+            Pointer::Root,
+        );
         return Outcome::Mapped;
     }
     match raw_str(message.role()) {
         "assistant" => answer(state, &message, record, out),
         "user" => prompt(state, &message, record, out),
-        role => instructions(&message, if role == "system" { Role::System } else { Role::Developer }, record, out),
+        role => instructions(
+            &message,
+            if role == "system" {
+                Role::System
+            } else {
+                Role::Developer
+            },
+            record,
+            out,
+        ),
     }
     record.mapped_or(out.has_events(), rule::MESSAGE_TWIN)
 }
@@ -81,11 +128,24 @@ fn answer(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
         let part = Part::lenient(value);
         match part.text().filter(|_| is_text(&part)) {
             Some(answer) if texts.is_new(state) => {
-                let facts = AnswerFacts { id: message.id(), phase: message.phase() };
-                emit_answer(state, answer, facts, Pointer::Field(list, index, "/text"), out);
+                let facts = AnswerFacts {
+                    id: message.id(),
+                    phase: message.phase(),
+                };
+                emit_answer(
+                    state,
+                    answer,
+                    facts,
+                    Pointer::Field(list, index, "/text"),
+                    out,
+                );
             }
             Some(_) => {}
-            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+            None => out.unrecognized_block(
+                raw_str(part.kind()),
+                value.raw(),
+                Pointer::Item(list, index),
+            ),
         }
     }
 }
@@ -97,27 +157,64 @@ fn instructions(message: &Message<'_>, role: Role, record: &Record<'_>, out: &mu
         let part = Part::lenient(value);
         match part.text().filter(|_| is_text(&part)) {
             Some(text) => {
-                out.emit(MsgIn { role, by, text: text.text(), attachments: Vec::new() }, Pointer::Field(list, index, "/text"));
+                out.emit(
+                    MsgIn {
+                        role,
+                        by,
+                        text: text.text(),
+                        attachments: Vec::new(),
+                    },
+                    Pointer::Field(list, index, "/text"),
+                );
             }
             None if is_image(&part) => {}
-            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+            None => out.unrecognized_block(
+                raw_str(part.kind()),
+                value.raw(),
+                Pointer::Item(list, index),
+            ),
         }
     }
-    let attachments: Vec<Attachment<'_>> =
-        elements(message.content()).filter_map(|part| part.first_member("image_url")).filter_map(media::data_url).collect();
+    let attachments: Vec<Attachment<'_>> = elements(message.content())
+        .filter_map(|part| part.first_member("image_url"))
+        .filter_map(media::data_url)
+        .collect();
     if !attachments.is_empty() {
-        out.emit(MsgIn { role, by, text: None, attachments }, Pointer::At(list));
+        out.emit(
+            MsgIn {
+                role,
+                by,
+                text: None,
+                attachments,
+            },
+            Pointer::At(list),
+        );
     }
 }
 
 /// A message in the user's place: each part with its author. Images are added to the first text of who sent them.
 fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut Emitter<'_>) {
-    let (list, sender, first) = (record.pointer_to("/payload/content"), state.thread.sender(state.is_replay()), state.note().at as usize);
-    let fate = |index: usize| state.plan.prompts.parts.get(first + index).copied().unwrap_or_default();
+    let (list, sender, first) = (
+        record.pointer_to("/payload/content"),
+        state.thread.sender(state.is_replay()),
+        state.note().at as usize,
+    );
+    let fate = |index: usize| {
+        state
+            .plan
+            .prompts
+            .parts
+            .get(first + index)
+            .copied()
+            .unwrap_or_default()
+    };
     let mut attachments: Vec<Attachment<'_>> = Vec::new();
     let mut images_by = sender;
     for (index, value) in elements(message.content()).enumerate() {
-        let image = value.first_member("image_url").filter(|_| fate(index) != PartFate::Dropped).and_then(media::data_url);
+        let image = value
+            .first_member("image_url")
+            .filter(|_| fate(index) != PartFate::Dropped)
+            .and_then(media::data_url);
         if let Some(image) = image {
             attachments.push(image);
             images_by = author(fate(index), sender);
@@ -129,22 +226,47 @@ fn prompt(state: &State, message: &Message<'_>, record: &Record<'_>, out: &mut E
             Some(_) if fate(index) == PartFate::Dropped => {}
             Some(prompt) => {
                 let is_users = fate(index) == PartFate::Users;
-                let attachments = if is_users { std::mem::take(&mut attachments) } else { Vec::new() };
-                let message = MsgIn { role: Role::User, by: author(fate(index), sender), text: prompt.text(), attachments };
+                let attachments = if is_users {
+                    std::mem::take(&mut attachments)
+                } else {
+                    Vec::new()
+                };
+                let message = MsgIn {
+                    role: Role::User,
+                    by: author(fate(index), sender),
+                    text: prompt.text(),
+                    attachments,
+                };
                 out.emit(message, Pointer::Field(list, index, "/text"));
             }
             None if is_image(&part) => {}
-            None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+            None => out.unrecognized_block(
+                raw_str(part.kind()),
+                value.raw(),
+                Pointer::Item(list, index),
+            ),
         }
     }
     if !attachments.is_empty() {
-        out.emit(MsgIn { role: Role::User, by: images_by, text: None, attachments }, Pointer::At(list));
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: images_by,
+                text: None,
+                attachments,
+            },
+            Pointer::At(list),
+        );
     }
 }
 
 /// Who wrote a part in the user's place.
 pub fn author(fate: PartFate, sender: Author) -> Author {
-    if fate == PartFate::Harness { Author::Harness } else { sender }
+    if fate == PartFate::Harness {
+        Author::Harness
+    } else {
+        sender
+    }
 }
 
 /// A message in the user's place. A turn begins if someone sent it.
@@ -160,7 +282,10 @@ pub fn message_item(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
 pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let item = Reasoning::lenient(record.value);
     let (mut texts, mut has_text) = (Texts::of(state), false);
-    for (path, parts) in [("/payload/summary", item.summary()), ("/payload/content", item.content())] {
+    for (path, parts) in [
+        ("/payload/summary", item.summary()),
+        ("/payload/content", item.content()),
+    ] {
         let list = record.pointer_to(path);
         for (index, value) in elements(parts).enumerate() {
             let part = Part::lenient(value);
@@ -168,18 +293,37 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
                 Some(text) => {
                     has_text = true;
                     if texts.is_new(state) {
-                        emit_reasoning(state, text, item.id(), Pointer::Field(list, index, "/text"), out);
+                        emit_reasoning(
+                            state,
+                            text,
+                            item.id(),
+                            Pointer::Field(list, index, "/text"),
+                            out,
+                        );
                     }
                 }
-                None => out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(list, index)),
+                None => out.unrecognized_block(
+                    raw_str(part.kind()),
+                    value.raw(),
+                    Pointer::Item(list, index),
+                ),
             }
         }
     }
     if !has_text && !out.has_events() {
         // The model reasoned, and the log does not have the text.
         let (channel, model) = (Some(Channel::Reasoning), state.last.model());
-        let hidden = MsgOut { channel, model, message_id: text(item.id()), redacted: true, ..MsgOut::default() };
-        out.emit(hidden, Pointer::At(record.pointer_to("/payload/encrypted_content")));
+        let hidden = MsgOut {
+            channel,
+            model,
+            message_id: text(item.id()),
+            redacted: true,
+            ..MsgOut::default()
+        };
+        out.emit(
+            hidden,
+            Pointer::At(record.pointer_to("/payload/encrypted_content")),
+        );
     }
     record.mapped_or(out.has_events(), rule::REASONING_TWIN)
 }
@@ -190,12 +334,25 @@ pub fn verified_answer(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let parent = call_id.and_then(|id| out.seq_of_call(id));
     for (index, question) in elements(record.value.first_member("questions")).enumerate() {
         for (member, at) in [("question", "/question"), ("answer", "/answer")] {
-            let event = Meta::System { name: Text::Plain("verified_answer"), text: text(question.member(member)) };
-            out.emit_child(parent, event, Pointer::Field("/payload/questions", index, at));
+            let event = Meta::System {
+                name: Text::Plain("verified_answer"),
+                text: text(question.member(member)),
+            };
+            out.emit_child(
+                parent,
+                event,
+                Pointer::Field("/payload/questions", index, at),
+            );
         }
     }
     if !out.has_events() {
-        out.emit(Meta::System { name: Text::Plain("verified_answer"), text: None }, Pointer::At(record.at));
+        out.emit(
+            Meta::System {
+                name: Text::Plain("verified_answer"),
+                text: None,
+            },
+            Pointer::At(record.at),
+        );
     }
     Outcome::Mapped
 }

@@ -64,12 +64,20 @@ pub struct State {
 impl State {
     /// The state before the first record.
     pub fn new(side_info: &SideInfo) -> Self {
-        State { thread: thread::Thread::new(side_info), ..State::default() }
+        State {
+            thread: thread::Thread::new(side_info),
+            ..State::default()
+        }
     }
 
     /// Goes to the note of a record.
     pub fn go_to(&mut self, number: usize) {
-        while self.notes.notes.get(self.here).is_some_and(|note| (note.number as usize) < number) {
+        while self
+            .notes
+            .notes
+            .get(self.here)
+            .is_some_and(|note| (note.number as usize) < number)
+        {
             self.here += 1;
         }
     }
@@ -83,23 +91,45 @@ impl State {
     pub fn set_header(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         match record.container {
             Container::Envelope => {
-                let payload = record.line.first_member("payload").unwrap_or(Value::MISSING);
-                let foreign = payload.first_member("thread_id").and_then(Value::text).filter(|_| self.is_foreign());
-                self.thread.set_source(foreign.map(|id| id.decode_lossy()).as_deref(), out);
-                let is_item = record.at == "/payload/item" || raw_str(record.line.first_member("type")) == "response_item";
-                let id = if is_item { text(record.value.first_member("id")) } else { None };
+                let payload = record
+                    .line
+                    .first_member("payload")
+                    .unwrap_or(Value::MISSING);
+                let foreign = payload
+                    .first_member("thread_id")
+                    .and_then(Value::text)
+                    .filter(|_| self.is_foreign());
+                self.thread
+                    .set_source(foreign.map(|id| id.decode_lossy()).as_deref(), out);
+                let is_item = record.at == "/payload/item"
+                    || raw_str(record.line.first_member("type")) == "response_item";
+                let id = if is_item {
+                    text(record.value.first_member("id"))
+                } else {
+                    None
+                };
                 let t = tape_time(record.line.first_member("timestamp"));
-                out.set_header(RecordHeader { t: t.as_deref(), id, replay: self.is_replay() });
+                out.set_header(RecordHeader {
+                    t: t.as_deref(),
+                    id,
+                    replay: self.is_replay(),
+                });
             }
             Container::Bare if record.is_item => out.set_header(RecordHeader::default()),
             Container::Bare => {
                 let t = tape_time(record.value.first_member("timestamp"));
-                out.set_header(RecordHeader { t: t.as_deref(), id: text(record.value.first_member("id")), replay: false });
+                out.set_header(RecordHeader {
+                    t: t.as_deref(),
+                    id: text(record.value.first_member("id")),
+                    replay: false,
+                });
             }
             Container::Stream => {
                 out.set_header(RecordHeader::default());
                 // The thread that a run of `exec --json` names when it begins. Its other lines have no id.
-                if let Some(thread) = text(record.line.first_member("thread_id")).filter(|_| record.name == "thread.started") {
+                if let Some(thread) = text(record.line.first_member("thread_id"))
+                    .filter(|_| record.name == "thread.started")
+                {
                     let thread = thread.decode_lossy();
                     self.files.run = hash64(&*thread);
                     out.set_source(Some(&*thread), None);
@@ -111,7 +141,9 @@ impl State {
     /// Sets time and id of a record that cannot be converted.
     pub fn set_envelope(&self, line: Value<'_>, out: &mut Emitter<'_>) {
         self.thread.set_source(None, out);
-        let payload = line.first_member("payload").filter(|payload| payload.is_object());
+        let payload = line
+            .first_member("payload")
+            .filter(|payload| payload.is_object());
         let holder = match raw_str(line.first_member("type")) {
             "response_item" => payload,
             "event_msg" => payload.and_then(|payload| payload.first_member("item")),
@@ -119,7 +151,11 @@ impl State {
         };
         let t = tape_time(line.first_member("timestamp"));
         let replay = payload.is_some() && self.is_replay();
-        out.set_header(RecordHeader { t: t.as_deref(), id: text(holder.and_then(|holder| holder.first_member("id"))), replay });
+        out.set_header(RecordHeader {
+            t: t.as_deref(),
+            id: text(holder.and_then(|holder| holder.first_member("id"))),
+            replay,
+        });
     }
 
     /// The note of the current record.
@@ -145,7 +181,14 @@ impl State {
     /// What the current record says of its call, and what becomes of it.
     pub fn call(&self) -> (Option<CallNote>, CallFate) {
         let note = self.note();
-        (self.notes.call_of(&note).copied(), self.plan.calls.get(note.at as usize).copied().unwrap_or_default())
+        (
+            self.notes.call_of(&note).copied(),
+            self.plan
+                .calls
+                .get(note.at as usize)
+                .copied()
+                .unwrap_or_default(),
+        )
     }
 
     /// The tool of the call that a record is about. `None` if no record makes the call.
@@ -156,6 +199,9 @@ impl State {
 
     /// The number of the record of a note.
     pub fn number_of(&self, note: u32) -> usize {
-        self.notes.notes.get(note as usize).map_or(usize::MAX, |note| note.number as usize)
+        self.notes
+            .notes
+            .get(note as usize)
+            .map_or(usize::MAX, |note| note.number as usize)
     }
 }

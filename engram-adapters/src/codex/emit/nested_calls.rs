@@ -27,7 +27,10 @@ pub struct NestedTool<'a> {
 impl<'a> NestedTool<'a> {
     /// A tool of no server.
     pub fn plain(tool: &'a str) -> Self {
-        NestedTool { tool: Cow::Borrowed(tool), server: None }
+        NestedTool {
+            tool: Cow::Borrowed(tool),
+            server: None,
+        }
     }
 }
 
@@ -40,9 +43,22 @@ pub fn emit_nested_call(
     at: &str,
     out: &mut Emitter<'_>,
 ) {
-    let parent = if let [(_, script)] = state.scripts.as_slice() { Some(*script) } else { None };
-    let kind = if server.is_some() { ToolKind::Mcp } else { tools::kind(tool, "") };
-    let call = ToolCall { call_id: Some(call_id), server: *server, args: args.map(Value::raw), ..ToolCall::new(Text::Plain(tool), kind) };
+    let parent = if let [(_, script)] = state.scripts.as_slice() {
+        Some(*script)
+    } else {
+        None
+    };
+    let kind = if server.is_some() {
+        ToolKind::Mcp
+    } else {
+        tools::kind(tool, "")
+    };
+    let call = ToolCall {
+        call_id: Some(call_id),
+        server: *server,
+        args: args.map(Value::raw),
+        ..ToolCall::new(Text::Plain(tool), kind)
+    };
     out.emit_child(parent, call, Pointer::At(at));
 }
 
@@ -53,7 +69,14 @@ pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     }
     let call = ClientCall::lenient(record.value);
     let id = text(call.call_id()).unwrap_or_default();
-    emit_nested_call(state, &NestedTool::plain(raw_str(call.tool())), id, call.arguments(), record.at, out);
+    emit_nested_call(
+        state,
+        &NestedTool::plain(raw_str(call.tool())),
+        id,
+        call.arguments(),
+        record.at,
+        out,
+    );
     Outcome::Mapped
 }
 
@@ -61,11 +84,27 @@ pub fn client_call(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 pub fn image_view(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let view = ImageView::lenient(record.value);
     if state.call().1.is == Is::Told {
-        return record.duplicate(if view.call_id().is_some() { rule::IMAGE_VIEW_EVENT } else { rule::IMAGE_VIEW });
+        return record.duplicate(if view.call_id().is_some() {
+            rule::IMAGE_VIEW_EVENT
+        } else {
+            rule::IMAGE_VIEW
+        });
     }
     let id = text(view.call_id().or(view.id())).unwrap_or_default();
-    emit_nested_call(state, &NestedTool::plain("view_image"), id, view.path(), record.at, out);
-    let result = ToolResult { tool: Some(Text::Plain("view_image")), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
+    emit_nested_call(
+        state,
+        &NestedTool::plain("view_image"),
+        id,
+        view.path(),
+        record.at,
+        out,
+    );
+    let result = ToolResult {
+        tool: Some(Text::Plain("view_image")),
+        call_id: Some(id),
+        status: Some(Status::Ok),
+        ..ToolResult::default()
+    };
     out.emit(result, Pointer::At(record.at));
     Outcome::Mapped
 }
@@ -77,6 +116,13 @@ pub fn sleep(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
     }
     let sleep = Sleep::lenient(record.value);
     let id = text(sleep.id()).unwrap_or_default();
-    emit_nested_call(state, &NestedTool::plain("sleep"), id, sleep.duration_ms(), record.at, out);
+    emit_nested_call(
+        state,
+        &NestedTool::plain("sleep"),
+        id,
+        sleep.duration_ms(),
+        record.at,
+        out,
+    );
     Outcome::Mapped
 }

@@ -47,12 +47,20 @@ pub struct Framing {
 
 /// The `{"output": ..., "metadata": ...}` object in a decoded output text.
 fn wrapped_output<'a>(text: &'a str, index: &'a mut StructuralIndex) -> Option<WrappedOutput<'a>> {
-    if is_wrapped(text) { wrapped_of(text, parse(text, index).ok()?) } else { None }
+    if is_wrapped(text) {
+        wrapped_of(text, parse(text, index).ok()?)
+    } else {
+        None
+    }
 }
 
 /// The same object, given the text and its value.
 pub fn wrapped_of<'a>(text: &str, value: Value<'a>) -> Option<WrappedOutput<'a>> {
-    if is_wrapped(text) { WrappedOutput::strict(value, "").ok() } else { None }
+    if is_wrapped(text) {
+        WrappedOutput::strict(value, "").ok()
+    } else {
+        None
+    }
 }
 
 fn is_wrapped(text: &str) -> bool {
@@ -68,7 +76,10 @@ impl ExitFacts {
     /// The facts in an output, given as its JSON token.
     pub fn of_token(token: &str, framing: Framing) -> ExitFacts {
         let mut facts = ExitFacts::default();
-        let Body { text: body, is_printed } = facts.read_framing(unquote(token), framing);
+        let Body {
+            text: body,
+            is_printed,
+        } = facts.read_framing(unquote(token), framing);
         let of_body = ExitFacts::of_body(body);
         facts.truncated = of_body.truncated;
         // What a command printed states nothing about it.
@@ -93,7 +104,9 @@ impl ExitFacts {
         let mut facts = ExitFacts::of_body(raw_str(wrapped.output()));
         if let Some(metadata) = wrapped.metadata().map(Metadata::lenient) {
             facts.exit = integer(metadata.exit_code());
-            facts.duration_ms = metadata.duration_seconds().and_then(|seconds| millis(seconds.raw()));
+            facts.duration_ms = metadata
+                .duration_seconds()
+                .and_then(|seconds| millis(seconds.raw()));
         }
         facts.with_status_of_exit()
     }
@@ -113,8 +126,13 @@ impl ExitFacts {
     fn read_framing<'t>(&mut self, text: &'t str, framing: Framing) -> Body<'t> {
         let (mut rest, mut framed) = (text, false);
         if text.starts_with("Command: ") {
-            let Some(after) = skip_lines(text, framing.command_breaks + 1).filter(|after| after.starts_with("Chunk ID: ")) else {
-                return Body { text, is_printed: true };
+            let Some(after) = skip_lines(text, framing.command_breaks + 1)
+                .filter(|after| after.starts_with("Chunk ID: "))
+            else {
+                return Body {
+                    text,
+                    is_printed: true,
+                };
             };
             (rest, framed) = (after, true);
         }
@@ -123,14 +141,23 @@ impl ExitFacts {
             if line == "Output:" {
                 // The output of `apply_patch` through a shell tool has two framings.
                 if !framing.may_nest || !after.starts_with("Exit code: ") {
-                    return Body { text: after, is_printed: true };
+                    return Body {
+                        text: after,
+                        is_printed: true,
+                    };
                 }
             } else if !self.read_framing_line(line) {
-                return Body { text: if framed { rest } else { text }, is_printed: false };
+                return Body {
+                    text: if framed { rest } else { text },
+                    is_printed: false,
+                };
             }
             framed = true;
             if after.is_empty() {
-                return Body { text: "", is_printed: false };
+                return Body {
+                    text: "",
+                    is_printed: false,
+                };
             }
             rest = after;
         }
@@ -138,10 +165,16 @@ impl ExitFacts {
 
     /// Reads one line of framing. False for any other line.
     fn read_framing_line(&mut self, line: &str) -> bool {
-        if let Some(code) = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code ")) {
+        if let Some(code) = line
+            .strip_prefix("Exit code: ")
+            .or_else(|| line.strip_prefix("Process exited with code "))
+        {
             self.exit = code.parse().ok();
             self.exit.is_some()
-        } else if let Some(time) = line.strip_prefix("Wall time: ").or_else(|| line.strip_prefix("Wall time ")) {
+        } else if let Some(time) = line
+            .strip_prefix("Wall time: ")
+            .or_else(|| line.strip_prefix("Wall time "))
+        {
             self.duration_ms = time.strip_suffix(" seconds").and_then(millis);
             self.duration_ms.is_some()
         } else if let Some(session) = line.strip_prefix("Process running with session ID ") {
@@ -165,7 +198,10 @@ impl ExitFacts {
     /// The facts that the beginning of an unframed text states.
     fn of_body(body: &str) -> ExitFacts {
         let patched = body.starts_with(SUCCESS) || body == "Done!";
-        let status = STATUS_PREFIXES.iter().find(|(prefix, _)| body.starts_with(prefix)).map(|(_, status)| *status);
+        let status = STATUS_PREFIXES
+            .iter()
+            .find(|(prefix, _)| body.starts_with(prefix))
+            .map(|(_, status)| *status);
         let rejected = || body.starts_with("exec_command failed") && body.contains("Rejected(");
         ExitFacts {
             patched,
@@ -176,7 +212,10 @@ impl ExitFacts {
             } else {
                 status
             },
-            truncated: TRUNCATED_PREFIXES.iter().any(|prefix| body.starts_with(prefix)) || (body.len() > 1000 && has_truncation_mark(body)),
+            truncated: TRUNCATED_PREFIXES
+                .iter()
+                .any(|prefix| body.starts_with(prefix))
+                || (body.len() > 1000 && has_truncation_mark(body)),
             ..ExitFacts::default()
         }
     }
@@ -188,7 +227,9 @@ impl ExitFacts {
             && let Some(tool) = tool
         {
             let text = unquote(token);
-            let row = TOOL_OUTPUTS.iter().find(|(name, beginning, _)| *name == tool && text.starts_with(beginning));
+            let row = TOOL_OUTPUTS
+                .iter()
+                .find(|(name, beginning, _)| *name == tool && text.starts_with(beginning));
             self.status = row.map(|(_, _, status)| *status);
         }
         self
@@ -214,7 +255,11 @@ struct Body<'t> {
 }
 
 /// Beginnings of framing lines without facts for the tape.
-const OTHER_FRAMING: [&str; 3] = ["Chunk ID: ", "Original token count: ", "Total output lines: "];
+const OTHER_FRAMING: [&str; 3] = [
+    "Chunk ID: ",
+    "Original token count: ",
+    "Total output lines: ",
+];
 
 /// How the output of a call begins that a hook has blocked.
 pub const BLOCKED: &str = "Command blocked by PreToolUse hook: ";
@@ -244,7 +289,11 @@ const TOOL_OUTPUTS: &[(&str, &str, Status)] = &[
     ("view_image", "attached local image path", Status::Ok),
     ("view_image", "unable to ", Status::Error),
     ("request_user_input", "{\\\"answers\\\":", Status::Ok),
-    ("request_user_input", "request_user_input is unavailable", Status::Error),
+    (
+        "request_user_input",
+        "request_user_input is unavailable",
+        Status::Error,
+    ),
     ("spawn_agent", "{\\\"agent_id\\\":", Status::Ok),
     ("spawn_agent", "{\\\"task_name\\\":", Status::Ok),
     ("send_input", "{\\\"submission_id\\\":", Status::Ok),
@@ -262,24 +311,39 @@ const TRUNCATED_PREFIXES: [&str; 2] = ["Warning: truncated output", "Total outpu
 
 /// The marks that the harness inserts where it truncates: `…40250 tokens truncated…` from 0.63 on, earlier
 /// `[... omitted 2704 of 3000 lines ...]`.
-static TRUNCATION_MARKS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| [Finder::new(" truncated…"), Finder::new("\\n[... omitted ")]);
+static TRUNCATION_MARKS: LazyLock<[Finder<'_>; 2]> =
+    LazyLock::new(|| [Finder::new(" truncated…"), Finder::new("\\n[... omitted ")]);
 
 /// True when the text contains such a mark.
 fn has_truncation_mark(body: &str) -> bool {
-    TRUNCATION_MARKS.iter().any(|mark| mark.find(body.as_bytes()).is_some())
+    TRUNCATION_MARKS
+        .iter()
+        .any(|mark| mark.find(body.as_bytes()).is_some())
 }
 
 /// Milliseconds of a number of seconds (`0.3007`), exactly.
 fn millis(seconds: &str) -> Option<u64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
-    fraction.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
-    let thousandths = fraction.bytes().chain(*b"000").take(3).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(thousandths)
+    fraction
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(())?;
+    let thousandths = fraction
+        .bytes()
+        .chain(*b"000")
+        .take(3)
+        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1000)?
+        .checked_add(thousandths)
 }
 
 /// The first line of a text that is still escaped, and the rest. Lines of framing have no other escapes.
 fn split_line(text: &str) -> (&str, &str) {
-    let end = memchr_iter(b'\\', text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&b'n'));
+    let end =
+        memchr_iter(b'\\', text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&b'n'));
     end.map_or((text, ""), |at| (&text[..at], &text[at + 2..]))
 }
 
@@ -300,7 +364,15 @@ fn skip_lines(text: &str, lines: usize) -> Option<&str> {
 
 /// The text of an output (without quotes) after its framing.
 pub fn strip_framing(text: &str) -> &str {
-    ExitFacts::default().read_framing(text, Framing { may_nest: true, ..Framing::default() }).text
+    ExitFacts::default()
+        .read_framing(
+            text,
+            Framing {
+                may_nest: true,
+                ..Framing::default()
+            },
+        )
+        .text
 }
 
 /// The text after the line count at the beginning of a truncated output.
@@ -317,11 +389,20 @@ pub fn is_truncated_copy(copy: &str, full: &str) -> bool {
         Some(rest) => rest.split_once("\\n").map_or(rest, |(_, rest)| rest),
         None => copy,
     };
-    let Some((start, rest)) = strip_line_count(copy).split_once('…') else { return false };
-    let Some((mark, end)) = rest.split_once('…') else { return false };
-    let count = mark.strip_suffix(" tokens truncated").or(mark.strip_suffix(" chars truncated"));
+    let Some((start, rest)) = strip_line_count(copy).split_once('…') else {
+        return false;
+    };
+    let Some((mark, end)) = rest.split_once('…') else {
+        return false;
+    };
+    let count = mark
+        .strip_suffix(" tokens truncated")
+        .or(mark.strip_suffix(" chars truncated"));
     let is_mark = count.is_some_and(|count| count.parse::<u64>().is_ok());
-    is_mark && full.len() >= start.len() + end.len() && full.starts_with(start) && full.ends_with(end)
+    is_mark
+        && full.len() >= start.len() + end.len()
+        && full.starts_with(start)
+        && full.ends_with(end)
 }
 
 /// What an output has printed, as a JSON token: its text, without the JSON that wraps it, or the texts of its list.
@@ -345,7 +426,13 @@ mod tests {
     use super::*;
 
     fn facts(text: &str) -> ExitFacts {
-        read(text, Framing { may_nest: true, ..Framing::default() })
+        read(
+            text,
+            Framing {
+                may_nest: true,
+                ..Framing::default()
+            },
+        )
     }
 
     fn read(text: &str, framing: Framing) -> ExitFacts {
@@ -356,8 +443,19 @@ mod tests {
     fn lines_of_a_command_are_no_framing() {
         let text = "Command: /bin/bash -lc \"cat <<'X'\nProcess exited with code 9\nOutput:\nX\"\nChunk ID: f453d7\nWall time: 0.5000 seconds\n\
                     Process exited with code 0\nOriginal token count: 7\nOutput:\nProcess exited with code 9\n";
-        let of = |command_breaks| read(text, Framing { command_breaks, may_nest: false });
-        assert_eq!((of(3).exit, of(3).duration_ms, of(3).status), (Some(0), Some(500), Some(Status::Ok)));
+        let of = |command_breaks| {
+            read(
+                text,
+                Framing {
+                    command_breaks,
+                    may_nest: false,
+                },
+            )
+        };
+        assert_eq!(
+            (of(3).exit, of(3).duration_ms, of(3).status),
+            (Some(0), Some(500), Some(Status::Ok))
+        );
         assert_eq!(of(0), ExitFacts::default());
         let escaped = "Command: /bin/bash -lc \"printf 'a\\nb'; exit 5\"\nChunk ID: 77b15b\nWall time: 0.0 seconds\nProcess exited with code 5\nOutput:\na";
         assert_eq!(read(escaped, Framing::default()).exit, Some(5));
@@ -365,26 +463,54 @@ mod tests {
 
     #[test]
     fn what_a_command_prints_is_not_its_status() {
-        let framed = |printed: &str| format!("Chunk ID: a\nWall time: 1.0 seconds\nProcess exited with code 0\nOutput:\n{printed}");
-        for printed in ["error: none", "aborted by user", "Exit code: 7\nx", r#"{"output":"x","metadata":{"exit_code":7}}"#] {
+        let framed = |printed: &str| {
+            format!(
+                "Chunk ID: a\nWall time: 1.0 seconds\nProcess exited with code 0\nOutput:\n{printed}"
+            )
+        };
+        for printed in [
+            "error: none",
+            "aborted by user",
+            "Exit code: 7\nx",
+            r#"{"output":"x","metadata":{"exit_code":7}}"#,
+        ] {
             let facts = read(&framed(printed), Framing::default());
-            assert_eq!((facts.exit, facts.status), (Some(0), Some(Status::Ok)), "{printed}");
+            assert_eq!(
+                (facts.exit, facts.status),
+                (Some(0), Some(Status::Ok)),
+                "{printed}"
+            );
         }
-        let running = read("Chunk ID: a\nProcess running with session ID 5\nOutput:\nerror: x", Framing::default());
+        let running = read(
+            "Chunk ID: a\nProcess running with session ID 5\nOutput:\nerror: x",
+            Framing::default(),
+        );
         assert_eq!((running.status, running.running), (None, true));
     }
 
     #[test]
     fn every_form_of_output_has_its_exit_code() {
-        let wrapped = r#"{"output":"err-line\n","metadata":{"exit_code":3,"duration_seconds":0.3}}"#;
+        let wrapped =
+            r#"{"output":"err-line\n","metadata":{"exit_code":3,"duration_seconds":0.3}}"#;
         let mut index = StructuralIndex::default();
         let wrapped = ExitFacts::of_wrapped(&wrapped_output(wrapped, &mut index).unwrap());
-        assert_eq!((wrapped.exit, wrapped.duration_ms, wrapped.status), (Some(3), Some(300), Some(Status::Error)));
-        let shell_command = facts("Exit code: 3\nWall time: 0 seconds\nTotal output lines: 3\nOutput:\nx");
-        assert_eq!((shell_command.exit, shell_command.duration_ms), (Some(3), Some(0)));
-        let unified =
-            facts("Chunk ID: 97a71f\nWall time: 0.0550 seconds\nProcess exited with code 3\nOriginal token count: 5\nOutput:\nx\n");
-        assert_eq!((unified.exit, unified.duration_ms, unified.running), (Some(3), Some(55), false));
+        assert_eq!(
+            (wrapped.exit, wrapped.duration_ms, wrapped.status),
+            (Some(3), Some(300), Some(Status::Error))
+        );
+        let shell_command =
+            facts("Exit code: 3\nWall time: 0 seconds\nTotal output lines: 3\nOutput:\nx");
+        assert_eq!(
+            (shell_command.exit, shell_command.duration_ms),
+            (Some(3), Some(0))
+        );
+        let unified = facts(
+            "Chunk ID: 97a71f\nWall time: 0.0550 seconds\nProcess exited with code 3\nOriginal token count: 5\nOutput:\nx\n",
+        );
+        assert_eq!(
+            (unified.exit, unified.duration_ms, unified.running),
+            (Some(3), Some(55), false)
+        );
         let heredoc = facts(
             "Wall time: 0.0000 seconds\nOutput:\nExit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a\n",
         );
@@ -397,8 +523,13 @@ mod tests {
 
     #[test]
     fn a_running_command_has_no_exit_code() {
-        let running = facts("Chunk ID: 155b20\nWall time: 0.3007 seconds\nProcess running with session ID 52830\nOutput:\nname? ");
-        assert_eq!((running.exit, running.status, running.running), (None, None, true));
+        let running = facts(
+            "Chunk ID: 155b20\nWall time: 0.3007 seconds\nProcess running with session ID 52830\nOutput:\nname? ",
+        );
+        assert_eq!(
+            (running.exit, running.status, running.running),
+            (None, None, true)
+        );
     }
 
     #[test]
@@ -408,21 +539,41 @@ mod tests {
             facts("exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }").status,
             Some(Status::Denied)
         );
-        assert_eq!(facts("aborted by user after 2.9s").status, Some(Status::Cancelled));
-        assert_eq!(facts("Wall time: 3.0 seconds\naborted by user").status, Some(Status::Cancelled));
-        assert_eq!(facts("unsupported call: no_such_tool").status, Some(Status::Error));
-        let plan = |tool| facts("Plan updated").with_status_of_tool(tool, "\"Plan updated\"").status;
-        assert_eq!((plan(Some("update_plan")), plan(Some("echo")), plan(None)), (Some(Status::Ok), None, None));
+        assert_eq!(
+            facts("aborted by user after 2.9s").status,
+            Some(Status::Cancelled)
+        );
+        assert_eq!(
+            facts("Wall time: 3.0 seconds\naborted by user").status,
+            Some(Status::Cancelled)
+        );
+        assert_eq!(
+            facts("unsupported call: no_such_tool").status,
+            Some(Status::Error)
+        );
+        let plan = |tool| {
+            facts("Plan updated")
+                .with_status_of_tool(tool, "\"Plan updated\"")
+                .status
+        };
+        assert_eq!(
+            (plan(Some("update_plan")), plan(Some("echo")), plan(None)),
+            (Some(Status::Ok), None, None)
+        );
     }
 
     #[test]
     fn a_truncated_copy_has_the_start_and_the_end_of_the_full_text() {
-        let cut = "Warning: truncated output (x)\\nTotal output lines: 3\\n\\nab…7 tokens truncated…yz";
+        let cut =
+            "Warning: truncated output (x)\\nTotal output lines: 3\\n\\nab…7 tokens truncated…yz";
         assert!(is_truncated_copy(cut, "abcdefxyz"));
         assert!(!is_truncated_copy(cut, "acdefxyz"));
         assert!(!is_truncated_copy(cut, "abz"));
         assert!(!is_truncated_copy("ab…yz", "abxyz"));
-        assert_eq!(strip_framing("Chunk ID: a\\nProcess exited with code 0\\nOutput:\\nok\\n"), "ok\\n");
+        assert_eq!(
+            strip_framing("Chunk ID: a\\nProcess exited with code 0\\nOutput:\\nok\\n"),
+            "ok\\n"
+        );
         assert_eq!(strip_framing("no framing"), "no framing");
     }
 }

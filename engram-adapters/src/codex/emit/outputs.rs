@@ -28,7 +28,13 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
     let at = Pointer::At(record.pointer_to("/payload/output"));
     if is_told(&item) {
         // The harness gives it to the model in the place of an output.
-        out.emit(Meta::System { name: text(item.name()).unwrap_or_default(), text: text(item.output()) }, at);
+        out.emit(
+            Meta::System {
+                name: text(item.name()).unwrap_or_default(),
+                text: text(item.output()),
+            },
+            at,
+        );
         return Outcome::Mapped;
     }
     let (note, fate) = state.call();
@@ -44,29 +50,68 @@ pub fn call_output(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 }
 
 /// Emits the one result of a call, and what its end says beside it.
-fn emit_result(state: &State, item: &Output<'_>, fate: CallFate, record: &Record<'_>, out: &mut Emitter<'_>) {
+fn emit_result(
+    state: &State,
+    item: &Output<'_>,
+    fate: CallFate,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) {
     let at = record.pointer_to("/payload/output");
-    let (Some(output), Some(note)) = (item.output(), state.call().0) else { return };
-    let facts = state.notes.exits.get(note.exit as usize).copied().unwrap_or_default();
+    let (Some(output), Some(note)) = (item.output(), state.call().0) else {
+        return;
+    };
+    let facts = state
+        .notes
+        .exits
+        .get(note.exit as usize)
+        .copied()
+        .unwrap_or_default();
     let list = output.elements().map(Part::lenient);
-    let attachments = list.filter_map(|part| part.image_url()).filter_map(media::data_url).collect();
-    let printed = if note.has_more || output.is_array() { printed_by(record.value) } else { Some(Cow::Borrowed(output.raw())) };
+    let attachments = list
+        .filter_map(|part| part.image_url())
+        .filter_map(media::data_url)
+        .collect();
+    let printed = if note.has_more || output.is_array() {
+        printed_by(record.value)
+    } else {
+        Some(Cow::Borrowed(output.raw()))
+    };
     let printed = printed.filter(|_| output.is_array() || output.text().is_some());
     let tool = state.tool_of(fate).map(Text::Plain);
-    let mut result =
-        ToolResult { tool, call_id: text(item.call_id()), stdout: printed.as_deref().map(Text::Token), attachments, ..facts.to_result() };
+    let mut result = ToolResult {
+        tool,
+        call_id: text(item.call_id()),
+        stdout: printed.as_deref().map(Text::Token),
+        attachments,
+        ..facts.to_result()
+    };
     if !output.is_array() && !note.has_more {
         result.stdout = output.text();
     }
-    let end = fate.other.and_then(|end| state.notes.call_of(state.notes.notes.get(end as usize)?));
+    let end = fate
+        .other
+        .and_then(|end| state.notes.call_of(state.notes.notes.get(end as usize)?));
     if let Some(numbers) = end.and_then(|end| state.notes.exits.get(end.exit as usize)) {
         result.exit = numbers.exit.or(result.exit);
         result.status = numbers.status.or(result.status);
         result.duration_ms = numbers.duration_ms.or(result.duration_ms);
     }
-    if result.status == Some(Status::Denied) && printed.as_deref().is_some_and(|printed| unquote(printed).starts_with(BLOCKED)) {
+    if result.status == Some(Status::Denied)
+        && printed
+            .as_deref()
+            .is_some_and(|printed| unquote(printed).starts_with(BLOCKED))
+    {
         let (tool, call_id) = (result.tool, result.call_id);
-        out.emit(Meta::Permission(Permission { decision: Decision::Deny, tool, call_id, text: result.stdout }), Pointer::At(at));
+        out.emit(
+            Meta::Permission(Permission {
+                decision: Decision::Deny,
+                tool,
+                call_id,
+                text: result.stdout,
+            }),
+            Pointer::At(at),
+        );
     }
     // An end with the same text and no other says nothing more.
     let has_more = end.filter(|end| end.has_more || (end.text != 0 && end.text != note.text));
@@ -81,7 +126,14 @@ fn emit_result(state: &State, item: &Output<'_>, fate: CallFate, record: &Record
     end.complete(&mut result);
     out.emit(result, Pointer::At(at));
     if let Some(call_id) = text(item.call_id()) {
-        let (place, printed) = (Place { name, at: end_at, call_id }, printed.as_deref().unwrap_or_default());
+        let (place, printed) = (
+            Place {
+                name,
+                at: end_at,
+                call_id,
+            },
+            printed.as_deref().unwrap_or_default(),
+        );
         if !end.is_in_output(printed) {
             end.emit_text(&place, out);
         }
@@ -93,7 +145,10 @@ fn emit_result(state: &State, item: &Output<'_>, fate: CallFate, record: &Record
 /// The end of a call in its line: the last part of its type, where it is, and its value.
 fn end_in(line: Value<'_>) -> Option<(&str, &'static str, Value<'_>)> {
     let payload = line.first_member("payload")?;
-    match payload.first_member("item").filter(|_| raw_str(payload.first_member("type")) == "item_completed") {
+    match payload
+        .first_member("item")
+        .filter(|_| raw_str(payload.first_member("type")) == "item_completed")
+    {
         Some(item) => Some((raw_str(item.first_member("type")), "/payload/item", item)),
         None => Some((raw_str(payload.first_member("type")), "/payload", payload)),
     }
@@ -109,16 +164,38 @@ fn emit_unknown_parts(list: Value<'_>, at: &'static str, out: &mut Emitter<'_>) 
 }
 
 /// Emits the edits of an applied patch whose changes no record lists.
-fn emit_patch(state: &mut State, item: &Output<'_>, fate: CallFate, record: &Record<'_>, out: &mut Emitter<'_>) {
-    let is_patched = state.call().0.and_then(|note| state.notes.exits.get(note.exit as usize)).is_some_and(|facts| facts.patched);
-    let (Some(call_id), true, false) = (text(item.call_id()), is_patched, fate.is_listed) else { return };
-    let Some(patch) = state.patch_of(fate, record.others) else { return };
+fn emit_patch(
+    state: &mut State,
+    item: &Output<'_>,
+    fate: CallFate,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let is_patched = state
+        .call()
+        .0
+        .and_then(|note| state.notes.exits.get(note.exit as usize))
+        .is_some_and(|facts| facts.patched);
+    let (Some(call_id), true, false) = (text(item.call_id()), is_patched, fate.is_listed) else {
+        return;
+    };
+    let Some(patch) = state.patch_of(fate, record.others) else {
+        return;
+    };
     if let Some(call) = fate.call {
         state.directories.remove(&u64::from(call));
     }
     let at = Pointer::At(record.pointer_to("/payload/output"));
-    let joined = item.output().filter(|output| output.is_array()).and_then(joined_lines);
-    let printed = joined.as_deref().map(Text::Token).or(text(item.output())).map(|output| output.comparable()).unwrap_or_default();
+    let joined = item
+        .output()
+        .filter(|output| output.is_array())
+        .and_then(joined_lines);
+    let printed = joined
+        .as_deref()
+        .map(Text::Token)
+        .or(text(item.output()))
+        .map(|output| output.comparable())
+        .unwrap_or_default();
     emit_patch_text(&mut state.files, &patch, &printed, (call_id, at), out);
 }
 
@@ -127,12 +204,23 @@ impl State {
     pub fn patch_of(&self, fate: CallFate, others: Lookup<'_>) -> Option<Patch> {
         let call = fate.call?;
         let directory = self.directories.get(&u64::from(call))?.clone();
-        let note = self.notes.calls.get(call as usize).filter(|call| call.is_patch)?;
+        let note = self
+            .notes
+            .calls
+            .get(call as usize)
+            .filter(|call| call.is_patch)?;
         let mut again = others.get(note.number as usize)?;
         let line = again.value()?;
-        let call = Call::lenient(line.first_member("payload").filter(|payload| payload.is_object()).unwrap_or(line));
+        let call = Call::lenient(
+            line.first_member("payload")
+                .filter(|payload| payload.is_object())
+                .unwrap_or(line),
+        );
         if let Some(input) = patch_of_input(text(call.input())) {
-            return Some(Patch { token: input.to_owned(), directory });
+            return Some(Patch {
+                token: input.to_owned(),
+                directory,
+            });
         }
         let arguments = text(call.arguments())?.decode().ok()?;
         let mut index = StructuralIndex::default();

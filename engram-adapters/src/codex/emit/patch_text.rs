@@ -34,7 +34,9 @@ pub struct Patch {
 
 /// The input of a custom tool as a JSON token, if it is a patch. Few of them are ever decoded.
 pub fn patch_of_input(input: Option<Text<'_>>) -> Option<&str> {
-    input.map(|input| input.raw()).filter(|token| BEGIN.find(token.as_bytes()).is_some())
+    input
+        .map(|input| input.raw())
+        .filter(|token| BEGIN.find(token.as_bytes()).is_some())
 }
 
 /// True when the arguments of a call contain the beginning of a patch.
@@ -49,7 +51,9 @@ pub fn patch_of_command(arguments: Value<'_>) -> Option<&str> {
     let command = fields.command().or(fields.cmd())?;
     match command.text() {
         Some(text) => patch_of_input(Some(text)),
-        None => command.elements().find_map(|word| patch_of_input(word.text())),
+        None => command
+            .elements()
+            .find_map(|word| patch_of_input(word.text())),
     }
 }
 
@@ -58,13 +62,19 @@ pub fn directory_of_patch(arguments: Value<'_>, cwd: &str) -> Option<String> {
     let workdir = text(Command::lenient(arguments).workdir()).map(|workdir| workdir.decode_lossy());
     let directory = directory_of_call(cwd, workdir.as_deref());
     let script = Text::Token(patch_of_command(arguments)?).decode_lossy();
-    let before = BEGIN.find(script.as_bytes()).and_then(|begin| script.get(..begin)).unwrap_or_default();
+    let before = BEGIN
+        .find(script.as_bytes())
+        .and_then(|begin| script.get(..begin))
+        .unwrap_or_default();
     directory_of_script(before, &directory)
 }
 
 /// How often the command of a shell tool begins a new line.
 pub fn command_breaks(arguments: Value<'_>) -> usize {
-    let command = Command::lenient(arguments).cmd().and_then(Value::text).filter(|command| command.raw().contains('\\'));
+    let command = Command::lenient(arguments)
+        .cmd()
+        .and_then(Value::text)
+        .filter(|command| command.raw().contains('\\'));
     command.map_or(0, |command| command.decode_lossy().matches('\n').count())
 }
 
@@ -73,10 +83,18 @@ const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
 /// Emits the edits of an applied patch of which only the text is recorded. A file that `output` lists and the text does not has its name
 /// alone.
-pub fn emit_patch_text(files: &mut SeenFiles, patch: &Patch, output: &str, (call_id, at): (Text<'_>, Pointer<'_>), out: &mut Emitter<'_>) {
+pub fn emit_patch_text(
+    files: &mut SeenFiles,
+    patch: &Patch,
+    output: &str,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) {
     match &patch.directory {
         Some(directory) => emit_patch_in(directory, files, patch, output, (call_id, at), out),
-        None => out.with_paths_as_stated(|out| emit_patch_in("", files, patch, output, (call_id, at), out)),
+        None => out.with_paths_as_stated(|out| {
+            emit_patch_in("", files, patch, output, (call_id, at), out)
+        }),
     }
 }
 
@@ -88,7 +106,9 @@ fn emit_patch_in(
     (call_id, at): (Text<'_>, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let Ok(text) = Text::Token(&patch.token).decode() else { return };
+    let Ok(text) = Text::Token(&patch.token).decode() else {
+        return;
+    };
     let sections = begin_patch(&text).unwrap_or_default();
     for section in &sections {
         emit_section(directory, files, section, (call_id, at), out);
@@ -97,7 +117,10 @@ fn emit_patch_in(
     if printed.len() <= sections.len() {
         return;
     }
-    let paths = sections.iter().flat_map(|section| [Some(section.path), new_path_of(section)]).flatten();
+    let paths = sections
+        .iter()
+        .flat_map(|section| [Some(section.path), new_path_of(section)])
+        .flatten();
     let named: HashSet<Cow<'_, str>> = paths.map(|path| full_path(directory, path)).collect();
     for file in &printed {
         let path = full_path(directory, &file.path);
@@ -108,7 +131,11 @@ fn emit_patch_in(
 }
 
 fn new_path_of<'p>(section: &FilePatch<'p>) -> Option<&'p str> {
-    if let FileChange::Update { move_to, .. } = section.change { move_to } else { None }
+    if let FileChange::Update { move_to, .. } = section.change {
+        move_to
+    } else {
+        None
+    }
 }
 
 /// True if the text of a patch can be read.
@@ -120,7 +147,12 @@ pub fn is_readable(patch: &Patch) -> bool {
 pub fn count_sections(patch: &Patch, path: &str) -> Option<usize> {
     let text = Text::Token(&patch.token).decode().ok()?;
     let directory = patch.directory.as_deref().unwrap_or_default();
-    Some(begin_patch(&text)?.iter().filter(|section| full_path(directory, section.path) == path).count())
+    Some(
+        begin_patch(&text)?
+            .iter()
+            .filter(|section| full_path(directory, section.path) == path)
+            .count(),
+    )
 }
 
 /// Emits the edits of the first `count` sections that begin with the file at a full path.
@@ -131,10 +163,16 @@ pub fn emit_sections(
     (call_id, at): (Text<'_>, Pointer<'_>),
     out: &mut Emitter<'_>,
 ) {
-    let Ok(text) = Text::Token(&patch.token).decode() else { return };
+    let Ok(text) = Text::Token(&patch.token).decode() else {
+        return;
+    };
     let directory = patch.directory.as_deref().unwrap_or_default();
     let sections = begin_patch(&text).unwrap_or_default();
-    for section in sections.iter().filter(|section| full_path(directory, section.path) == path).take(count) {
+    for section in sections
+        .iter()
+        .filter(|section| full_path(directory, section.path) == path)
+        .take(count)
+    {
         emit_section(directory, files, section, (call_id, at), out);
     }
 }
@@ -150,8 +188,14 @@ fn emit_section(
     let path = Text::Plain(&full_name);
     match &section.change {
         FileChange::Add(lines) => {
-            let added = Snippet { before: Vec::new(), after: lines.clone() };
-            out.emit(snippet_edit(add_operation(files, &full_name), path, &added, call_id), at);
+            let added = Snippet {
+                before: Vec::new(),
+                after: lines.clone(),
+            };
+            out.emit(
+                snippet_edit(add_operation(files, &full_name), path, &added, call_id),
+                at,
+            );
             files.set_bare_cr(&full_name, lines.iter().any(|line| has_bare_cr(line)));
         }
         FileChange::Delete => emit_name(files, EditOp::Delete, &full_name, (call_id, at), out),
@@ -168,16 +212,31 @@ fn emit_section(
             }
             let current_path = moved_to.as_deref().map_or(path, Text::Plain);
             for hunk in hunks {
-                out.emit(snippet_edit(EditOp::Update, current_path, hunk, call_id), at);
+                out.emit(
+                    snippet_edit(EditOp::Update, current_path, hunk, call_id),
+                    at,
+                );
             }
         }
     }
 }
 
 /// Emits a changed file of which no more is known.
-pub fn emit_name(files: &mut SeenFiles, op: EditOp, path: &str, (call_id, at): (Text<'_>, Pointer<'_>), out: &mut Emitter<'_>) {
+pub fn emit_name(
+    files: &mut SeenFiles,
+    op: EditOp,
+    path: &str,
+    (call_id, at): (Text<'_>, Pointer<'_>),
+    out: &mut Emitter<'_>,
+) {
     let op = operation(files, op, path);
-    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(op, Text::Plain(path)) }, at);
+    out.emit(
+        CodeEdit {
+            call_id: Some(call_id),
+            ..CodeEdit::new(op, Text::Plain(path))
+        },
+        at,
+    );
 }
 
 /// Records what becomes of a file that is created, updated or deleted. Returns the operation.
@@ -192,21 +251,57 @@ pub fn operation(files: &mut SeenFiles, op: EditOp, path: &str) -> EditOp {
 
 /// Adding over a file is logged as an addition too. A file that this session wrote before is known to exist.
 pub fn add_operation(files: &mut SeenFiles, path: &str) -> EditOp {
-    if files.insert(path) { EditOp::Create } else { EditOp::Overwrite }
+    if files.insert(path) {
+        EditOp::Create
+    } else {
+        EditOp::Overwrite
+    }
 }
 
 /// A move precedes the other edits of the same patch: they name the file by its new path.
-pub fn emit_move(from: Text<'_>, to: Text<'_>, call_id: Text<'_>, at: Pointer<'_>, out: &mut Emitter<'_>) {
-    out.emit(CodeEdit { call_id: Some(call_id), ..CodeEdit::new(EditOp::Move, from) }, at);
-    let link = SpanLink { call_id: Some(call_id), from_file: from, from_range: None, to_file: to, to_range: None, note: MOVED };
+pub fn emit_move(
+    from: Text<'_>,
+    to: Text<'_>,
+    call_id: Text<'_>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    out.emit(
+        CodeEdit {
+            call_id: Some(call_id),
+            ..CodeEdit::new(EditOp::Move, from)
+        },
+        at,
+    );
+    let link = SpanLink {
+        call_id: Some(call_id),
+        from_file: from,
+        from_range: None,
+        to_file: to,
+        to_range: None,
+        note: MOVED,
+    };
     out.emit(link, at);
 }
 
-fn snippet_edit<'a>(op: EditOp, file: Text<'a>, snippet: &Snippet<'_>, call_id: Text<'a>) -> CodeEdit<'a> {
-    let mut edit = CodeEdit { call_id: Some(call_id), snippet: true, ..CodeEdit::new(op, file) };
+fn snippet_edit<'a>(
+    op: EditOp,
+    file: Text<'a>,
+    snippet: &Snippet<'_>,
+    call_id: Text<'a>,
+) -> CodeEdit<'a> {
+    let mut edit = CodeEdit {
+        call_id: Some(call_id),
+        snippet: true,
+        ..CodeEdit::new(op, file)
+    };
     if !snippet.before.is_empty() {
         let text = snippet.before.join("\n");
-        (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(&text);
+        (
+            edit.before_hash,
+            edit.before_anchor_hashes,
+            edit.before_text,
+        ) = span_facts(&text);
         edit.before_lines = edit.before_hash.map(|_| line_count(&text));
     }
     if !snippet.after.is_empty() {

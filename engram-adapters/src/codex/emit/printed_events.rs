@@ -2,14 +2,18 @@
 //! session.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult};
+use engram_core::event::{
+    Channel, Meta, MsgIn, MsgOut, Role, SessionFacts, Status, ToolCall, ToolResult,
+};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 use engram_core::tool_kind::ToolKind;
 
-use crate::codex::readers::{CallEnd, Duration, Invocation, McpResult, PrintedEvent, PrintedSettings};
+use crate::codex::readers::{
+    CallEnd, Duration, Invocation, McpResult, PrintedEvent, PrintedSettings,
+};
 use crate::shared::value::{Value, integer, raw_str, text};
 
 use super::State;
@@ -39,21 +43,41 @@ pub fn settings(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
 pub fn prompt(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(record.value.first_member("prompt"));
     let by = state.thread.sender(false);
-    out.emit(MsgIn { role: Role::User, by, text: words, attachments: Vec::new() }, Pointer::At("/prompt"));
+    out.emit(
+        MsgIn {
+            role: Role::User,
+            by,
+            text: words,
+            attachments: Vec::new(),
+        },
+        Pointer::At("/prompt"),
+    );
     Outcome::Mapped
 }
 
 /// An answer.
 pub fn answer(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).message());
-    out.emit(MsgOut { text: words, model: state.last.model(), ..MsgOut::default() }, Pointer::At("/msg/message"));
+    out.emit(
+        MsgOut {
+            text: words,
+            model: state.last.model(),
+            ..MsgOut::default()
+        },
+        Pointer::At("/msg/message"),
+    );
     Outcome::Mapped
 }
 
 /// A reasoning.
 pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).text());
-    let reasoning = MsgOut { text: words, channel: Some(Channel::Reasoning), model: state.last.model(), ..MsgOut::default() };
+    let reasoning = MsgOut {
+        text: words,
+        channel: Some(Channel::Reasoning),
+        model: state.last.model(),
+        ..MsgOut::default()
+    };
     out.emit(reasoning, Pointer::At("/msg/text"));
     Outcome::Mapped
 }
@@ -61,21 +85,37 @@ pub fn reasoning(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 /// An error that ends the turn.
 pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).message());
-    out.emit(Meta::Error { code: None, text: words }, Pointer::At("/msg/message"));
+    out.emit(
+        Meta::Error {
+            code: None,
+            text: words,
+        },
+        Pointer::At("/msg/message"),
+    );
     Outcome::Mapped
 }
 
 /// A notice, such as a request that is tried again.
 pub fn notice(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let words = text(PrintedEvent::lenient(record.value).message());
-    out.emit(Meta::System { name: Text::Plain(record.short_name()), text: words }, Pointer::At("/msg/message"));
+    out.emit(
+        Meta::System {
+            name: Text::Plain(record.short_name()),
+            text: words,
+        },
+        Pointer::At("/msg/message"),
+    );
     Outcome::Mapped
 }
 
 /// The beginning of a command.
 pub fn command_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
-    let call = ToolCall { call_id: text(event.call_id()), args: event.command().map(Value::raw), ..call_of(COMMAND) };
+    let call = ToolCall {
+        call_id: text(event.call_id()),
+        args: event.command().map(Value::raw),
+        ..call_of(COMMAND)
+    };
     out.emit(call, Pointer::At(record.at));
     Outcome::Mapped
 }
@@ -84,7 +124,9 @@ pub fn command_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 pub fn command_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let end = CallEnd::lenient(record.value);
     let exit = integer(end.exit_code());
-    let whole = end.aggregated_output().filter(|output| !is_empty_token(output.raw()));
+    let whole = end
+        .aggregated_output()
+        .filter(|output| !is_empty_token(output.raw()));
     let result = ToolResult {
         status: exit.map(|exit| if exit == 0 { Status::Ok } else { Status::Error }),
         exit,
@@ -99,9 +141,15 @@ pub fn command_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) 
 /// The beginning of a patch. Its changes become edits if it is applied.
 pub fn patch_begun(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
-    let call = ToolCall { call_id: text(event.call_id()), args: event.changes().map(Value::raw), ..call_of(PATCH) };
+    let call = ToolCall {
+        call_id: text(event.call_id()),
+        args: event.changes().map(Value::raw),
+        ..call_of(PATCH)
+    };
     out.emit(call, Pointer::At(record.at));
-    state.printed_patches.insert(hash64(raw_str(event.call_id())), record.number);
+    state
+        .printed_patches
+        .insert(hash64(raw_str(event.call_id())), record.number);
     Outcome::Mapped
 }
 
@@ -109,15 +157,40 @@ pub fn patch_begun(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 pub fn patch_ended(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let end = CallEnd::lenient(record.value);
     let is_applied = end.success().is_some_and(Value::is_true);
-    let status = Some(if is_applied { Status::Ok } else { Status::Error });
-    out.emit(ToolResult { status, stdout: text(end.stdout()), stderr: stderr(&end), ..result_of(PATCH, &end) }, Pointer::At(record.at));
-    let begun = state.printed_patches.remove(&hash64(raw_str(end.call_id()))).filter(|_| is_applied);
+    let status = Some(if is_applied {
+        Status::Ok
+    } else {
+        Status::Error
+    });
+    out.emit(
+        ToolResult {
+            status,
+            stdout: text(end.stdout()),
+            stderr: stderr(&end),
+            ..result_of(PATCH, &end)
+        },
+        Pointer::At(record.at),
+    );
+    let begun = state
+        .printed_patches
+        .remove(&hash64(raw_str(end.call_id())))
+        .filter(|_| is_applied);
     if let Some(mut begun) = begun.and_then(|begun| record.others.get(begun as usize)) {
         let msg = begun.value().and_then(|line| line.first_member("msg"));
-        let changes = msg.and_then(|msg| msg.first_member("changes")).unwrap_or(Value::MISSING);
-        let printed = text(end.stdout()).map(|stdout| stdout.comparable()).unwrap_or_default();
+        let changes = msg
+            .and_then(|msg| msg.first_member("changes"))
+            .unwrap_or(Value::MISSING);
+        let printed = text(end.stdout())
+            .map(|stdout| stdout.comparable())
+            .unwrap_or_default();
         let call_id = text(end.call_id()).unwrap_or_default();
-        let applied = Applied { directory: state.last.cwd(), changes, printed: &printed, text: None, call_id };
+        let applied = Applied {
+            directory: state.last.cwd(),
+            changes,
+            printed: &printed,
+            text: None,
+            call_id,
+        };
         emit_printed_changes(&mut state.files, &applied, Pointer::At(record.at), out);
     }
     Outcome::Mapped
@@ -129,7 +202,15 @@ pub fn mcp_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
     let called = Invocation::lenient_opt(event.invocation());
     let tool = text(called.tool()).unwrap_or_default();
     let (server, args) = (text(called.server()), called.arguments().map(Value::raw));
-    out.emit(ToolCall { server, call_id: text(event.call_id()), args, ..ToolCall::new(tool, ToolKind::Mcp) }, Pointer::At(record.at));
+    out.emit(
+        ToolCall {
+            server,
+            call_id: text(event.call_id()),
+            args,
+            ..ToolCall::new(tool, ToolKind::Mcp)
+        },
+        Pointer::At(record.at),
+    );
     Outcome::Mapped
 }
 
@@ -144,7 +225,10 @@ pub fn mcp_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
     let result = ToolResult {
         tool: text(tool),
         status: Some(if is_error { Status::Error } else { Status::Ok }),
-        stdout: texts.as_deref().map(Text::Token).or(answer.structured().map(Value::json)),
+        stdout: texts
+            .as_deref()
+            .map(Text::Token)
+            .or(answer.structured().map(Value::json)),
         stderr: text(wrapped.err()),
         ..result_of("", &end)
     };
@@ -155,7 +239,13 @@ pub fn mcp_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
 /// The beginning of a web search. What is searched for is stated at its end.
 pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
-    out.emit(ToolCall { call_id: text(event.call_id()), ..call_of(SEARCH) }, Pointer::At(record.at));
+    out.emit(
+        ToolCall {
+            call_id: text(event.call_id()),
+            ..call_of(SEARCH)
+        },
+        Pointer::At(record.at),
+    );
     Outcome::Mapped
 }
 
@@ -163,9 +253,17 @@ pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -
 pub fn search_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
     let id = text(event.call_id()).unwrap_or_default();
-    let query = Meta::System { name: Text::Plain("web_search_query"), text: text(event.query()) };
+    let query = Meta::System {
+        name: Text::Plain("web_search_query"),
+        text: text(event.query()),
+    };
     out.emit_child(out.seq_of_call(id), query, Pointer::At("/msg/query"));
-    let result = ToolResult { tool: Some(Text::Plain(SEARCH)), call_id: Some(id), status: Some(Status::Ok), ..ToolResult::default() };
+    let result = ToolResult {
+        tool: Some(Text::Plain(SEARCH)),
+        call_id: Some(id),
+        status: Some(Status::Ok),
+        ..ToolResult::default()
+    };
     out.emit(result, Pointer::At(record.at));
     Outcome::Mapped
 }
@@ -180,8 +278,15 @@ fn call_of(tool: &'static str) -> ToolCall<'static> {
 }
 
 fn result_of<'r>(tool: &'static str, end: &CallEnd<'r>) -> ToolResult<'r> {
-    let duration_ms = end.duration().and_then(|duration| Duration::lenient(duration).millis());
-    ToolResult { tool: Some(Text::Plain(tool)), call_id: text(end.call_id()), duration_ms, ..ToolResult::default() }
+    let duration_ms = end
+        .duration()
+        .and_then(|duration| Duration::lenient(duration).millis());
+    ToolResult {
+        tool: Some(Text::Plain(tool)),
+        call_id: text(end.call_id()),
+        duration_ms,
+        ..ToolResult::default()
+    }
 }
 
 fn stderr<'r>(end: &CallEnd<'r>) -> Option<Text<'r>> {

@@ -28,7 +28,10 @@ impl PrintedFile {
             "D" => EditOp::Delete,
             _ => return None,
         };
-        Some(PrintedFile { op, path: path.to_owned() })
+        Some(PrintedFile {
+            op,
+            path: path.to_owned(),
+        })
     }
 
     /// The path without a `./` at its beginning.
@@ -44,10 +47,19 @@ impl PrintedFile {
 
 /// The files in the first list of an output: of its text, or of the JSON in its text.
 pub fn printed_files(output: &str) -> Vec<PrintedFile> {
-    let Some(at) = memmem::find(output.as_bytes(), SUCCESS.as_bytes()) else { return Vec::new() };
+    let Some(at) = memmem::find(output.as_bytes(), SUCCESS.as_bytes()) else {
+        return Vec::new();
+    };
     let rest = &output[at + SUCCESS.len()..];
-    let list = if rest.starts_with("\\n") { json_string(rest) } else { Cow::Borrowed(rest) };
-    list.lines().skip(1).map_while(PrintedFile::of_line).collect()
+    let list = if rest.starts_with("\\n") {
+        json_string(rest)
+    } else {
+        Cow::Borrowed(rest)
+    };
+    list.lines()
+        .skip(1)
+        .map_while(PrintedFile::of_line)
+        .collect()
 }
 
 /// The text of a JSON string up to its end.
@@ -68,22 +80,37 @@ mod tests {
 
     #[test]
     fn files_are_read_from_text_and_from_json_in_text() {
-        let file = |op, path: &str| PrintedFile { op, path: path.to_owned() };
+        let file = |op, path: &str| PrintedFile {
+            op,
+            path: path.to_owned(),
+        };
         let expected = [file(EditOp::Create, "a b"), file(EditOp::Update, "q\"\\")];
         let plain = format!("Exit code: 0\nOutput:\n{SUCCESS}\nA a b\nM q\"\\\nEOF\nD x\n");
         let wrapped = serde_json::json!({"output": format!("{SUCCESS}\nA a b\nM q\"\\\n"), "metadata": {"exit_code": 0}}).to_string();
         assert_eq!(
             [printed_files(&plain), printed_files(&wrapped)],
-            [expected, [file(EditOp::Create, "a b"), file(EditOp::Update, "q\"\\")]]
+            [
+                expected,
+                [file(EditOp::Create, "a b"), file(EditOp::Update, "q\"\\")]
+            ]
         );
         assert!(
-            printed_files("Done!").is_empty() && printed_files(SUCCESS).is_empty() && printed_files(&format!("{SUCCESS}\\n")).is_empty()
+            printed_files("Done!").is_empty()
+                && printed_files(SUCCESS).is_empty()
+                && printed_files(&format!("{SUCCESS}\\n")).is_empty()
         );
     }
 
     #[test]
     fn a_printed_path_is_the_end_of_the_full_one() {
-        let file = |path: &str| PrintedFile { op: EditOp::Update, path: path.to_owned() };
-        assert!(file("./d/a").may_be("/p/d/a") && file("/p/d/a").may_be("/p/d/a") && !file("a").may_be("/p/aa"));
+        let file = |path: &str| PrintedFile {
+            op: EditOp::Update,
+            path: path.to_owned(),
+        };
+        assert!(
+            file("./d/a").may_be("/p/d/a")
+                && file("/p/d/a").may_be("/p/d/a")
+                && !file("a").may_be("/p/aa")
+        );
     }
 }

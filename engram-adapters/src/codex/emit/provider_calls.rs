@@ -26,14 +26,24 @@ pub fn web_search_event(state: &mut State, record: &Record<'_>, out: &mut Emitte
     let search = WebSearch::lenient(record.value);
     let id = text(search.call_id().or(search.id()));
     if state.call().1.is == Is::Told {
-        return record.duplicate(if search.call_id().is_some() { rule::SEARCH_RESULT } else { rule::SEARCH_ITEM });
+        return record.duplicate(if search.call_id().is_some() {
+            rule::SEARCH_RESULT
+        } else {
+            rule::SEARCH_ITEM
+        });
     }
     let args = search.action().or(search.query()).map(Value::raw);
     emit_call(WEB_SEARCH, id, args, Pointer::At(record.at), out);
     if let Some(id) = id {
         let pages = pages(search.results());
         let stdout = pages.as_deref().map(Text::Token);
-        out.emit(ToolResult { stdout, ..ok_result(WEB_SEARCH, id) }, Pointer::At(record.at));
+        out.emit(
+            ToolResult {
+                stdout,
+                ..ok_result(WEB_SEARCH, id)
+            },
+            Pointer::At(record.at),
+        );
     }
     Outcome::Mapped
 }
@@ -45,7 +55,13 @@ pub fn web_search_item(state: &mut State, record: &Record<'_>, out: &mut Emitter
         return record.duplicate(rule::SEARCH_TWIN);
     }
     let id = text(search.id());
-    emit_call(WEB_SEARCH, id, search.action().map(Value::raw), Pointer::Root, out);
+    emit_call(
+        WEB_SEARCH,
+        id,
+        search.action().map(Value::raw),
+        Pointer::Root,
+        out,
+    );
     if let Some(id) = id.filter(|_| raw_str(search.status()) == "completed") {
         out.emit(ok_result(WEB_SEARCH, id), Pointer::Root);
     }
@@ -61,24 +77,69 @@ pub fn generated_image(state: &mut State, record: &Record<'_>, out: &mut Emitter
     let id = text(image.call_id().or(image.id())).unwrap_or_default();
     emit_call(IMAGE_GENERATION, Some(id), None, Pointer::Root, out);
     let data = non_empty_text(image.result()).and_then(media::base64_hash);
-    let attachment = data.map(|(hash, bytes)| Attachment { media_type: None, hash: Some(hash), bytes: Some(bytes), name: None });
-    let artifact = text(image.saved_path()).map(|path| SideFile { path, hash: None, bytes: None });
-    let (stdout, attachments) = (non_empty_text(image.revised_prompt()), attachment.into_iter().collect());
-    out.emit(ToolResult { stdout, artifact, attachments, ..ok_result(IMAGE_GENERATION, id) }, Pointer::Root);
+    let attachment = data.map(|(hash, bytes)| Attachment {
+        media_type: None,
+        hash: Some(hash),
+        bytes: Some(bytes),
+        name: None,
+    });
+    let artifact = text(image.saved_path()).map(|path| SideFile {
+        path,
+        hash: None,
+        bytes: None,
+    });
+    let (stdout, attachments) = (
+        non_empty_text(image.revised_prompt()),
+        attachment.into_iter().collect(),
+    );
+    out.emit(
+        ToolResult {
+            stdout,
+            artifact,
+            attachments,
+            ..ok_result(IMAGE_GENERATION, id)
+        },
+        Pointer::Root,
+    );
     Outcome::Mapped
 }
 
-fn emit_call(tool: &str, call_id: Option<Text<'_>>, args: Option<&str>, at: Pointer<'_>, out: &mut Emitter<'_>) {
-    out.emit(ToolCall { call_id, args, ..ToolCall::new(Text::Plain(tool), tools::kind(tool, "")) }, at);
+fn emit_call(
+    tool: &str,
+    call_id: Option<Text<'_>>,
+    args: Option<&str>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    out.emit(
+        ToolCall {
+            call_id,
+            args,
+            ..ToolCall::new(Text::Plain(tool), tools::kind(tool, ""))
+        },
+        at,
+    );
 }
 
 fn ok_result<'a>(tool: &'a str, call_id: Text<'a>) -> ToolResult<'a> {
-    ToolResult { tool: Some(Text::Plain(tool)), call_id: Some(call_id), status: Some(Status::Ok), ..ToolResult::default() }
+    ToolResult {
+        tool: Some(Text::Plain(tool)),
+        call_id: Some(call_id),
+        status: Some(Status::Ok),
+        ..ToolResult::default()
+    }
 }
 
 /// The title, address and excerpt of each page that a search found, as one JSON token.
 fn pages(results: Field<'_>) -> Option<String> {
-    let fields = elements(results).flat_map(|page| ["title", "url", "snippet"].into_iter().filter_map(move |name| page.first_member(name)));
-    let texts: Vec<&str> = fields.filter(|field| field.text().is_some()).map(|text| unquote(text.raw())).collect();
+    let fields = elements(results).flat_map(|page| {
+        ["title", "url", "snippet"]
+            .into_iter()
+            .filter_map(move |name| page.first_member(name))
+    });
+    let texts: Vec<&str> = fields
+        .filter(|field| field.text().is_some())
+        .map(|text| unquote(text.raw()))
+        .collect();
     (!texts.is_empty()).then(|| format!("\"{}\"", texts.join("\\n")))
 }

@@ -26,16 +26,32 @@ pub fn bare_header(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 
 /// The header of the TypeScript document.
 pub fn document_header(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let session = record.value.first_member("session").unwrap_or(Value::MISSING);
+    let session = record
+        .value
+        .first_member("session")
+        .unwrap_or(Value::MISSING);
     plain_header(state, session, "/session/instructions", out)
 }
 
-fn plain_header(state: &mut State, header: Value<'_>, instructions_at: &'static str, out: &mut Emitter<'_>) -> Outcome {
+fn plain_header(
+    state: &mut State,
+    header: Value<'_>,
+    instructions_at: &'static str,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let mut facts = SessionFacts::default();
-    add_repository(&mut facts, header.first_member("git").filter(|git| git.is_object()));
+    add_repository(
+        &mut facts,
+        header.first_member("git").filter(|git| git.is_object()),
+    );
     state.thread.add_side_info(&mut facts);
     out.emit(Meta::Session(facts), Pointer::Root);
-    emit_instructions(&mut state.last, header.first_member("instructions"), instructions_at, out);
+    emit_instructions(
+        &mut state.last,
+        header.first_member("instructions"),
+        instructions_at,
+        out,
+    );
     Outcome::Mapped
 }
 
@@ -43,7 +59,9 @@ fn plain_header(state: &mut State, header: Value<'_>, instructions_at: &'static 
 pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let meta = SessionMeta::lenient(record.value);
     let is_own = state.plan.replay.is_own.get(state.note().at as usize) == Some(&true);
-    let id = text(meta.id()).map(|id| id.decode_lossy()).unwrap_or_default();
+    let id = text(meta.id())
+        .map(|id| id.decode_lossy())
+        .unwrap_or_default();
     let is_changed = is_own && own_header_changed(&mut state.last, &meta);
     let is_other_session = is_own && state.thread.is_other_session(&id);
     if is_own && !is_changed && !is_other_session {
@@ -52,7 +70,9 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let mut facts = header_facts(&meta);
     if is_own {
         let agent_path = agent_path(&meta).map(|path| path.decode_lossy().into_owned());
-        state.thread.set_own(&id, sender(&meta), agent_path, is_of_agent(&meta));
+        state
+            .thread
+            .set_own(&id, sender(&meta), agent_path, is_of_agent(&meta));
         state.thread.set_source(None, out);
         state.thread.add_side_info(&mut facts);
     } else {
@@ -62,13 +82,30 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     out.emit(Meta::Session(facts), Pointer::At("/payload"));
     if is_other_session {
         // One file is one session; who joined two has both ids on the tape, and this notice.
-        out.emit(Meta::System { name: Text::Plain("other_session"), text: text(meta.id()) }, Pointer::At("/payload/id"));
+        out.emit(
+            Meta::System {
+                name: Text::Plain("other_session"),
+                text: text(meta.id()),
+            },
+            Pointer::At("/payload/id"),
+        );
     }
-    if let Some(base) = meta.history_base().filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none()) {
+    if let Some(base) = meta
+        .history_base()
+        .filter(|_| meta.forked_from_id().is_none() && sub_agent(&meta).is_none())
+    {
         emit_reverted(HistoryBase::lenient(base), out);
     }
-    emit_instructions(&mut state.last, meta.instructions(), "/payload/instructions", out);
-    if let Some(prompt) = meta.base_instructions().and_then(|base| text(BaseInstructions::lenient(base).text())) {
+    emit_instructions(
+        &mut state.last,
+        meta.instructions(),
+        "/payload/instructions",
+        out,
+    );
+    if let Some(prompt) = meta
+        .base_instructions()
+        .and_then(|base| text(BaseInstructions::lenient(base).text()))
+    {
         emit_system_prompt(prompt, "/payload/base_instructions/text", out);
     }
     if let Some(tools) = meta.dynamic_tools().filter(|tools| !tools.is_empty_list()) {
@@ -79,8 +116,15 @@ pub fn session_meta(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
 
 /// The user went back in the thread: this file continues an earlier file of the same thread, from the record with an ordinal on.
 fn emit_reverted(base: HistoryBase<'_>, out: &mut Emitter<'_>) {
-    let place = format!("{} {}", raw_str(base.thread_id()), base.end_ordinal().map_or("", Value::raw));
-    let event = Meta::System { name: Text::Plain("thread_reverted"), text: Some(Text::Plain(&place)) };
+    let place = format!(
+        "{} {}",
+        raw_str(base.thread_id()),
+        base.end_ordinal().map_or("", Value::raw)
+    );
+    let event = Meta::System {
+        name: Text::Plain("thread_reverted"),
+        text: Some(Text::Plain(&place)),
+    };
     out.emit(event, Pointer::At("/payload/history_base"));
 }
 
@@ -88,7 +132,12 @@ fn emit_reverted(base: HistoryBase<'_>, out: &mut Emitter<'_>) {
 fn sender(meta: &SessionMeta<'_>) -> Author {
     if spawned(meta.source()).is_some() {
         Author::Agent
-    } else if sub_agent(meta).is_some() || meta.source().and_then(|source| source.member("internal")).is_some() {
+    } else if sub_agent(meta).is_some()
+        || meta
+            .source()
+            .and_then(|source| source.member("internal"))
+            .is_some()
+    {
         Author::Harness
     } else {
         Author::Person
@@ -97,19 +146,33 @@ fn sender(meta: &SessionMeta<'_>) -> Author {
 
 fn own_header_changed(last: &mut LastSaid, meta: &SessionMeta<'_>) -> bool {
     let (prompt, tools) = (meta.base_instructions(), meta.dynamic_tools());
-    let stated = [meta.cwd(), meta.git(), meta.model_provider(), meta.instructions(), prompt, tools, meta.source()];
+    let stated = [
+        meta.cwd(),
+        meta.git(),
+        meta.model_provider(),
+        meta.instructions(),
+        prompt,
+        tools,
+        meta.source(),
+    ];
     last.header_changed(stated.map(|field| field.map(Value::raw)))
 }
 
 fn header_facts<'a>(meta: &SessionMeta<'a>) -> SessionFacts<'a> {
-    let mut facts = SessionFacts { provider: text(meta.model_provider()), cwd: text(meta.cwd()), ..SessionFacts::default() };
+    let mut facts = SessionFacts {
+        provider: text(meta.model_provider()),
+        cwd: text(meta.cwd()),
+        ..SessionFacts::default()
+    };
     add_repository(&mut facts, meta.git());
     let spawn = spawned(meta.source());
-    let nickname = non_empty_text(meta.agent_nickname()).or_else(|| non_empty_text(spawn?.agent_nickname()));
+    let nickname =
+        non_empty_text(meta.agent_nickname()).or_else(|| non_empty_text(spawn?.agent_nickname()));
     // A sub-agent of the harness itself has only a name: `review`, or `{"other":"guardian"}`.
     let own_name = || text(sub_agent(meta)).or_else(|| text(sub_agent(meta)?.member("other")));
     facts.agent = agent_path(meta).or(nickname).or_else(own_name);
-    facts.parent_session_id = text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
+    facts.parent_session_id =
+        text(meta.parent_thread_id()).or_else(|| text(spawn?.parent_thread_id()));
     if spawn.is_none() {
         facts.fork_of = text(meta.forked_from_id());
     }
@@ -123,7 +186,8 @@ fn sub_agent<'a>(meta: &SessionMeta<'a>) -> Field<'a> {
 
 /// The session's name in messages between agents.
 fn agent_path<'a>(meta: &SessionMeta<'a>) -> Option<Text<'a>> {
-    non_empty_text(meta.agent_path()).or_else(|| non_empty_text(spawned(meta.source())?.agent_path()))
+    non_empty_text(meta.agent_path())
+        .or_else(|| non_empty_text(spawned(meta.source())?.agent_path()))
 }
 
 fn add_repository<'a>(facts: &mut SessionFacts<'a>, git: Field<'a>) {
@@ -140,7 +204,10 @@ pub fn turn_context(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
     let mode_at = "/payload/collaboration_mode/settings/developer_instructions";
     for (instructions, at) in [
         (turn.user_instructions(), "/payload/user_instructions"),
-        (turn.developer_instructions(), "/payload/developer_instructions"),
+        (
+            turn.developer_instructions(),
+            "/payload/developer_instructions",
+        ),
         (turn.mode_instructions(), mode_at),
     ] {
         is_mapped |= emit_instructions(&mut state.last, instructions, at, out);
@@ -149,8 +216,16 @@ pub fn turn_context(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_
 }
 
 /// The settings of the thread, after a client changed them.
-pub fn thread_settings_applied(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let settings = Settings::lenient(Notice::lenient(record.value).thread_settings().unwrap_or(Value::MISSING));
+pub fn thread_settings_applied(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let settings = Settings::lenient(
+        Notice::lenient(record.value)
+            .thread_settings()
+            .unwrap_or(Value::MISSING),
+    );
     let mut is_mapped = emit_changed_settings(&mut state.last, &settings, out);
     let at = "/payload/thread_settings/collaboration_mode/settings/developer_instructions";
     is_mapped |= emit_instructions(&mut state.last, settings.mode_instructions(), at, out);
@@ -158,11 +233,20 @@ pub fn thread_settings_applied(state: &mut State, record: &Record<'_>, out: &mut
 }
 
 /// Emits the settings that the tape has if one of them changed.
-fn emit_changed_settings(last: &mut LastSaid, settings: &Settings<'_>, out: &mut Emitter<'_>) -> bool {
+fn emit_changed_settings(
+    last: &mut LastSaid,
+    settings: &Settings<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     last.set_model(settings.model().map(Value::raw));
     last.set_cwd(text(settings.cwd()));
     let effort = settings.effort().or(settings.reasoning_effort());
-    let stated = [settings.model(), settings.cwd(), settings.approval_policy(), effort];
+    let stated = [
+        settings.model(),
+        settings.cwd(),
+        settings.approval_policy(),
+        effort,
+    ];
     if !last.settings_changed(stated.map(|field| field.map(Value::raw))) {
         return false;
     }
@@ -170,9 +254,11 @@ fn emit_changed_settings(last: &mut LastSaid, settings: &Settings<'_>, out: &mut
         model: text(settings.model()),
         cwd: text(settings.cwd()),
         provider: text(settings.model_provider_id()),
-        permission_mode: settings
-            .approval_policy()
-            .and_then(|policy| policy.text().or_else(|| policy.members().next().map(|(name, _)| Text::Plain(name)))),
+        permission_mode: settings.approval_policy().and_then(|policy| {
+            policy
+                .text()
+                .or_else(|| policy.members().next().map(|(name, _)| Text::Plain(name)))
+        }),
         effort: text(effort),
         ..SessionFacts::default()
     };
@@ -183,7 +269,10 @@ fn emit_changed_settings(last: &mut LastSaid, settings: &Settings<'_>, out: &mut
 /// A new title of the thread.
 pub fn thread_name_updated(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = Notice::lenient(record.value);
-    let facts = SessionFacts { title: text(event.thread_name()), ..SessionFacts::default() };
+    let facts = SessionFacts {
+        title: text(event.thread_name()),
+        ..SessionFacts::default()
+    };
     out.emit(Meta::Session(facts), Pointer::At("/payload/thread_name"));
     Outcome::Mapped
 }
@@ -202,8 +291,13 @@ pub fn world_state(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>
 
 /// Adds the texts in a value, in their order. A string without white space is a path or a name.
 fn collect_texts<'a>(field: Field<'a>, depth: usize, texts: &mut Vec<Value<'a>>) {
-    let Some(value) = field.filter(|_| depth < MAX_STATE_DEPTH) else { return };
-    for element in value.elements().chain(value.members().map(|(_, member)| member)) {
+    let Some(value) = field.filter(|_| depth < MAX_STATE_DEPTH) else {
+        return;
+    };
+    for element in value
+        .elements()
+        .chain(value.members().map(|(_, member)| member))
+    {
         collect_texts(Some(element), depth + 1, texts);
     }
     if value.text().is_some() && value.raw().contains(char::is_whitespace) {

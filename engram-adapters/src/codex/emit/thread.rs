@@ -22,11 +22,20 @@ pub struct Thread {
 impl Thread {
     /// A thread whose header has not been read.
     pub fn new(side_info: &SideInfo) -> Self {
-        Thread { side_info: side_info.clone(), ..Thread::default() }
+        Thread {
+            side_info: side_info.clone(),
+            ..Thread::default()
+        }
     }
 
     /// Sets what the thread's own header says: its id, who writes its prompts, and its agent.
-    pub fn set_own(&mut self, id: &str, sender: Author, agent_path: Option<String>, is_agent: bool) {
+    pub fn set_own(
+        &mut self,
+        id: &str,
+        sender: Author,
+        agent_path: Option<String>,
+        is_agent: bool,
+    ) {
         id.clone_into(&mut self.id);
         self.sender = Some(sender);
         self.agent_path = agent_path;
@@ -46,14 +55,21 @@ impl Thread {
     /// Makes another thread the agent of the following events, or this thread if there is none.
     pub fn set_source(&self, foreign: Option<&str>, out: &mut Emitter<'_>) {
         if !self.id.is_empty() {
-            out.set_source(Some(&self.id), foreign.or(Some(&*self.id).filter(|_| self.is_agent)));
+            out.set_source(
+                Some(&self.id),
+                foreign.or(Some(&*self.id).filter(|_| self.is_agent)),
+            );
         }
     }
 
     /// Who writes what is in the user's place.
     pub fn sender(&self, is_copied: bool) -> Author {
         // A copy without a header of its own is of a thread that a person wrote to.
-        let sender = if is_copied { self.copied_sender } else { self.sender };
+        let sender = if is_copied {
+            self.copied_sender
+        } else {
+            self.sender
+        };
         sender.unwrap_or(Author::Person)
     }
 
@@ -65,8 +81,12 @@ impl Thread {
     /// Adds what only the files beside the session say.
     pub fn add_side_info<'a>(&'a self, facts: &mut SessionFacts<'a>) {
         let said = |text: &'a Option<String>| text.as_deref().map(Text::Plain);
-        facts.parent_session_id = facts.parent_session_id.or(said(&self.side_info.parent_session_id));
-        facts.parent_call_id = facts.parent_call_id.or(said(&self.side_info.parent_call_id));
+        facts.parent_session_id = facts
+            .parent_session_id
+            .or(said(&self.side_info.parent_session_id));
+        facts.parent_call_id = facts
+            .parent_call_id
+            .or(said(&self.side_info.parent_call_id));
         facts.agent = facts.agent.or(said(&self.side_info.agent));
     }
 }

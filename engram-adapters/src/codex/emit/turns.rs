@@ -18,13 +18,23 @@ pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
     let end = TurnEnd::lenient(record.value);
     let new_answer = end.last_agent_message().filter(|_| !state.is_told());
     if let Some(answer) = new_answer {
-        let answer = MsgOut { text: answer.text(), channel: Some(Channel::Final), ..MsgOut::default() };
+        let answer = MsgOut {
+            text: answer.text(),
+            channel: Some(Channel::Final),
+            ..MsgOut::default()
+        };
         out.emit(answer, Pointer::At("/payload/last_agent_message"));
     }
     if let Some(error) = end.error() {
         let error = TurnError::lenient(error);
         let code = error.info().map(Value::text_or_json);
-        out.emit(Meta::Error { code, text: text(error.message()) }, Pointer::At("/payload/error"));
+        out.emit(
+            Meta::Error {
+                code,
+                text: text(error.message()),
+            },
+            Pointer::At("/payload/error"),
+        );
     }
     let is_mapped = new_answer.is_some() || end.error().is_some();
     let has_answer = non_empty_text(end.last_agent_message()).is_some();
@@ -37,22 +47,40 @@ pub fn task_complete(state: &mut State, record: &Record<'_>, out: &mut Emitter<'
 /// The user interrupted the turn, or it was replaced.
 pub fn turn_aborted(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let reason = text(Notice::lenient(record.value).reason());
-    out.emit(Meta::Interrupt { text: reason }, Pointer::At("/payload/reason"));
+    out.emit(
+        Meta::Interrupt { text: reason },
+        Pointer::At("/payload/reason"),
+    );
     Outcome::Mapped
 }
 
 /// An error of the harness or the provider.
 pub fn error(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = text(Notice::lenient(record.value).message());
-    let code = record.value.first_member("codex_error_info").map(Value::text_or_json);
-    out.emit(Meta::Error { code, text: message }, Pointer::At("/payload/message"));
+    let code = record
+        .value
+        .first_member("codex_error_info")
+        .map(Value::text_or_json);
+    out.emit(
+        Meta::Error {
+            code,
+            text: message,
+        },
+        Pointer::At("/payload/message"),
+    );
     Outcome::Mapped
 }
 
 /// A compaction, with the summary that replaces the history.
 pub fn compacted(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let summary = non_empty_text(record.value.member("message"));
-    out.emit(Meta::Compaction { text: summary, trigger: None }, Pointer::At("/payload/message"));
+    out.emit(
+        Meta::Compaction {
+            text: summary,
+            trigger: None,
+        },
+        Pointer::At("/payload/message"),
+    );
     Outcome::Mapped
 }
 
@@ -73,18 +101,36 @@ pub fn compaction_item(state: &mut State, record: &Record<'_>, out: &mut Emitter
 }
 
 fn emit_compaction_mark(out: &mut Emitter<'_>) -> Outcome {
-    out.emit(Meta::Compaction { text: None, trigger: None }, Pointer::Root);
+    out.emit(
+        Meta::Compaction {
+            text: None,
+            trigger: None,
+        },
+        Pointer::Root,
+    );
     Outcome::Mapped
 }
 
 /// The user went back by a number of turns. The files stay as they are.
-pub fn thread_rolled_back(state: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub fn thread_rolled_back(
+    state: &mut State,
+    record: &Record<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let turns = Notice::lenient(record.value).num_turns();
     if let Some(to) = count(turns).and_then(|turns| remove_turns(&mut state.turns, turns)) {
-        out.emit(Meta::Rewind { to, files: false }, Pointer::At("/payload/num_turns"));
+        out.emit(
+            Meta::Rewind { to, files: false },
+            Pointer::At("/payload/num_turns"),
+        );
         return Outcome::Mapped;
     }
-    emit_system_event("thread_rolled_back", turns.map(Value::json), Pointer::Root, out)
+    emit_system_event(
+        "thread_rolled_back",
+        turns.map(Value::json),
+        Pointer::Root,
+        out,
+    )
 }
 
 /// Removes the last turns. Returns the last event before them. `None` if there are not so many.
@@ -98,23 +144,48 @@ fn remove_turns(before: &mut Vec<Option<Seq>>, turns: u64) -> Option<Seq> {
 /// The changes of a turn were undone.
 pub fn undo_completed(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let message = text(Notice::lenient(record.value).message());
-    emit_system_event("undo_completed", message, Pointer::At("/payload/message"), out)
+    emit_system_event(
+        "undo_completed",
+        message,
+        Pointer::At("/payload/message"),
+        out,
+    )
 }
 
 /// A goal of the thread, or its new status.
 pub fn thread_goal_updated(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let of_goal = |name: &str| -> Field<'_> { record.value.first_member("goal")?.first_member(name) };
+    let of_goal =
+        |name: &str| -> Field<'_> { record.value.first_member("goal")?.first_member(name) };
     let name = format!("thread_goal.{}", raw_str(of_goal("status")));
-    emit_system_event(&name, text(of_goal("objective")), Pointer::At("/payload/goal"), out)
+    emit_system_event(
+        &name,
+        text(of_goal("objective")),
+        Pointer::At("/payload/goal"),
+        out,
+    )
 }
 
 /// A snapshot commit of the working tree.
 pub fn ghost_snapshot(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let id = record.value.member("ghost_commit").and_then(|commit| text(GhostCommit::lenient(commit).id()));
+    let id = record
+        .value
+        .member("ghost_commit")
+        .and_then(|commit| text(GhostCommit::lenient(commit).id()));
     emit_system_event("ghost_snapshot", id, Pointer::Root, out)
 }
 
-fn emit_system_event(name: &str, text: Option<Text<'_>>, at: Pointer<'_>, out: &mut Emitter<'_>) -> Outcome {
-    out.emit(Meta::System { name: Text::Plain(name), text }, at);
+fn emit_system_event(
+    name: &str,
+    text: Option<Text<'_>>,
+    at: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    out.emit(
+        Meta::System {
+            name: Text::Plain(name),
+            text,
+        },
+        at,
+    );
     Outcome::Mapped
 }

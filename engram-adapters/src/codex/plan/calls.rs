@@ -69,7 +69,9 @@ pub fn calls(notes: &Notes, repeats: &[bool]) -> Vec<CallFate> {
         notes_of: vec![0; notes.calls.len()],
     };
     for (number, note) in notes.notes.iter().enumerate() {
-        if matches!(note.kind, Kind::Call | Kind::SearchEvent) && !repeats.get(number).is_some_and(|is| *is) {
+        if matches!(note.kind, Kind::Call | Kind::SearchEvent)
+            && !repeats.get(number).is_some_and(|is| *is)
+        {
             reader.notes_of[note.at as usize] = number as u32;
             reader.read(note.at, &notes.calls[note.at as usize]);
         }
@@ -90,32 +92,66 @@ impl Reader {
         let fate = match note.role {
             Role::Call => {
                 self.open(at, note, Progress::Called);
-                CallFate { call: Some(at), ..CallFate::default() }
+                CallFate {
+                    call: Some(at),
+                    ..CallFate::default()
+                }
             }
             Role::Output { runs_on } => self.output(note, runs_on, at),
             Role::End(kind) => self.end(at, note, kind),
-            Role::Screen(kind) => self.shown_call(at, note, (kind, Some(note.tool)), Progress::Ended),
+            Role::Screen(kind) => {
+                self.shown_call(at, note, (kind, Some(note.tool)), Progress::Ended)
+            }
             Role::Request(kind) => self.shown_call(at, note, (kind, None), Progress::Called),
             Role::About => {
-                let call = self.by_id.get(&note.id).and_then(|ids| ids.last()).map(|call| self.calls[*call].by);
-                CallFate { call, is: if call.is_some() { Is::Told } else { Is::New }, ..CallFate::default() }
+                let call = self
+                    .by_id
+                    .get(&note.id)
+                    .and_then(|ids| ids.last())
+                    .map(|call| self.calls[*call].by);
+                CallFate {
+                    call,
+                    is: if call.is_some() { Is::Told } else { Is::New },
+                    ..CallFate::default()
+                }
             }
         };
         self.fates[at as usize] = fate;
     }
 
     fn open(&mut self, at: u32, note: &CallNote, progress: Progress) -> usize {
-        self.calls.push(Call { by: at, tool: note.tool, progress, output: 0, shown: 0, is_listed: false, end: None });
+        self.calls.push(Call {
+            by: at,
+            tool: note.tool,
+            progress,
+            output: 0,
+            shown: 0,
+            is_listed: false,
+            end: None,
+        });
         if note.id != 0 {
-            self.by_id.entry(note.id).or_default().push(self.calls.len() - 1);
+            self.by_id
+                .entry(note.id)
+                .or_default()
+                .push(self.calls.len() - 1);
         }
         self.calls.len() - 1
     }
 
     /// What becomes of a record for the screen that has a type and, if only calls of one tool have such a record, that tool.
-    fn shown_call(&mut self, at: u32, note: &CallNote, (kind, tool): (u8, Option<u32>), progress: Progress) -> CallFate {
+    fn shown_call(
+        &mut self,
+        at: u32,
+        note: &CallNote,
+        (kind, tool): (u8, Option<u32>),
+        progress: Progress,
+    ) -> CallFate {
         match self.shown(note.id, kind, tool) {
-            Some(call) => CallFate { call: Some(self.calls[call].by), is: Is::Told, ..CallFate::default() },
+            Some(call) => CallFate {
+                call: Some(self.calls[call].by),
+                is: Is::Told,
+                ..CallFate::default()
+            },
             None => self.new_call(at, note, kind, progress),
         }
     }
@@ -124,37 +160,73 @@ impl Reader {
     fn new_call(&mut self, at: u32, note: &CallNote, kind: u8, progress: Progress) -> CallFate {
         let call = self.open(at, note, progress);
         self.calls[call].shown = 1 << kind;
-        CallFate { call: Some(at), is: Is::New, ..CallFate::default() }
+        CallFate {
+            call: Some(at),
+            is: Is::New,
+            ..CallFate::default()
+        }
     }
 
     /// The call that an output is of: the latest without a last output, else the latest.
     fn output(&mut self, note: &CallNote, runs_on: bool, at: u32) -> CallFate {
-        let Some(ids) = self.by_id.get(&note.id) else { return CallFate::default() };
-        let call = ids.iter().rev().find(|call| self.calls[**call].progress != Progress::Ended).or(ids.last());
-        let Some(call) = call.and_then(|call| self.calls.get_mut(*call)) else { return CallFate::default() };
-        call.progress = if runs_on { Progress::Running } else { Progress::Ended };
+        let Some(ids) = self.by_id.get(&note.id) else {
+            return CallFate::default();
+        };
+        let call = ids
+            .iter()
+            .rev()
+            .find(|call| self.calls[**call].progress != Progress::Ended)
+            .or(ids.last());
+        let Some(call) = call.and_then(|call| self.calls.get_mut(*call)) else {
+            return CallFate::default();
+        };
+        call.progress = if runs_on {
+            Progress::Running
+        } else {
+            Progress::Ended
+        };
         call.output = note.text;
         let end = call.end.take();
         if let Some(end) = end {
-            self.fates[end as usize] = CallFate { is: Is::Before, other: Some(self.notes_of[at as usize]), ..self.fates[end as usize] };
+            self.fates[end as usize] = CallFate {
+                is: Is::Before,
+                other: Some(self.notes_of[at as usize]),
+                ..self.fates[end as usize]
+            };
         }
-        CallFate { call: Some(call.by), other: end.map(|end| self.notes_of[end as usize]), is: Is::Plain, is_listed: call.is_listed }
+        CallFate {
+            call: Some(call.by),
+            other: end.map(|end| self.notes_of[end as usize]),
+            is: Is::Plain,
+            is_listed: call.is_listed,
+        }
     }
 
     /// The call that a record for the screen is about: the latest without a last output, else the latest. An id may be used again: each call
     /// has one record of a type.
     fn shown(&mut self, id: u64, kind: u8, tool: Option<u32>) -> Option<usize> {
         let ids = self.by_id.get(&id)?;
-        let fits = |call: &&usize| self.calls[**call].shown & (1 << kind) == 0 && tool.is_none_or(|tool| self.calls[**call].tool == tool);
+        let fits = |call: &&usize| {
+            self.calls[**call].shown & (1 << kind) == 0
+                && tool.is_none_or(|tool| self.calls[**call].tool == tool)
+        };
         let is_open = |call: &&usize| self.calls[**call].progress != Progress::Ended;
-        let call = *ids.iter().rev().filter(fits).find(is_open).or_else(|| ids.iter().rev().find(fits))?;
+        let call = *ids
+            .iter()
+            .rev()
+            .filter(fits)
+            .find(is_open)
+            .or_else(|| ids.iter().rev().find(fits))?;
         self.calls[call].shown |= 1 << kind;
         Some(call)
     }
 
     fn end(&mut self, at: u32, note: &CallNote, kind: u8) -> CallFate {
         let Some(place) = self.shown(note.id, kind, None) else {
-            return CallFate { is_listed: note.is_patch, ..self.new_call(at, note, kind, Progress::Ended) };
+            return CallFate {
+                is_listed: note.is_patch,
+                ..self.new_call(at, note, kind, Progress::Ended)
+            };
         };
         let call = &mut self.calls[place];
         call.is_listed |= note.is_patch;
@@ -171,7 +243,11 @@ impl Reader {
             Progress::Ended if note.text == 0 || note.text == call.output => Is::Told,
             Progress::Ended => Is::Further,
         };
-        CallFate { call: Some(call.by), is, ..CallFate::default() }
+        CallFate {
+            call: Some(call.by),
+            is,
+            ..CallFate::default()
+        }
     }
 }
 
@@ -185,7 +261,10 @@ mod tests {
     }
 
     /// With the tools of the first calls.
-    fn fates_of_tools(calls: &[(u64, Role, u64)], tools: &[u32]) -> Vec<(Is, Option<u32>, Option<u32>)> {
+    fn fates_of_tools(
+        calls: &[(u64, Role, u64)],
+        tools: &[u32],
+    ) -> Vec<(Is, Option<u32>, Option<u32>)> {
         let call = |(id, role, text): &(u64, Role, u64)| CallNote {
             id: *id,
             number: 0,
@@ -197,12 +276,23 @@ mod tests {
             is_patch: false,
             exit: u32::MAX,
         };
-        let note = |at: usize| Note { kind: Kind::Call, at: at as u32, ..Note::default() };
-        let mut notes = Notes { notes: (0..calls.len()).map(note).collect(), calls: calls.iter().map(call).collect(), ..Notes::default() };
+        let note = |at: usize| Note {
+            kind: Kind::Call,
+            at: at as u32,
+            ..Note::default()
+        };
+        let mut notes = Notes {
+            notes: (0..calls.len()).map(note).collect(),
+            calls: calls.iter().map(call).collect(),
+            ..Notes::default()
+        };
         for (call, tool) in notes.calls.iter_mut().zip(tools) {
             call.tool = *tool;
         }
-        super::calls(&notes, &[]).iter().map(|fate| (fate.is, fate.call, fate.other)).collect()
+        super::calls(&notes, &[])
+            .iter()
+            .map(|fate| (fate.is, fate.call, fate.other))
+            .collect()
     }
 
     const CALL: Role = Role::Call;
@@ -211,32 +301,79 @@ mod tests {
 
     #[test]
     fn an_end_and_an_output_are_one_result() {
-        let of_both = [(Is::Plain, Some(0), None), (Is::Before, Some(0), Some(2)), (Is::Plain, Some(0), Some(1))];
+        let of_both = [
+            (Is::Plain, Some(0), None),
+            (Is::Before, Some(0), Some(2)),
+            (Is::Plain, Some(0), Some(1)),
+        ];
         assert_eq!(fates(&[(1, CALL, 0), (1, END, 7), (1, OUTPUT, 8)]), of_both);
         assert_eq!(fates(&[(1, CALL, 0), (1, END, 7)])[1].0, Is::Result);
-        assert_eq!(fates(&[(1, CALL, 0), (1, OUTPUT, 7), (1, END, 7)])[2].0, Is::Told);
-        assert_eq!(fates(&[(1, CALL, 0), (1, OUTPUT, 7), (1, END, 8)])[2].0, Is::Further);
-        assert_eq!(fates(&[(1, CALL, 0), (1, Role::Output { runs_on: true }, 7), (1, END, 8)])[2].0, Is::Result);
+        assert_eq!(
+            fates(&[(1, CALL, 0), (1, OUTPUT, 7), (1, END, 7)])[2].0,
+            Is::Told
+        );
+        assert_eq!(
+            fates(&[(1, CALL, 0), (1, OUTPUT, 7), (1, END, 8)])[2].0,
+            Is::Further
+        );
+        assert_eq!(
+            fates(&[
+                (1, CALL, 0),
+                (1, Role::Output { runs_on: true }, 7),
+                (1, END, 8)
+            ])[2]
+                .0,
+            Is::Result
+        );
     }
 
     #[test]
     fn a_call_that_only_its_end_says_is_new_and_so_is_another_with_its_id() {
-        let fates = fates(&[(1, END, 7), (1, END, 8), (2, Role::Screen(2), 0), (1, Role::About, 0), (3, Role::About, 0)]);
-        assert_eq!(fates.iter().map(|fate| fate.0).collect::<Vec<_>>(), [Is::New, Is::New, Is::New, Is::Told, Is::New]);
+        let fates = fates(&[
+            (1, END, 7),
+            (1, END, 8),
+            (2, Role::Screen(2), 0),
+            (1, Role::About, 0),
+            (3, Role::About, 0),
+        ]);
+        assert_eq!(
+            fates.iter().map(|fate| fate.0).collect::<Vec<_>>(),
+            [Is::New, Is::New, Is::New, Is::Told, Is::New]
+        );
     }
 
     #[test]
     fn an_image_with_the_id_of_a_call_of_another_tool_is_a_call_of_its_own() {
-        let records = [(1, CALL, 0), (1, OUTPUT, 7), (1, Role::Screen(2), 0), (1, Role::Screen(3), 0)];
-        let of = |tools| fates_of_tools(&records, tools).iter().map(|fate| fate.1).collect::<Vec<_>>();
+        let records = [
+            (1, CALL, 0),
+            (1, OUTPUT, 7),
+            (1, Role::Screen(2), 0),
+            (1, Role::Screen(3), 0),
+        ];
+        let of = |tools| {
+            fates_of_tools(&records, tools)
+                .iter()
+                .map(|fate| fate.1)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(of(&[5, 5, 6, 6]), [0, 0, 2, 2].map(Some));
         assert_eq!(of(&[6, 6, 6, 6]), [0, 0, 0, 0].map(Some));
     }
 
     #[test]
     fn open_calls_with_one_id_have_results_of_their_own() {
-        let fates = fates(&[(1, CALL, 0), (1, CALL, 0), (1, END, 7), (1, END, 8), (1, OUTPUT, 7), (1, OUTPUT, 8)]);
-        assert_eq!(fates.iter().map(|fate| fate.1).collect::<Vec<_>>(), [0, 1, 1, 0, 1, 0].map(Some));
+        let fates = fates(&[
+            (1, CALL, 0),
+            (1, CALL, 0),
+            (1, END, 7),
+            (1, END, 8),
+            (1, OUTPUT, 7),
+            (1, OUTPUT, 8),
+        ]);
+        assert_eq!(
+            fates.iter().map(|fate| fate.1).collect::<Vec<_>>(),
+            [0, 1, 1, 0, 1, 0].map(Some)
+        );
         assert_eq!((fates[4].2, fates[5].2), (Some(2), Some(3)));
     }
 }

@@ -34,10 +34,25 @@ pub struct Prompts {
 
 /// Decides about all messages in the user's place.
 pub fn prompts(notes: &Notes, repeats: &[bool]) -> Prompts {
-    let prompts = Prompts { parts: vec![PartFate::Dropped; notes.parts.len()], ..Prompts::default() };
-    let mut reader =
-        Reader { notes, prompts, open: Vec::new(), texts: KeyMap::default(), images: KeyMap::default(), views: 0, review: None };
-    for (at, note) in notes.notes.iter().enumerate().filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is)) {
+    let prompts = Prompts {
+        parts: vec![PartFate::Dropped; notes.parts.len()],
+        ..Prompts::default()
+    };
+    let mut reader = Reader {
+        notes,
+        prompts,
+        open: Vec::new(),
+        texts: KeyMap::default(),
+        images: KeyMap::default(),
+        views: 0,
+        review: None,
+    };
+    for (at, note) in notes
+        .notes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is))
+    {
         reader.read(at as u32, note);
     }
     reader.end();
@@ -67,7 +82,13 @@ impl Reader<'_> {
             Kind::LoneMessage => self.lone_message(note),
             Kind::Twin => self.twin(note),
             Kind::HookPrompt => {
-                if note.id != 0 && self.open.iter().filter_map(|at| self.notes.notes.get(*at as usize)).any(|open| open.id == note.id) {
+                if note.id != 0
+                    && self
+                        .open
+                        .iter()
+                        .filter_map(|at| self.notes.notes.get(*at as usize))
+                        .any(|open| open.id == note.id)
+                {
                     self.prompts.told.insert(at);
                 }
                 self.close_all();
@@ -83,7 +104,10 @@ impl Reader<'_> {
             Kind::TurnAborted => self.views = 0,
             Kind::Call => {
                 self.close_unless(note.is_between);
-                let exit = self.notes.call_of(note).and_then(|call| self.notes.exits.get(call.exit as usize));
+                let exit = self
+                    .notes
+                    .call_of(note)
+                    .and_then(|call| self.notes.exits.get(call.exit as usize));
                 self.views += u32::from(exit.is_some_and(|exit| exit.image_follows));
             }
             _ => self.close_unless(note.is_between),
@@ -97,7 +121,12 @@ impl Reader<'_> {
         if !has_text && has_image && self.views > 0 {
             self.views -= 1;
             self.decide(note, |_, _| PartFate::Harness);
-        } else if has_text && parts.iter().filter(|part| part.kind == PartKind::Text).all(|part| self.texts.contains_key(&part.token)) {
+        } else if has_text
+            && parts
+                .iter()
+                .filter(|part| part.kind == PartKind::Text)
+                .all(|part| self.texts.contains_key(&part.token))
+        {
             self.close(note);
         } else {
             self.open.push(at);
@@ -110,20 +139,36 @@ impl Reader<'_> {
         let is_view = parts.iter().any(|part| part.kind == PartKind::Image) && self.views > 0;
         self.views -= u32::from(is_view);
         for (at, part) in (note.at..).zip(parts) {
-            let is_harness = if part.kind == PartKind::Image { is_view } else { part.is_injected };
-            self.prompts.parts[at as usize] = if is_harness { PartFate::Harness } else { PartFate::Users };
+            let is_harness = if part.kind == PartKind::Image {
+                is_view
+            } else {
+                part.is_injected
+            };
+            self.prompts.parts[at as usize] = if is_harness {
+                PartFate::Harness
+            } else {
+                PartFate::Users
+            };
         }
     }
 
     fn twin(&mut self, note: &Note) {
-        let Some(twin) = self.notes.twins.get(note.at as usize) else { return };
+        let Some(twin) = self.notes.twins.get(note.at as usize) else {
+            return;
+        };
         let fitting = self.open.iter().enumerate().find_map(|(place, at)| {
             let message = self.notes.notes.get(*at as usize)?;
             let sent = sent_parts(self.notes.parts_of(message), twin.ink)?;
-            let is_certain = sent.contains(&true) || !self.notes.parts_of(message).iter().any(|part| part.kind == PartKind::Text);
+            let is_certain = sent.contains(&true)
+                || !self
+                    .notes
+                    .parts_of(message)
+                    .iter()
+                    .any(|part| part.kind == PartKind::Text);
             (is_certain || self.open.len() == 1).then_some((place, sent))
         });
-        let (before, sent) = fitting.map_or((self.open.len(), None), |(place, sent)| (place, Some(sent)));
+        let (before, sent) =
+            fitting.map_or((self.open.len(), None), |(place, sent)| (place, Some(sent)));
         for at in self.open.drain(..before).collect::<Vec<_>>() {
             self.close(&self.notes.notes[at as usize]);
         }
@@ -132,7 +177,11 @@ impl Reader<'_> {
             self.prompts.sent.insert(at);
             let to_fate = |_: &mut Self, (place, part): (usize, &Part)| {
                 let is_users = part.kind == PartKind::Image || sent.get(place) == Some(&true);
-                if is_users { PartFate::Users } else { PartFate::Harness }
+                if is_users {
+                    PartFate::Users
+                } else {
+                    PartFate::Harness
+                }
             };
             self.decide(&self.notes.notes[at as usize], to_fate);
         }
@@ -141,7 +190,11 @@ impl Reader<'_> {
 
     /// Decides about the texts and images that only a twin has.
     fn emit_twin(&mut self, twin: &Twin, is_told: bool) {
-        let by = if twin.is_harness { PartFate::Harness } else { PartFate::Users };
+        let by = if twin.is_harness {
+            PartFate::Harness
+        } else {
+            PartFate::Users
+        };
         for at in twin.parts..twin.parts + twin.count {
             let part = self.notes.parts[at as usize];
             self.prompts.parts[at as usize] = match part.kind {
@@ -192,7 +245,9 @@ impl Reader<'_> {
     }
 
     fn take_told(&mut self, token: u64) -> bool {
-        let Some(ahead) = self.texts.get_mut(&token) else { return false };
+        let Some(ahead) = self.texts.get_mut(&token) else {
+            return false;
+        };
         *ahead -= 1;
         if *ahead == 0 {
             self.texts.remove(&token);
@@ -204,7 +259,11 @@ impl Reader<'_> {
     fn decide(&mut self, note: &Note, fate: impl Fn(&mut Self, (usize, &Part)) -> PartFate) {
         for (place, part) in self.notes.parts_of(note).iter().enumerate() {
             let is_shown = part.kind == PartKind::Image && !self.is_new_image(part.token, 1);
-            self.prompts.parts[note.at as usize + place] = if is_shown { PartFate::Dropped } else { fate(self, (place, part)) };
+            self.prompts.parts[note.at as usize + place] = if is_shown {
+                PartFate::Dropped
+            } else {
+                fate(self, (place, part))
+            };
         }
     }
 
@@ -225,8 +284,13 @@ impl Reader<'_> {
             self.close_all();
             let has_twins = !self.prompts.sent.is_empty();
             self.decide(&self.notes.notes[at as usize], |_, (_, part)| {
-                let is_users = part.kind == PartKind::Image || part.is_users.unwrap_or(!has_twins && !part.is_injected);
-                if is_users { PartFate::Users } else { PartFate::Harness }
+                let is_users = part.kind == PartKind::Image
+                    || part.is_users.unwrap_or(!has_twins && !part.is_injected);
+                if is_users {
+                    PartFate::Users
+                } else {
+                    PartFate::Harness
+                }
             });
         }
         self.close_all();
@@ -237,17 +301,32 @@ impl Reader<'_> {
 fn sent_parts(parts: &[Part], twin: Ink) -> Option<Vec<bool>> {
     let is_text = |part: &Part| part.kind == PartKind::Text;
     if twin.len == 0 {
-        return Some(parts.iter().map(|part| is_text(part) && part.ink.has_text && part.ink.len == 0).collect());
+        return Some(
+            parts
+                .iter()
+                .map(|part| is_text(part) && part.ink.has_text && part.ink.len == 0)
+                .collect(),
+        );
     }
     let is_sent = |fits: &dyn Fn(usize, &Part) -> bool| -> Option<Vec<bool>> {
-        let sent: Vec<bool> =
-            parts.iter().enumerate().map(|(place, part)| is_text(part) && part.ink.len > 0 && fits(place, part)).collect();
-        let ink = parts.iter().zip(&sent).filter(|(_, sent)| **sent).fold(Ink::default(), |ink, (part, _)| ink.then(part.ink));
+        let sent: Vec<bool> = parts
+            .iter()
+            .enumerate()
+            .map(|(place, part)| is_text(part) && part.ink.len > 0 && fits(place, part))
+            .collect();
+        let ink = parts
+            .iter()
+            .zip(&sent)
+            .filter(|(_, sent)| **sent)
+            .fold(Ink::default(), |ink, (part, _)| ink.then(part.ink));
         ink.equals(twin).then_some(sent)
     };
     // The harness's own parts stand before, between or behind those that were sent.
-    let in_a_row =
-        || (0..parts.len()).find_map(|from| (from..parts.len()).find_map(|to| is_sent(&|place, _| (from..=to).contains(&place))));
+    let in_a_row = || {
+        (0..parts.len()).find_map(|from| {
+            (from..parts.len()).find_map(|to| is_sent(&|place, _| (from..=to).contains(&place)))
+        })
+    };
     is_sent(&|_, part| !part.is_injected).or_else(in_a_row)
 }
 
@@ -271,9 +350,19 @@ mod tests {
             };
             self.0.parts.extend(texts.iter().map(part));
             let twin = kind == Kind::Twin;
-            let note = Note { kind, at: if twin { self.0.twins.len() as u32 } else { at }, count, ..Note::default() };
+            let note = Note {
+                kind,
+                at: if twin { self.0.twins.len() as u32 } else { at },
+                count,
+                ..Note::default()
+            };
             if twin {
-                self.0.twins.push(Twin { ink: Ink::of(&texts.concat()), parts: at, count, is_harness: false });
+                self.0.twins.push(Twin {
+                    ink: Ink::of(&texts.concat()),
+                    parts: at,
+                    count,
+                    is_harness: false,
+                });
             }
             self.0.notes.push(note);
             self
@@ -288,7 +377,10 @@ mod tests {
         }
 
         fn between(mut self) -> Self {
-            self.0.notes.push(Note { is_between: true, ..Note::default() });
+            self.0.notes.push(Note {
+                is_between: true,
+                ..Note::default()
+            });
             self
         }
 
@@ -306,30 +398,74 @@ mod tests {
 
     #[test]
     fn a_message_is_of_a_person_if_its_twin_follows() {
-        let log = Log::default().message(&["<env>"]).message(&["go"]).between().twin("go").message(&["a notice"]).other();
+        let log = Log::default()
+            .message(&["<env>"])
+            .message(&["go"])
+            .between()
+            .twin("go")
+            .message(&["a notice"])
+            .other();
         assert_eq!(log.fates(), [Harness, Users, Dropped, Harness]);
-        let log = Log::default().message(&["a"]).message(&["b"]).twin("a").twin("b").other();
+        let log = Log::default()
+            .message(&["a"])
+            .message(&["b"])
+            .twin("a")
+            .twin("b")
+            .other();
         assert_eq!(log.fates(), [Users, Users, Dropped, Dropped]);
     }
 
     #[test]
     fn a_text_that_only_the_twin_has_stands_there() {
-        assert_eq!(Log::default().message(&["x"]).twin("other").message(&["other"]).other().fates(), [Harness, Users, Dropped]);
-        assert_eq!(Log::default().twin("go").message(&["go"]).other().fates(), [Users, Dropped]);
+        assert_eq!(
+            Log::default()
+                .message(&["x"])
+                .twin("other")
+                .message(&["other"])
+                .other()
+                .fates(),
+            [Harness, Users, Dropped]
+        );
+        assert_eq!(
+            Log::default().twin("go").message(&["go"]).other().fates(),
+            [Users, Dropped]
+        );
     }
 
     #[test]
     fn parts_that_were_sent_together_have_one_twin() {
-        let log = Log::default().message(&["<image>", "first", "second", "</image>"]).twin("first\nsecond").other();
+        let log = Log::default()
+            .message(&["<image>", "first", "second", "</image>"])
+            .twin("first\nsecond")
+            .other();
         assert_eq!(log.fates(), [Harness, Users, Users, Harness, Dropped]);
-        assert_eq!(Log::default().message(&["<tag> is broken"]).twin("<tag> is broken").fates(), [Users, Dropped]);
-        assert_eq!(Log::default().message(&["\n"]).twin("\n").other().fates(), [Users, Dropped]);
+        assert_eq!(
+            Log::default()
+                .message(&["<tag> is broken"])
+                .twin("<tag> is broken")
+                .fates(),
+            [Users, Dropped]
+        );
+        assert_eq!(
+            Log::default().message(&["\n"]).twin("\n").other().fates(),
+            [Users, Dropped]
+        );
     }
 
     #[test]
     fn a_message_at_the_end_is_decided_by_its_text_if_no_message_has_a_twin() {
-        assert_eq!(Log::default().message(&["<env>"]).message(&["go"]).fates(), [Harness, Users]);
-        assert_eq!(Log::default().message(&["go"]).twin("go").message(&["more"]).fates(), [Users, Dropped, Harness]);
+        assert_eq!(
+            Log::default().message(&["<env>"]).message(&["go"]).fates(),
+            [Harness, Users]
+        );
+        assert_eq!(
+            Log::default()
+                .message(&["go"])
+                .twin("go")
+                .message(&["more"])
+                .fates(),
+            [Users, Dropped, Harness]
+        );
         assert_eq!(Log::default().message(&["go"]).between().fates(), [Harness]);
     }
 }

@@ -10,7 +10,9 @@ pub fn repeats(notes: &[Note]) -> Vec<bool> {
     let mut seen = Seen::default();
     // The item for the screen has the id of the one for the model. Items of one id that say different things repeat none.
     let mut is_repeat = |(at, note): (usize, &Note)| {
-        note.id != 0 && seen.add(hash64((note.id, note.is_item)), at as u64, &[note.fact]) == Repetition::Whole
+        note.id != 0
+            && seen.add(hash64((note.id, note.is_item)), at as u64, &[note.fact])
+                == Repetition::Whole
     };
     notes.iter().enumerate().map(&mut is_repeat).collect()
 }
@@ -20,7 +22,16 @@ mod tests {
     use super::*;
 
     fn repeats_of(items: &[(u64, u64)]) -> Vec<bool> {
-        repeats(&items.iter().map(|(id, fact)| Note { id: *id, fact: *fact, ..Note::default() }).collect::<Vec<_>>())
+        repeats(
+            &items
+                .iter()
+                .map(|(id, fact)| Note {
+                    id: *id,
+                    fact: *fact,
+                    ..Note::default()
+                })
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]

@@ -49,7 +49,9 @@ pub fn replay(notes: &Notes) -> Replay {
         }
         if is_copying {
             let t = notes.times.get(&(at as u64)).copied();
-            let pause = t.zip(last_copied).map_or(0, |(now, last): (i64, i64)| now.saturating_sub(last));
+            let pause = t
+                .zip(last_copied)
+                .map_or(0, |(now, last): (i64, i64)| now.saturating_sub(last));
             last_copied = t.or(last_copied);
             is_copying = own.is_none_or(|own| is_of_copy(own, note, pause));
         } else {
@@ -63,15 +65,27 @@ pub fn replay(notes: &Notes) -> Replay {
 }
 
 fn header_of<'n>(notes: &'n Notes, note: &Note) -> Option<&'n Header> {
-    if note.kind == Kind::Header { notes.headers.get(note.at as usize) } else { None }
+    if note.kind == Kind::Header {
+        notes.headers.get(note.at as usize)
+    } else {
+        None
+    }
 }
 
 /// Reads a header. True if it is that of the file's own thread, which may be repeated (0.140 to 0.146 repeat it with a `memory_mode`). A
 /// younger thread cannot have been copied into this one, so its header begins another session in the same file.
 fn begin_thread(own: &mut Option<Own>, header: &Header) -> bool {
-    let is_younger = |own: &Own| own.started.zip(header.started).is_some_and(|(own, other)| other > own);
+    let is_younger = |own: &Own| {
+        own.started
+            .zip(header.started)
+            .is_some_and(|(own, other)| other > own)
+    };
     if own.as_ref().is_none_or(is_younger) {
-        *own = Some(Own { id: header.id, started: header.started, own_from: header.own_from });
+        *own = Some(Own {
+            id: header.id,
+            started: header.started,
+            own_from: header.own_from,
+        });
         return true;
     }
     header.id != 0 && own.is_some_and(|own| own.id == header.id)
@@ -80,10 +94,15 @@ fn begin_thread(own: &mut Option<Own>, header: &Header) -> bool {
 /// True if the records behind a thread's own header are a copy without a header: their first turn is older than the thread, or was imported
 /// from another harness.
 fn begins_with_a_copy(header: &Header, behind: &[Note]) -> bool {
-    let turns = behind.iter().take_while(|note| note.kind != Kind::Header).map(|note| note.turn);
+    let turns = behind
+        .iter()
+        .take_while(|note| note.kind != Kind::Header)
+        .map(|note| note.turn);
     match turns.into_iter().find(|turn| *turn != Turn::Unknown) {
         Some(Turn::Imported) => true,
-        Some(Turn::At(turn)) => header.is_fork && header.started.is_some_and(|started| turn < started),
+        Some(Turn::At(turn)) => {
+            header.is_fork && header.started.is_some_and(|started| turn < started)
+        }
         _ => false,
     }
 }
@@ -108,49 +127,121 @@ mod tests {
     const HEADER: Note = note(Kind::Header, Turn::Unknown);
 
     const fn note(kind: Kind, turn: Turn) -> Note {
-        Note { number: 0, kind, is_between: false, is_item: false, at: 0, count: 0, ordinal: None, turn, id: 0, fact: 0, thread: 0 }
+        Note {
+            number: 0,
+            kind,
+            is_between: false,
+            is_item: false,
+            at: 0,
+            count: 0,
+            ordinal: None,
+            turn,
+            id: 0,
+            fact: 0,
+            thread: 0,
+        }
     }
 
     fn copied(headers: &[Header], notes: &[Note]) -> Vec<bool> {
-        let notes = Notes { notes: notes.to_vec(), headers: headers.to_vec(), ..Notes::default() };
+        let notes = Notes {
+            notes: notes.to_vec(),
+            headers: headers.to_vec(),
+            ..Notes::default()
+        };
         replay(&notes).is_copied
     }
 
     #[test]
     fn a_fork_without_the_parents_header_has_turns_older_than_itself() {
-        let fork = Header { id: 1, started: Some(100), is_fork: true, ..Header::default() };
+        let fork = Header {
+            id: 1,
+            started: Some(100),
+            is_fork: true,
+            ..Header::default()
+        };
         let turn = |at| note(Kind::Other, Turn::At(at));
         let other = note(Kind::Other, Turn::Unknown);
         let lines = [HEADER, other, turn(50), other, turn(60), turn(101), other];
-        assert_eq!(copied(&[fork], &lines), [false, true, true, true, true, false, false]);
+        assert_eq!(
+            copied(&[fork], &lines),
+            [false, true, true, true, true, false, false]
+        );
         assert_eq!(copied(&[fork], &[HEADER, other, turn(101)]), [false; 3]);
-        let resumed = Header { is_fork: false, ..fork };
+        let resumed = Header {
+            is_fork: false,
+            ..fork
+        };
         assert_eq!(copied(&[resumed], &lines), [false; 7]);
     }
 
     #[test]
     fn an_imported_session_is_of_another_harness() {
-        let own = Header { id: 1, started: Some(100), ..Header::default() };
-        let lines = [HEADER, note(Kind::Other, Turn::Imported), note(Kind::Other, Turn::Unknown), note(Kind::Other, Turn::At(200))];
+        let own = Header {
+            id: 1,
+            started: Some(100),
+            ..Header::default()
+        };
+        let lines = [
+            HEADER,
+            note(Kind::Other, Turn::Imported),
+            note(Kind::Other, Turn::Unknown),
+            note(Kind::Other, Turn::At(200)),
+        ];
         assert_eq!(copied(&[own], &lines), [false, true, true, false]);
     }
 
     #[test]
     fn a_copy_begins_with_the_header_of_an_older_thread() {
-        let own = Header { id: 2, started: Some(100), own_from: Some(7), ..Header::default() };
-        let parent = Header { id: 1, started: Some(50), ..Header::default() };
-        let at = |ordinal| Note { ordinal: Some(ordinal), ..note(Kind::Other, Turn::Unknown) };
-        let second = Note { at: 1, ordinal: Some(2), ..HEADER };
-        assert_eq!(copied(&[own, parent], &[HEADER, second, at(6), at(7)]), [false, true, true, false]);
-        let younger = Header { id: 3, started: Some(200), ..Header::default() };
-        let notes = Notes { notes: vec![HEADER, Note { at: 1, ..HEADER }], headers: vec![own, younger], ..Notes::default() };
+        let own = Header {
+            id: 2,
+            started: Some(100),
+            own_from: Some(7),
+            ..Header::default()
+        };
+        let parent = Header {
+            id: 1,
+            started: Some(50),
+            ..Header::default()
+        };
+        let at = |ordinal| Note {
+            ordinal: Some(ordinal),
+            ..note(Kind::Other, Turn::Unknown)
+        };
+        let second = Note {
+            at: 1,
+            ordinal: Some(2),
+            ..HEADER
+        };
+        assert_eq!(
+            copied(&[own, parent], &[HEADER, second, at(6), at(7)]),
+            [false, true, true, false]
+        );
+        let younger = Header {
+            id: 3,
+            started: Some(200),
+            ..Header::default()
+        };
+        let notes = Notes {
+            notes: vec![HEADER, Note { at: 1, ..HEADER }],
+            headers: vec![own, younger],
+            ..Notes::default()
+        };
         assert_eq!(replay(&notes).is_own, [true, true]);
     }
 
     #[test]
     fn an_item_of_a_thread_without_a_header_is_foreign() {
-        let own = Header { id: 2, ..Header::default() };
-        let of = |thread| Note { thread, ..note(Kind::Other, Turn::Unknown) };
-        assert_eq!(copied(&[own], &[of(9), HEADER, of(2), of(9)]), [false, false, false, true]);
+        let own = Header {
+            id: 2,
+            ..Header::default()
+        };
+        let of = |thread| Note {
+            thread,
+            ..note(Kind::Other, Turn::Unknown)
+        };
+        assert_eq!(
+            copied(&[own], &[of(9), HEADER, of(2), of(9)]),
+            [false, false, false, true]
+        );
     }
 }

@@ -19,9 +19,23 @@ pub struct Twins {
 
 /// Decides about all texts of the agent, and about marks.
 pub fn twins(notes: &Notes, repeats: &[bool], calls: &[CallFate]) -> Twins {
-    let mut reader = Reader { twins: Twins { is_new: vec![true; notes.texts.len()], ..Twins::default() }, ..Reader::default() };
-    for (at, note) in notes.notes.iter().enumerate().filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is)) {
-        let is_new_search = note.kind == Kind::SearchEvent && calls.get(note.at as usize).is_some_and(|call| call.is != Is::Told);
+    let mut reader = Reader {
+        twins: Twins {
+            is_new: vec![true; notes.texts.len()],
+            ..Twins::default()
+        },
+        ..Reader::default()
+    };
+    for (at, note) in notes
+        .notes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !repeats.get(*at).is_some_and(|is| *is))
+    {
+        let is_new_search = note.kind == Kind::SearchEvent
+            && calls
+                .get(note.at as usize)
+                .is_some_and(|call| call.is != Is::Told);
         if reader.is_told(notes, note) {
             reader.twins.told.insert(at as u32);
         }
@@ -48,8 +62,12 @@ impl Reader {
     /// True if an earlier record has what this one says. Texts of the agent have decisions of their own.
     fn is_told(&mut self, notes: &Notes, note: &Note) -> bool {
         match note.kind {
-            Kind::Answer(side) => self.texts(notes, note, |reader, text| reader.is_new_answer(side, text)),
-            Kind::Reasoning(side) => self.texts(notes, note, |reader, text| reader.is_ahead_or_new(side, ("reasoning", text.text))),
+            Kind::Answer(side) => {
+                self.texts(notes, note, |reader, text| reader.is_new_answer(side, text))
+            }
+            Kind::Reasoning(side) => self.texts(notes, note, |reader, text| {
+                reader.is_ahead_or_new(side, ("reasoning", text.text))
+            }),
             Kind::Plan => return !self.plans.insert(note.fact),
             Kind::TurnEnd => return note.fact == 0 || !self.answers.insert(note.fact),
             Kind::Compaction => self.unmarked += 1,
@@ -64,7 +82,12 @@ impl Reader {
         false
     }
 
-    fn texts(&mut self, notes: &Notes, note: &Note, is_new: impl Fn(&mut Self, &AgentText) -> bool) {
+    fn texts(
+        &mut self,
+        notes: &Notes,
+        note: &Note,
+        is_new: impl Fn(&mut Self, &AgentText) -> bool,
+    ) {
         for at in note.at..note.at + note.count {
             self.twins.is_new[at as usize] = is_new(self, &notes.texts[at as usize]);
         }
@@ -74,7 +97,11 @@ impl Reader {
         self.answers.insert(text.whole);
         let has_plan = text.plan == 0 || !self.plans.insert(text.plan);
         let is_new = self.is_ahead_or_new(side, ("answer", text.text));
-        if text.plan == 0 { is_new } else { !has_plan || (is_new && text.has_more) }
+        if text.plan == 0 {
+            is_new
+        } else {
+            !has_plan || (is_new && text.has_more)
+        }
     }
 
     /// Records a fact. False if it repeats one of the other side.
@@ -96,9 +123,19 @@ mod tests {
         let mut note = |(kind, fact): &(Kind, u64)| {
             let count = u32::from(matches!(kind, Kind::Answer(_) | Kind::Reasoning(_)));
             next += count;
-            Note { kind: *kind, fact: *fact, at: next.saturating_sub(1), count, ..Note::default() }
+            Note {
+                kind: *kind,
+                fact: *fact,
+                at: next.saturating_sub(1),
+                count,
+                ..Note::default()
+            }
         };
-        let notes = Notes { notes: notes.iter().map(&mut note).collect(), texts: texts.to_vec(), ..Notes::default() };
+        let notes = Notes {
+            notes: notes.iter().map(&mut note).collect(),
+            texts: texts.to_vec(),
+            ..Notes::default()
+        };
         let twins = twins(&notes, &[], &[]);
         let mut told: Vec<u32> = twins.told.into_iter().collect();
         told.sort_unstable();
@@ -106,13 +143,24 @@ mod tests {
     }
 
     fn text(text: u64) -> AgentText {
-        AgentText { whole: text, text, plan: 0, has_more: true }
+        AgentText {
+            whole: text,
+            text,
+            plan: 0,
+            has_more: true,
+        }
     }
 
     #[test]
     fn either_side_may_come_first_and_each_pair_is_one_fact() {
-        let (model, screen) = ((Kind::Answer(Side::Model), 0), (Kind::Answer(Side::Screen), 0));
-        let (is_new, _) = told(&[text(1); 6], &[model, screen, screen, screen, model, model]);
+        let (model, screen) = (
+            (Kind::Answer(Side::Model), 0),
+            (Kind::Answer(Side::Screen), 0),
+        );
+        let (is_new, _) = told(
+            &[text(1); 6],
+            &[model, screen, screen, screen, model, model],
+        );
         assert_eq!(is_new, [true, false, true, true, false, false]);
         let (is_new, _) = told(&[text(1); 2], &[model, (Kind::Reasoning(Side::Screen), 0)]);
         assert_eq!(is_new, [true, true]);
@@ -121,12 +169,32 @@ mod tests {
     #[test]
     fn a_last_answer_a_plan_and_a_mark_stand_once() {
         let answer = (Kind::Answer(Side::Model), 0);
-        let lines = [answer, (Kind::TurnEnd, 1), (Kind::TurnEnd, 2), (Kind::TurnEnd, 0)];
+        let lines = [
+            answer,
+            (Kind::TurnEnd, 1),
+            (Kind::TurnEnd, 2),
+            (Kind::TurnEnd, 0),
+        ];
         assert_eq!(told(&[text(1)], &lines).1, [1, 3]);
-        let planned = AgentText { whole: 5, text: 6, plan: 7, has_more: false };
-        assert_eq!(told(&[planned], &[(Kind::Plan, 7), answer]), (vec![false], vec![]));
-        assert_eq!(told(&[planned], &[answer, (Kind::Plan, 7)]), (vec![true], vec![1]));
-        let marks = [(Kind::CompactionMark, 0), (Kind::Compaction, 0), (Kind::CompactionMark, 0)];
+        let planned = AgentText {
+            whole: 5,
+            text: 6,
+            plan: 7,
+            has_more: false,
+        };
+        assert_eq!(
+            told(&[planned], &[(Kind::Plan, 7), answer]),
+            (vec![false], vec![])
+        );
+        assert_eq!(
+            told(&[planned], &[answer, (Kind::Plan, 7)]),
+            (vec![true], vec![1])
+        );
+        let marks = [
+            (Kind::CompactionMark, 0),
+            (Kind::Compaction, 0),
+            (Kind::CompactionMark, 0),
+        ];
         assert_eq!(told(&[], &marks).1, [2]);
     }
 }

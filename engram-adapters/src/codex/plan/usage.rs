@@ -9,7 +9,10 @@ pub enum Usage {
     #[default]
     Told,
     /// The counts of a response, and those of earlier responses that no record has (of an interrupted turn).
-    Response { counts: Counts, earlier: Option<Counts> },
+    Response {
+        counts: Counts,
+        earlier: Option<Counts>,
+    },
     /// What the total rose since the last one. The record has no counts of its own response.
     Difference(Counts),
 }
@@ -19,11 +22,18 @@ pub fn usage(notes: &Notes, repeats: &[bool]) -> Vec<Usage> {
     let (mut state, mut usage) = (State::default(), vec![Usage::Told; notes.tokens.len()]);
     for (at, note) in notes.notes.iter().enumerate() {
         match note.kind {
-            Kind::Header if notes.headers.get(note.at as usize).is_some_and(|header: &Header| header.is_new) => {
+            Kind::Header
+                if notes
+                    .headers
+                    .get(note.at as usize)
+                    .is_some_and(|header: &Header| header.is_new) =>
+            {
                 state.total = Some(Counts::default());
             }
             Kind::NoTokens => state.begin_process(),
-            Kind::Tokens if !repeats.get(at).is_some_and(|is| *is) => usage[note.at as usize] = state.read(notes.tokens[note.at as usize]),
+            Kind::Tokens if !repeats.get(at).is_some_and(|is| *is) => {
+                usage[note.at as usize] = state.read(notes.tokens[note.at as usize])
+            }
             _ => {}
         }
     }
@@ -55,11 +65,23 @@ impl State {
         match tokens {
             Tokens::Record(counts) => {
                 self.recorded.push(counts);
-                Usage::Response { counts, earlier: None }
+                Usage::Response {
+                    counts,
+                    earlier: None,
+                }
             }
-            Tokens::Event { last: Some(last), total } => self.event(last, total),
-            Tokens::Event { last: None, total: Some(total) } => self.total_alone(total, is_first),
-            Tokens::Event { last: None, total: None } => Usage::Told,
+            Tokens::Event {
+                last: Some(last),
+                total,
+            } => self.event(last, total),
+            Tokens::Event {
+                last: None,
+                total: Some(total),
+            } => self.total_alone(total, is_first),
+            Tokens::Event {
+                last: None,
+                total: None,
+            } => Usage::Told,
         }
     }
 
@@ -72,32 +94,53 @@ impl State {
             return Usage::Told;
         }
         self.last = Some(last);
-        let is_same = if total.is_some() { total == before } else { last_before == Some(last) };
+        let is_same = if total.is_some() {
+            total == before
+        } else {
+            last_before == Some(last)
+        };
         if is_same || recorded.contains(&last) {
             return Usage::Told;
         }
         // A total that equals its request counts anew.
-        let spent = before.zip(total.filter(|total| *total != last)).and_then(|(before, total)| total.without(&before));
-        let earlier = spent.and_then(|spent| spent.without(&last)).filter(|earlier| recorded.is_empty() && !earlier.is_zero());
-        Usage::Response { counts: last, earlier }
+        let spent = before
+            .zip(total.filter(|total| *total != last))
+            .and_then(|(before, total)| total.without(&before));
+        let earlier = spent
+            .and_then(|spent| spent.without(&last))
+            .filter(|earlier| recorded.is_empty() && !earlier.is_zero());
+        Usage::Response {
+            counts: last,
+            earlier,
+        }
     }
 
     /// A total without the request that it contains: what it rose is the usage. A smaller total counts anew.
     fn total_alone(&mut self, total: Counts, is_first: bool) -> Usage {
         let before = self.total.replace(total).or(is_first.then(Counts::default));
         let spent = before.map(|before| total.without(&before).unwrap_or(total));
-        spent.filter(|spent| !spent.is_zero()).map_or(Usage::Told, Usage::Difference)
+        spent
+            .filter(|spent| !spent.is_zero())
+            .map_or(Usage::Told, Usage::Difference)
     }
 }
 
 impl Counts {
     /// True if nothing was counted.
     pub fn is_zero(&self) -> bool {
-        self.list().into_iter().all(|count| count.unwrap_or_default() == 0)
+        self.list()
+            .into_iter()
+            .all(|count| count.unwrap_or_default() == 0)
     }
 
     fn list(&self) -> [Option<u64>; 5] {
-        [self.input, self.cache_read, self.cache_write, self.output, self.reasoning]
+        [
+            self.input,
+            self.cache_read,
+            self.cache_write,
+            self.output,
+            self.reasoning,
+        ]
     }
 
     /// What is left of these counts without `other`. `None` if any count is smaller than that of `other`.
@@ -109,7 +152,13 @@ impl Counts {
             }
         }
         let [input, cache_read, cache_write, output, reasoning] = counts;
-        Some(Counts { input, cache_read, cache_write, output, reasoning })
+        Some(Counts {
+            input,
+            cache_read,
+            cache_write,
+            output,
+            reasoning,
+        })
     }
 }
 
@@ -118,11 +167,18 @@ mod tests {
     use super::*;
 
     fn counts(input: u64, output: u64) -> Counts {
-        Counts { input: Some(input), output: Some(output), ..Counts::default() }
+        Counts {
+            input: Some(input),
+            output: Some(output),
+            ..Counts::default()
+        }
     }
 
     fn event(last: (u64, u64), total: (u64, u64)) -> Tokens {
-        Tokens::Event { last: Some(counts(last.0, last.1)), total: Some(counts(total.0, total.1)) }
+        Tokens::Event {
+            last: Some(counts(last.0, last.1)),
+            total: Some(counts(total.0, total.1)),
+        }
     }
 
     /// What each gives: the inputs of its own response and of earlier ones.
@@ -134,7 +190,10 @@ mod tests {
             Usage::Response { counts, earlier } => (input(counts), earlier.map_or(0, input)),
             Usage::Difference(counts) => (0, input(counts)),
         };
-        tokens.iter().map(|tokens| shown(state.read(*tokens))).collect()
+        tokens
+            .iter()
+            .map(|tokens| shown(state.read(*tokens)))
+            .collect()
     }
 
     #[test]
@@ -149,7 +208,10 @@ mod tests {
             ((30, 3), (30, 3)),
         ];
         let expected = [(10, 0), (0, 0), (10, 0), (0, 0), (0, 0), (5, 0), (30, 0)];
-        assert_eq!(inputs(&events.map(|(last, total)| event(last, total))), expected);
+        assert_eq!(
+            inputs(&events.map(|(last, total)| event(last, total))),
+            expected
+        );
     }
 
     #[test]
@@ -165,26 +227,56 @@ mod tests {
             event((8, 1), (18, 2)),
             event((9, 1), (27, 3)),
         ];
-        assert_eq!(inputs(&tokens), [(10, 0), (0, 0), (7, 0), (0, 0), (8, 0), (0, 0), (9, 0)]);
+        assert_eq!(
+            inputs(&tokens),
+            [(10, 0), (0, 0), (7, 0), (0, 0), (8, 0), (0, 0), (9, 0)]
+        );
     }
 
     #[test]
     fn what_the_total_rose_beyond_the_request_is_of_earlier_responses() {
         // A fork continues an unknown total.
-        assert_eq!(inputs(&[event((10, 1), (500, 50)), event((20, 2), (550, 56))]), [(10, 0), (20, 30)]);
-        let mut state = State { total: Some(Counts::default()), ..State::default() };
+        assert_eq!(
+            inputs(&[event((10, 1), (500, 50)), event((20, 2), (550, 56))]),
+            [(10, 0), (20, 30)]
+        );
+        let mut state = State {
+            total: Some(Counts::default()),
+            ..State::default()
+        };
         state.begin_process();
         let earlier = Some(counts(30, 4));
-        assert_eq!(state.read(event((20, 2), (50, 6))), Usage::Response { counts: counts(20, 2), earlier });
+        assert_eq!(
+            state.read(event((20, 2), (50, 6))),
+            Usage::Response {
+                counts: counts(20, 2),
+                earlier
+            }
+        );
         state.begin_process();
-        assert_eq!(state.read(event((20, 2), (90, 9))), Usage::Response { counts: counts(20, 2), earlier: None });
+        assert_eq!(
+            state.read(event((20, 2), (90, 9))),
+            Usage::Response {
+                counts: counts(20, 2),
+                earlier: None
+            }
+        );
     }
 
     #[test]
     fn totals_alone_give_their_differences() {
-        let total = |input, output| Tokens::Event { last: None, total: Some(counts(input, output)) };
+        let total = |input, output| Tokens::Event {
+            last: None,
+            total: Some(counts(input, output)),
+        };
         assert_eq!(
-            inputs(&[total(1000, 50), total(2000, 90), total(2000, 90), total(3000, 120), total(500, 10)]),
+            inputs(&[
+                total(1000, 50),
+                total(2000, 90),
+                total(2000, 90),
+                total(3000, 120),
+                total(500, 10)
+            ]),
             [(0, 1000), (0, 1000), (0, 0), (0, 1000), (0, 500)]
         );
     }

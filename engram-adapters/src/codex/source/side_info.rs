@@ -27,36 +27,56 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
         let call = neighbours.line_fact(Path::new(rollouts.first()?), &STARTING_CALLS, &child)?;
         Some((call, neighbours))
     };
-    let Some((call, neighbours)) = started() else { return SideInfo::default() };
-    SideInfo { parent_call_id: Some(call), side_files: Some(Arc::new(neighbours)), ..SideInfo::default() }
+    let Some((call, neighbours)) = started() else {
+        return SideInfo::default();
+    };
+    SideInfo {
+        parent_call_id: Some(call),
+        side_files: Some(Arc::new(neighbours)),
+        ..SideInfo::default()
+    }
 }
 
 /// The calls of a rollout that started a child, by the id of the child.
-static STARTING_CALLS: LineFacts<String> = LineFacts::new(&["thread_id", "agent_id"], add_starting_calls);
+static STARTING_CALLS: LineFacts<String> =
+    LineFacts::new(&["thread_id", "agent_id"], add_starting_calls);
 
 /// Adds the children that this record states a call for.
 fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, String)) {
     let mut index = StructuralIndex::default();
-    let Some(payload) = parse(line, &mut index).ok().and_then(|line| line.member("payload")) else { return };
+    let Some(payload) = parse(line, &mut index)
+        .ok()
+        .and_then(|line| line.member("payload"))
+    else {
+        return;
+    };
     let mut add = |child: Option<Text<'_>>, call: Field<'_>| {
         if let (Some(child), Some(call)) = (child, text(call)) {
-            add(child.decode_lossy().into_owned(), call.decode_lossy().into_owned());
+            add(
+                child.decode_lossy().into_owned(),
+                call.decode_lossy().into_owned(),
+            );
         }
     };
     let payload_type = raw_str(payload.first_member("type"));
     if let Some(activity) = payload.first_member("item").map(AgentActivity::lenient) {
         add(text(activity.agent_thread_id()), activity.id());
         if raw_str(activity.tool()) == "spawn_agent" {
-            elements(activity.receiver_thread_ids()).for_each(|child| add(text(Some(child)), activity.id()));
+            elements(activity.receiver_thread_ids())
+                .for_each(|child| add(text(Some(child)), activity.id()));
         }
     } else if payload_type == "function_call_output" {
         let output = Output::lenient(payload);
         let printed = text(output.output()).map(|printed| printed.decode_lossy());
-        let child = printed.as_deref().and_then(|printed| printed.strip_prefix("{\"agent_id\":\"")?.split('"').next());
+        let child = printed
+            .as_deref()
+            .and_then(|printed| printed.strip_prefix("{\"agent_id\":\"")?.split('"').next());
         add(child.map(Text::Plain), output.call_id());
     } else if payload_type.starts_with("collab_") || payload_type == "sub_agent_activity" {
         let event = AgentActivity::lenient(payload);
-        let started = event.new_thread_id().or(event.agent_thread_id().filter(|_| raw_str(event.kind()) == "started"));
+        let started = event.new_thread_id().or(event
+            .agent_thread_id()
+            .filter(|_| raw_str(event.kind()) == "started"));
         add(text(started), event.call_id().or(event.event_id()));
     }
 }
@@ -74,7 +94,9 @@ mod tests {
         let wait = r#"{"timestamp":"2026-11-21T10:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CollabAgentToolCall","id":"c3","tool":"wait","receiver_thread_ids":["child"]}}}"#;
         let call_that_started = |line: &str, child: &str| {
             let mut calls = Vec::new();
-            add_starting_calls(line, &mut |of, call| calls.extend((of == child).then_some(call)));
+            add_starting_calls(line, &mut |of, call| {
+                calls.extend((of == child).then_some(call))
+            });
             calls.pop()
         };
         assert_eq!(call_that_started(output, "child").as_deref(), Some("c1"));

@@ -41,15 +41,33 @@ pub(super) struct Field {
 pub(super) struct Layout(&'static [Field]);
 
 const fn one(number: u32, name: &'static str, kind: Kind) -> Field {
-    Field { number, name, kind, repeated: false, default: None }
+    Field {
+        number,
+        name,
+        kind,
+        repeated: false,
+        default: None,
+    }
 }
 
 const fn with_default(number: u32, name: &'static str, kind: Kind, default: &'static str) -> Field {
-    Field { number, name, kind, repeated: false, default: Some(default) }
+    Field {
+        number,
+        name,
+        kind,
+        repeated: false,
+        default: Some(default),
+    }
 }
 
 const fn repeated(number: u32, name: &'static str, kind: Kind) -> Field {
-    Field { number, name, kind, repeated: true, default: None }
+    Field {
+        number,
+        name,
+        kind,
+        repeated: true,
+        default: None,
+    }
 }
 
 /// `ConversationStateStructure`: the root of a conversation.
@@ -66,15 +84,23 @@ pub(super) static ROOT: Layout = Layout(&[
     one(37, "messageCountAtLastCompaction", Kind::Int),
 ]);
 
-static TOKEN_DETAILS: Layout = Layout(&[one(1, "usedTokens", Kind::Int), one(2, "maxTokens", Kind::Int)]);
+static TOKEN_DETAILS: Layout = Layout(&[
+    one(1, "usedTokens", Kind::Int),
+    one(2, "maxTokens", Kind::Int),
+]);
 
 /// `ConversationSummaryArchive`: what a compaction replaced.
-pub(super) static SUMMARY_ARCHIVE: Layout =
-    Layout(&[repeated(1, "summarizedMessages", Kind::Bytes), one(2, "summary", Kind::Text), one(4, "summaryMessage", Kind::Bytes)]);
+pub(super) static SUMMARY_ARCHIVE: Layout = Layout(&[
+    repeated(1, "summarizedMessages", Kind::Bytes),
+    one(2, "summary", Kind::Text),
+    one(4, "summaryMessage", Kind::Bytes),
+]);
 
 /// `ConversationTurnStructure`.
-pub(super) static TURN: Layout =
-    Layout(&[one(1, "agentConversationTurn", Kind::Message(&AGENT_TURN)), one(2, "shellConversationTurn", Kind::Message(&SHELL_TURN))]);
+pub(super) static TURN: Layout = Layout(&[
+    one(1, "agentConversationTurn", Kind::Message(&AGENT_TURN)),
+    one(2, "shellConversationTurn", Kind::Message(&SHELL_TURN)),
+]);
 
 static AGENT_TURN: Layout = Layout(&[
     one(1, "userMessage", Kind::Bytes),
@@ -83,14 +109,20 @@ static AGENT_TURN: Layout = Layout(&[
     one(7, "routedModelDisplayName", Kind::Text),
 ]);
 
-static SHELL_TURN: Layout = Layout(&[one(1, "shellCommand", Kind::Bytes), one(2, "shellOutput", Kind::Bytes)]);
+static SHELL_TURN: Layout = Layout(&[
+    one(1, "shellCommand", Kind::Bytes),
+    one(2, "shellOutput", Kind::Bytes),
+]);
 
 /// `ShellCommand`: a command that the user ran.
 pub(super) static SHELL_COMMAND: Layout = Layout(&[one(1, "command", Kind::Text)]);
 
 /// `ShellOutput`.
-pub(super) static SHELL_OUTPUT: Layout =
-    Layout(&[one(1, "stdout", Kind::Text), one(2, "stderr", Kind::Text), one(3, "exitCode", Kind::Int)]);
+pub(super) static SHELL_OUTPUT: Layout = Layout(&[
+    one(1, "stdout", Kind::Text),
+    one(2, "stderr", Kind::Text),
+    one(3, "exitCode", Kind::Int),
+]);
 
 /// `UserMessage`.
 pub(super) static USER_MESSAGE: Layout = Layout(&[
@@ -110,8 +142,11 @@ pub(super) static STEP: Layout = Layout(&[
     one(3, "thinkingMessage", Kind::Message(&THINKING_MESSAGE)),
 ]);
 
-static ASSISTANT_MESSAGE: Layout =
-    Layout(&[one(1, "text", Kind::Text), one(2, "startedAtMs", Kind::Long), one(3, "completedAtMs", Kind::Long)]);
+static ASSISTANT_MESSAGE: Layout = Layout(&[
+    one(1, "text", Kind::Text),
+    one(2, "startedAtMs", Kind::Long),
+    one(3, "completedAtMs", Kind::Long),
+]);
 
 static THINKING_MESSAGE: Layout = Layout(&[
     one(1, "text", Kind::Text),
@@ -167,20 +202,39 @@ static SHELL_OUTCOME: Layout = Layout(&[
     one(11, "aborted", Kind::Bool),
 ]);
 
-static OUTPUT_LOCATION: Layout =
-    Layout(&[one(1, "filePath", Kind::Text), one(2, "sizeBytes", Kind::Long), one(3, "lineCount", Kind::Long)]);
+static OUTPUT_LOCATION: Layout = Layout(&[
+    one(1, "filePath", Kind::Text),
+    one(2, "sizeBytes", Kind::Long),
+    one(3, "lineCount", Kind::Long),
+]);
 
-static SHELL_TIMEOUT: Layout =
-    Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "timeoutMs", Kind::Int)]);
+static SHELL_TIMEOUT: Layout = Layout(&[
+    one(1, "command", Kind::Text),
+    one(2, "workingDirectory", Kind::Text),
+    one(3, "timeoutMs", Kind::Int),
+]);
 
-static SHELL_REJECTED: Layout =
-    Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "reason", Kind::Text)]);
+static SHELL_REJECTED: Layout = Layout(&[
+    one(1, "command", Kind::Text),
+    one(2, "workingDirectory", Kind::Text),
+    one(3, "reason", Kind::Text),
+]);
 
-static SHELL_ERROR: Layout = Layout(&[one(1, "command", Kind::Text), one(2, "workingDirectory", Kind::Text), one(3, "error", Kind::Text)]);
+static SHELL_ERROR: Layout = Layout(&[
+    one(1, "command", Kind::Text),
+    one(2, "workingDirectory", Kind::Text),
+    one(3, "error", Kind::Text),
+]);
 
-static EDIT_TOOL_CALL: Layout = Layout(&[one(1, "args", Kind::Message(&EDIT_ARGS)), one(2, "result", Kind::Message(&EDIT_RESULT))]);
+static EDIT_TOOL_CALL: Layout = Layout(&[
+    one(1, "args", Kind::Message(&EDIT_ARGS)),
+    one(2, "result", Kind::Message(&EDIT_RESULT)),
+]);
 
-static EDIT_ARGS: Layout = Layout(&[one(1, "path", Kind::Text), one(6, "streamContent", Kind::Text)]);
+static EDIT_ARGS: Layout = Layout(&[
+    one(1, "path", Kind::Text),
+    one(6, "streamContent", Kind::Text),
+]);
 
 static EDIT_RESULT: Layout = Layout(&[
     one(1, "success", Kind::Message(&EDIT_SUCCESS)),
@@ -201,13 +255,21 @@ static EDIT_SUCCESS: Layout = Layout(&[
     one(8, "message", Kind::Text),
 ]);
 
-static EDIT_ERROR: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "error", Kind::Text), one(5, "modelVisibleError", Kind::Text)]);
+static EDIT_ERROR: Layout = Layout(&[
+    one(1, "path", Kind::Text),
+    one(2, "error", Kind::Text),
+    one(5, "modelVisibleError", Kind::Text),
+]);
 
 static REJECTED: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "reason", Kind::Text)]);
 
-static DELETE_TOOL_CALL: Layout = Layout(&[one(1, "args", Kind::Message(&DELETE_ARGS)), one(2, "result", Kind::Message(&DELETE_RESULT))]);
+static DELETE_TOOL_CALL: Layout = Layout(&[
+    one(1, "args", Kind::Message(&DELETE_ARGS)),
+    one(2, "result", Kind::Message(&DELETE_RESULT)),
+]);
 
-static DELETE_ARGS: Layout = Layout(&[one(1, "path", Kind::Text), one(2, "toolCallId", Kind::Text)]);
+static DELETE_ARGS: Layout =
+    Layout(&[one(1, "path", Kind::Text), one(2, "toolCallId", Kind::Text)]);
 
 static DELETE_RESULT: Layout = Layout(&[
     one(1, "success", Kind::Message(&DELETE_SUCCESS)),
@@ -229,11 +291,20 @@ static DELETE_SUCCESS: Layout = Layout(&[
 /// Appends a message as a JSON object. The last value of a field counts, as in protobuf; unknown fields are omitted.
 ///
 /// The layouts are not recursive, so the depth is bounded.
-pub(super) fn push_message(out: &mut String, message: &[u8], layout: &Layout) -> Result<(), WireError> {
+pub(super) fn push_message(
+    out: &mut String,
+    message: &[u8],
+    layout: &Layout,
+) -> Result<(), WireError> {
     let mut found: Vec<Vec<Value<'_>>> = layout.0.iter().map(|_| Vec::new()).collect();
     for field in Fields::new(message) {
         let (number, value) = field?;
-        if let Some((known, values)) = layout.0.iter().zip(&mut found).find(|(known, _)| known.number == number) {
+        if let Some((known, values)) = layout
+            .0
+            .iter()
+            .zip(&mut found)
+            .find(|(known, _)| known.number == number)
+        {
             if !known.repeated {
                 values.clear();
             }
@@ -242,7 +313,12 @@ pub(super) fn push_message(out: &mut String, message: &[u8], layout: &Layout) ->
     }
     out.push('{');
     let mut separator = "";
-    for (field, values) in layout.0.iter().zip(&found).filter(|(field, values)| !values.is_empty() || field.default.is_some()) {
+    for (field, values) in layout
+        .0
+        .iter()
+        .zip(&found)
+        .filter(|(field, values)| !values.is_empty() || field.default.is_some())
+    {
         let _ = write!(out, "{separator}\"{}\":", field.name);
         separator = ",";
         if field.repeated {
@@ -304,8 +380,16 @@ mod tests {
     #[test]
     fn a_step_has_the_form_of_a_capture() {
         let mut out = String::new();
-        push_message(&mut out, b"\x12\x15b\x0d\x0a\x0b\x0a\x04/a.b2\x03hi\x0a\xca\x03\x03c\x0a1", &STEP).unwrap();
-        assert_eq!(out, r#"{"toolCall":{"editToolCall":{"args":{"path":"/a.b","streamContent":"hi\n"}},"toolCallId":"c\n1"}}"#);
+        push_message(
+            &mut out,
+            b"\x12\x15b\x0d\x0a\x0b\x0a\x04/a.b2\x03hi\x0a\xca\x03\x03c\x0a1",
+            &STEP,
+        )
+        .unwrap();
+        assert_eq!(
+            out,
+            r#"{"toolCall":{"editToolCall":{"args":{"path":"/a.b","streamContent":"hi\n"}},"toolCallId":"c\n1"}}"#
+        );
     }
 
     proptest! {

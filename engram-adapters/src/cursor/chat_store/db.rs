@@ -53,22 +53,42 @@ struct Beside {
 impl ChatDatabase {
     /// Opens a chat. None if it is empty, or the tables belong to another product.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<ChatDatabase> {
-        let DatabaseFile { path, limits, store, tables } = database;
+        let DatabaseFile {
+            path,
+            limits,
+            store,
+            tables,
+        } = database;
         CHAT.require_all(path, &tables)?;
         let value: Option<Vec<u8>> = store
             .connection()
-            .query_row("SELECT value FROM meta WHERE key = '0'", [], |row| Ok(column(row.get_ref(0)?)))
+            .query_row("SELECT value FROM meta WHERE key = '0'", [], |row| {
+                Ok(column(row.get_ref(0)?))
+            })
             .optional()
             .map_err(refused)?;
-        let json = value.as_deref().and_then(from_hex).and_then(|json| String::from_utf8(json).ok());
-        let record = json.and_then(|json| Some((serde_json::from_str::<Meta>(&json).ok()?, without_secret(&json)?)));
-        let Some((meta, kept)) = record else { return without_record(path, &store) };
+        let json = value
+            .as_deref()
+            .and_then(from_hex)
+            .and_then(|json| String::from_utf8(json).ok());
+        let record = json.and_then(|json| {
+            Some((
+                serde_json::from_str::<Meta>(&json).ok()?,
+                without_secret(&json)?,
+            ))
+        });
+        let Some((meta, kept)) = record else {
+            return without_record(path, &store);
+        };
         let chat = ChatDatabase {
             store: Mutex::new(store.with_indexes(&[("blobs", "id")])),
             limits,
             meta: json_or_text(kept.as_bytes()),
             root: meta.latest_root_blob_id,
-            sessions: vec![StoredSession { id: meta.agent_id, path: path.to_owned() }],
+            sessions: vec![StoredSession {
+                id: meta.agent_id,
+                path: path.to_owned(),
+            }],
             path: path.to_owned(),
         };
         Ok(Some(chat))
@@ -79,43 +99,92 @@ impl ChatDatabase {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let last: Option<String> = store
             .connection()
-            .query_row("SELECT CAST(id AS TEXT) FROM blobs ORDER BY rowid DESC LIMIT 1", [], |row| row.get(0))
+            .query_row(
+                "SELECT CAST(id AS TEXT) FROM blobs ORDER BY rowid DESC LIMIT 1",
+                [],
+                |row| row.get(0),
+            )
             .optional()
             .map_err(refused)?;
         let own = Some(self.root.clone()).filter(|root| !root.is_empty());
-        let mut roots: Vec<String> = own.into_iter().chain(beside.agent.as_deref().and_then(root_of_agent)).collect();
+        let mut roots: Vec<String> = own
+            .into_iter()
+            .chain(beside.agent.as_deref().and_then(root_of_agent))
+            .collect();
         roots.dedup();
-        let mut query = store.connection().prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL").map_err(refused)?;
+        let mut query = store
+            .connection()
+            .prepare("SELECT data FROM blobs WHERE id = ?1 AND data IS NOT NULL")
+            .map_err(refused)?;
         let query = std::cell::RefCell::new(&mut query);
         let blobs = |id: &str| -> Result<Option<Vec<u8>>, AdapterError> {
-            query.borrow_mut().query_row([id], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
+            query
+                .borrow_mut()
+                .query_row([id], |row| Ok(column(row.get_ref(0)?)))
+                .optional()
+                .map_err(refused)
         };
-        let chat = Chat { meta: &self.meta, roots, last, agent: beside.agent, runs: beside.runs, missing: beside.missing, blobs: &blobs };
+        let chat = Chat {
+            meta: &self.meta,
+            roots,
+            last,
+            agent: beside.agent,
+            runs: beside.runs,
+            missing: beside.missing,
+            blobs: &blobs,
+        };
         chat.text(self.limits)
     }
 
     /// What the run store beside the chat has. A run store that cannot be read does not keep the chat from being read, but one that changes
     /// while it is read does: its facts are there.
     fn facts_of_run_store(&self) -> Result<Beside, AdapterError> {
-        let Some(path) =
-            run_store_of(&self.path).filter(|path| path.is_file() && path.parent().is_some_and(|directory| is_below(directory, path)))
+        let Some(path) = run_store_of(&self.path).filter(|path| {
+            path.is_file()
+                && path
+                    .parent()
+                    .is_some_and(|directory| is_below(directory, path))
+        }) else {
+            return Ok(Beside::default());
+        };
+        let Some(index) = DatabaseFile::open(&path, self.limits)
+            .ok()
+            .flatten()
+            .filter(|index| RUNS.are_in(index))
         else {
             return Ok(Beside::default());
         };
-        let Some(index) = DatabaseFile::open(&path, self.limits).ok().flatten().filter(|index| RUNS.are_in(index)) else {
-            return Ok(Beside::default());
-        };
         let read = |id: &str| -> Result<Beside, AdapterError> {
-            ["agents", "runs"].iter().try_for_each(|table| RUNS.require(&path, &index.tables, table))?;
+            ["agents", "runs"]
+                .iter()
+                .try_for_each(|table| RUNS.require(&path, &index.tables, table))?;
             let agent = rows::agent(&index.store, id)?;
-            let runs = rows::runs(&index.store, id)?.into_iter().map(|(_, run)| run).collect();
-            let missing = agent.is_none().then(|| "the agent of the chat in index.db".to_owned());
-            Ok(Beside { agent, runs, missing })
+            let runs = rows::runs(&index.store, id)?
+                .into_iter()
+                .map(|(_, run)| run)
+                .collect();
+            let missing = agent
+                .is_none()
+                .then(|| "the agent of the chat in index.db".to_owned());
+            Ok(Beside {
+                agent,
+                runs,
+                missing,
+            })
         };
-        let id = self.sessions.first().map(|session| session.id.as_str()).unwrap_or_default();
+        let id = self
+            .sessions
+            .first()
+            .map(|session| session.id.as_str())
+            .unwrap_or_default();
         let beside = read(id).unwrap_or_else(|error| {
-            let missing = error.expected.unwrap_or_else(|| "a run store that can be read".to_owned());
-            Beside { missing: Some(missing), ..Beside::default() }
+            let missing = error
+                .expected
+                .unwrap_or_else(|| "a run store that can be read".to_owned());
+            Beside {
+                missing: Some(missing),
+                ..Beside::default()
+            }
         });
         index.store.verify_unchanged()?;
         Ok(beside)
@@ -124,11 +193,18 @@ impl ChatDatabase {
 
 /// A database without the record of its chat: an error if it has something and the name of a chat's.
 fn without_record(path: &Path, store: &sqlite::Store) -> Opened<ChatDatabase> {
-    let rows = count(store, "SELECT (SELECT count(*) FROM meta) + (SELECT count(*) FROM blobs)")?;
+    let rows = count(
+        store,
+        "SELECT (SELECT count(*) FROM meta) + (SELECT count(*) FROM blobs)",
+    )?;
     if rows == 0 || !CHAT.has_file_name(path) {
         return Ok(None);
     }
-    Err(CHAT.lacks(path, "the record of the chat (row `0` of the table `meta`)", "no such record, or one that cannot be read"))
+    Err(CHAT.lacks(
+        path,
+        "the record of the chat (row `0` of the table `meta`)",
+        "no such record, or one that cannot be read",
+    ))
 }
 
 impl Store for ChatDatabase {
@@ -141,11 +217,19 @@ impl Store for ChatDatabase {
     }
 
     fn export(&self, _session: &StoredSession) -> Result<Export, AdapterError> {
-        let text = self.text().map_err(|error| error.path(self.path.to_string_lossy()))?;
-        Ok(Export { text, context: SideInfo::default() })
+        let text = self
+            .text()
+            .map_err(|error| error.path(self.path.to_string_lossy()))?;
+        Ok(Export {
+            text,
+            context: SideInfo::default(),
+        })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .verify_unchanged()
     }
 }

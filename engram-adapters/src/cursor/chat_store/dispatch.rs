@@ -16,7 +16,11 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{Value, raw_str};
 
 /// Converts one line.
-pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn convert(
+    state: &mut ChatState,
+    line: Value<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let line = ChatLine::strict(line, "")?;
     line.set_header(line.time(), out);
     let record = raw_str(line.store());
@@ -36,7 +40,11 @@ pub(super) fn convert(state: &mut ChatState, line: Value<'_>, out: &mut Out<'_, 
         ChatKind::ChatRun => session_facts::run(state, &line, out),
         ChatKind::Root => session_facts::root(state, &line, out),
         // Something in the chat is lost.
-        ChatKind::Missing => Err(absent(Pointer::At("/blob"), "the id of a blob of the store", line.blob())),
+        ChatKind::Missing => Err(absent(
+            Pointer::At("/blob"),
+            "the id of a blob of the store",
+            line.blob(),
+        )),
     }
 }
 

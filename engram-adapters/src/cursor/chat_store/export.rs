@@ -92,7 +92,10 @@ struct Checkpoint {
 
 /// The id of the root blob that an agent names, from its record.
 pub(in crate::cursor) fn root_of_agent(agent: &str) -> Option<String> {
-    serde_json::from_str::<Agent>(agent).ok()?.latest_checkpoint?.blob_id
+    serde_json::from_str::<Agent>(agent)
+        .ok()?
+        .latest_checkpoint?
+        .blob_id
 }
 
 /// A line of a message, and the turn whose steps it has.
@@ -131,14 +134,18 @@ impl Chat<'_> {
         }
         let Some((json, root)) = self.root(&mut lines)? else {
             if self.last.is_some() {
-                let error = AdapterError::new(ErrorCode::MalformedRecord).expected("the root of the conversation");
+                let error = AdapterError::new(ErrorCode::MalformedRecord)
+                    .expected("the root of the conversation");
                 return Err(error.found("blobs without a root"));
             }
             return self.runs_at_the_end(lines);
         };
         lines.line(&[("store", "\"root\""), ("root", &json)])?;
         let mut graph = TurnGraph::read(&root.turns, self.blobs, limits)?;
-        let mut messages = Messages { lines: Vec::new(), size: Size::new(limits) };
+        let mut messages = Messages {
+            lines: Vec::new(),
+            size: Size::new(limits),
+        };
         let named: HashSet<&String> = root.root_prompt_messages_json.iter().collect();
         for id in &root.summary_archives {
             self.push_summarized(id, &named, &mut graph, &mut messages, limits)?;
@@ -160,27 +167,52 @@ impl Chat<'_> {
             lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))])?;
         }
         let last = self.last.as_ref().filter(|last| !self.roots.contains(last));
-        let Some(json) = last.map(|id| self.decoded(id, &chat_proto::ROOT)).transpose()?.flatten() else { return Ok(None) };
+        let Some(json) = last
+            .map(|id| self.decoded(id, &chat_proto::ROOT))
+            .transpose()?
+            .flatten()
+        else {
+            return Ok(None);
+        };
         let root: Root = serde_json::from_str(&json).unwrap_or_default();
         // Other messages of the graph begin with ids too, but not with those of JSON messages and turns.
         let (message, turn) = (root.root_prompt_messages_json.first(), root.turns.first());
         let is_json = |bytes: Vec<u8>| bytes.starts_with(b"{");
-        let names_message = message.map(|id| (self.blobs)(id)).transpose()?.flatten().is_some_and(is_json);
-        let names_turn = message.is_none() && turn.map(|id| self.decoded(id, &chat_proto::TURN)).transpose()?.flatten().is_some();
+        let names_message = message
+            .map(|id| (self.blobs)(id))
+            .transpose()?
+            .flatten()
+            .is_some_and(is_json);
+        let names_turn = message.is_none()
+            && turn
+                .map(|id| self.decoded(id, &chat_proto::TURN))
+                .transpose()?
+                .flatten()
+                .is_some();
         Ok((names_message || names_turn).then_some((json, root)))
     }
 
     fn runs_at_the_end(&self, mut lines: Lines) -> Result<String, AdapterError> {
-        self.runs.iter().try_for_each(|run| push_run(run, &mut lines))?;
+        self.runs
+            .iter()
+            .try_for_each(|run| push_run(run, &mut lines))?;
         Ok(lines.end())
     }
 
     /// Writes the messages, and before the first message of a turn what else is known of the turns before it: steps that no message has,
     /// and the ends of runs.
-    fn write_in_order(&self, messages: Vec<MessageLine>, graph: &TurnGraph, mut lines: Lines) -> Result<String, AdapterError> {
+    fn write_in_order(
+        &self,
+        messages: Vec<MessageLine>,
+        graph: &TurnGraph,
+        mut lines: Lines,
+    ) -> Result<String, AdapterError> {
         let ends = self.ends_of_runs(graph);
         let mut runs = self.runs.iter().zip(ends).peekable();
-        let mut turn = messages.iter().find_map(|message| message.turn).unwrap_or(0);
+        let mut turn = messages
+            .iter()
+            .find_map(|message| message.turn)
+            .unwrap_or(0);
         let mut end_turns = |before: usize, lines: &mut Lines| -> Result<(), AdapterError> {
             while let Some((run, _)) = runs.next_if(|(_, end)| *end < before) {
                 push_run(run, lines)?;
@@ -205,10 +237,20 @@ impl Chat<'_> {
     /// The last turn of each run. A run that was taken up again has several turns, and only the first has the id of its request.
     fn ends_of_runs(&self, graph: &TurnGraph) -> Vec<usize> {
         let request_id = |run: &String| serde_json::from_str::<Run>(run).ok()?.request_id;
-        let named: Vec<Option<usize>> = self.runs.iter().map(|run| graph.turn_of_request(&request_id(run)?)).collect();
+        let named: Vec<Option<usize>> = self
+            .runs
+            .iter()
+            .map(|run| graph.turn_of_request(&request_id(run)?))
+            .collect();
         // Before 1.0.18 runs do not have it.
         let has_all = self.runs.len() == graph.turns() && named.iter().all(Option::is_none);
-        let first = |n: usize| if has_all { Some(n) } else { named.get(n).copied().flatten() };
+        let first = |n: usize| {
+            if has_all {
+                Some(n)
+            } else {
+                named.get(n).copied().flatten()
+            }
+        };
         let mut ends = vec![usize::MAX - 1; self.runs.len()];
         let mut next = None;
         for (n, end) in ends.iter_mut().enumerate().rev() {
@@ -219,9 +261,15 @@ impl Chat<'_> {
     }
 
     /// A blob that is a protobuf message, as JSON. None if it is missing, or is not a message.
-    fn decoded(&self, id: &str, layout: &chat_proto::Layout) -> Result<Option<String>, AdapterError> {
+    fn decoded(
+        &self,
+        id: &str,
+        layout: &chat_proto::Layout,
+    ) -> Result<Option<String>, AdapterError> {
         let mut json = String::new();
-        Ok((self.blobs)(id)?.filter(|bytes| push_message(&mut json, bytes, layout).is_ok()).map(|_| json))
+        Ok((self.blobs)(id)?
+            .filter(|bytes| push_message(&mut json, bytes, layout).is_ok())
+            .map(|_| json))
     }
 
     /// Writes what a compaction replaced: the messages that the root no longer names, then the summary.
@@ -234,28 +282,63 @@ impl Chat<'_> {
         limits: Limits,
     ) -> Result<(), AdapterError> {
         let Some(json) = self.decoded(id, &chat_proto::SUMMARY_ARCHIVE)? else {
-            return messages.push(single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits)?);
+            return messages.push(single(
+                &[("store", "\"missing\""), ("blob", &quoted(id))],
+                limits,
+            )?);
         };
         let archive: SummaryArchive = serde_json::from_str(&json).unwrap_or_default();
-        for id in archive.summarized_messages.iter().filter(|id| !named.contains(id)) {
+        for id in archive
+            .summarized_messages
+            .iter()
+            .filter(|id| !named.contains(id))
+        {
             messages.push(self.message_line(id, graph, limits)?)?;
         }
-        if archive.summary_message.as_ref().is_none_or(|id| !named.contains(id)) {
-            messages.push(single(&[("store", "\"summary\""), ("blob", &quoted(id)), ("archive", &json)], limits)?)?;
+        if archive
+            .summary_message
+            .as_ref()
+            .is_none_or(|id| !named.contains(id))
+        {
+            messages.push(single(
+                &[
+                    ("store", "\"summary\""),
+                    ("blob", &quoted(id)),
+                    ("archive", &json),
+                ],
+                limits,
+            )?)?;
         }
         Ok(())
     }
 
     /// One message as the model received it, with the steps of the turn graph that have the same content.
-    fn message_line(&self, id: &str, graph: &mut TurnGraph, limits: Limits) -> Result<MessageLine, AdapterError> {
-        let Some(bytes) = (self.blobs)(id)? else { return single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits) };
+    fn message_line(
+        &self,
+        id: &str,
+        graph: &mut TurnGraph,
+        limits: Limits,
+    ) -> Result<MessageLine, AdapterError> {
+        let Some(bytes) = (self.blobs)(id)? else {
+            return single(&[("store", "\"missing\""), ("blob", &quoted(id))], limits);
+        };
         let json = json_or_text(&bytes);
         let Ok(message) = serde_json::from_str::<Message>(&json) else {
-            return single(&[("store", "\"message\""), ("blob", &quoted(id)), ("message", &json)], limits);
+            return single(
+                &[
+                    ("store", "\"message\""),
+                    ("blob", &quoted(id)),
+                    ("message", &json),
+                ],
+                limits,
+            );
         };
         let keys: Vec<Option<StepKey>> = match &message.content {
             Content::Text(text) => vec![text_key(&message.role, text)],
-            Content::Parts(parts) => parts.iter().map(|part| part_key(&message.role, part)).collect(),
+            Content::Parts(parts) => parts
+                .iter()
+                .map(|part| part_key(&message.role, part))
+                .collect(),
         };
         let (mut steps, mut turn) = (String::new(), None);
         for (index, key) in keys.iter().enumerate() {
@@ -267,8 +350,16 @@ impl Chat<'_> {
         }
         steps.push_str(if steps.is_empty() { "{}" } else { "}" });
         let role = quoted(&message.role);
-        let line =
-            single(&[("store", "\"message\""), ("role", &role), ("blob", &quoted(id)), ("message", &json), ("steps", &steps)], limits)?;
+        let line = single(
+            &[
+                ("store", "\"message\""),
+                ("role", &role),
+                ("blob", &quoted(id)),
+                ("message", &json),
+                ("steps", &steps),
+            ],
+            limits,
+        )?;
         Ok(MessageLine { turn, ..line })
     }
 }

@@ -19,7 +19,13 @@ pub(super) fn emit_user_text(
     out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     if is_true(options.is_summary()) {
-        out.emit(Meta::Compaction { text: Some(text.text), trigger: None }, text.pointer)?;
+        out.emit(
+            Meta::Compaction {
+                text: Some(text.text),
+                trigger: None,
+            },
+            text.pointer,
+        )?;
         return Ok(1);
     }
     text.emit(attachments, out)
@@ -33,18 +39,40 @@ pub(super) fn emit_agent_text(
     out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
     if is_true(options.is_summary()) {
-        out.emit(Meta::Compaction { text: Some(text), trigger: None }, pointer)?;
+        out.emit(
+            Meta::Compaction {
+                text: Some(text),
+                trigger: None,
+            },
+            pointer,
+        )?;
         return Ok(1);
     }
     let model = non_empty_text(options.model_name());
-    out.emit(MsgOut { text: Some(text), model, ..MsgOut::default() }, pointer)?;
+    out.emit(
+        MsgOut {
+            text: Some(text),
+            model,
+            ..MsgOut::default()
+        },
+        pointer,
+    )?;
     Ok(1)
 }
 
 /// Emits the hash of the system prompt, which is the harness's boilerplate.
 pub(super) fn emit_system_prompt(content: &str, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let (hash, bytes) = (Some(Hash::of_bytes(content.as_bytes())), Some(content.len() as u64));
-    let context = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash, bytes, text: None };
+    let (hash, bytes) = (
+        Some(Hash::of_bytes(content.as_bytes())),
+        Some(content.len() as u64),
+    );
+    let context = ImplicitInput {
+        name: Text::Plain("system_prompt"),
+        file: None,
+        hash,
+        bytes,
+        text: None,
+    };
     out.emit(Meta::Context(context), Pointer::At("/message/content"))?;
     Ok(Outcome::Mapped)
 }

@@ -80,7 +80,10 @@ impl<'a> Fields<'a> {
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], WireError> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or(WireError::Truncated)?;
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(length)
+            .ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(taken)
     }
@@ -118,7 +121,12 @@ mod tests {
     #[test]
     fn fields_are_read() {
         let message = b"\x08\x96\x01\x12\x02hi\x19\x01\0\0\0\0\0\0\0\x25\x02\0\0\0";
-        let expected = [(1, Value::Varint(150)), (2, Value::Bytes(b"hi")), (3, Value::Fixed64(1)), (4, Value::Fixed32(2))];
+        let expected = [
+            (1, Value::Varint(150)),
+            (2, Value::Bytes(b"hi")),
+            (3, Value::Fixed64(1)),
+            (4, Value::Fixed32(2)),
+        ];
         assert_eq!(all(message).unwrap(), expected);
         assert_eq!(all(b"").unwrap(), []);
     }
@@ -128,11 +136,20 @@ mod tests {
         for (bytes, error) in [
             (&b"\x08"[..], WireError::Truncated),
             (b"\x12\x05hi", WireError::Truncated),
-            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", WireError::Varint),
-            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", WireError::Varint),
+            (
+                b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+                WireError::Varint,
+            ),
+            (
+                b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
+                WireError::Varint,
+            ),
             (b"\x00\x01", WireError::Number),
             (b"\x0b", WireError::Type),
-            (b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", WireError::Truncated),
+            (
+                b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+                WireError::Truncated,
+            ),
         ] {
             assert_eq!(all(bytes).unwrap_err(), error, "{bytes:?}");
         }

@@ -14,7 +14,11 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{count, non_empty_text};
 
 /// The chat: title, model, and the parent of a sub-agent.
-pub(super) fn chat(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn chat(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/meta");
     let meta = ChatMeta::lenient(required(line.meta(), pointer, "an object")?);
     let parent = meta.subagent_info().map(ChatSubagent::lenient);
@@ -23,7 +27,9 @@ pub(super) fn chat(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>
         title: title(meta.name()),
         parent_session_id: parent.and_then(|parent| non_empty_text(parent.parent_agent_id())),
         parent_call_id: parent.and_then(|parent| non_empty_text(parent.tool_call_id())),
-        agent: parent.and_then(|parent| non_empty_text(parent.type_name())).or(non_empty_text(meta.mode())),
+        agent: parent
+            .and_then(|parent| non_empty_text(parent.type_name()))
+            .or(non_empty_text(meta.mode())),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), pointer)?;
@@ -31,42 +37,85 @@ pub(super) fn chat(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>
 }
 
 /// The root of the conversation: branch and agent, and the workspaces that it had before.
-pub(super) fn root(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn root(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/root");
     let root = ChatRoot::lenient(required(line.root(), pointer, "an object")?);
-    let (repo_branch, agent) = (non_empty_text(root.active_branch_name()), non_empty_text(root.agent_type()));
-    let context_tokens = root.token_details().and_then(|details| count(details.member("usedTokens")));
+    let (repo_branch, agent) = (
+        non_empty_text(root.active_branch_name()),
+        non_empty_text(root.agent_type()),
+    );
+    let context_tokens = root
+        .token_details()
+        .and_then(|details| count(details.member("usedTokens")));
     let has_facts = repo_branch.is_some() || agent.is_some() || context_tokens.is_some();
     if has_facts {
-        out.emit(Meta::Session(SessionFacts { repo_branch, agent, context_tokens, ..SessionFacts::default() }), pointer)?;
+        out.emit(
+            Meta::Session(SessionFacts {
+                repo_branch,
+                agent,
+                context_tokens,
+                ..SessionFacts::default()
+            }),
+            pointer,
+        )?;
     }
     let workspaces = text_or_json(root.previous_workspace_uris());
     if workspaces.is_some() {
-        let notice = Meta::System { name: Text::Plain("previousWorkspaceUris"), text: workspaces };
+        let notice = Meta::System {
+            name: Text::Plain("previousWorkspaceUris"),
+            text: workspaces,
+        };
         out.emit(notice, Pointer::At("/root/previousWorkspaceUris"))?;
     }
     if has_facts || workspaces.is_some() {
         Ok(Outcome::Mapped)
     } else {
-        Ok(Outcome::Bookkeeping { record: ChatKind::Root.name(), rule: rule::STORE_ROOT })
+        Ok(Outcome::Bookkeeping {
+            record: ChatKind::Root.name(),
+            rule: rule::STORE_ROOT,
+        })
     }
 }
 
 /// The agent of the chat, from the run store beside it.
-pub(super) fn agent(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn agent(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let agent = required(line.agent(), Pointer::At("/agent"), "an object")?;
     emit_agent(&Agent::strict(agent, "/agent")?, Pointer::At("/agent"), out)
 }
 
 /// The end of a run, from the run store beside the chat.
-pub(super) fn run(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn run(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let run = required(line.run(), Pointer::At("/run"), "an object")?;
     emit_whole_run(&Run::strict(run, "/run")?, Pointer::At("/run"), out)
 }
 
 /// The summary of a compaction.
-pub(super) fn summary(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let text = line.archive().and_then(|archive| non_empty_text(archive.member("summary")));
-    out.emit(Meta::Compaction { text, trigger: None }, Pointer::At("/archive/summary"))?;
+pub(super) fn summary(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let text = line
+        .archive()
+        .and_then(|archive| non_empty_text(archive.member("summary")));
+    out.emit(
+        Meta::Compaction {
+            text,
+            trigger: None,
+        },
+        Pointer::At("/archive/summary"),
+    )?;
     Ok(Outcome::Mapped)
 }

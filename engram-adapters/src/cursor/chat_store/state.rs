@@ -14,6 +14,9 @@ pub(super) struct ChatState {
 
 impl Default for ChatState {
     fn default() -> Self {
-        ChatState { prompts_by: Author::Person, files: WrittenFiles::default() }
+        ChatState {
+            prompts_by: Author::Person,
+            files: WrittenFiles::default(),
+        }
     }
 }

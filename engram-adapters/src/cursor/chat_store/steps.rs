@@ -17,43 +17,92 @@ use crate::cursor::tool_calls::result::emit_result;
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// A prompt.
-pub(super) fn user_message(state: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn user_message(
+    state: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     let by = step.prompt_by().unwrap_or(state.prompts_by);
-    message_outcome(emit_prompt(text(step.text()), by, non_empty_text(line.blob()), Pointer::At("/step/text"), out)?)
+    message_outcome(emit_prompt(
+        text(step.text()),
+        by,
+        non_empty_text(line.blob()),
+        Pointer::At("/step/text"),
+        out,
+    )?)
 }
 
 /// A shell command that the user ran, or its output.
-pub(super) fn user_shell(_: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn user_shell(
+    _: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let name = Text::Plain(raw_str(line.store()));
-    out.emit(Meta::System { name, text: text_or_json(line.step()) }, Pointer::At("/step"))?;
+    out.emit(
+        Meta::System {
+            name,
+            text: text_or_json(line.step()),
+        },
+        Pointer::At("/step"),
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// A message of the agent, reasoning, or a call.
-pub(super) fn step(state: &mut ChatState, line: &ChatLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn step(
+    state: &mut ChatState,
+    line: &ChatLine<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let step = line.read_step()?;
     if let Some(message) = step.assistant_message() {
-        return message_outcome(emit_answer(text(StepText::lenient(message).text()), Pointer::At("/step/assistantMessage/text"), out)?);
+        return message_outcome(emit_answer(
+            text(StepText::lenient(message).text()),
+            Pointer::At("/step/assistantMessage/text"),
+            out,
+        )?);
     }
     if let Some(reasoning) = step.thinking_message() {
         let reasoning = text(StepText::lenient(reasoning).text()).unwrap_or(Text::Plain(""));
-        return message_outcome(emit_reasoning(reasoning, Pointer::At("/step/thinkingMessage/text"), out)?);
+        return message_outcome(emit_reasoning(
+            reasoning,
+            Pointer::At("/step/thinkingMessage/text"),
+            out,
+        )?);
     }
     match step.tool_call() {
         Some(call) => call_and_result(state, line, call, out),
-        None => Err(Fault::malformed("/step", "a message, reasoning or a call", "none of them")),
+        None => Err(Fault::malformed(
+            "/step",
+            "a message, reasoning or a call",
+            "none of them",
+        )),
     }
 }
 
-fn call_and_result(state: &mut ChatState, line: &ChatLine<'_>, value: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn call_and_result(
+    state: &mut ChatState,
+    line: &ChatLine<'_>,
+    value: Value<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/step/toolCall");
     let payload = CallPayload::read(value).map_err(|fault| fault.within(pointer))?;
     line.set_header(payload.started_at, out);
-    let call_id = payload.call_id.ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
+    let call_id = payload
+        .call_id
+        .ok_or_else(|| absent(Pointer::At("/step/toolCall/toolCallId"), "a string", None))?;
     if payload.tool.is_empty() {
         // A tool with an unknown layout: only the id of its call is known.
-        out.emit(Meta::System { name: Text::Plain("toolCall"), text: Some(call_id) }, pointer)?;
+        out.emit(
+            Meta::System {
+                name: Text::Plain("toolCall"),
+                text: Some(call_id),
+            },
+            pointer,
+        )?;
         return Ok(Outcome::Mapped);
     }
     let call = CallRecord::new(call_id, payload, pointer);

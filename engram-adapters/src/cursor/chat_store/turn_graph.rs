@@ -100,7 +100,11 @@ impl TurnGraph {
     ///
     /// # Errors
     /// `limit_exceeded` if the steps are more than one record may be; those of the store.
-    pub(super) fn read(ids: &[String], blobs: &Blobs<'_>, limits: Limits) -> Result<TurnGraph, AdapterError> {
+    pub(super) fn read(
+        ids: &[String],
+        blobs: &Blobs<'_>,
+        limits: Limits,
+    ) -> Result<TurnGraph, AdapterError> {
         let mut graph = TurnGraph {
             steps: Vec::new(),
             by_key: HashMap::new(),
@@ -110,16 +114,32 @@ impl TurnGraph {
             size: Size::new(limits),
         };
         for (turn, id) in ids.iter().enumerate() {
-            let Some(json) = graph.message(id, &chat_proto::TURN, blobs)? else { continue };
-            let Ok(content) = serde_json::from_str::<Turn>(&json) else { continue };
+            let Some(json) = graph.message(id, &chat_proto::TURN, blobs)? else {
+                continue;
+            };
+            let Ok(content) = serde_json::from_str::<Turn>(&json) else {
+                continue;
+            };
             if let Some(agent) = content.agent_conversation_turn {
                 graph.agent_turn(turn, agent, blobs)?;
             } else if let Some(shell) = content.shell_conversation_turn {
                 for (id, record, layout) in [
-                    (shell.shell_command, "shell_command", &chat_proto::SHELL_COMMAND),
-                    (shell.shell_output, "shell_output", &chat_proto::SHELL_OUTPUT),
+                    (
+                        shell.shell_command,
+                        "shell_command",
+                        &chat_proto::SHELL_COMMAND,
+                    ),
+                    (
+                        shell.shell_output,
+                        "shell_output",
+                        &chat_proto::SHELL_OUTPUT,
+                    ),
                 ] {
-                    if let Some(json) = id.map(|id| graph.message(&id, layout, blobs)).transpose()?.flatten() {
+                    if let Some(json) = id
+                        .map(|id| graph.message(&id, layout, blobs))
+                        .transpose()?
+                        .flatten()
+                    {
                         graph.add(turn, record, json, None)?;
                     }
                 }
@@ -128,28 +148,62 @@ impl TurnGraph {
         Ok(graph)
     }
 
-    fn agent_turn(&mut self, turn: usize, agent: AgentTurn, blobs: &Blobs<'_>) -> Result<(), AdapterError> {
+    fn agent_turn(
+        &mut self,
+        turn: usize,
+        agent: AgentTurn,
+        blobs: &Blobs<'_>,
+    ) -> Result<(), AdapterError> {
         if let Some(request) = agent.request_id {
             self.requests.entry(request).or_insert(turn);
         }
-        if let Some(json) = agent.user_message.map(|id| self.message(&id, &chat_proto::USER_MESSAGE, blobs)).transpose()?.flatten() {
-            let prompt = serde_json::from_str::<WithText>(&json).ok().and_then(|message| message.text);
+        if let Some(json) = agent
+            .user_message
+            .map(|id| self.message(&id, &chat_proto::USER_MESSAGE, blobs))
+            .transpose()?
+            .flatten()
+        {
+            let prompt = serde_json::from_str::<WithText>(&json)
+                .ok()
+                .and_then(|message| message.text);
             self.add(turn, "user_message", json, prompt.map(StepKey::Prompt))?;
         }
         for id in &agent.steps {
-            let Some(json) = self.message(id, &chat_proto::STEP, blobs)? else { continue };
-            let key = serde_json::from_str::<StepContent>(&json).ok().and_then(|content| {
-                let answer = content.assistant_message.and_then(|message| message.text).map(StepKey::Answer);
-                let reasoning = || content.thinking_message.and_then(|message| message.text).map(StepKey::Reasoning);
-                let call = || content.tool_call.and_then(|call| call.tool_call_id).map(StepKey::Call);
-                answer.or_else(reasoning).or_else(call)
-            });
+            let Some(json) = self.message(id, &chat_proto::STEP, blobs)? else {
+                continue;
+            };
+            let key = serde_json::from_str::<StepContent>(&json)
+                .ok()
+                .and_then(|content| {
+                    let answer = content
+                        .assistant_message
+                        .and_then(|message| message.text)
+                        .map(StepKey::Answer);
+                    let reasoning = || {
+                        content
+                            .thinking_message
+                            .and_then(|message| message.text)
+                            .map(StepKey::Reasoning)
+                    };
+                    let call = || {
+                        content
+                            .tool_call
+                            .and_then(|call| call.tool_call_id)
+                            .map(StepKey::Call)
+                    };
+                    answer.or_else(reasoning).or_else(call)
+                });
             self.add(turn, "step", json, key)?;
         }
         Ok(())
     }
 
-    fn message(&mut self, id: &str, layout: &Layout, blobs: &Blobs<'_>) -> Result<Option<String>, AdapterError> {
+    fn message(
+        &mut self,
+        id: &str,
+        layout: &Layout,
+        blobs: &Blobs<'_>,
+    ) -> Result<Option<String>, AdapterError> {
         let mut json = String::new();
         let read = blobs(id)?.is_some_and(|bytes| push_message(&mut json, &bytes, layout).is_ok());
         if !read {
@@ -159,13 +213,27 @@ impl TurnGraph {
         Ok(read.then_some(json))
     }
 
-    fn add(&mut self, turn: usize, record: &'static str, json: String, key: Option<StepKey>) -> Result<(), AdapterError> {
+    fn add(
+        &mut self,
+        turn: usize,
+        record: &'static str,
+        json: String,
+        key: Option<StepKey>,
+    ) -> Result<(), AdapterError> {
         // The text of a step is also its key.
         self.size.add(2 * json.len() + STEP_BYTES)?;
         if let Some(key) = key {
-            self.by_key.entry(key).or_default().push_back(self.steps.len());
+            self.by_key
+                .entry(key)
+                .or_default()
+                .push_back(self.steps.len());
         }
-        self.steps.push(Step { turn, record, json, joined: false });
+        self.steps.push(Step {
+            turn,
+            record,
+            json,
+            joined: false,
+        });
         Ok(())
     }
 
@@ -191,7 +259,10 @@ impl TurnGraph {
     pub(super) fn write(&self, lines: &mut Lines, turns: Range<usize>) -> Result<(), AdapterError> {
         // Steps are in the order of their turns.
         let before = |turn: usize| self.steps.partition_point(|step| step.turn < turn);
-        let steps = self.steps.get(before(turns.start)..before(turns.end)).unwrap_or_default();
+        let steps = self
+            .steps
+            .get(before(turns.start)..before(turns.end))
+            .unwrap_or_default();
         for step in steps.iter().filter(|step| !step.joined) {
             lines.line(&[("store", &quoted(step.record)), ("step", &step.json)])?;
         }
@@ -200,6 +271,8 @@ impl TurnGraph {
 
     /// Writes the blobs that are missing.
     pub(super) fn write_missing(&self, lines: &mut Lines) -> Result<(), AdapterError> {
-        self.missing.iter().try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
+        self.missing
+            .iter()
+            .try_for_each(|id| lines.line(&[("store", "\"missing\""), ("blob", &quoted(id))]))
     }
 }

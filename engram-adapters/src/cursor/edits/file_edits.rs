@@ -11,19 +11,29 @@ use crate::shared::spans::{ChangedSpan, SpanFacts, line_count, span_facts, with_
 
 /// What is known of a text: nothing if it is not valid Unicode.
 fn snippet(text: Option<Text<'_>>) -> SpanFacts {
-    text.and_then(|text| text.decode().ok()).map(|text| span_facts(&text)).unwrap_or_default()
+    text.and_then(|text| text.decode().ok())
+        .map(|text| span_facts(&text))
+        .unwrap_or_default()
 }
 
 /// Sets hashes and line counts of the old and new text of an edit whose lines are not known. Where both are the same (only a line end
 /// changed, which the log does not have), nothing is known but the file.
-pub(in crate::cursor) fn set_snippets(edit: &mut CodeEdit<'_>, before: Option<Text<'_>>, after: Option<Text<'_>>) {
+pub(in crate::cursor) fn set_snippets(
+    edit: &mut CodeEdit<'_>,
+    before: Option<Text<'_>>,
+    after: Option<Text<'_>>,
+) {
     let (old, new) = (snippet(before), snippet(after));
     if old.0.is_some() && old.0 == new.0 {
         return;
     }
     edit.before_lines = old.0.and(before).map(lines);
     edit.after_lines = new.0.and(after).map(lines);
-    (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = old;
+    (
+        edit.before_hash,
+        edit.before_anchor_hashes,
+        edit.before_text,
+    ) = old;
     (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = new;
     edit.snippet = edit.before_hash.is_some() || edit.after_hash.is_some();
 }
@@ -41,7 +51,14 @@ pub(in crate::cursor) fn whole_file_edits<'a>(
     after: Text<'_>,
     diff: Option<Text<'_>>,
 ) -> Vec<CodeEdit<'a>> {
-    let content = |text: Option<Text<'_>>| text.and_then(|text| text.decode().ok().map(with_unix_line_ends).map(Cow::into_owned));
+    let content = |text: Option<Text<'_>>| {
+        text.and_then(|text| {
+            text.decode()
+                .ok()
+                .map(with_unix_line_ends)
+                .map(Cow::into_owned)
+        })
+    };
     let had_before = before.is_some();
     match (content(before), content(Some(after))) {
         (Some(before), Some(after)) if before == after => return Vec::new(),
@@ -66,17 +83,34 @@ pub(in crate::cursor) fn whole_file_edits<'a>(
 
 /// The edits that a rendered diff shows, one per changed run of lines. Without a diff that is one, or where the lines are the same on both
 /// sides (a final line end was added or removed), only the file is known.
-pub(in crate::cursor) fn diff_edits<'a>(edit: CodeEdit<'a>, diff: Option<&str>) -> Vec<CodeEdit<'a>> {
-    let runs = diff.and_then(|diff| unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>()));
-    let runs = runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
-    runs.map_or_else(|| vec![edit.clone()], |runs| runs.iter().map(|run| run.edit(&edit)).collect())
+pub(in crate::cursor) fn diff_edits<'a>(
+    edit: CodeEdit<'a>,
+    diff: Option<&str>,
+) -> Vec<CodeEdit<'a>> {
+    let runs = diff.and_then(|diff| {
+        unified_runs(&hunks(diff)?).map(|runs| runs.iter().map(OwnedRun::of).collect::<Vec<_>>())
+    });
+    let runs =
+        runs.filter(|runs| !runs.is_empty() && runs.iter().all(|run| run.before.1 != run.after.1));
+    runs.map_or_else(
+        || vec![edit.clone()],
+        |runs| runs.iter().map(|run| run.edit(&edit)).collect(),
+    )
 }
 
 /// The hunks of a rendered diff, without the names of the files.
 fn hunks(diff: &str) -> Option<String> {
-    let at = if diff.starts_with("@@ ") { 0 } else { diff.find("\n@@ ")? + 1 };
+    let at = if diff.starts_with("@@ ") {
+        0
+    } else {
+        diff.find("\n@@ ")? + 1
+    };
     let hunks = diff.get(at..)?;
-    Some(if hunks.ends_with('\n') { hunks.to_owned() } else { format!("{hunks}\n") })
+    Some(if hunks.ends_with('\n') {
+        hunks.to_owned()
+    } else {
+        format!("{hunks}\n")
+    })
 }
 
 /// A changed run of lines: its range and its text, on each side.
@@ -87,14 +121,31 @@ struct OwnedRun {
 
 impl OwnedRun {
     fn of(run: &ChangedRun<'_>) -> OwnedRun {
-        let side = |first: u64, lines: &[&str]| (Range { first, last: (first + lines.len() as u64).saturating_sub(1) }, lines.join("\n"));
-        OwnedRun { before: side(run.before_first, &run.before), after: side(run.after_first, &run.after) }
+        let side = |first: u64, lines: &[&str]| {
+            (
+                Range {
+                    first,
+                    last: (first + lines.len() as u64).saturating_sub(1),
+                },
+                lines.join("\n"),
+            )
+        };
+        OwnedRun {
+            before: side(run.before_first, &run.before),
+            after: side(run.after_first, &run.after),
+        }
     }
 
     fn edit<'a>(&self, template: &CodeEdit<'a>) -> CodeEdit<'a> {
         let (before, after) = (&self.before, &self.after);
         let mut edit = template.clone();
-        ChangedSpan { before: before.0, before_text: &before.1, after: after.0, after_text: &after.1 }.set_in(&mut edit);
+        ChangedSpan {
+            before: before.0,
+            before_text: &before.1,
+            after: after.0,
+            after_text: &after.1,
+        }
+        .set_in(&mut edit);
         edit
     }
 }
@@ -103,14 +154,20 @@ impl OwnedRun {
 fn proven_runs(diff: &str, before: &str, after: &str) -> Option<Vec<OwnedRun>> {
     let closed = hunks(diff)?;
     let runs = unified_runs(&closed).filter(|runs| !runs.is_empty())?;
-    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.lines().collect(), after.lines().collect());
     let (mut from, mut to) = (0, 0);
     for run in &runs {
-        let (from_run, to_run) =
-            (usize::try_from(run.before_first).ok()?.checked_sub(1)?, usize::try_from(run.after_first).ok()?.checked_sub(1)?);
+        let (from_run, to_run) = (
+            usize::try_from(run.before_first).ok()?.checked_sub(1)?,
+            usize::try_from(run.after_first).ok()?.checked_sub(1)?,
+        );
         let is_unchanged = before.get(from..from_run)? == after.get(to..to_run)?;
         let (from_end, to_end) = (from_run + run.before.len(), to_run + run.after.len());
-        if !is_unchanged || before.get(from_run..from_end)? != run.before || after.get(to_run..to_end)? != run.after {
+        if !is_unchanged
+            || before.get(from_run..from_end)? != run.before
+            || after.get(to_run..to_end)? != run.after
+        {
             return None;
         }
         (from, to) = (from_end, to_end);
@@ -125,9 +182,19 @@ mod tests {
     #[test]
     fn a_new_file_has_no_side_before() {
         for text in ["a\nb\n", ""] {
-            let edits = whole_file_edits(CodeEdit::new(EditOp::Create, Text::Plain("f")), None, Text::Plain(text), None);
-            let [edit] = edits.as_slice() else { panic!("{edits:?}") };
-            assert_eq!((edit.before_range, edit.before_hash, edit.after_hash), (None, None, span_facts(text.trim_end()).0));
+            let edits = whole_file_edits(
+                CodeEdit::new(EditOp::Create, Text::Plain("f")),
+                None,
+                Text::Plain(text),
+                None,
+            );
+            let [edit] = edits.as_slice() else {
+                panic!("{edits:?}")
+            };
+            assert_eq!(
+                (edit.before_range, edit.before_hash, edit.after_hash),
+                (None, None, span_facts(text.trim_end()).0)
+            );
         }
     }
 
@@ -136,8 +203,17 @@ mod tests {
         let (before, after) = ("a\nb\nc\nd\n", "A\nb\nc\nd\ne");
         let diff = "--- a/x\n+++ b/x\n@@ -1,4 +1,5 @@\n-a\n+A\n b\n c\n d\n+e";
         let runs = proven_runs(diff, before, after).unwrap();
-        let ranges: Vec<[u64; 4]> =
-            runs.iter().map(|run| [run.before.0.first, run.before.0.last, run.after.0.first, run.after.0.last]).collect();
+        let ranges: Vec<[u64; 4]> = runs
+            .iter()
+            .map(|run| {
+                [
+                    run.before.0.first,
+                    run.before.0.last,
+                    run.after.0.first,
+                    run.after.0.last,
+                ]
+            })
+            .collect();
         assert_eq!(ranges, [[1, 1, 1, 1], [5, 4, 5, 5]]);
         assert!(proven_runs(diff, "a\nb\nc\nx\n", after).is_none());
         assert!(proven_runs("no diff", before, after).is_none());

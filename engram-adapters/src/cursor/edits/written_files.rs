@@ -21,7 +21,8 @@ impl WrittenFiles {
         let Some(first) = edits.first() else { return };
         let (key, op) = (hash64(&*first.file.decode_lossy()), first.op);
         let (before, after) = (first.file_before_hash, first.file_after_hash);
-        let is_known = op == EditOp::Create || (before.is_some() && self.texts.get(&key).copied() == before);
+        let is_known =
+            op == EditOp::Create || (before.is_some() && self.texts.get(&key).copied() == before);
         self.texts.remove(&key);
         if !is_known {
             for edit in edits {

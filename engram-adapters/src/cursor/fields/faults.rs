@@ -5,8 +5,16 @@ use engram_core::emit::{Fault, Pointer};
 use crate::shared::value::{Field, Value};
 
 /// The fault of a field at `place` that is absent or not of the expected type.
-pub(in crate::cursor) fn absent(place: Pointer<'_>, expected: &'static str, field: Field<'_>) -> Fault {
-    Fault::malformed(place.to_string(), expected, field.map_or("nothing", Value::raw))
+pub(in crate::cursor) fn absent(
+    place: Pointer<'_>,
+    expected: &'static str,
+    field: Field<'_>,
+) -> Fault {
+    Fault::malformed(
+        place.to_string(),
+        expected,
+        field.map_or("nothing", Value::raw),
+    )
 }
 
 /// A fault found inside the member `name` of the object at `place`.
@@ -34,7 +42,11 @@ mod tests {
         assert_eq!(pointer(&outer), "/messages/2/toolCalls/0/name");
         let fault = absent(Pointer::Root, "an object", None).within(Pointer::Item("/content", 1));
         assert_eq!(pointer(&fault), "/content/1");
-        let member = within_member("/query", "a/b~c", absent(Pointer::At("/args"), "an object", None));
+        let member = within_member(
+            "/query",
+            "a/b~c",
+            absent(Pointer::At("/args"), "an object", None),
+        );
         assert_eq!(pointer(&member), "/query/a~1b~0c/args");
     }
 }

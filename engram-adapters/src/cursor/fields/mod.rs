@@ -57,6 +57,10 @@ pub(super) fn required_name<'a>(field: Field<'a>, place: Pointer<'_>) -> Result<
 ///
 /// # Errors
 /// [`Fault::Malformed`] at `place` where it is not.
-pub(super) fn required<'a>(field: Field<'a>, place: Pointer<'_>, expected: &'static str) -> Result<Value<'a>, Fault> {
+pub(super) fn required<'a>(
+    field: Field<'a>,
+    place: Pointer<'_>,
+    expected: &'static str,
+) -> Result<Value<'a>, Fault> {
     field.ok_or_else(|| absent(place, expected, None))
 }

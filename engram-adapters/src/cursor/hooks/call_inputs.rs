@@ -28,8 +28,11 @@ impl CallInputs {
     /// True if a payload states another input than its call has on the tape. Where that is not known any more, too: a fact that is on the
     /// tape twice is better than one that is not.
     pub(super) fn differs(&self, payload: &Payload<'_>) -> bool {
-        let Some(id) = decoded_non_empty(payload.tool_use_id()) else { return false };
-        payload.tool_input().is_some() && self.0.get(&hash64(&*id)) != Some(&hash_of(payload.tool_input()))
+        let Some(id) = decoded_non_empty(payload.tool_use_id()) else {
+            return false;
+        };
+        payload.tool_input().is_some()
+            && self.0.get(&hash64(&*id)) != Some(&hash_of(payload.tool_input()))
     }
 
     /// Ends a call.
@@ -48,6 +51,8 @@ fn hash_of(input: Field<'_>) -> u64 {
     if let Some(large) = input.filter(|input| input.raw().len() > MAX_SORTED_BYTES) {
         return hash64(large.raw());
     }
-    let value = input.map(Value::raw).and_then(|raw| serde_json::from_str::<serde_json::Value>(raw).ok());
+    let value = input
+        .map(Value::raw)
+        .and_then(|raw| serde_json::from_str::<serde_json::Value>(raw).ok());
     hash64(value.unwrap_or_default().to_string())
 }

@@ -24,7 +24,9 @@ fn handler(kind: HookKind) -> Handler {
         HookKind::PreToolUse => tool_steps::call,
         HookKind::PostToolUse => tool_steps::result,
         HookKind::PostToolUseFailure => tool_steps::failure,
-        HookKind::BeforeShellExecution | HookKind::BeforeMCPExecution => tool_steps::before_execution,
+        HookKind::BeforeShellExecution | HookKind::BeforeMCPExecution => {
+            tool_steps::before_execution
+        }
         HookKind::AfterShellExecution => tool_steps::after_shell,
         HookKind::AfterMCPExecution => tool_steps::after_mcp,
         HookKind::BeforeReadFile | HookKind::BeforeTabFileRead => files::content,
@@ -43,7 +45,12 @@ fn handler(kind: HookKind) -> Handler {
 }
 
 /// Converts one payload.
-pub(super) fn convert(state: &mut HookState, plan: &Plan, step: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn convert(
+    state: &mut HookState,
+    plan: &Plan,
+    step: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let name = raw_str(step.hook_event_name());
     let kind = HookKind::named(name).ok_or_else(|| Fault::unrecognized(name))?;
     if let Some(version) = decoded(step.cursor_version()) {
@@ -55,40 +62,65 @@ pub(super) fn convert(state: &mut HookState, plan: &Plan, step: &Step<'_>, out: 
     let has_new_facts = state.facts.emit_changed(&now, step, out)?;
     // A read that is a part of an edit.
     let outcome = match plan.inner.contains(&step.number) {
-        true => Outcome::Duplicate { record: kind.name(), rule: rule::INNER_READ },
+        true => Outcome::Duplicate {
+            record: kind.name(),
+            rule: rule::INNER_READ,
+        },
         false => handler(kind)(state, step, out)?,
     };
     if kind == HookKind::PreToolUse && raw_str(step.tool_name()) == "Write" {
-        state.writes.begin(step, plan.before.get(&step.number).copied().unwrap_or_default());
+        state.writes.begin(
+            step,
+            plan.before.get(&step.number).copied().unwrap_or_default(),
+        );
     }
     // Not for a malformed payload: it leaves no events.
     state.facts = now;
-    Ok(if has_new_facts { Outcome::Mapped } else { outcome })
+    Ok(if has_new_facts {
+        Outcome::Mapped
+    } else {
+        outcome
+    })
 }
 
 /// What step 1 notes of a payload.
 pub(super) fn note(step: &Step<'_>) -> Option<Note> {
     let kind = HookKind::named(raw_str(step.hook_event_name()))?;
     let call = decoded_non_empty(step.tool_use_id());
-    let is_read = step.tool_name().is_some_and(|tool| raw_str(Some(tool)) == "Read");
+    let is_read = step
+        .tool_name()
+        .is_some_and(|tool| raw_str(Some(tool)) == "Read");
     let what = match kind {
         HookKind::BeforeReadFile => What::Content,
         _ if call.is_none() => return None,
         HookKind::PreToolUse if is_read => What::ReadBegins,
         HookKind::PreToolUse => What::OtherBegins,
         HookKind::PostToolUse if is_read => What::ReadEnds { is_missing: false },
-        HookKind::PostToolUseFailure if is_read => What::ReadEnds { is_missing: raw_str(step.failure_type()) == "error" },
+        HookKind::PostToolUseFailure if is_read => What::ReadEnds {
+            is_missing: raw_str(step.failure_type()) == "error",
+        },
         _ => return None,
     };
     let conversation = decoded(step.conversation_id());
-    let file = step.tool_input().and_then(|input| input.member("file_path")).or(step.file_path());
+    let file = step
+        .tool_input()
+        .and_then(|input| input.member("file_path"))
+        .or(step.file_path());
     let file = hash64((&conversation, decoded(file), decoded(step.generation_id())));
     let call = call.map_or(0, |call| hash64((&conversation, call)));
-    Some(Note { number: step.number, call, file, what })
+    Some(Note {
+        number: step.number,
+        call,
+        file,
+        what,
+    })
 }
 
 /// Sets the session. A payload has no id of its own: the turn's is in all its payloads.
 pub(super) fn set_source(payload: &Payload<'_>, out: &mut Out<'_, '_>) {
-    let (session, agent) = (decoded_non_empty(payload.conversation_id()), decoded_non_empty(payload.subagent_id()));
+    let (session, agent) = (
+        decoded_non_empty(payload.conversation_id()),
+        decoded_non_empty(payload.subagent_id()),
+    );
     out.set_source(session.as_deref(), agent.as_deref());
 }

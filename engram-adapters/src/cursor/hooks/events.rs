@@ -10,8 +10,18 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{Field, count};
 
 /// Emits a notice with this name and text.
-pub(super) fn emit_notice(name: &str, value: Field<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
-    out.emit(Meta::System { name: Text::Plain(name), text: text_or_json(value) }, Pointer::Root)?;
+pub(super) fn emit_notice(
+    name: &str,
+    value: Field<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
+    out.emit(
+        Meta::System {
+            name: Text::Plain(name),
+            text: text_or_json(value),
+        },
+        Pointer::Root,
+    )?;
     Ok(())
 }
 
@@ -24,9 +34,22 @@ pub(super) fn emit_usage(payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result
         cache_write: count(payload.cache_write_tokens()),
         ..Tokens::default()
     };
-    let has_tokens = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].iter().any(Option::is_some);
+    let has_tokens = [
+        tokens.input,
+        tokens.output,
+        tokens.cache_read,
+        tokens.cache_write,
+    ]
+    .iter()
+    .any(Option::is_some);
     if has_tokens {
-        out.emit(Meta::Usage(Usage { tokens, ..Usage::default() }), Pointer::Root)?;
+        out.emit(
+            Meta::Usage(Usage {
+                tokens,
+                ..Usage::default()
+            }),
+            Pointer::Root,
+        )?;
     }
     Ok(has_tokens)
 }

@@ -20,19 +20,33 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// The whole file that is about to be read: its hash. Another step shows whether it was read.
-pub(super) fn content(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn content(
+    _: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let content = text(payload.content()).and_then(|content| content.decode().ok());
     let hash = content.as_deref().and_then(Hash::of_lossless_text);
     let bytes = content.as_deref().map(|content| content.len() as u64);
     let name = Text::Plain(raw_str(payload.hook_event_name()));
-    let context = ImplicitInput { name, file: non_empty_text(payload.file_path()), hash, bytes, text: None };
+    let context = ImplicitInput {
+        name,
+        file: non_empty_text(payload.file_path()),
+        hash,
+        bytes,
+        text: None,
+    };
     out.emit(Meta::Context(context), Pointer::At("/content"))?;
     Ok(Outcome::Mapped)
 }
 
 /// Edits: by the whole file before and after, if the steps of their call show both, else by their old and new text. A notice keeps the
 /// text, since the call may not be in the log.
-pub(super) fn edits(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn edits(
+    state: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let file = required_name(payload.file_path(), Pointer::At("/file_path"))?;
     let edits = payload.edits().filter(|edits| edits.is_array());
     let edits = edits.ok_or_else(|| absent(Pointer::At("/edits"), "a list", payload.edits()))?;
@@ -48,8 +62,15 @@ pub(super) fn edits(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_,
         call_id = Some(Text::Plain(&write.id));
     }
     for (index, replaced) in edits.elements().enumerate() {
-        let mut edit = CodeEdit { call_id, ..CodeEdit::new(EditOp::Update, file) };
-        set_snippets(&mut edit, text(replaced.member("old_string")), text(replaced.member("new_string")));
+        let mut edit = CodeEdit {
+            call_id,
+            ..CodeEdit::new(EditOp::Update, file)
+        };
+        set_snippets(
+            &mut edit,
+            text(replaced.member("old_string")),
+            text(replaced.member("new_string")),
+        );
         out.emit(edit, Pointer::Item("/edits", index))?;
     }
     Ok(Outcome::Mapped)
@@ -70,9 +91,19 @@ pub(super) fn emit_whole_file(
             None => return Ok(false),
         },
     };
-    let Some(after) = write.after(others) else { return Ok(false) };
-    let edit = CodeEdit { call_id: Some(Text::Plain(&write.id)), ..CodeEdit::new(op, Text::Plain(&write.file)) };
-    let mut edits = whole_file_edits(edit, before.as_deref().map(Text::Plain), Text::Plain(&after), None);
+    let Some(after) = write.after(others) else {
+        return Ok(false);
+    };
+    let edit = CodeEdit {
+        call_id: Some(Text::Plain(&write.id)),
+        ..CodeEdit::new(op, Text::Plain(&write.file))
+    };
+    let mut edits = whole_file_edits(
+        edit,
+        before.as_deref().map(Text::Plain),
+        Text::Plain(&after),
+        None,
+    );
     files.settle(&mut edits);
     for edit in edits {
         out.emit(edit, Pointer::Root)?;

@@ -14,36 +14,79 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{non_empty_text, raw_str};
 
 /// The beginning of a session. Its facts are emitted with those of every payload.
-pub(super) fn session_start(_: &mut HookState, _: &Step<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    Ok(Outcome::Bookkeeping { record: HookKind::SessionStart.name(), rule: rule::HOOK_SESSION })
+pub(super) fn session_start(
+    _: &mut HookState,
+    _: &Step<'_>,
+    _: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    Ok(Outcome::Bookkeeping {
+        record: HookKind::SessionStart.name(),
+        rule: rule::HOOK_SESSION,
+    })
 }
 
 /// The end of a session.
-pub(super) fn session_end(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let omitted = Outcome::Bookkeeping { record: HookKind::SessionEnd.name(), rule: rule::HOOK_SESSION };
-    Ok(if emit_end(state, payload, out)? { Outcome::Mapped } else { omitted })
+pub(super) fn session_end(
+    state: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let omitted = Outcome::Bookkeeping {
+        record: HookKind::SessionEnd.name(),
+        rule: rule::HOOK_SESSION,
+    };
+    Ok(if emit_end(state, payload, out)? {
+        Outcome::Mapped
+    } else {
+        omitted
+    })
 }
 
 /// The end of a turn.
-pub(super) fn stop(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let omitted = Outcome::Bookkeeping { record: HookKind::Stop.name(), rule: rule::HOOK_STOP };
-    Ok(if emit_end(state, payload, out)? { Outcome::Mapped } else { omitted })
+pub(super) fn stop(
+    state: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let omitted = Outcome::Bookkeeping {
+        record: HookKind::Stop.name(),
+        rule: rule::HOOK_STOP,
+    };
+    Ok(if emit_end(state, payload, out)? {
+        Outcome::Mapped
+    } else {
+        omitted
+    })
 }
 
 /// A workspace was opened.
-pub(super) fn workspace(_: &mut HookState, _: &Step<'_>, _: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    Ok(Outcome::Bookkeeping { record: HookKind::WorkspaceOpen.name(), rule: rule::HOOK_WORKSPACE })
+pub(super) fn workspace(
+    _: &mut HookState,
+    _: &Step<'_>,
+    _: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    Ok(Outcome::Bookkeeping {
+        record: HookKind::WorkspaceOpen.name(),
+        rule: rule::HOOK_WORKSPACE,
+    })
 }
 
 /// Emits the tokens of an end, and the error or interruption that caused it. True if it emitted anything.
-fn emit_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<bool, Fault> {
+fn emit_end(
+    state: &mut HookState,
+    payload: &Payload<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<bool, Fault> {
     // Counts at an end are the sum of those of the answers, if the answers have any.
     let has_usage = !state.has_usage && emit_usage(payload, out)?;
     state.has_usage |= has_usage;
     let text = non_empty_text(payload.error_message());
     let event = match raw_str(payload.status()) {
         "aborted" => Meta::Interrupt { text },
-        "error" => Meta::Error { code: Some(Text::Plain("error")), text },
+        "error" => Meta::Error {
+            code: Some(Text::Plain("error")),
+            text,
+        },
         _ => return Ok(has_usage),
     };
     out.emit(event, Pointer::At("/status"))?;
@@ -51,13 +94,27 @@ fn emit_end(state: &mut HookState, payload: &Payload<'_>, out: &mut Out<'_, '_>)
 }
 
 /// A compaction of the history.
-pub(super) fn compaction(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    out.emit(Meta::Compaction { text: None, trigger: non_empty_text(payload.trigger()) }, Pointer::Root)?;
+pub(super) fn compaction(
+    _: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    out.emit(
+        Meta::Compaction {
+            text: None,
+            trigger: non_empty_text(payload.trigger()),
+        },
+        Pointer::Root,
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// A sub-agent with its task.
-pub(super) fn subagent_start(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn subagent_start(
+    _: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let call_id = non_empty_text(payload.tool_call_id());
     let facts = SessionFacts {
         model: non_empty_text(payload.subagent_model()),
@@ -67,19 +124,36 @@ pub(super) fn subagent_start(_: &mut HookState, payload: &Step<'_>, out: &mut Ou
         agent: non_empty_text(payload.subagent_type()),
         ..SessionFacts::default()
     };
-    out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), Meta::Session(facts), Pointer::Root)?;
+    out.emit_child(
+        call_id.and_then(|id| out.seq_of_call(id)),
+        Meta::Session(facts),
+        Pointer::Root,
+    )?;
     if let Some(task) = non_empty_text(payload.task()) {
-        let task = MsgIn { role: Role::User, by: Author::Agent, text: Some(task), attachments: Vec::new() };
+        let task = MsgIn {
+            role: Role::User,
+            by: Author::Agent,
+            text: Some(task),
+            attachments: Vec::new(),
+        };
         out.emit(task, Pointer::At("/task"))?;
     }
     Ok(Outcome::Mapped)
 }
 
 /// The summary of a sub-agent, and the path of its transcript.
-pub(super) fn subagent_stop(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn subagent_stop(
+    _: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     emit_notice(raw_str(payload.hook_event_name()), payload.summary(), out)?;
     if non_empty_text(payload.agent_transcript_path()).is_some() {
-        emit_notice("agent_transcript_path", payload.agent_transcript_path(), out)?;
+        emit_notice(
+            "agent_transcript_path",
+            payload.agent_transcript_path(),
+            out,
+        )?;
     }
     Ok(Outcome::Mapped)
 }

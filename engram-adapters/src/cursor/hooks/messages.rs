@@ -12,28 +12,75 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{Value, non_empty_text};
 
 /// A prompt with its attachments.
-pub(super) fn prompt(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn prompt(
+    state: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/prompt");
     state.has_usage = false;
     let text = Some(required_text(payload.prompt(), pointer)?);
-    let files = payload.attachments().into_iter().flat_map(Value::elements).map(|file| non_empty_text(file.member("file_path")));
-    let attachments = files.map(|name| Attachment { media_type: None, hash: None, bytes: None, name }).collect();
-    out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments }, pointer)?;
+    let files = payload
+        .attachments()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(|file| non_empty_text(file.member("file_path")));
+    let attachments = files
+        .map(|name| Attachment {
+            media_type: None,
+            hash: None,
+            bytes: None,
+            name,
+        })
+        .collect();
+    out.emit(
+        MsgIn {
+            role: Role::User,
+            by: Author::Person,
+            text,
+            attachments,
+        },
+        pointer,
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// An answer with its tokens.
-pub(super) fn answer(state: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn answer(
+    state: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
-    out.emit(MsgOut { text: Some(required_text(payload.text(), pointer)?), ..MsgOut::default() }, pointer)?;
+    out.emit(
+        MsgOut {
+            text: Some(required_text(payload.text(), pointer)?),
+            ..MsgOut::default()
+        },
+        pointer,
+    )?;
     state.has_usage |= emit_usage(payload, out)?;
     Ok(Outcome::Mapped)
 }
 
 /// Reasoning.
-pub(super) fn reasoning(_: &mut HookState, payload: &Step<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn reasoning(
+    _: &mut HookState,
+    payload: &Step<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/text");
-    let (text, channel) = (Some(required_text(payload.text(), pointer)?), Some(Channel::Reasoning));
-    out.emit(MsgOut { text, channel, ..MsgOut::default() }, pointer)?;
+    let (text, channel) = (
+        Some(required_text(payload.text(), pointer)?),
+        Some(Channel::Reasoning),
+    );
+    out.emit(
+        MsgOut {
+            text,
+            channel,
+            ..MsgOut::default()
+        },
+        pointer,
+    )?;
     Ok(Outcome::Mapped)
 }

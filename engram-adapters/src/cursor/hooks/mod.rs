@@ -35,7 +35,11 @@ pub(super) struct HookLog {
 
 impl Default for HookLog {
     fn default() -> Self {
-        HookLog { conversations: conversations(), notes: Vec::new(), plan: Plan::default() }
+        HookLog {
+            conversations: conversations(),
+            notes: Vec::new(),
+            plan: Plan::default(),
+        }
     }
 }
 
@@ -46,8 +50,13 @@ fn conversations() -> BySession<HookState> {
 impl Reader for HookLog {
     fn record(&mut self, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
         let payload = Payload::strict(record.value, "")?;
-        let step = Step { payload, number: record.number, others: record.others };
-        self.conversations.switch_to(&decoded(payload.conversation_id()).unwrap_or_default());
+        let step = Step {
+            payload,
+            number: record.number,
+            others: record.others,
+        };
+        self.conversations
+            .switch_to(&decoded(payload.conversation_id()).unwrap_or_default());
         let outcome = dispatch::convert(self.conversations.current(), &self.plan, &step, out)?;
         if out.is_check() {
             self.notes.extend(dispatch::note(&step));

@@ -38,18 +38,39 @@ impl OpenWrites {
         if self.open.len() == MAX_OPEN {
             self.open.remove(0);
         }
-        let file = step.tool_input().and_then(|input| input.member("file_path"));
+        let file = step
+            .tool_input()
+            .and_then(|input| input.member("file_path"));
         let owned = |field| decoded(field).unwrap_or_default().into_owned();
-        let (id, file, generation) = (owned(step.tool_use_id()), owned(file), owned(step.generation_id()));
-        self.open.push(OpenWrite { id, file, generation, before, begins: step.number, is_emitted: false });
+        let (id, file, generation) = (
+            owned(step.tool_use_id()),
+            owned(file),
+            owned(step.generation_id()),
+        );
+        self.open.push(OpenWrite {
+            id,
+            file,
+            generation,
+            before,
+            begins: step.number,
+            is_emitted: false,
+        });
     }
 
     /// The write that a payload about a file belongs to: by its id, else by the file and the generation.
     pub(super) fn of(&mut self, payload: &Payload<'_>) -> Option<&mut OpenWrite> {
-        let (id, file) = (decoded_non_empty(payload.tool_use_id()), decoded(payload.file_path()));
+        let (id, file) = (
+            decoded_non_empty(payload.tool_use_id()),
+            decoded(payload.file_path()),
+        );
         let generation = decoded(payload.generation_id()).unwrap_or_default();
-        let is_of_file = |write: &OpenWrite| Some(write.file.as_str()) == file.as_deref() && write.generation == generation;
-        let is_it = |write: &OpenWrite| id.as_deref().map_or_else(|| is_of_file(write), |id| write.id == id);
+        let is_of_file = |write: &OpenWrite| {
+            Some(write.file.as_str()) == file.as_deref() && write.generation == generation
+        };
+        let is_it = |write: &OpenWrite| {
+            id.as_deref()
+                .map_or_else(|| is_of_file(write), |id| write.id == id)
+        };
         self.open.iter_mut().rev().find(|write| is_it(write))
     }
 
@@ -72,6 +93,9 @@ impl OpenWrite {
     /// The text before, if the payload with this number has it as valid Unicode.
     pub(super) fn text_before(number: usize, others: Lookup<'_>) -> Option<String> {
         let mut payload = others.get(number)?;
-        text(payload.value()?.member("content"))?.decode().ok().map(Into::into)
+        text(payload.value()?.member("content"))?
+            .decode()
+            .ok()
+            .map(Into::into)
     }
 }

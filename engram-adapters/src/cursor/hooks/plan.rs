@@ -69,18 +69,30 @@ pub(super) fn decide(notes: &[Note]) -> Plan {
         let key = hash64((note.call, note.file));
         match note.what {
             What::ReadBegins => {
-                reads.insert(key, Read { before: Before::Unknown, payloads: vec![note.number] });
+                reads.insert(
+                    key,
+                    Read {
+                        before: Before::Unknown,
+                        payloads: vec![note.number],
+                    },
+                );
                 open.insert(note.file, key);
             }
             What::Content => {
-                let key = if note.call == 0 { open.get(&note.file).copied() } else { Some(key) };
+                let key = if note.call == 0 {
+                    open.get(&note.file).copied()
+                } else {
+                    Some(key)
+                };
                 if let Some(read) = key.and_then(|key| reads.get_mut(&key)) {
                     read.before = Before::Text(note.number);
                     read.payloads.push(note.number);
                 }
             }
             What::ReadEnds { is_missing } => {
-                let Some(read) = reads.get_mut(&key) else { continue };
+                let Some(read) = reads.get_mut(&key) else {
+                    continue;
+                };
                 open.remove(&note.file);
                 read.payloads.push(note.number);
                 if is_missing && read.before == Before::Unknown {
@@ -88,7 +100,9 @@ pub(super) fn decide(notes: &[Note]) -> Plan {
                 }
             }
             What::OtherBegins => {
-                let Some(read) = reads.remove(&key) else { continue };
+                let Some(read) = reads.remove(&key) else {
+                    continue;
+                };
                 plan.inner.extend(read.payloads);
                 plan.before.insert(note.number, read.before);
             }
@@ -105,16 +119,36 @@ mod tests {
 
     /// Notes of one call after another, each with its call and file.
     fn plan(notes: &[(u64, u64, What)]) -> Plan {
-        let note = |(number, (call, file, what)): (usize, &(u64, u64, What))| Note { number, call: *call, file: *file, what: *what };
+        let note = |(number, (call, file, what)): (usize, &(u64, u64, What))| Note {
+            number,
+            call: *call,
+            file: *file,
+            what: *what,
+        };
         decide(&notes.iter().enumerate().map(note).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_read_with_the_id_of_a_later_call_is_a_part_of_it() {
-        let found = plan(&[(1, 9, What::ReadBegins), (0, 9, What::Content), (1, 9, ENDS), (1, 9, What::OtherBegins)]);
-        assert_eq!((found.inner, found.before), (BTreeSet::from([0, 1, 2]), BTreeMap::from([(3, Before::Text(1))])));
+        let found = plan(&[
+            (1, 9, What::ReadBegins),
+            (0, 9, What::Content),
+            (1, 9, ENDS),
+            (1, 9, What::OtherBegins),
+        ]);
+        assert_eq!(
+            (found.inner, found.before),
+            (
+                BTreeSet::from([0, 1, 2]),
+                BTreeMap::from([(3, Before::Text(1))])
+            )
+        );
         let missing = What::ReadEnds { is_missing: true };
-        let found = plan(&[(1, 9, What::ReadBegins), (1, 9, missing), (1, 9, What::OtherBegins)]);
+        let found = plan(&[
+            (1, 9, What::ReadBegins),
+            (1, 9, missing),
+            (1, 9, What::OtherBegins),
+        ]);
         assert_eq!(found.before, BTreeMap::from([(2, Before::Missing)]));
     }
 
@@ -131,14 +165,30 @@ mod tests {
             (2, 8, What::OtherBegins),
         ];
         let found = plan(&notes);
-        assert_eq!((found.inner, found.before), (BTreeSet::from([1, 2, 4]), BTreeMap::from([(7, Before::Text(2))])));
+        assert_eq!(
+            (found.inner, found.before),
+            (
+                BTreeSet::from([1, 2, 4]),
+                BTreeMap::from([(7, Before::Text(2))])
+            )
+        );
     }
 
     #[test]
     fn a_repeated_id_is_told_apart_by_its_file() {
         let other = What::OtherBegins;
-        let found = plan(&[(1, 9, What::ReadBegins), (1, 8, What::ReadBegins), (1, 9, ENDS), (1, 8, ENDS), (1, 8, other), (1, 9, other)]);
+        let found = plan(&[
+            (1, 9, What::ReadBegins),
+            (1, 8, What::ReadBegins),
+            (1, 9, ENDS),
+            (1, 8, ENDS),
+            (1, 8, other),
+            (1, 9, other),
+        ]);
         assert_eq!(found.inner, BTreeSet::from([0, 1, 2, 3]));
-        assert_eq!(plan(&[(1, 9, What::ReadBegins), (1, 9, ENDS), (1, 8, other)]), Plan::default());
+        assert_eq!(
+            plan(&[(1, 9, What::ReadBegins), (1, 9, ENDS), (1, 8, other)]),
+            Plan::default()
+        );
     }
 }

@@ -24,7 +24,12 @@ pub(super) struct LastFacts {
 
 impl LastFacts {
     /// Emits those of the facts `now` that changed. True if it emitted any.
-    pub(super) fn emit_changed(&self, now: &LastFacts, payload: &Payload<'_>, out: &mut Out<'_, '_>) -> Result<bool, Fault> {
+    pub(super) fn emit_changed(
+        &self,
+        now: &LastFacts,
+        payload: &Payload<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<bool, Fault> {
         if now == self {
             return Ok(false);
         }
@@ -40,7 +45,10 @@ impl LastFacts {
             emitted = true;
         }
         if let Some(path) = changed(&now.transcript_path, &self.transcript_path) {
-            let notice = Meta::System { name: Text::Plain("transcript_path"), text: Some(path) };
+            let notice = Meta::System {
+                name: Text::Plain("transcript_path"),
+                text: Some(path),
+            };
             out.emit(notice, Pointer::At("/transcript_path"))?;
             emitted = true;
         }
@@ -49,14 +57,23 @@ impl LastFacts {
 
     /// The facts of a payload. The model of `preCompact` and `subagentStart` is not the session's.
     pub(super) fn facts_of(&self, payload: &Payload<'_>) -> LastFacts {
-        let has_session_model = !matches!(raw_str(payload.hook_event_name()), "preCompact" | "subagentStart");
+        let has_session_model = !matches!(
+            raw_str(payload.hook_event_name()),
+            "preCompact" | "subagentStart"
+        );
         let is_known = |model: &Cow<'_, str>| !model.is_empty() && model != PLACEHOLDER;
-        let stated = decoded(payload.model_id()).filter(is_known).or_else(|| decoded(payload.model()).filter(is_known));
+        let stated = decoded(payload.model_id())
+            .filter(is_known)
+            .or_else(|| decoded(payload.model()).filter(is_known));
         let model = stated.filter(|_| has_session_model).map(Cow::into_owned);
         let text = |field| decoded(field).unwrap_or_default().into_owned();
         LastFacts {
             model: model.unwrap_or_else(|| self.model.clone()),
-            cwd: text(payload.workspace_roots().and_then(|roots| roots.elements().next())),
+            cwd: text(
+                payload
+                    .workspace_roots()
+                    .and_then(|roots| roots.elements().next()),
+            ),
             transcript_path: text(payload.transcript_path()),
         }
     }

@@ -52,10 +52,19 @@ struct Lost<'p> {
 
 impl Lost<'_> {
     fn add(&mut self, table: &str, records: u64, what: &'static str) {
-        match self.found.iter_mut().find(|lost| lost.table == table && lost.what == what) {
+        match self
+            .found
+            .iter_mut()
+            .find(|lost| lost.table == table && lost.what == what)
+        {
             _ if records == 0 => {}
             Some(known) => known.records += records,
-            None => self.found.push(LostRecords { path: self.path.to_owned(), table: table.to_owned(), records, what }),
+            None => self.found.push(LostRecords {
+                path: self.path.to_owned(),
+                table: table.to_owned(),
+                records,
+                what,
+            }),
         }
     }
 }
@@ -71,8 +80,18 @@ struct Inline {
 
 /// The values of `ItemTable` with conversations (2024): key, the member with the list, the record type of its items, and their id.
 const INLINE: [(&str, &str, &str, &str); 2] = [
-    ("composer.composerData", "allComposers", "inline_composer", "composerId"),
-    ("workbench.panel.aichat.view.aichat.chatdata", "tabs", "tab", "tabId"),
+    (
+        "composer.composerData",
+        "allComposers",
+        "inline_composer",
+        "composerId",
+    ),
+    (
+        "workbench.panel.aichat.view.aichat.chatdata",
+        "tabs",
+        "tab",
+        "tabId",
+    ),
 ];
 
 /// The members of a conversation's record that are read. The others are state of the window.
@@ -128,7 +147,12 @@ impl EditorDatabase {
     /// Opens an editor's store. None if it has no conversations.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Opened<EditorDatabase> {
         let (has_rows, has_values) = (database.has(ROWS), database.has(VALUES));
-        let DatabaseFile { path, limits, store, tables } = database;
+        let DatabaseFile {
+            path,
+            limits,
+            store,
+            tables,
+        } = database;
         if has_values || !has_rows {
             EDITOR.require(path, &tables, VALUES)?;
         }
@@ -136,8 +160,18 @@ impl EditorDatabase {
             EDITOR.require(path, &tables, ROWS)?;
         }
         let store = store.with_indexes(&[("cursorDiskKV", "key")]);
-        let (mut locations, mut skipped, mut lost) = (BTreeMap::new(), Vec::new(), Lost { path, found: Vec::new() });
-        let at = |id: &str| StoredSession { id: id.to_owned(), path: path.to_owned() };
+        let (mut locations, mut skipped, mut lost) = (
+            BTreeMap::new(),
+            Vec::new(),
+            Lost {
+                path,
+                found: Vec::new(),
+            },
+        );
+        let at = |id: &str| StoredSession {
+            id: id.to_owned(),
+            path: path.to_owned(),
+        };
         if has_rows {
             let (with_messages, without_id) = ids_of_messages(&store)?;
             lost.add(ROWS, without_id, "messages whose keys name no conversation");
@@ -145,11 +179,22 @@ impl EditorDatabase {
             // A sub-agent's conversation has the id of its call, and no record.
             let has_record = |id: &String| with_record.contains(id) || id.starts_with("task-");
             let without_record = with_messages.iter().filter(|id| !has_record(id)).count();
-            lost.add(ROWS, without_record as u64, "conversations without their record (title, order of messages)");
+            lost.add(
+                ROWS,
+                without_record as u64,
+                "conversations without their record (title, order of messages)",
+            );
             for id in with_record {
                 if !with_messages.contains(&id) && !has_inline_messages(&store, &id)? {
-                    lost.add(ROWS, u64::from(has_headers(&store, &id)?), "conversations whose messages are gone");
-                    skipped.push(SkippedSession { session: at(&id), reason: "a conversation without messages" });
+                    lost.add(
+                        ROWS,
+                        u64::from(has_headers(&store, &id)?),
+                        "conversations whose messages are gone",
+                    );
+                    skipped.push(SkippedSession {
+                        session: at(&id),
+                        reason: "a conversation without messages",
+                    });
                 } else {
                     locations.insert(id, Location::Rows);
                 }
@@ -162,7 +207,11 @@ impl EditorDatabase {
         if has_values {
             for (key, list, record, id_member) in INLINE {
                 let found = inline(&store, key, list, id_member)?;
-                lost.add(VALUES, found.unreadable, "conversations that cannot be read");
+                lost.add(
+                    VALUES,
+                    found.unreadable,
+                    "conversations that cannot be read",
+                );
                 for (id, json) in found.conversations {
                     match locations.entry(id) {
                         Entry::Occupied(known) => {
@@ -172,9 +221,14 @@ impl EditorDatabase {
                             } else {
                                 "another conversation of the same id"
                             };
-                            skipped.push(SkippedSession { session: at(known.key()), reason });
+                            skipped.push(SkippedSession {
+                                session: at(known.key()),
+                                reason,
+                            });
                         }
-                        Entry::Vacant(vacant) => drop(vacant.insert(Location::Inline { record, json })),
+                        Entry::Vacant(vacant) => {
+                            drop(vacant.insert(Location::Inline { record, json }))
+                        }
                     }
                 }
             }
@@ -184,7 +238,14 @@ impl EditorDatabase {
         if sessions.is_empty() && skipped.is_empty() && lost.is_empty() {
             return Ok(None);
         }
-        Ok(Some(EditorDatabase { store: Mutex::new(store), limits, locations, sessions, skipped, lost }))
+        Ok(Some(EditorDatabase {
+            store: Mutex::new(store),
+            limits,
+            locations,
+            sessions,
+            skipped,
+            lost,
+        }))
     }
 
     fn text(&self, id: &str) -> Result<String, AdapterError> {
@@ -207,12 +268,19 @@ impl EditorDatabase {
         push_composer("composer", id, &json, lines)?;
         push_inline_bubbles(&json, lines)?;
         let data: ComposerData = serde_json::from_str(&json).unwrap_or_default();
-        let position: BTreeMap<&str, usize> =
-            data.full_conversation_headers_only.iter().enumerate().map(|(n, header)| (header.bubble_id.as_str(), n)).collect();
+        let position: BTreeMap<&str, usize> = data
+            .full_conversation_headers_only
+            .iter()
+            .enumerate()
+            .map(|(n, header)| (header.bubble_id.as_str(), n))
+            .collect();
         // Rows that no header names come last, in the order of their times.
         let mut order: Vec<(usize, String, String)> = Vec::new();
         for (bubble_id, bubble) in bubbles(&store, id)? {
-            let at = position.get(bubble_id.as_str()).copied().unwrap_or(usize::MAX);
+            let at = position
+                .get(bubble_id.as_str())
+                .copied()
+                .unwrap_or(usize::MAX);
             order.push((at, bubble.created_at.unwrap_or_default(), bubble_id));
         }
         order.sort();
@@ -232,24 +300,48 @@ impl EditorDatabase {
 }
 
 /// Writes the line of the conversation: the members of its record that are read. A record that is not an object is kept unchanged.
-fn push_composer(record: &str, id: &str, json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
+fn push_composer(
+    record: &str,
+    id: &str,
+    json: &str,
+    lines: &mut Lines,
+) -> Result<(), AdapterError> {
     let mut index = StructuralIndex::default();
-    let object = parse(json, &mut index).ok().filter(|object| object.is_object());
+    let object = parse(json, &mut index)
+        .ok()
+        .filter(|object| object.is_object());
     let kept = |object: Value<'_>| {
-        let members = object.members().filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
-        members.map(|(name, value)| format!("\"{name}\":{}", value.raw())).collect::<Vec<_>>().join(",")
+        let members = object
+            .members()
+            .filter(|(name, _)| COMPOSER_MEMBERS.contains(name));
+        members
+            .map(|(name, value)| format!("\"{name}\":{}", value.raw()))
+            .collect::<Vec<_>>()
+            .join(",")
     };
     let composer = object.map_or_else(|| json.to_owned(), |object| format!("{{{}}}", kept(object)));
-    lines.line(&[("store", &quoted(record)), ("id", &quoted(id)), ("composer", &json_or_text(composer.as_bytes()))])
+    lines.line(&[
+        ("store", &quoted(record)),
+        ("id", &quoted(id)),
+        ("composer", &json_or_text(composer.as_bytes())),
+    ])
 }
 
 /// Writes the messages that are in the conversation's record.
 fn push_inline_bubbles(json: &str, lines: &mut Lines) -> Result<(), AdapterError> {
     let mut index = StructuralIndex::default();
-    let Ok(record) = parse(json, &mut index) else { return Ok(()) };
-    let bubbles = ["conversation", "bubbles"].iter().filter_map(|list| record.member(list)).flat_map(Value::elements);
+    let Ok(record) = parse(json, &mut index) else {
+        return Ok(());
+    };
+    let bubbles = ["conversation", "bubbles"]
+        .iter()
+        .filter_map(|list| record.member(list))
+        .flat_map(Value::elements);
     for bubble in bubbles {
-        lines.line(&[("store", "\"bubble\""), ("bubble", &json_or_text(bubble.raw().as_bytes()))])?;
+        lines.line(&[
+            ("store", "\"bubble\""),
+            ("bubble", &json_or_text(bubble.raw().as_bytes())),
+        ])?;
     }
     Ok(())
 }
@@ -292,8 +384,12 @@ fn has_headers(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
 fn has_inline_messages(store: &sqlite::Store, id: &str) -> Result<bool, AdapterError> {
     let record = value(store, &format!("composerData:{id}"))?.unwrap_or_default();
     let mut index = StructuralIndex::default();
-    let record = std::str::from_utf8(&record).ok().and_then(|json| parse(json, &mut index).ok());
-    Ok(record.and_then(|record| record.member("conversation")).is_some_and(|list| list.elements().next().is_some()))
+    let record = std::str::from_utf8(&record)
+        .ok()
+        .and_then(|json| parse(json, &mut index).ok());
+    Ok(record
+        .and_then(|record| record.member("conversation"))
+        .is_some_and(|list| list.elements().next().is_some()))
 }
 
 /// The ids of a conversation's messages, with the fields that decide their order.
@@ -301,23 +397,38 @@ fn bubbles(store: &sqlite::Store, id: &str) -> Result<Vec<(String, Bubble)>, Ada
     let prefix = format!("bubbleId:{id}:");
     let sql = "SELECT key, value FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 AND value IS NOT NULL ORDER BY key";
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
-    let mut rows = statement.query([prefix.clone(), format!("bubbleId:{id};")]).map_err(refused)?;
+    let mut rows = statement
+        .query([prefix.clone(), format!("bubbleId:{id};")])
+        .map_err(refused)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(refused)? {
         let key: String = row.get(0).map_err(refused)?;
-        let bubble = serde_json::from_slice(&column(row.get_ref(1).map_err(refused)?)).unwrap_or_default();
-        found.push((key.strip_prefix(&prefix).unwrap_or_default().to_owned(), bubble));
+        let bubble =
+            serde_json::from_slice(&column(row.get_ref(1).map_err(refused)?)).unwrap_or_default();
+        found.push((
+            key.strip_prefix(&prefix).unwrap_or_default().to_owned(),
+            bubble,
+        ));
     }
     Ok(found)
 }
 
 /// The texts of the file before and after an edit. `edit_file_v2` refers to them by their hashes.
-fn contents(store: &sqlite::Store, bubble: &str) -> Result<Vec<(&'static str, String)>, AdapterError> {
+fn contents(
+    store: &sqlite::Store,
+    bubble: &str,
+) -> Result<Vec<(&'static str, String)>, AdapterError> {
     let bubble: Bubble = serde_json::from_str(bubble).unwrap_or_default();
-    let result = bubble.tool_former_data.and_then(|data| data.result).unwrap_or_default();
+    let result = bubble
+        .tool_former_data
+        .and_then(|data| data.result)
+        .unwrap_or_default();
     let ids: ContentIds = serde_json::from_str(&result).unwrap_or_default();
     let mut found = Vec::new();
-    for (key, id) in [("before", ids.before_content_id), ("after", ids.after_content_id)] {
+    for (key, id) in [
+        ("before", ids.before_content_id),
+        ("after", ids.after_content_id),
+    ] {
         let Some(id) = id else { continue };
         // The id is the whole key, or the part after its prefix.
         let bytes = match value(store, &id)? {
@@ -331,30 +442,54 @@ fn contents(store: &sqlite::Store, bubble: &str) -> Result<Vec<(&'static str, St
 
 fn value(store: &sqlite::Store, key: &str) -> Result<Option<Vec<u8>>, AdapterError> {
     let sql = "SELECT value FROM cursorDiskKV WHERE key = ?1 AND value IS NOT NULL";
-    store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
+    store
+        .connection()
+        .query_row(sql, [key], |row| Ok(column(row.get_ref(0)?)))
+        .optional()
+        .map_err(refused)
 }
 
 /// A value of `ItemTable`. None if the database has no such table.
 fn value_of(store: &sqlite::Store, key: &str) -> Result<Option<Vec<u8>>, AdapterError> {
-    if !store.columns(VALUES)?.iter().any(|column| column == "value") {
+    if !store
+        .columns(VALUES)?
+        .iter()
+        .any(|column| column == "value")
+    {
         return Ok(None);
     }
     let sql = "SELECT value FROM ItemTable WHERE key = ?1 AND value IS NOT NULL";
-    store.connection().query_row(sql, [key], |row| Ok(column(row.get_ref(0)?))).optional().map_err(refused)
+    store
+        .connection()
+        .query_row(sql, [key], |row| Ok(column(row.get_ref(0)?)))
+        .optional()
+        .map_err(refused)
 }
 
 /// The conversations in one value of `ItemTable`. Those without messages are left out.
 fn inline(store: &sqlite::Store, key: &str, list: &str, id: &str) -> Result<Inline, AdapterError> {
     let mut found = Inline::default();
-    let Some(bytes) = value_of(store, key)? else { return Ok(found) };
+    let Some(bytes) = value_of(store, key)? else {
+        return Ok(found);
+    };
     let json = String::from_utf8(bytes).unwrap_or_default();
     let mut index = StructuralIndex::default();
-    let Ok(value) = parse(&json, &mut index) else { return Ok(Inline { unreadable: 1, ..found }) };
+    let Ok(value) = parse(&json, &mut index) else {
+        return Ok(Inline {
+            unreadable: 1,
+            ..found
+        });
+    };
     for item in value.member(list).into_iter().flat_map(Value::elements) {
-        let has = |list| item.member(list).is_some_and(|list| list.elements().next().is_some());
+        let has = |list| {
+            item.member(list)
+                .is_some_and(|list| list.elements().next().is_some())
+        };
         if has("conversation") || has("bubbles") {
             match text(item.member(id)) {
-                Some(id) => found.conversations.push((id.decode_lossy().into_owned(), item.raw().to_owned())),
+                Some(id) => found
+                    .conversations
+                    .push((id.decode_lossy().into_owned(), item.raw().to_owned())),
                 None => found.unreadable += 1,
             }
         }
@@ -380,11 +515,19 @@ impl Store for EditorDatabase {
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
-        let text = self.text(&session.id).map_err(|error| error.path(session.path.to_string_lossy()))?;
-        Ok(Export { text, context: SideInfo::default() })
+        let text = self
+            .text(&session.id)
+            .map_err(|error| error.path(session.path.to_string_lossy()))?;
+        Ok(Export {
+            text,
+            context: SideInfo::default(),
+        })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .verify_unchanged()
     }
 }

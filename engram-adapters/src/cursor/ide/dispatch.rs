@@ -10,11 +10,17 @@ use crate::cursor::steps::Out;
 use crate::shared::value::{Value, raw_str};
 
 /// Converts one line.
-pub(super) fn convert(facts: &mut Facts, line: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn convert(
+    facts: &mut Facts,
+    line: Value<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let line = EditorLine::strict(line, "")?;
     let record = raw_str(line.store());
     match EditorKind::named(record).ok_or_else(|| Fault::unrecognized(record))? {
         EditorKind::Bubble => messages::bubble(facts, &line, out),
-        EditorKind::Composer | EditorKind::InlineComposer | EditorKind::Tab => messages::composer(facts, &line, out),
+        EditorKind::Composer | EditorKind::InlineComposer | EditorKind::Tab => {
+            messages::composer(facts, &line, out)
+        }
     }
 }

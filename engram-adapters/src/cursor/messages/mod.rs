@@ -13,7 +13,15 @@ use user_text::UserText;
 
 /// The outcome of a message that gave `events` events. No known version writes a message that gives none.
 pub(super) fn message_outcome(events: usize) -> Result<Outcome, Fault> {
-    if events == 0 { Err(Fault::malformed("", "a message with text or a call", "neither")) } else { Ok(Outcome::Mapped) }
+    if events == 0 {
+        Err(Fault::malformed(
+            "",
+            "a message with text or a call",
+            "neither",
+        ))
+    } else {
+        Ok(Outcome::Mapped)
+    }
 }
 
 /// Emits a prompt and the sections around it, and returns the number of events.
@@ -24,20 +32,50 @@ pub(super) fn emit_prompt(
     pointer: Pointer<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<usize, Fault> {
-    text.map_or(Ok(0), |text| UserText { text, by, id, pointer }.emit(&mut Vec::new(), out))
+    text.map_or(Ok(0), |text| {
+        UserText {
+            text,
+            by,
+            id,
+            pointer,
+        }
+        .emit(&mut Vec::new(), out)
+    })
 }
 
 /// Emits an answer of the agent and returns the number of events.
-pub(super) fn emit_answer(text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+pub(super) fn emit_answer(
+    text: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<usize, Fault> {
     let Some(text) = text else { return Ok(0) };
-    out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, pointer)?;
+    out.emit(
+        MsgOut {
+            text: Some(text),
+            ..MsgOut::default()
+        },
+        pointer,
+    )?;
     Ok(1)
 }
 
 /// Emits reasoning and returns the number of events. Redacted reasoning is an empty text or a placeholder.
-pub(super) fn emit_reasoning(reasoning: Text<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+pub(super) fn emit_reasoning(
+    reasoning: Text<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<usize, Fault> {
     let redacted = reasoning.is_empty() || reasoning.eq_str("[REDACTED]");
     let text = Some(reasoning).filter(|_| !redacted);
-    out.emit(MsgOut { text, channel: Some(Channel::Reasoning), redacted, ..MsgOut::default() }, pointer)?;
+    out.emit(
+        MsgOut {
+            text,
+            channel: Some(Channel::Reasoning),
+            redacted,
+            ..MsgOut::default()
+        },
+        pointer,
+    )?;
     Ok(1)
 }

@@ -7,7 +7,8 @@ use jiff::tz::Offset;
 /// A line at the beginning of a text that replaces an image or a file of the prompt.
 pub(in crate::cursor) fn placeholder(text: &str) -> Option<(&str, &str)> {
     let (line, rest) = text.split_once('\n')?;
-    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']'))).then_some((line, rest))
+    (line == "[Image]" || (line.starts_with("[File: ") && line.ends_with(']')))
+        .then_some((line, rest))
 }
 
 /// The time at the beginning of a prompt, in the tape's form. It is local time with its offset, to the minute:
@@ -17,7 +18,9 @@ pub(in crate::cursor) fn prompt_time(prompt: &str) -> Option<String> {
     while let Some((_, rest)) = placeholder(prompt) {
         prompt = rest;
     }
-    let (section, _) = prompt.strip_prefix("<timestamp>")?.split_once("</timestamp>")?;
+    let (section, _) = prompt
+        .strip_prefix("<timestamp>")?
+        .split_once("</timestamp>")?;
     let (local, zone) = section.strip_suffix(')')?.split_once(" (UTC")?;
     let local = DateTime::strptime("%A, %b %d, %Y, %I:%M %p", local).ok()?;
     let offset = Offset::from_seconds(offset_seconds(zone)?).ok()?;
@@ -36,7 +39,8 @@ fn offset_seconds(zone: &str) -> Option<i32> {
         _ => return None,
     };
     let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
-    let seconds = hours.parse::<u8>().ok().map(i32::from)? * 3600 + minutes.parse::<u8>().ok().map(i32::from)? * 60;
+    let seconds = hours.parse::<u8>().ok().map(i32::from)? * 3600
+        + minutes.parse::<u8>().ok().map(i32::from)? * 60;
     Some(sign * seconds)
 }
 
@@ -45,14 +49,25 @@ mod tests {
     use super::*;
 
     fn time_of(time: &str) -> Option<String> {
-        prompt_time(&format!("<timestamp>{time}</timestamp>\n<user_query>\nx\n</user_query>"))
+        prompt_time(&format!(
+            "<timestamp>{time}</timestamp>\n<user_query>\nx\n</user_query>"
+        ))
     }
 
     #[test]
     fn local_times_become_utc() {
-        assert_eq!(time_of("Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)").as_deref(), Some("2026-09-29T06:29:00Z"));
-        assert_eq!(time_of("Tuesday, Sep 29, 2026, 12:05 PM (UTC+5:30)").as_deref(), Some("2026-09-29T06:35:00Z"));
-        assert_eq!(time_of("Tuesday, Sep 29, 2026, 12:05 AM (UTC)").as_deref(), Some("2026-09-29T00:05:00Z"));
+        assert_eq!(
+            time_of("Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)").as_deref(),
+            Some("2026-09-29T06:29:00Z")
+        );
+        assert_eq!(
+            time_of("Tuesday, Sep 29, 2026, 12:05 PM (UTC+5:30)").as_deref(),
+            Some("2026-09-29T06:35:00Z")
+        );
+        assert_eq!(
+            time_of("Tuesday, Sep 29, 2026, 12:05 AM (UTC)").as_deref(),
+            Some("2026-09-29T00:05:00Z")
+        );
     }
 
     #[test]
@@ -66,6 +81,9 @@ mod tests {
         ] {
             assert_eq!(time_of(time), None, "{time}");
         }
-        assert_eq!(prompt_time("x <timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>"), None);
+        assert_eq!(
+            prompt_time("x <timestamp>Tuesday, Sep 29, 2026, 2:29 AM (UTC-4)</timestamp>"),
+            None
+        );
     }
 }

@@ -45,8 +45,13 @@ const CONTEXT_SECTIONS: &[&str] = &[
 ];
 
 /// Sections with text that a person wrote: kept whole.
-const INSTRUCTIONS: &[&str] =
-    &["rules", "always_applied_workspace_rules", "agent_requestable_workspace_rules", "user_rules", "cursor_rules_context"];
+const INSTRUCTIONS: &[&str] = &[
+    "rules",
+    "always_applied_workspace_rules",
+    "agent_requestable_workspace_rules",
+    "user_rules",
+    "cursor_rules_context",
+];
 
 /// The longest other section whose text is kept. Of a longer one the tape has hash and size.
 const NOTICE_BYTES: usize = 4096;
@@ -74,11 +79,21 @@ pub(in crate::cursor) struct UserText<'a> {
 
 impl UserText<'_> {
     /// Emits the words, with the attachments of their message, and the sections. Returns the number of events.
-    pub(in crate::cursor) fn emit(&self, attachments: &mut Vec<Attachment<'_>>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
+    pub(in crate::cursor) fn emit(
+        &self,
+        attachments: &mut Vec<Attachment<'_>>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<usize, Fault> {
         // Parts of a text with half a character could not be written as the source has them.
-        let Ok(decoded) = self.text.decode() else { return self.emit_words(self.text, mem::take(attachments), out) };
+        let Ok(decoded) = self.text.decode() else {
+            return self.emit_words(self.text, mem::take(attachments), out);
+        };
         if let Some(time) = prompt_time(&decoded) {
-            out.set_header(RecordHeader { t: Some(&time), id: self.id, replay: false });
+            out.set_header(RecordHeader {
+                t: Some(&time),
+                id: self.id,
+                replay: false,
+            });
         }
         let parts = parts(&decoded);
         if matches!(parts[..], [Part::Words(words)] if words.len() == decoded.len()) {
@@ -86,15 +101,30 @@ impl UserText<'_> {
         }
         for part in &parts {
             match part {
-                Part::Words(words) => self.emit_words(Text::Plain(words), mem::take(attachments), out)?,
+                Part::Words(words) => {
+                    self.emit_words(Text::Plain(words), mem::take(attachments), out)?
+                }
                 Part::Section { name, text } => self.emit_section(name, text, out)?,
             };
         }
         Ok(parts.len())
     }
 
-    fn emit_words(&self, words: Text<'_>, attachments: Vec<Attachment<'_>>, out: &mut Out<'_, '_>) -> Result<usize, Fault> {
-        out.emit(MsgIn { role: Role::User, by: self.by, text: Some(words), attachments }, self.pointer)?;
+    fn emit_words(
+        &self,
+        words: Text<'_>,
+        attachments: Vec<Attachment<'_>>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<usize, Fault> {
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: self.by,
+                text: Some(words),
+                attachments,
+            },
+            self.pointer,
+        )?;
         Ok(1)
     }
 
@@ -114,7 +144,13 @@ impl UserText<'_> {
 
 /// The words in a text, without the sections around them.
 pub(in crate::cursor) fn words_of(text: &str) -> &str {
-    let words = parts(text).into_iter().find_map(|part| if let Part::Words(words) = part { Some(words) } else { None });
+    let words = parts(text).into_iter().find_map(|part| {
+        if let Part::Words(words) = part {
+            Some(words)
+        } else {
+            None
+        }
+    });
     words.unwrap_or(text)
 }
 
@@ -123,21 +159,39 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text.trim_start();
     while let Some((placeholder, after)) = placeholder(rest) {
-        parts.push(Part::Section { name: "placeholder", text: placeholder });
+        parts.push(Part::Section {
+            name: "placeholder",
+            text: placeholder,
+        });
         rest = after.trim_start();
     }
     while let Some(name) = opening_tag(rest) {
         // The words may have tags in them, and even the end of their own section.
-        let end = if name == WORDS { rest.rfind("</user_query>") } else { rest.find(&format!("</{name}>")) };
+        let end = if name == WORDS {
+            rest.rfind("</user_query>")
+        } else {
+            rest.find(&format!("</{name}>"))
+        };
         let Some(end) = end else { break };
         let (section, after) = rest.split_at(end + name.len() + "</>".len());
         let inner = || rest.get(name.len() + "<>".len()..end).unwrap_or_default();
-        parts.push(if name == WORDS { Part::Words(without_line_ends(inner())) } else { Part::Section { name, text: section } });
+        parts.push(if name == WORDS {
+            Part::Words(without_line_ends(inner()))
+        } else {
+            Part::Section {
+                name,
+                text: section,
+            }
+        });
         rest = after.trim_start();
     }
     let has_words = parts.iter().any(|part| matches!(part, Part::Words(_)));
     let is_context = |part: &Part<'_>| matches!(part, Part::Section { name, .. } if CONTEXT_SECTIONS.contains(name));
-    if rest.is_empty() && !parts.is_empty() && (has_words || parts.iter().all(is_context)) { parts } else { vec![Part::Words(text)] }
+    if rest.is_empty() && !parts.is_empty() && (has_words || parts.iter().all(is_context)) {
+        parts
+    } else {
+        vec![Part::Words(text)]
+    }
 }
 
 /// The name of the tag that a text begins with.
@@ -167,12 +221,21 @@ mod tests {
         let expected = [
             section("timestamp", "<timestamp>now</timestamp>"),
             Part::Words("fix it"),
-            section("external_links", "<external_links>\n<a>x</a>\n</external_links>"),
+            section(
+                "external_links",
+                "<external_links>\n<a>x</a>\n</external_links>",
+            ),
         ];
         assert_eq!(parts(text), expected);
         assert_eq!(words_of(text), "fix it");
-        assert_eq!(parts("[Image]\n<user_query>\nx\n</user_query>"), [section("placeholder", "[Image]"), Part::Words("x")]);
-        assert_eq!(parts("<user_query>\na</user_query>\n<b>\n</user_query>"), [Part::Words("a</user_query>\n<b>")]);
+        assert_eq!(
+            parts("[Image]\n<user_query>\nx\n</user_query>"),
+            [section("placeholder", "[Image]"), Part::Words("x")]
+        );
+        assert_eq!(
+            parts("<user_query>\na</user_query>\n<b>\n</user_query>"),
+            [Part::Words("a</user_query>\n<b>")]
+        );
     }
 
     #[test]
@@ -188,6 +251,9 @@ mod tests {
         ] {
             assert_eq!(parts(text), [Part::Words(text)], "{text}");
         }
-        assert_eq!(parts("<user_info>x</user_info>"), [section("user_info", "<user_info>x</user_info>")]);
+        assert_eq!(
+            parts("<user_info>x</user_info>"),
+            [section("user_info", "<user_info>x</user_info>")]
+        );
     }
 }

@@ -48,7 +48,14 @@ struct OpenRun {
 impl Default for RunStore {
     fn default() -> Self {
         let (messages, pieces) = (SdkMessages::new(SourceForm::Store), Pieces::default());
-        RunStore { messages, pieces, run: None, seen: KeyMap::default(), repeated: BTreeSet::new(), number: 0 }
+        RunStore {
+            messages,
+            pieces,
+            run: None,
+            seen: KeyMap::default(),
+            repeated: BTreeSet::new(),
+            number: 0,
+        }
     }
 }
 
@@ -63,14 +70,26 @@ impl Reader for RunStore {
             RunKind::RunEnd => self.run_end(&line, out),
             RunKind::Agent => self.agent(&line, out),
             // A line of the store that is not JSON.
-            RunKind::Broken => Err(absent(Pointer::At("/line"), "a line of JSON in the store", line.object().member("line"))),
+            RunKind::Broken => Err(absent(
+                Pointer::At("/line"),
+                "a line of JSON in the store",
+                line.object().member("line"),
+            )),
         }
     }
 
     fn decide(&mut self) {
-        let RunStore { mut pieces, repeated, .. } = std::mem::take(self);
+        let RunStore {
+            mut pieces,
+            repeated,
+            ..
+        } = std::mem::take(self);
         pieces.decide();
-        *self = RunStore { pieces, repeated, ..RunStore::default() };
+        *self = RunStore {
+            pieces,
+            repeated,
+            ..RunStore::default()
+        };
     }
 }
 
@@ -86,12 +105,22 @@ impl RunStore {
         let pointer = Pointer::At("/run");
         let run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let began = run.began();
-        self.begin(RecordHeader { t: began.as_deref(), id: non_empty_text(run.run_id()), replay: false }, out);
+        self.begin(
+            RecordHeader {
+                t: began.as_deref(),
+                id: non_empty_text(run.run_id()),
+                replay: false,
+            },
+            out,
+        );
         members::check("run", line.object(), out);
         emit_run(&run, pointer, out)?;
         let error = text_or_json(run.error()).map(|error| error.decode_lossy().into_owned());
         self.messages.begin_run(error.clone());
-        self.run = Some(OpenRun { request_id: decoded(run.request_id()).unwrap_or_default().into_owned(), error });
+        self.run = Some(OpenRun {
+            request_id: decoded(run.request_id()).unwrap_or_default().into_owned(),
+            error,
+        });
         Ok(Outcome::Mapped)
     }
 
@@ -102,34 +131,74 @@ impl RunStore {
     }
 
     /// The end of a run: what it states and the events of the run do not.
-    fn run_end(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn run_end(
+        &mut self,
+        line: &RunStoreLine<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let pointer = Pointer::At("/run");
         let end_of_run = Run::strict(required(line.run(), pointer, "an object")?, "/run")?;
         let ended = end_of_run.ended();
-        self.begin(RecordHeader { t: ended.as_deref(), ..RecordHeader::default() }, out);
+        self.begin(
+            RecordHeader {
+                t: ended.as_deref(),
+                ..RecordHeader::default()
+            },
+            out,
+        );
         members::check("run_end", line.object(), out);
-        let (request_id, error) = self.run.take().map(|run| (run.request_id, run.error)).unwrap_or_default();
+        let (request_id, error) = self
+            .run
+            .take()
+            .map(|run| (run.request_id, run.error))
+            .unwrap_or_default();
         let error = error.as_deref().map(Text::Plain);
-        let mut outcome = Outcome::Bookkeeping { record: RunKind::RunEnd.name(), rule: rule::RUN_PROGRESS };
-        if let Some(text) = non_empty_text(end_of_run.result()).filter(|result| !self.pieces.repeats_last(self.messages.agent(), *result)) {
-            out.emit(MsgOut { text: Some(text), ..MsgOut::default() }, Pointer::At("/run/result"))?;
+        let mut outcome = Outcome::Bookkeeping {
+            record: RunKind::RunEnd.name(),
+            rule: rule::RUN_PROGRESS,
+        };
+        if let Some(text) = non_empty_text(end_of_run.result())
+            .filter(|result| !self.pieces.repeats_last(self.messages.agent(), *result))
+        {
+            out.emit(
+                MsgOut {
+                    text: Some(text),
+                    ..MsgOut::default()
+                },
+                Pointer::At("/run/result"),
+            )?;
             outcome = Outcome::Mapped;
         }
         if let Some(tokens) = tokens(&end_of_run).filter(|_| !self.messages.has_usage()) {
-            emit_usage(tokens, Some(Text::Plain(&request_id)).filter(|id| !id.is_empty()), None, pointer, out)?;
+            emit_usage(
+                tokens,
+                Some(Text::Plain(&request_id)).filter(|id| !id.is_empty()),
+                None,
+                pointer,
+                out,
+            )?;
             outcome = Outcome::Mapped;
         }
         let status = raw_str(end_of_run.status());
         match end(status).filter(|_| !self.messages.has_end()) {
             Some(end) => emit_end(end, status, error, pointer, out)?,
-            None if error.is_some() && !self.messages.has_end() => drop(out.emit(Meta::Error { code: None, text: error }, pointer)?),
+            None if error.is_some() && !self.messages.has_end() => drop(out.emit(
+                Meta::Error {
+                    code: None,
+                    text: error,
+                },
+                pointer,
+            )?),
             None => return Ok(outcome),
         }
         Ok(Outcome::Mapped)
     }
 
     fn event(&mut self, line: &RunStoreLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-        let event = RunEvent::strict(required(line.event(), Pointer::At("/event"), "an object")?, "/event")?;
+        let event = RunEvent::strict(
+            required(line.event(), Pointer::At("/event"), "an object")?,
+            "/event",
+        )?;
         let id = decoded(event.run_id()).unwrap_or_default();
         let seq = event.seq().map(Value::raw).unwrap_or_default();
         let payload = required(event.payload(), Pointer::At("/event/payload"), "an object")?;
@@ -137,9 +206,14 @@ impl RunStore {
             self.repeated.insert(self.number);
         }
         if self.repeated.contains(&self.number) {
-            return Ok(Outcome::Duplicate { record: RunKind::RunEvent.name(), rule: rule::REPEATED_EVENT });
+            return Ok(Outcome::Duplicate {
+                record: RunKind::RunEvent.name(),
+                rule: rule::REPEATED_EVENT,
+            });
         }
-        let message = payload.member("message").ok_or_else(|| Fault::unrecognized("run_event"))?;
+        let message = payload
+            .member("message")
+            .ok_or_else(|| Fault::unrecognized("run_event"))?;
         let message = SdkMessage::strict(message, MESSAGE)?;
         let kind = raw_str(message.kind());
         // The export of a store puts the type of the message at the beginning of the line.
@@ -149,10 +223,19 @@ impl RunStore {
             other => return Err(Fault::unrecognized(&format!("{other}/run_event"))),
         }
         let t = time(event.created_at());
-        let header = RecordHeader { t: t.as_deref(), id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()), replay: false };
+        let header = RecordHeader {
+            t: t.as_deref(),
+            id: Some(Text::Plain(seq)).filter(|seq| !seq.is_empty()),
+            replay: false,
+        };
         let name = format!("{kind}/run_event");
         let of = SdkKind::named(kind).ok_or_else(|| Fault::unrecognized(&name))?;
-        let record = MessageRecord { message, of, header, number: self.number };
+        let record = MessageRecord {
+            message,
+            of,
+            header,
+            number: self.number,
+        };
         members::check_chosen(&name, line.object(), Pointer::Root, form::MESSAGES, out);
         let outcome = self.messages.convert(&record, &mut self.pieces, out)?;
         if out.is_check() {

@@ -47,7 +47,10 @@ pub(in crate::cursor) fn emit_end(
 ) -> Result<(), Fault> {
     let event = match end {
         End::Cancelled => Meta::Interrupt { text: error },
-        End::Failed => Meta::Error { code: Some(Text::Plain(status)), text: error },
+        End::Failed => Meta::Error {
+            code: Some(Text::Plain(status)),
+            text: error,
+        },
     };
     out.emit(event, pointer)?;
     Ok(())
@@ -61,15 +64,34 @@ pub(in crate::cursor) fn emit_usage(
     pointer: Pointer<'_>,
     out: &mut Out<'_, '_>,
 ) -> Result<(), Fault> {
-    out.emit(Meta::Usage(Usage { tokens, request_id, model, ..Usage::default() }), pointer)?;
+    out.emit(
+        Meta::Usage(Usage {
+            tokens,
+            request_id,
+            model,
+            ..Usage::default()
+        }),
+        pointer,
+    )?;
     Ok(())
 }
 
 /// The agent: title and directory.
-pub(in crate::cursor) fn emit_agent(agent: &Agent<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(in crate::cursor) fn emit_agent(
+    agent: &Agent<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let created = time(agent.created_at());
-    out.set_header(RecordHeader { t: created.as_deref(), ..RecordHeader::default() });
-    let facts = SessionFacts { title: title(agent.name()), cwd: non_empty_text(agent.cwd()), ..SessionFacts::default() };
+    out.set_header(RecordHeader {
+        t: created.as_deref(),
+        ..RecordHeader::default()
+    });
+    let facts = SessionFacts {
+        title: title(agent.name()),
+        cwd: non_empty_text(agent.cwd()),
+        ..SessionFacts::default()
+    };
     out.emit(Meta::Session(facts), pointer)?;
     Ok(Outcome::Mapped)
 }
@@ -80,12 +102,26 @@ pub(super) fn model<'a>(run: &Run<'a>) -> Option<Text<'a>> {
 }
 
 /// A run whose events are not in the artifact: its model, its tokens, and how it ended.
-pub(in crate::cursor) fn emit_whole_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(in crate::cursor) fn emit_whole_run(
+    run: &Run<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let ended = run.ended();
-    out.set_header(RecordHeader { t: ended.as_deref(), id: non_empty_text(run.run_id()), replay: false });
+    out.set_header(RecordHeader {
+        t: ended.as_deref(),
+        id: non_empty_text(run.run_id()),
+        replay: false,
+    });
     emit_run(run, pointer, out)?;
     if let Some(tokens) = tokens(run) {
-        emit_usage(tokens, non_empty_text(run.request_id()), model(run), pointer, out)?;
+        emit_usage(
+            tokens,
+            non_empty_text(run.request_id()),
+            model(run),
+            pointer,
+            out,
+        )?;
     }
     let status = raw_str(run.status());
     if let Some(end) = end(status) {
@@ -95,10 +131,20 @@ pub(in crate::cursor) fn emit_whole_run(run: &Run<'_>, pointer: Pointer<'_>, out
 }
 
 /// Emits the model of a run; of a run without one, its id.
-pub(super) fn emit_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+pub(super) fn emit_run(
+    run: &Run<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     let event = match model(run) {
-        Some(model) => Meta::Session(SessionFacts { model: Some(model), ..SessionFacts::default() }),
-        None => Meta::System { name: Text::Plain("run"), text: non_empty_text(run.run_id()) },
+        Some(model) => Meta::Session(SessionFacts {
+            model: Some(model),
+            ..SessionFacts::default()
+        }),
+        None => Meta::System {
+            name: Text::Plain("run"),
+            text: non_empty_text(run.run_id()),
+        },
     };
     out.emit(event, pointer)?;
     Ok(())
@@ -106,5 +152,6 @@ pub(super) fn emit_run(run: &Run<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_
 
 /// The tokens of a run.
 pub(super) fn tokens(run: &Run<'_>) -> Option<Tokens> {
-    run.usage().and_then(|usage: Value<'_>| RunUsage::lenient(usage).tokens())
+    run.usage()
+        .and_then(|usage: Value<'_>| RunUsage::lenient(usage).tokens())
 }

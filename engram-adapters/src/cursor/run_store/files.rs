@@ -24,7 +24,9 @@ pub(in crate::cursor) const CHECKPOINTS: &str = "checkpoints.ndjson";
 
 /// True for the directory of such a store.
 pub(in crate::cursor) fn is_root(directory: &Path) -> bool {
-    [AGENTS, RUNS].iter().all(|name| directory.join(name).is_file())
+    [AGENTS, RUNS]
+        .iter()
+        .all(|name| directory.join(name).is_file())
 }
 
 /// True for a file of such a store.
@@ -50,10 +52,25 @@ pub(in crate::cursor) struct Line {
 impl Line {
     /// A line without its JSON.
     fn named(value: Value<'_>) -> Line {
-        let name =
-            |member: &str| value.member(member).and_then(|id| id.text()).map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
-        let order = value.member("turnNumber").or(value.member("seq")).and_then(|order| order.unsigned()).unwrap_or_default();
-        Line { json: String::new(), agent_id: name("agentId"), run_id: name("runId"), order, is_json: true }
+        let name = |member: &str| {
+            value
+                .member(member)
+                .and_then(|id| id.text())
+                .map(|id| id.decode_lossy().into_owned())
+                .unwrap_or_default()
+        };
+        let order = value
+            .member("turnNumber")
+            .or(value.member("seq"))
+            .and_then(|order| order.unsigned())
+            .unwrap_or_default();
+        Line {
+            json: String::new(),
+            agent_id: name("agentId"),
+            run_id: name("runId"),
+            order,
+            is_json: true,
+        }
     }
 }
 
@@ -66,7 +83,8 @@ pub(in crate::cursor) struct Files {
 impl Files {
     /// The files in a directory; `None` if it cannot be opened.
     pub(in crate::cursor) fn open(directory: &Path, limits: Limits) -> Option<Files> {
-        Neighbours::open(directory, &directory.join(AGENTS)).map(|directory| Files { directory, limits })
+        Neighbours::open(directory, &directory.join(AGENTS))
+            .map(|directory| Files { directory, limits })
     }
 
     /// True if the store has this file.
@@ -75,20 +93,33 @@ impl Files {
     }
 
     /// The lines of a file for which `wanted` is true, and those that are not JSON.
-    pub(in crate::cursor) fn lines(&self, file: &str, wanted: impl Fn(&Line) -> bool) -> Result<Vec<Line>, AdapterError> {
+    pub(in crate::cursor) fn lines(
+        &self,
+        file: &str,
+        wanted: impl Fn(&Line) -> bool,
+    ) -> Result<Vec<Line>, AdapterError> {
         let (mut found, mut size) = (Vec::new(), Size::new(self.limits));
         let mut index = StructuralIndex::default();
         self.each_line(file, |number, text| {
-            let value = parse(text, &mut index).ok().filter(|value| value.is_object());
+            let value = parse(text, &mut index)
+                .ok()
+                .filter(|value| value.is_object());
             let line = match value {
-                None => Line { json: quoted(&format!("{file}:{number}")), is_json: false, ..Line::default() },
+                None => Line {
+                    json: quoted(&format!("{file}:{number}")),
+                    is_json: false,
+                    ..Line::default()
+                },
                 Some(value) => {
                     let line = Line::named(value);
                     if !wanted(&line) {
                         return Ok(());
                     }
                     let json = without_secret(text).unwrap_or_default();
-                    Line { json: json_or_text(json.as_bytes()), ..line }
+                    Line {
+                        json: json_or_text(json.as_bytes()),
+                        ..line
+                    }
                 }
             };
             size.add(line.json.len())?;
@@ -99,12 +130,23 @@ impl Files {
     }
 
     /// The blobs of an agent's conversation, in order: their ids and bytes.
-    pub(in crate::cursor) fn blobs(&self, file: &str, agent_id: &str) -> Result<Vec<(String, Vec<u8>)>, AdapterError> {
+    pub(in crate::cursor) fn blobs(
+        &self,
+        file: &str,
+        agent_id: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, AdapterError> {
         let (mut found, mut size) = (Vec::new(), Size::new(self.limits));
         let mut index = StructuralIndex::default();
         self.each_line(file, |_, text| {
-            let Ok(value) = parse(text, &mut index) else { return Ok(()) };
-            let name = |member: &str| value.member(member).and_then(|id| id.text()).map(|id| id.decode_lossy().into_owned());
+            let Ok(value) = parse(text, &mut index) else {
+                return Ok(());
+            };
+            let name = |member: &str| {
+                value
+                    .member(member)
+                    .and_then(|id| id.text())
+                    .map(|id| id.decode_lossy().into_owned())
+            };
             let of_agent = name("agentId").is_some_and(|agent| agent == agent_id);
             if let (true, Some(id), Some(data)) = (of_agent, name("blobId"), name("dataBase64")) {
                 size.add(data.len())?;
@@ -116,17 +158,31 @@ impl Files {
     }
 
     /// Visits every line that is not blank, with its number. A file that does not exist has none.
-    fn each_line(&self, file: &str, mut visit: impl FnMut(u64, &str) -> Result<(), AdapterError>) -> Result<(), AdapterError> {
-        let Some(mut reader) = self.directory.open_file(Path::new(file)) else { return Ok(()) };
+    fn each_line(
+        &self,
+        file: &str,
+        mut visit: impl FnMut(u64, &str) -> Result<(), AdapterError>,
+    ) -> Result<(), AdapterError> {
+        let Some(mut reader) = self.directory.open_file(Path::new(file)) else {
+            return Ok(());
+        };
         let mut bytes = Vec::new();
         for number in 1.. {
             bytes.clear();
-            if reader.by_ref().take(self.limits.record_bytes.saturating_add(1)).read_until(b'\n', &mut bytes)? == 0 {
+            if reader
+                .by_ref()
+                .take(self.limits.record_bytes.saturating_add(1))
+                .read_until(b'\n', &mut bytes)?
+                == 0
+            {
                 break;
             }
             if bytes.len() as u64 > self.limits.record_bytes {
                 let error = AdapterError::new(ErrorCode::LimitExceeded).line(number);
-                return Err(error.expected(format!("a line of at most {} bytes", self.limits.record_bytes)));
+                return Err(error.expected(format!(
+                    "a line of at most {} bytes",
+                    self.limits.record_bytes
+                )));
             }
             let text = String::from_utf8_lossy(&bytes);
             let text = text.trim();

@@ -46,8 +46,16 @@ const RUNS: &[Column] = &[
     ("status", "status", Kind::Plain),
     ("model", "model", Kind::Plain),
     ("model_params_json", "modelParams", Kind::Json),
-    ("start_checkpoint_ref_json", "startCheckpointRef", Kind::Json),
-    ("latest_checkpoint_ref_json", "latestCheckpointRef", Kind::Json),
+    (
+        "start_checkpoint_ref_json",
+        "startCheckpointRef",
+        Kind::Json,
+    ),
+    (
+        "latest_checkpoint_ref_json",
+        "latestCheckpointRef",
+        Kind::Json,
+    ),
     ("error_code", "error", Kind::Plain),
     ("usage_ref", "usageRef", Kind::Plain),
     ("usage_json", "usage", Kind::Json),
@@ -73,20 +81,39 @@ const EVENTS: &[Column] = &[
 
 /// The ids of all agents, in order.
 pub(in crate::cursor) fn agent_ids(store: &Store) -> Result<Vec<String>, AdapterError> {
-    let mut statement = store.connection().prepare("SELECT CAST(agent_id AS TEXT) FROM agents ORDER BY agent_id").map_err(refused)?;
+    let mut statement = store
+        .connection()
+        .prepare("SELECT CAST(agent_id AS TEXT) FROM agents ORDER BY agent_id")
+        .map_err(refused)?;
     let rows = statement.query_map([], |row| row.get(0)).map_err(refused)?;
     rows.collect::<Result<_, _>>().map_err(refused)
 }
 
 /// An agent, if the store has it.
-pub(in crate::cursor) fn agent(store: &Store, agent_id: &str) -> Result<Option<String>, AdapterError> {
-    let found = rows(store, "SELECT * FROM agents WHERE agent_id = ?1", [agent_id], AGENTS)?;
+pub(in crate::cursor) fn agent(
+    store: &Store,
+    agent_id: &str,
+) -> Result<Option<String>, AdapterError> {
+    let found = rows(
+        store,
+        "SELECT * FROM agents WHERE agent_id = ?1",
+        [agent_id],
+        AGENTS,
+    )?;
     Ok(found.into_iter().next())
 }
 
 /// The runs of an agent, in order: their ids and records.
-pub(in crate::cursor) fn runs(store: &Store, agent_id: &str) -> Result<Vec<(String, String)>, AdapterError> {
-    let runs = rows(store, "SELECT * FROM runs WHERE agent_id = ?1 ORDER BY turn_number, created_at, run_id", [agent_id], RUNS)?;
+pub(in crate::cursor) fn runs(
+    store: &Store,
+    agent_id: &str,
+) -> Result<Vec<(String, String)>, AdapterError> {
+    let runs = rows(
+        store,
+        "SELECT * FROM runs WHERE agent_id = ?1 ORDER BY turn_number, created_at, run_id",
+        [agent_id],
+        RUNS,
+    )?;
     Ok(runs.into_iter().map(|run| (run_id(&run), run)).collect())
 }
 
@@ -96,34 +123,76 @@ fn run_id(run: &str) -> String {
     struct Run {
         run_id: Option<String>,
     }
-    serde_json::from_str::<Run>(run).ok().and_then(|run| run.run_id).unwrap_or_default()
+    serde_json::from_str::<Run>(run)
+        .ok()
+        .and_then(|run| run.run_id)
+        .unwrap_or_default()
 }
 
 /// The events of a run, in order.
 pub(in crate::cursor) fn events(store: &Store, run_id: &str) -> Result<Vec<String>, AdapterError> {
-    rows(store, "SELECT * FROM run_events WHERE run_id = ?1 ORDER BY seq", [run_id], EVENTS)
+    rows(
+        store,
+        "SELECT * FROM run_events WHERE run_id = ?1 ORDER BY seq",
+        [run_id],
+        EVENTS,
+    )
 }
 
 /// Rows that no agent has, and agents or runs whose content is gone.
-pub(in crate::cursor) fn lost(store: &Store, path: &Path) -> Result<Vec<LostRecords>, AdapterError> {
+pub(in crate::cursor) fn lost(
+    store: &Store,
+    path: &Path,
+) -> Result<Vec<LostRecords>, AdapterError> {
     let searches = [
-        ("runs", "NOT EXISTS (SELECT 1 FROM agents WHERE agent_id = runs.agent_id)", "runs of no agent"),
-        ("run_events", "NOT EXISTS (SELECT 1 FROM runs WHERE run_id = run_events.run_id)", "events of no run"),
-        ("agents", "NOT EXISTS (SELECT 1 FROM runs)", "agents without runs (their table is empty)"),
-        ("runs", "NOT EXISTS (SELECT 1 FROM run_events)", "runs without events (their table is empty)"),
+        (
+            "runs",
+            "NOT EXISTS (SELECT 1 FROM agents WHERE agent_id = runs.agent_id)",
+            "runs of no agent",
+        ),
+        (
+            "run_events",
+            "NOT EXISTS (SELECT 1 FROM runs WHERE run_id = run_events.run_id)",
+            "events of no run",
+        ),
+        (
+            "agents",
+            "NOT EXISTS (SELECT 1 FROM runs)",
+            "agents without runs (their table is empty)",
+        ),
+        (
+            "runs",
+            "NOT EXISTS (SELECT 1 FROM run_events)",
+            "runs without events (their table is empty)",
+        ),
     ];
     let mut lost = Vec::new();
     for (table, condition, what) in searches {
-        let records = count(store, &format!("SELECT count(*) FROM {table} WHERE {condition}"))?;
-        lost.extend((records > 0).then(|| LostRecords { path: path.to_owned(), table: table.to_owned(), records, what }));
+        let records = count(
+            store,
+            &format!("SELECT count(*) FROM {table} WHERE {condition}"),
+        )?;
+        lost.extend((records > 0).then(|| LostRecords {
+            path: path.to_owned(),
+            table: table.to_owned(),
+            records,
+            what,
+        }));
     }
     Ok(lost)
 }
 
-fn rows(store: &Store, sql: &str, params: impl Params, columns: &[Column]) -> Result<Vec<String>, AdapterError> {
+fn rows(
+    store: &Store,
+    sql: &str,
+    params: impl Params,
+    columns: &[Column],
+) -> Result<Vec<String>, AdapterError> {
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let rows = statement.query_map(params, |row| object(row, &names, columns)).map_err(refused)?;
+    let rows = statement
+        .query_map(params, |row| object(row, &names, columns))
+        .map_err(refused)?;
     rows.collect::<Result<_, _>>().map_err(refused)
 }
 
@@ -132,7 +201,9 @@ fn object(row: &Row<'_>, names: &[String], columns: &[Column]) -> rusqlite::Resu
     let mut members = Vec::with_capacity(names.len());
     for (n, name) in names.iter().enumerate() {
         let known = columns.iter().find(|(column, ..)| column == name);
-        let (member, kind) = known.map_or((name.as_str(), Kind::Plain), |(_, member, kind)| (*member, *kind));
+        let (member, kind) = known.map_or((name.as_str(), Kind::Plain), |(_, member, kind)| {
+            (*member, *kind)
+        });
         let value = match row.get_ref(n)? {
             ValueRef::Null => continue,
             ValueRef::Integer(number) => number.to_string(),
@@ -148,6 +219,7 @@ fn text(bytes: &[u8], kind: Kind) -> String {
     match kind {
         Kind::Plain => quoted(&String::from_utf8_lossy(bytes)),
         Kind::Json => json_or_text(bytes),
-        Kind::Secret => without_secret(&String::from_utf8_lossy(bytes)).map_or_else(|| "null".into(), |json| json_or_text(json.as_bytes())),
+        Kind::Secret => without_secret(&String::from_utf8_lossy(bytes))
+            .map_or_else(|| "null".into(), |json| json_or_text(json.as_bytes())),
     }
 }

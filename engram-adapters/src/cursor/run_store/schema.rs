@@ -31,7 +31,13 @@ impl<'a> Run<'a> {
 
     /// When the run ended.
     pub(super) fn ended(&self) -> Option<Cow<'a, str>> {
-        let ends = [self.finished_at(), self.ended_at(), self.cancelled_at(), self.expired_at(), self.updated_at()];
+        let ends = [
+            self.finished_at(),
+            self.ended_at(),
+            self.cancelled_at(),
+            self.expired_at(),
+            self.updated_at(),
+        ];
         ends.into_iter().find_map(time)
     }
 }

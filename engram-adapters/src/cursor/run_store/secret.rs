@@ -13,7 +13,9 @@ const MAX_DEPTH: usize = 8;
 /// An object without the secret, at any depth. None if the text is not a JSON object.
 pub(in crate::cursor) fn without_secret(json: &str) -> Option<String> {
     let mut index = StructuralIndex::default();
-    let object = parse(json, &mut index).ok().filter(|value| value.is_object())?;
+    let object = parse(json, &mut index)
+        .ok()
+        .filter(|value| value.is_object())?;
     let mut out = String::with_capacity(json.len());
     push(object, &mut out, 0);
     Some(out)
@@ -58,7 +60,10 @@ mod tests {
     #[test]
     fn secret_is_left_out_however_it_is_spelled() {
         let json = r#"{"a":1,"blobEncryptionKey":"x","b":{"blob\u0045ncryptionKey":"y","c":[{"blobEncryptionKey":1,"d":"e"}]}}"#;
-        assert_eq!(without_secret(json).unwrap(), r#"{"a":1,"b":{"c":[{"d":"e"}]}}"#);
+        assert_eq!(
+            without_secret(json).unwrap(),
+            r#"{"a":1,"b":{"c":[{"d":"e"}]}}"#
+        );
         assert_eq!(without_secret("[1]"), None);
         assert_eq!(without_secret("secret"), None);
     }

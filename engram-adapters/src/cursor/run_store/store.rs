@@ -41,7 +41,11 @@ fn text_of_runs(
         lines.line(&[("store", "\"run\""), ("run", &beginning)])?;
         for event in events(id)? {
             let kind = quoted(&message_type(&event));
-            lines.line(&[("type", &kind), ("store", "\"run_event\""), ("event", &event)])?;
+            lines.line(&[
+                ("type", &kind),
+                ("store", "\"run_event\""),
+                ("event", &event),
+            ])?;
         }
         if let Some(end) = end {
             lines.line(&[("store", "\"run_end\""), ("run", &end)])?;
@@ -52,16 +56,32 @@ fn text_of_runs(
 
 /// The members of a run that its end decides. They are written after the events of the run, so that all lines are in the order in which
 /// things happened. The error stays with the beginning: the event that states the end of the run has no text of its own.
-const END: &[&str] =
-    &["status", "usage", "usageRef", "result", "latestCheckpointRef", "updatedAt", "finishedAt", "endedAt", "cancelledAt", "expiredAt"];
+const END: &[&str] = &[
+    "status",
+    "usage",
+    "usageRef",
+    "result",
+    "latestCheckpointRef",
+    "updatedAt",
+    "finishedAt",
+    "endedAt",
+    "cancelledAt",
+    "expiredAt",
+];
 
 /// A run's beginning and end. What is not an object has no end.
 fn halves(run: &str) -> (String, Option<String>) {
     let mut index = StructuralIndex::default();
-    let Some(object) = parse(run, &mut index).ok().filter(|run| run.is_object()) else { return (run.to_owned(), None) };
+    let Some(object) = parse(run, &mut index).ok().filter(|run| run.is_object()) else {
+        return (run.to_owned(), None);
+    };
     let (mut beginning, mut end) = (Vec::new(), Vec::new());
     for (name, value) in object.members() {
-        let half = if END.contains(&name) { &mut end } else { &mut beginning };
+        let half = if END.contains(&name) {
+            &mut end
+        } else {
+            &mut beginning
+        };
         half.push(format!("\"{name}\":{}", value.raw()));
     }
     let whole = |members: Vec<String>| format!("{{{}}}", members.join(","));
@@ -85,8 +105,13 @@ fn message_type(event: &str) -> String {
         #[serde(rename = "type")]
         kind: Option<String>,
     }
-    let Ok(event) = serde_json::from_str::<Event>(event) else { return String::new() };
-    let kind = event.payload.and_then(|payload| payload.message).and_then(|message| message.kind);
+    let Ok(event) = serde_json::from_str::<Event>(event) else {
+        return String::new();
+    };
+    let kind = event
+        .payload
+        .and_then(|payload| payload.message)
+        .and_then(|message| message.kind);
     kind.or(event.event_type).unwrap_or_default()
 }
 
@@ -104,13 +129,31 @@ pub(in crate::cursor) struct RunDatabase {
 impl RunDatabase {
     /// Opens a run store.
     pub(in crate::cursor) fn open(database: DatabaseFile<'_>) -> Result<RunDatabase, AdapterError> {
-        let DatabaseFile { path, limits, store, tables } = database;
+        let DatabaseFile {
+            path,
+            limits,
+            store,
+            tables,
+        } = database;
         store_tables::RUNS.require_all(path, &tables)?;
-        let store = store.with_indexes(&[("agents", "agent_id"), ("runs", "agent_id"), ("run_events", "run_id")]);
-        let session = |id| StoredSession { id, path: path.to_owned() };
+        let store = store.with_indexes(&[
+            ("agents", "agent_id"),
+            ("runs", "agent_id"),
+            ("run_events", "run_id"),
+        ]);
+        let session = |id| StoredSession {
+            id,
+            path: path.to_owned(),
+        };
         let sessions = rows::agent_ids(&store)?.into_iter().map(session).collect();
         let lost = rows::lost(&store, path)?;
-        Ok(RunDatabase { store: Mutex::new(store), limits, sessions, lost, path: path.to_owned() })
+        Ok(RunDatabase {
+            store: Mutex::new(store),
+            limits,
+            sessions,
+            lost,
+            path: path.to_owned(),
+        })
     }
 
     fn text(&self, agent_id: &str) -> Result<String, AdapterError> {
@@ -137,12 +180,20 @@ impl Store for RunDatabase {
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
-        let text = self.text(&session.id).map_err(|error| error.path(self.path.to_string_lossy()))?;
-        Ok(Export { text, context: SideInfo::default() })
+        let text = self
+            .text(&session.id)
+            .map_err(|error| error.path(self.path.to_string_lossy()))?;
+        Ok(Export {
+            text,
+            context: SideInfo::default(),
+        })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged()
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .verify_unchanged()
     }
 }
 
@@ -156,36 +207,69 @@ pub(in crate::cursor) struct RunFiles {
 impl RunFiles {
     /// Opens a directory.
     pub(in crate::cursor) fn open(directory: &Path, limits: Limits) -> Opened<RunFiles> {
-        let Some(files) = Files::open(directory, limits) else { return Ok(None) };
+        let Some(files) = Files::open(directory, limits) else {
+            return Ok(None);
+        };
         let agents = files.lines(AGENTS, |_| true)?;
-        let mut ids: Vec<String> = agents.into_iter().map(|agent| agent.agent_id).filter(|id| !id.is_empty()).collect();
+        let mut ids: Vec<String> = agents
+            .into_iter()
+            .map(|agent| agent.agent_id)
+            .filter(|id| !id.is_empty())
+            .collect();
         ids.sort();
         ids.dedup();
         let forms = |id: String| {
-            let runs = StoredSession { id: format!("{id}{RUNS_OF}"), path: directory.join(RUNS) };
-            [StoredSession { id, path: directory.join(CHECKPOINTS) }, runs]
+            let runs = StoredSession {
+                id: format!("{id}{RUNS_OF}"),
+                path: directory.join(RUNS),
+            };
+            [
+                StoredSession {
+                    id,
+                    path: directory.join(CHECKPOINTS),
+                },
+                runs,
+            ]
         };
         let has_chat = files.has(CHECKPOINTS);
-        let sessions = ids.into_iter().flat_map(forms).filter(|session| has_chat || session.path.ends_with(RUNS)).collect();
-        Ok(Some(RunFiles { files, limits, sessions }))
+        let sessions = ids
+            .into_iter()
+            .flat_map(forms)
+            .filter(|session| has_chat || session.path.ends_with(RUNS))
+            .collect();
+        Ok(Some(RunFiles {
+            files,
+            limits,
+            sessions,
+        }))
     }
 
     fn text(&self, session: &StoredSession) -> Result<String, AdapterError> {
         let id = session.id.strip_suffix(RUNS_OF).unwrap_or(&session.id);
         let agents = self.files.lines(AGENTS, |line| line.agent_id == id)?;
         // A later line of an agent or a run is its later state.
-        let agent = agents.iter().rev().find(|agent| agent.is_json).map_or("{}", |agent| &agent.json);
+        let agent = agents
+            .iter()
+            .rev()
+            .find(|agent| agent.is_json)
+            .map_or("{}", |agent| &agent.json);
         let mut runs = self.files.lines(RUNS, |line| line.agent_id == id)?;
         let mut broken: Vec<String> = take_broken(&mut runs);
         runs.reverse();
         runs.sort_by(|one, other| (one.order, &one.run_id).cmp(&(other.order, &other.run_id)));
         runs.dedup_by(|one, other| one.run_id == other.run_id);
-        let runs: Vec<(String, String)> = runs.into_iter().map(|run| (run.run_id, run.json)).collect();
+        let runs: Vec<(String, String)> =
+            runs.into_iter().map(|run| (run.run_id, run.json)).collect();
         if session.path.ends_with(CHECKPOINTS) {
             return self.text_of_chat(id, agent, runs.into_iter().map(|(_, run)| run).collect());
         }
-        let mut of_run: HashMap<&str, Vec<files::Line>> = runs.iter().map(|(id, _)| (id.as_str(), Vec::new())).collect();
-        let mut events = self.files.lines(EVENTS, |line| of_run.contains_key(line.run_id.as_str()))?;
+        let mut of_run: HashMap<&str, Vec<files::Line>> = runs
+            .iter()
+            .map(|(id, _)| (id.as_str(), Vec::new()))
+            .collect();
+        let mut events = self
+            .files
+            .lines(EVENTS, |line| of_run.contains_key(line.run_id.as_str()))?;
         broken.extend(take_broken(&mut events));
         for event in events {
             if let Some(events) = of_run.get_mut(event.run_id.as_str()) {
@@ -198,11 +282,18 @@ impl RunFiles {
             Ok(events.into_iter().map(|event| event.json).collect())
         };
         let mut lines = text_of_runs(agent, &runs, self.limits, events)?;
-        broken.iter().try_for_each(|line| lines.line(&[("store", "\"broken\""), ("line", line)]))?;
+        broken
+            .iter()
+            .try_for_each(|line| lines.line(&[("store", "\"broken\""), ("line", line)]))?;
         Ok(lines.end())
     }
 
-    fn text_of_chat(&self, id: &str, agent: &str, runs: Vec<String>) -> Result<String, AdapterError> {
+    fn text_of_chat(
+        &self,
+        id: &str,
+        agent: &str,
+        runs: Vec<String>,
+    ) -> Result<String, AdapterError> {
         let blobs = self.files.blobs(CHECKPOINTS, id)?;
         let last = blobs.last().map(|(id, _)| id.clone());
         // A blob's id is the hash of its content, so that a later line with the id is the same blob.
@@ -223,7 +314,11 @@ impl RunFiles {
 
 /// The places of lines that are not JSON, which are taken out.
 fn take_broken(lines: &mut Vec<files::Line>) -> Vec<String> {
-    let broken = lines.iter().filter(|line| !line.is_json).map(|line| line.json.clone()).collect();
+    let broken = lines
+        .iter()
+        .filter(|line| !line.is_json)
+        .map(|line| line.json.clone())
+        .collect();
     lines.retain(|line| line.is_json);
     broken
 }
@@ -238,8 +333,13 @@ impl Store for RunFiles {
     }
 
     fn export(&self, session: &StoredSession) -> Result<Export, AdapterError> {
-        let text = self.text(session).map_err(|error| error.path(session.path.to_string_lossy()))?;
-        Ok(Export { text, context: SideInfo::default() })
+        let text = self
+            .text(session)
+            .map_err(|error| error.path(session.path.to_string_lossy()))?;
+        Ok(Export {
+            text,
+            context: SideInfo::default(),
+        })
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {

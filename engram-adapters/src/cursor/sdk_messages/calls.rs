@@ -38,22 +38,53 @@ struct Tool {
 
 /// Every tool that returns more than JSON.
 static TOOLS: &[Tool] = &[
-    Tool { name: "shell", output: shell_output, code: no_code },
-    Tool { name: "read", output: read_output, code: emit_read },
-    Tool { name: "edit", output: no_output, code: emit_edits },
-    Tool { name: "delete", output: no_output, code: emit_delete },
-    Tool { name: "mcp", output: mcp_output, code: no_code },
+    Tool {
+        name: "shell",
+        output: shell_output,
+        code: no_code,
+    },
+    Tool {
+        name: "read",
+        output: read_output,
+        code: emit_read,
+    },
+    Tool {
+        name: "edit",
+        output: no_output,
+        code: emit_edits,
+    },
+    Tool {
+        name: "delete",
+        output: no_output,
+        code: emit_delete,
+    },
+    Tool {
+        name: "mcp",
+        output: mcp_output,
+        code: no_code,
+    },
 ];
 
 /// Any other tool.
-static OTHER: Tool = Tool { name: "", output: json_output, code: no_code };
+static OTHER: Tool = Tool {
+    name: "",
+    output: json_output,
+    code: no_code,
+};
 
 impl Calls {
     /// A call that begins, or its result. A result without its call has both.
-    pub(super) fn convert(&mut self, message: &SdkMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    pub(super) fn convert(
+        &mut self,
+        message: &SdkMessage<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let tool = required_name(message.name(), Pointer::At("/name"))?;
         let call_id = required_name(message.call_id(), Pointer::At("/call_id"))?;
-        let args = message.args().map(|args| hash64(args.raw())).unwrap_or_default();
+        let args = message
+            .args()
+            .map(|args| hash64(args.raw()))
+            .unwrap_or_default();
         let id = call_id.decode_lossy();
         let Some(result) = message.result() else {
             emit_call(message, tool, call_id, out)?;
@@ -64,21 +95,46 @@ impl Calls {
             (_, None) => emit_call(message, tool, call_id, out)?,
             (Some(called), seq) if *called != args => {
                 let text = text_or_json(message.args());
-                out.emit_child(seq, Meta::System { name: Text::Plain("args"), text }, Pointer::At("/args"))?;
+                out.emit_child(
+                    seq,
+                    Meta::System {
+                        name: Text::Plain("args"),
+                        text,
+                    },
+                    Pointer::At("/args"),
+                )?;
             }
             _ => {}
         }
-        emit_result(message, tool, call_id, SdkResult::strict(result, "/result")?, out)?;
+        emit_result(
+            message,
+            tool,
+            call_id,
+            SdkResult::strict(result, "/result")?,
+            out,
+        )?;
         self.open.close(id);
         Ok(Outcome::Mapped)
     }
 }
 
-fn emit_call(message: &SdkMessage<'_>, tool: Text<'_>, call_id: Text<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn emit_call(
+    message: &SdkMessage<'_>,
+    tool: Text<'_>,
+    call_id: Text<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     let name = tool.decode_lossy();
-    let server = message.args().filter(|_| name == "mcp").and_then(|args| non_empty_text(args.member("providerIdentifier")));
-    let call =
-        ToolCall { server, call_id: Some(call_id), args: message.args().map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
+    let server = message
+        .args()
+        .filter(|_| name == "mcp")
+        .and_then(|args| non_empty_text(args.member("providerIdentifier")));
+    let call = ToolCall {
+        server,
+        call_id: Some(call_id),
+        args: message.args().map(Value::raw),
+        ..ToolCall::new(tool, tools::TOOLS.kind(&name))
+    };
     out.emit(call, Pointer::At("/args"))?;
     Ok(())
 }
@@ -95,9 +151,17 @@ fn emit_result(
         "error" => Some(Status::Error),
         _ => None,
     };
-    let tool = TOOLS.iter().find(|tool| name.eq_str(tool.name)).unwrap_or(&OTHER);
+    let tool = TOOLS
+        .iter()
+        .find(|tool| name.eq_str(tool.name))
+        .unwrap_or(&OTHER);
     let value = SdkReturned::lenient_opt(returned.value());
-    let mut result = ToolResult { tool: Some(name), call_id: Some(call_id), status, ..ToolResult::default() };
+    let mut result = ToolResult {
+        tool: Some(name),
+        call_id: Some(call_id),
+        status,
+        ..ToolResult::default()
+    };
     if returned.value().is_some_and(Value::is_object) {
         (tool.output)(&value, &mut result);
     } else {
@@ -108,15 +172,27 @@ fn emit_result(
     }
     out.emit(result, Pointer::At("/result"))?;
     if status == Some(Status::Ok) && returned.value().is_some() {
-        let file = message.args().and_then(|args| non_empty_text(args.member("path")));
-        (tool.code)(&Ended { call_id, file, value }, out)?;
+        let file = message
+            .args()
+            .and_then(|args| non_empty_text(args.member("path")));
+        (tool.code)(
+            &Ended {
+                call_id,
+                file,
+                value,
+            },
+            out,
+        )?;
     }
     Ok(())
 }
 
 fn shell_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
     result.exit = integer(value.exit_code());
-    (result.stdout, result.stderr) = (non_empty_text(value.stdout()), non_empty_text(value.stderr()));
+    (result.stdout, result.stderr) = (
+        non_empty_text(value.stdout()),
+        non_empty_text(value.stderr()),
+    );
     result.duration_ms = unsigned(value.execution_time());
     if result.exit.is_some_and(|exit| exit != 0) {
         result.status = Some(Status::Error);
@@ -138,7 +214,11 @@ fn mcp_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
 fn only_text(content: Field<'_>) -> Option<Text<'_>> {
     let mut parts = content?.elements();
     let text = parts.next()?.member("text")?.member("text");
-    if parts.next().is_some() { None } else { non_empty_text(text) }
+    if parts.next().is_some() {
+        None
+    } else {
+        non_empty_text(text)
+    }
 }
 
 fn json_output<'a>(value: &SdkReturned<'a>, result: &mut ToolResult<'a>) {
@@ -154,15 +234,26 @@ fn no_code(_: &Ended<'_>, _: &mut Out<'_, '_>) -> Result<(), Fault> {
 /// A read. The message does not state which lines it returned: only a whole file is known by its number of lines. Cursor counts the empty
 /// text after a final line end as a line; the tape does not.
 fn emit_read(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
-    let Some(file) = ended.file else { return Ok(()) };
+    let Some(file) = ended.file else {
+        return Ok(());
+    };
     let call_id = Some(ended.call_id);
-    let mut read = CodeRead { call_id, ..CodeRead::new(file) };
+    let mut read = CodeRead {
+        call_id,
+        ..CodeRead::new(file)
+    };
     if let Some(Ok(content)) = text(ended.value.content()).map(|content| content.decode())
         && unsigned(ended.value.total_lines()) == Some(content.split('\n').count() as u64)
         && !content.is_empty()
     {
         let lines = line_count(&content);
-        (read.range, read.total_lines) = (Some(Range { first: 1, last: lines }), Some(lines));
+        (read.range, read.total_lines) = (
+            Some(Range {
+                first: 1,
+                last: lines,
+            }),
+            Some(lines),
+        );
         (read.hash, read.anchor_hashes, read.text) = span_facts(without_final_line_end(&content));
     }
     out.emit(read, Pointer::At("/result"))?;
@@ -171,15 +262,26 @@ fn emit_read(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
 
 /// An edit by its diff: one event per changed run of lines.
 fn emit_edits(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
-    let Some(file) = ended.file else { return Ok(()) };
+    let Some(file) = ended.file else {
+        return Ok(());
+    };
     let diff = text(ended.value.diff_string()).and_then(|diff| diff.decode().ok());
-    let is_new = diff.as_deref().is_some_and(|diff| diff.starts_with("--- /dev/null\n"));
+    let is_new = diff
+        .as_deref()
+        .is_some_and(|diff| diff.starts_with("--- /dev/null\n"));
     let is_zero = |count: Field<'_>| unsigned(count) == Some(0);
     if !is_new && is_zero(ended.value.lines_added()) && is_zero(ended.value.lines_removed()) {
         return Ok(());
     }
-    let op = if is_new { EditOp::Create } else { EditOp::Update };
-    let edit = CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(op, file) };
+    let op = if is_new {
+        EditOp::Create
+    } else {
+        EditOp::Update
+    };
+    let edit = CodeEdit {
+        call_id: Some(ended.call_id),
+        ..CodeEdit::new(op, file)
+    };
     for edit in diff_edits(edit, diff.as_deref()) {
         out.emit(edit, Pointer::At("/result"))?;
     }
@@ -187,7 +289,15 @@ fn emit_edits(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
 }
 
 fn emit_delete(ended: &Ended<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
-    let Some(file) = ended.file else { return Ok(()) };
-    out.emit(CodeEdit { call_id: Some(ended.call_id), ..CodeEdit::new(EditOp::Delete, file) }, Pointer::At("/result"))?;
+    let Some(file) = ended.file else {
+        return Ok(());
+    };
+    out.emit(
+        CodeEdit {
+            call_id: Some(ended.call_id),
+            ..CodeEdit::new(EditOp::Delete, file)
+        },
+        Pointer::At("/result"),
+    )?;
     Ok(())
 }

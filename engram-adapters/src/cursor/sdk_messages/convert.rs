@@ -47,7 +47,15 @@ pub(in crate::cursor) struct SdkMessages {
 impl SdkMessages {
     /// The converter of messages in this form.
     pub(in crate::cursor) fn new(form: SourceForm) -> SdkMessages {
-        SdkMessages { form, agent: 0, calls: Calls::default(), request_id: None, has_usage: false, has_end: false, error: None }
+        SdkMessages {
+            form,
+            agent: 0,
+            calls: Calls::default(),
+            request_id: None,
+            has_usage: false,
+            has_end: false,
+            error: None,
+        }
     }
 
     /// Converts one message.
@@ -102,18 +110,37 @@ impl SdkMessages {
     }
 
     /// A piece of a message of the agent.
-    fn assistant(&mut self, record: &MessageRecord<'_>, pieces: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn assistant(
+        &mut self,
+        record: &MessageRecord<'_>,
+        pieces: &mut Pieces,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let mut outcome = self.form.piece(PieceOf::Message);
         let parts = parts(&record.message)?;
         for (index, (part, value)) in parts.iter().enumerate() {
             if raw_str(part.kind()) != "text" {
-                out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(CONTENT, index))?;
+                out.unrecognized_block(
+                    raw_str(part.kind()),
+                    value.raw(),
+                    Pointer::Item(CONTENT, index),
+                )?;
                 outcome = Outcome::Mapped;
             }
         }
-        let texts = parts.iter().filter(|(part, _)| raw_str(part.kind()) == "text").filter_map(|(part, _)| part.text());
+        let texts = parts
+            .iter()
+            .filter(|(part, _)| raw_str(part.kind()) == "text")
+            .filter_map(|(part, _)| part.text());
         for piece in texts.filter(|piece| piece.text().is_some()) {
-            if pieces.add((self.agent, record.number), PieceOf::Message, piece, record.header, out)? == Added::Mapped {
+            if pieces.add(
+                (self.agent, record.number),
+                PieceOf::Message,
+                piece,
+                record.header,
+                out,
+            )? == Added::Mapped
+            {
                 outcome = Outcome::Mapped;
             }
         }
@@ -121,31 +148,69 @@ impl SdkMessages {
     }
 
     /// A piece of reasoning, or its end, which has no text.
-    fn thinking(&mut self, record: &MessageRecord<'_>, pieces: &mut Pieces, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn thinking(
+        &mut self,
+        record: &MessageRecord<'_>,
+        pieces: &mut Pieces,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let at = (self.agent, record.number);
-        match record.message.text().filter(|piece| non_empty_text(Some(*piece)).is_some()) {
-            Some(piece) if pieces.add(at, PieceOf::Reasoning, piece, record.header, out)? == Added::Mapped => Ok(Outcome::Mapped),
+        match record
+            .message
+            .text()
+            .filter(|piece| non_empty_text(Some(*piece)).is_some())
+        {
+            Some(piece)
+                if pieces.add(at, PieceOf::Reasoning, piece, record.header, out)?
+                    == Added::Mapped =>
+            {
+                Ok(Outcome::Mapped)
+            }
             _ => Ok(self.form.piece(PieceOf::Reasoning)),
         }
     }
 
     /// The state of the run. Only a run that failed or was stopped gives an event.
-    fn status(&mut self, record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn status(
+        &mut self,
+        record: &MessageRecord<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let status = raw_str(record.message.status());
         let Some(end) = end(status) else {
-            return Ok(Outcome::Bookkeeping { record: self.form.progress(SdkKind::Status), rule: rule::RUN_PROGRESS });
+            return Ok(Outcome::Bookkeeping {
+                record: self.form.progress(SdkKind::Status),
+                rule: rule::RUN_PROGRESS,
+            });
         };
-        emit_end(end, status, self.error.as_deref().map(Text::Plain), Pointer::At("/status"), out)?;
+        emit_end(
+            end,
+            status,
+            self.error.as_deref().map(Text::Plain),
+            Pointer::At("/status"),
+            out,
+        )?;
         self.has_end = true;
         Ok(Outcome::Mapped)
     }
 
     /// The tokens of the whole run.
-    fn usage(&mut self, record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+    fn usage(
+        &mut self,
+        record: &MessageRecord<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> Result<Outcome, Fault> {
         let usage = required(record.message.usage(), Pointer::At("/usage"), "an object")?;
         let tokens: Option<Tokens> = RunUsage::lenient(usage).tokens();
-        let tokens = tokens.ok_or_else(|| absent(Pointer::At("/usage"), "counts of tokens", Some(usage)))?;
-        emit_usage(tokens, self.request_id.as_deref().map(Text::Plain), None, Pointer::At("/usage"), out)?;
+        let tokens =
+            tokens.ok_or_else(|| absent(Pointer::At("/usage"), "counts of tokens", Some(usage)))?;
+        emit_usage(
+            tokens,
+            self.request_id.as_deref().map(Text::Plain),
+            None,
+            Pointer::At("/usage"),
+            out,
+        )?;
         self.has_usage = true;
         Ok(Outcome::Mapped)
     }
@@ -153,7 +218,10 @@ impl SdkMessages {
     /// The id of the request with which the run began.
     fn request(&mut self, record: &MessageRecord<'_>) -> Result<Outcome, Fault> {
         self.request_id = decoded_non_empty(record.message.request_id()).map(Into::into);
-        Ok(Outcome::Bookkeeping { record: self.form.progress(SdkKind::Request), rule: rule::RUN_PROGRESS })
+        Ok(Outcome::Bookkeeping {
+            record: self.form.progress(SdkKind::Request),
+            rule: rule::RUN_PROGRESS,
+        })
     }
 }
 
@@ -162,8 +230,22 @@ fn user(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fa
     for (index, (part, value)) in parts(&record.message)?.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
         match (raw_str(part.kind()), text(part.text())) {
-            ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
-            ("text", text) => drop(out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?),
+            ("text", None) => {
+                return Err(absent(
+                    Pointer::Field(CONTENT, index, "/text"),
+                    "a string",
+                    part.text(),
+                ));
+            }
+            ("text", text) => drop(out.emit(
+                MsgIn {
+                    role: Role::User,
+                    by: Author::Person,
+                    text,
+                    attachments: Vec::new(),
+                },
+                pointer,
+            )?),
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
     }
@@ -173,7 +255,13 @@ fn user(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fa
 /// A notice about the run. At a compaction it is the summary.
 fn task(record: &MessageRecord<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let text = non_empty_text(record.message.text());
-    out.emit(Meta::System { name: Text::Plain("task"), text }, Pointer::At("/text"))?;
+    out.emit(
+        Meta::System {
+            name: Text::Plain("task"),
+            text,
+        },
+        Pointer::At("/text"),
+    )?;
     Ok(Outcome::Mapped)
 }
 
@@ -182,11 +270,23 @@ const CONTENT: &str = "/message/content";
 /// The parts of a message, each with the value that it was read from. There is at least one.
 fn parts<'a>(message: &SdkMessage<'a>) -> Result<Vec<(SdkPart<'a>, Value<'a>)>, Fault> {
     let content = required(message.message(), Pointer::At("/message"), "an object")?;
-    let content = required(SdkContent::strict(content, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+    let content = required(
+        SdkContent::strict(content, "/message")?.content(),
+        Pointer::At(CONTENT),
+        "a list of parts",
+    )?;
     let part = |(index, value)| match SdkPart::strict(value, "") {
         Ok(part) => Ok((part, value)),
         Err(fault) => Err(fault.within(Pointer::Item(CONTENT, index))),
     };
-    let parts: Vec<_> = content.elements().enumerate().map(part).collect::<Result<_, _>>()?;
-    if parts.is_empty() { Err(Fault::malformed(CONTENT, "a part", "nothing")) } else { Ok(parts) }
+    let parts: Vec<_> = content
+        .elements()
+        .enumerate()
+        .map(part)
+        .collect::<Result<_, _>>()?;
+    if parts.is_empty() {
+        Err(Fault::malformed(CONTENT, "a part", "nothing"))
+    } else {
+        Ok(parts)
+    }
 }

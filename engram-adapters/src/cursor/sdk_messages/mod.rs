@@ -28,7 +28,10 @@ pub(super) struct MessageStream {
 
 impl Default for MessageStream {
     fn default() -> Self {
-        MessageStream { agents: agents(), pieces: Pieces::default() }
+        MessageStream {
+            agents: agents(),
+            pieces: Pieces::default(),
+        }
     }
 }
 
@@ -47,8 +50,15 @@ impl Reader for MessageStream {
             self.agents.switch_to(agent);
         }
         members::check_chosen(kind, record.value, Pointer::Root, form::MESSAGES, out);
-        let record = MessageRecord { message, of, header: RecordHeader::default(), number };
-        self.agents.current().convert(&record, &mut self.pieces, out)
+        let record = MessageRecord {
+            message,
+            of,
+            header: RecordHeader::default(),
+            number,
+        };
+        self.agents
+            .current()
+            .convert(&record, &mut self.pieces, out)
     }
 
     fn decide(&mut self) {

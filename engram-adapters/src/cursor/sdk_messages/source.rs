@@ -27,9 +27,15 @@ impl SourceForm {
     /// The outcome of a record that is a piece of a text.
     pub(super) fn piece(self, of: PieceOf) -> Outcome {
         let (record, rule) = match (of, self) {
-            (PieceOf::Reasoning, SourceForm::Stream) => (SdkKind::Thinking.name(), rule::REASONING_PIECES),
-            (PieceOf::Reasoning, SourceForm::Store) => ("thinking/run_event", rule::REASONING_PIECES),
-            (PieceOf::Message, SourceForm::Stream) => (SdkKind::Assistant.name(), rule::MESSAGE_PIECES),
+            (PieceOf::Reasoning, SourceForm::Stream) => {
+                (SdkKind::Thinking.name(), rule::REASONING_PIECES)
+            }
+            (PieceOf::Reasoning, SourceForm::Store) => {
+                ("thinking/run_event", rule::REASONING_PIECES)
+            }
+            (PieceOf::Message, SourceForm::Stream) => {
+                (SdkKind::Assistant.name(), rule::MESSAGE_PIECES)
+            }
             (PieceOf::Message, SourceForm::Store) => ("assistant/run_event", rule::MESSAGE_PIECES),
         };
         Outcome::Duplicate { record, rule }

@@ -30,7 +30,11 @@ pub(in crate::cursor) enum Form {
 impl Form {
     /// How an artifact of this form is divided into records.
     pub(in crate::cursor) fn framing(self) -> Framing {
-        if self == Form::TranscriptDocument { Framing::Document } else { Framing::Lines }
+        if self == Form::TranscriptDocument {
+            Framing::Document
+        } else {
+            Framing::Lines
+        }
     }
 
     /// The schema. None for hook payloads: they record a version, which decides.

@@ -61,16 +61,25 @@ fn open_database(database: DatabaseFile<'_>) -> OpenedStore {
 
 /// A chat is read with the run store that it belongs to.
 fn read_with(chat: &Path) -> Vec<PathBuf> {
-    let Some(index) = run_store_of(chat) else { return Vec::new() };
+    let Some(index) = run_store_of(chat) else {
+        return Vec::new();
+    };
     let log = index.with_file_name("index.db-wal");
     vec![index, log]
 }
 
 /// A text transcript, or a file of a run store that was named alone.
 fn open_text(path: &Path, first: &[u8], limits: Limits) -> OpenedStore {
-    let is_inside = path.file_name().and_then(|name| name.to_str()).is_some_and(files::is_inside);
-    if let Some(directory) = path.parent().filter(|directory| is_inside && files::is_root(directory)) {
+    let is_inside = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(files::is_inside);
+    if let Some(directory) = path
+        .parent()
+        .filter(|directory| is_inside && files::is_root(directory))
+    {
         return open_root(directory, limits);
     }
-    Ok(TextTranscript::open(path, first, limits)?.map(|transcript| Box::new(transcript) as Box<dyn Store>))
+    Ok(TextTranscript::open(path, first, limits)?
+        .map(|transcript| Box::new(transcript) as Box<dyn Store>))
 }

@@ -16,17 +16,24 @@ const MAX_NAME_BYTES: usize = 200;
 /// `agent-transcripts/<session>/<session>.jsonl`, `agent-transcripts/<session>.jsonl` in older versions, and
 /// `agent-transcripts/<parent session>/subagents/<session>.jsonl`. No record names either.
 pub(in crate::cursor) fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
-    let is_transcript = detect::form(head).is_some_and(|(form, _)| matches!(form, Form::Transcript | Form::TranscriptDocument));
+    let is_transcript = detect::form(head)
+        .is_some_and(|(form, _)| matches!(form, Form::Transcript | Form::TranscriptDocument));
     if !is_transcript {
         return SideInfo::default();
     }
     let directory = path.parent();
-    let parent_directory = directory.filter(|directory| name(directory) == Some("subagents")).and_then(Path::parent);
+    let parent_directory = directory
+        .filter(|directory| name(directory) == Some("subagents"))
+        .and_then(Path::parent);
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let is_named = parent_directory.is_some()
-        || directory.is_some_and(|directory| name(directory) == Some(TRANSCRIPTS) || is_own_directory(directory, stem));
+        || directory.is_some_and(|directory| {
+            name(directory) == Some(TRANSCRIPTS) || is_own_directory(directory, stem)
+        });
     SideInfo {
-        session_id: stem.filter(|stem| is_named && is_unescaped(stem)).map(str::to_owned),
+        session_id: stem
+            .filter(|stem| is_named && is_unescaped(stem))
+            .map(str::to_owned),
         parent_session_id: parent_directory.and_then(name).map(str::to_owned),
         ..SideInfo::default()
     }
@@ -34,12 +41,18 @@ pub(in crate::cursor) fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
 
 /// True for `agent-transcripts/<session>/`.
 fn is_own_directory(directory: &Path, session: Option<&str>) -> bool {
-    name(directory) == session && directory.parent().is_some_and(|above| name(above) == Some(TRANSCRIPTS))
+    name(directory) == session
+        && directory
+            .parent()
+            .is_some_and(|above| name(above) == Some(TRANSCRIPTS))
 }
 
 /// True for a file name that can only be that of one session: other ids are escaped in a way that cannot be undone, or cut.
 fn is_unescaped(name: &str) -> bool {
-    name.len() < MAX_NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    name.len() < MAX_NAME_BYTES
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn name(path: &Path) -> Option<&str> {

@@ -8,8 +8,16 @@ pub(in crate::cursor) const CHAT: StoreTables = StoreTables {
     kind: store_kinds::CHATS,
     is_file_name: |name| name == "store.db",
     tables: &[
-        NeededTable { name: "blobs", columns: &["id", "data"], is_mark: false },
-        NeededTable { name: "meta", columns: &["key", "value"], is_mark: false },
+        NeededTable {
+            name: "blobs",
+            columns: &["id", "data"],
+            is_mark: false,
+        },
+        NeededTable {
+            name: "meta",
+            columns: &["key", "value"],
+            is_mark: false,
+        },
     ],
 };
 
@@ -18,9 +26,21 @@ pub(in crate::cursor) const RUNS: StoreTables = StoreTables {
     kind: store_kinds::RUNS,
     is_file_name: |name| name == "index.db",
     tables: &[
-        NeededTable { name: "agents", columns: &["agent_id", "latest_checkpoint_ref_json", "metadata_json"], is_mark: true },
-        NeededTable { name: "runs", columns: &["run_id", "agent_id", "turn_number", "status", "created_at"], is_mark: true },
-        NeededTable { name: "run_events", columns: &["run_id", "seq", "event_type", "payload_json"], is_mark: true },
+        NeededTable {
+            name: "agents",
+            columns: &["agent_id", "latest_checkpoint_ref_json", "metadata_json"],
+            is_mark: true,
+        },
+        NeededTable {
+            name: "runs",
+            columns: &["run_id", "agent_id", "turn_number", "status", "created_at"],
+            is_mark: true,
+        },
+        NeededTable {
+            name: "run_events",
+            columns: &["run_id", "seq", "event_type", "payload_json"],
+            is_mark: true,
+        },
     ],
 };
 
@@ -29,7 +49,15 @@ pub(in crate::cursor) const EDITOR: StoreTables = StoreTables {
     kind: store_kinds::EDITOR,
     is_file_name: |name| name == "state.vscdb",
     tables: &[
-        NeededTable { name: "cursorDiskKV", columns: &["key", "value"], is_mark: true },
-        NeededTable { name: "ItemTable", columns: &["key", "value"], is_mark: true },
+        NeededTable {
+            name: "cursorDiskKV",
+            columns: &["key", "value"],
+            is_mark: true,
+        },
+        NeededTable {
+            name: "ItemTable",
+            columns: &["key", "value"],
+            is_mark: true,
+        },
     ],
 };

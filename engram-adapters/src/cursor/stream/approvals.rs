@@ -31,21 +31,51 @@ impl<'a> Named<'a> {
 }
 
 /// A question. Its arguments are a notice, unless a call with the same id has them.
-pub(super) fn request(state: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn request(
+    state: &mut StreamState,
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/query");
     let query_type = raw_str(record.line.query_type());
     let named = Named::read(record.line.query(), pointer)?;
-    let question = Question::strict(named.value, "").map_err(|fault| within_member("/query", named.name, fault))?;
-    let call_id = non_empty_text(question.tool_call_id()).or(question.args().and_then(|args| non_empty_text(args.member("toolCallId"))));
+    let question = Question::strict(named.value, "")
+        .map_err(|fault| within_member("/query", named.name, fault))?;
+    let call_id = non_empty_text(question.tool_call_id()).or(question
+        .args()
+        .and_then(|args| non_empty_text(args.member("toolCallId"))));
     let tool = Some(Text::Plain(query_type)).filter(|name| !name.is_empty());
-    out.emit(Meta::Permission(Permission { decision: Decision::Ask, tool, call_id, text: None }), pointer)?;
-    let call_id = call_id.map(|id| id.decode_lossy().into_owned()).unwrap_or_default();
+    out.emit(
+        Meta::Permission(Permission {
+            decision: Decision::Ask,
+            tool,
+            call_id,
+            text: None,
+        }),
+        pointer,
+    )?;
+    let call_id = call_id
+        .map(|id| id.decode_lossy().into_owned())
+        .unwrap_or_default();
     if let Some(args) = question.args() {
-        let name = if query_type.is_empty() { "query" } else { query_type };
+        let name = if query_type.is_empty() {
+            "query"
+        } else {
+            query_type
+        };
         if out.is_check() {
-            shared.questions.ask(shared.session, &call_id, shared.number);
+            shared
+                .questions
+                .ask(shared.session, &call_id, shared.number);
         } else if shared.questions.is_unclaimed(shared.number) {
-            out.emit(Meta::System { name: Text::Plain(name), text: Some(Text::Json(args.raw())) }, pointer)?;
+            out.emit(
+                Meta::System {
+                    name: Text::Plain(name),
+                    text: Some(Text::Json(args.raw())),
+                },
+                pointer,
+            )?;
         }
     }
     state.last_question = named.id.map(|id| (id, call_id));
@@ -53,14 +83,29 @@ pub(super) fn request(state: &mut StreamState, shared: &mut Shared, record: &Rec
 }
 
 /// The answer to the last question, if it has the same number.
-pub(super) fn response(state: &mut StreamState, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn response(
+    state: &mut StreamState,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/response");
     let named = Named::read(record.line.response(), pointer)?;
     let (decision, text) = decision(&named)?;
-    let last = state.last_question.as_ref().filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
+    let last = state
+        .last_question
+        .as_ref()
+        .filter(|(id, call_id)| Some(*id) == named.id && !call_id.is_empty());
     let call_id = last.map(|(_, call_id)| Text::Plain(call_id));
     let tool = Some(Text::Plain(named.name)).filter(|name| !name.is_empty());
-    out.emit(Meta::Permission(Permission { decision, tool, call_id, text }), pointer)?;
+    out.emit(
+        Meta::Permission(Permission {
+            decision,
+            tool,
+            call_id,
+            text,
+        }),
+        pointer,
+    )?;
     Ok(Outcome::Mapped)
 }
 

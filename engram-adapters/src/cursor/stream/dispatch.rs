@@ -21,9 +21,19 @@ pub(super) fn convert(
     out: &mut Out<'_, '_>,
 ) -> Result<Outcome, Fault> {
     let time = time_of_millis(line.timestamp_ms());
-    let record = Record { line, header: RecordHeader { t: time.as_deref(), ..RecordHeader::default() } };
+    let record = Record {
+        line,
+        header: RecordHeader {
+            t: time.as_deref(),
+            ..RecordHeader::default()
+        },
+    };
     let (kind, subtype) = (raw_str(line.kind()), raw_str(line.subtype()));
-    let name = if subtype.is_empty() { kind.to_owned() } else { format!("{kind}/{subtype}") };
+    let name = if subtype.is_empty() {
+        kind.to_owned()
+    } else {
+        format!("{kind}/{subtype}")
+    };
     let kind = CaptureKind::named(&name).ok_or_else(|| Fault::unrecognized(&name))?;
     begin_record(&line, out);
     members::check_chosen(&name, line.object(), Pointer::Root, form::CAPTURE, out);
@@ -40,7 +50,9 @@ pub(super) fn convert(
         CaptureKind::InteractionQueryRequest => approvals::request(state, shared, &record, out),
         CaptureKind::InteractionQueryResponse => approvals::response(state, &record, out),
         CaptureKind::SystemInit => notices::init(&record, out),
-        CaptureKind::SystemTaskNotification | CaptureKind::SystemBackgroundShellTimeout => notices::background_task(&record, out),
+        CaptureKind::SystemTaskNotification | CaptureKind::SystemBackgroundShellTimeout => {
+            notices::background_task(&record, out)
+        }
         CaptureKind::Connection | CaptureKind::Retry => notices::connection(&record, out),
         CaptureKind::Omitted(outcome) => Ok(outcome),
     }
@@ -52,5 +64,8 @@ pub(super) fn begin_record(line: &CaptureLine<'_>, out: &mut Out<'_, '_>) {
         out.set_source(Some(&session_id), None);
     }
     let time = time_of_millis(line.timestamp_ms());
-    out.set_header(RecordHeader { t: time.as_deref(), ..RecordHeader::default() });
+    out.set_header(RecordHeader {
+        t: time.as_deref(),
+        ..RecordHeader::default()
+    });
 }

@@ -19,7 +19,10 @@ use crate::shared::value::{count, is_true, non_empty_text, raw_str, text};
 const CONTENT: &str = "/message/content";
 
 /// A piece of a message, or a whole message that was joined from its pieces.
-const MESSAGE_PIECE: Outcome = Outcome::Duplicate { record: CaptureKind::Assistant.name(), rule: rule::MESSAGE_PIECES };
+const MESSAGE_PIECE: Outcome = Outcome::Duplicate {
+    record: CaptureKind::Assistant.name(),
+    rule: rule::MESSAGE_PIECES,
+};
 
 fn no_parts() -> Result<Outcome, Fault> {
     Err(Fault::malformed(CONTENT, "a part", "nothing"))
@@ -31,9 +34,23 @@ pub(super) fn user(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome
     for (index, (part, value)) in record.parts()?.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
         match (raw_str(part.kind()), text(part.text())) {
-            ("text", None) => return Err(absent(Pointer::Field(CONTENT, index, "/text"), "a string", part.text())),
+            ("text", None) => {
+                return Err(absent(
+                    Pointer::Field(CONTENT, index, "/text"),
+                    "a string",
+                    part.text(),
+                ));
+            }
             ("text", text) => {
-                out.emit(MsgIn { role: Role::User, by: Author::Person, text, attachments: Vec::new() }, pointer)?;
+                out.emit(
+                    MsgIn {
+                        role: Role::User,
+                        by: Author::Person,
+                        text,
+                        attachments: Vec::new(),
+                    },
+                    pointer,
+                )?;
             }
             (kind, _) => out.unrecognized_block(kind, value.raw(), pointer)?,
         }
@@ -43,20 +60,36 @@ pub(super) fn user(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome
 }
 
 /// A message of the agent, or a piece of one. Only pieces have a time and no model call. The whole message follows its pieces.
-pub(super) fn assistant(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn assistant(
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let is_piece = record.line.timestamp_ms().is_some() && record.line.model_call_id().is_none();
     let parts = record.parts()?;
     if is_piece && parts.iter().all(|(part, _)| raw_str(part.kind()) == "text") {
         let mut outcome = MESSAGE_PIECE;
-        for piece in parts.iter().filter_map(|(part, _)| part.text()).filter(|piece| piece.text().is_some()) {
+        for piece in parts
+            .iter()
+            .filter_map(|(part, _)| part.text())
+            .filter(|piece| piece.text().is_some())
+        {
             let at = (shared.session, shared.number);
-            if shared.pieces.add(at, PieceOf::Message, piece, record.header, out)? == Added::Mapped {
+            if shared
+                .pieces
+                .add(at, PieceOf::Message, piece, record.header, out)?
+                == Added::Mapped
+            {
                 outcome = Outcome::Mapped;
             }
         }
         return Ok(outcome);
     }
-    let channel = if record.line.model_call_id().is_some() { Channel::Commentary } else { Channel::Final };
+    let channel = if record.line.model_call_id().is_some() {
+        Channel::Commentary
+    } else {
+        Channel::Final
+    };
     let mut outcome = no_parts();
     for (index, (part, value)) in parts.iter().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
@@ -65,28 +98,55 @@ pub(super) fn assistant(shared: &mut Shared, record: &Record<'_>, out: &mut Out<
             outcome = Ok(Outcome::Mapped);
             continue;
         }
-        let Some(text) = text(part.text()) else { continue };
+        let Some(text) = text(part.text()) else {
+            continue;
+        };
         if !shared.pieces.whole(shared.session, text, out) {
             outcome = Ok(MESSAGE_PIECE);
             continue;
         }
-        out.emit(MsgOut { text: Some(text), channel: Some(channel), ..MsgOut::default() }, pointer)?;
+        out.emit(
+            MsgOut {
+                text: Some(text),
+                channel: Some(channel),
+                ..MsgOut::default()
+            },
+            pointer,
+        )?;
         outcome = Ok(Outcome::Mapped);
     }
     outcome
 }
 
 /// A piece of reasoning. The whole text is never recorded.
-pub(super) fn reasoning_delta(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn reasoning_delta(
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let at = (shared.session, shared.number);
     match record.line.text().filter(|piece| piece.text().is_some()) {
-        Some(piece) if shared.pieces.add(at, PieceOf::Reasoning, piece, record.header, out)? == Added::Mapped => Ok(Outcome::Mapped),
-        _ => Ok(Outcome::Duplicate { record: CaptureKind::ThinkingDelta.name(), rule: rule::THINKING_PIECES }),
+        Some(piece)
+            if shared
+                .pieces
+                .add(at, PieceOf::Reasoning, piece, record.header, out)?
+                == Added::Mapped =>
+        {
+            Ok(Outcome::Mapped)
+        }
+        _ => Ok(Outcome::Duplicate {
+            record: CaptureKind::ThinkingDelta.name(),
+            rule: rule::THINKING_PIECES,
+        }),
     }
 }
 
 /// The end of the run. Its text repeats all messages, joined without a separator; any other text is a message of its own.
-pub(super) fn result(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn result(
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let (line, subtype) = (&record.line, raw_str(record.line.subtype()));
     let result = non_empty_text(line.result());
     let mut has_events = false;
@@ -98,14 +158,27 @@ pub(super) fn result(shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_,
     } else if let Some(text) = result
         && !shared.pieces.repeats_all(shared.session, text)
     {
-        out.emit(MsgOut { text: Some(text), channel: Some(Channel::Final), ..MsgOut::default() }, Pointer::At("/result"))?;
+        out.emit(
+            MsgOut {
+                text: Some(text),
+                channel: Some(Channel::Final),
+                ..MsgOut::default()
+            },
+            Pointer::At("/result"),
+        )?;
         has_events = true;
     }
     if let Some(usage) = line.usage() {
-        out.emit(Meta::Usage(TurnUsage::lenient(usage).to_event()), Pointer::At("/usage"))?;
+        out.emit(
+            Meta::Usage(TurnUsage::lenient(usage).to_event()),
+            Pointer::At("/usage"),
+        )?;
         has_events = true;
     }
-    let omitted = Outcome::Duplicate { record: CaptureKind::ResultSuccess.name(), rule: rule::RESULT_TEXT };
+    let omitted = Outcome::Duplicate {
+        record: CaptureKind::ResultSuccess.name(),
+        rule: rule::RESULT_TEXT,
+    };
     Ok(if has_events { Outcome::Mapped } else { omitted })
 }
 
@@ -118,6 +191,9 @@ impl<'a> TurnUsage<'a> {
             cache_write: count(self.cache_write_tokens()),
             ..Tokens::default()
         };
-        Usage { tokens, ..Usage::default() }
+        Usage {
+            tokens,
+            ..Usage::default()
+        }
     }
 }

@@ -28,7 +28,10 @@ pub(super) struct Stream {
 
 impl Default for Stream {
     fn default() -> Self {
-        Stream { sessions: sessions(), shared: Shared::default() }
+        Stream {
+            sessions: sessions(),
+            shared: Shared::default(),
+        }
     }
 }
 

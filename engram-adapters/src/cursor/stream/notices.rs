@@ -11,15 +11,37 @@ use crate::shared::value::{non_empty_text, raw_str, text};
 
 /// The session's model and directory.
 pub(super) fn init(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let (model, cwd) = (non_empty_text(record.line.model()), non_empty_text(record.line.cwd()));
-    out.emit(Meta::Session(SessionFacts { model, cwd, ..SessionFacts::default() }), Pointer::Root)?;
+    let (model, cwd) = (
+        non_empty_text(record.line.model()),
+        non_empty_text(record.line.cwd()),
+    );
+    out.emit(
+        Meta::Session(SessionFacts {
+            model,
+            cwd,
+            ..SessionFacts::default()
+        }),
+        Pointer::Root,
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// A message about a task or a shell in the background, kept as JSON.
-pub(super) fn background_task(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let (name, json) = (Text::Plain(raw_str(record.line.subtype())), record.line.object().json());
-    out.emit(Meta::System { name, text: Some(json) }, Pointer::Root)?;
+pub(super) fn background_task(
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let (name, json) = (
+        Text::Plain(raw_str(record.line.subtype())),
+        record.line.object().json(),
+    );
+    out.emit(
+        Meta::System {
+            name,
+            text: Some(json),
+        },
+        Pointer::Root,
+    )?;
     Ok(Outcome::Mapped)
 }
 
@@ -29,7 +51,10 @@ pub(super) fn connection(record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<O
     let name = format!("{}/{subtype}", raw_str(record.line.kind()));
     let (name, text) = (Text::Plain(&name), text(record.line.endpoint_url()));
     let notice = match subtype {
-        "reconnecting" | "starting" => Meta::Error { code: Some(name), text },
+        "reconnecting" | "starting" => Meta::Error {
+            code: Some(name),
+            text,
+        },
         _ => Meta::System { name, text },
     };
     out.emit(notice, Pointer::Root)?;

@@ -30,7 +30,11 @@ impl<'a> Record<'a> {
     pub(super) fn parts(&self) -> Result<Vec<(CapturePart<'a>, Value<'a>)>, Fault> {
         const CONTENT: &str = "/message/content";
         let message = required(self.line.message(), Pointer::At("/message"), "an object")?;
-        let content = required(CaptureMessage::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a list of parts")?;
+        let content = required(
+            CaptureMessage::strict(message, "/message")?.content(),
+            Pointer::At(CONTENT),
+            "a list of parts",
+        )?;
         let part = |(index, value)| match CapturePart::strict(value, "") {
             Ok(part) => Ok((part, value)),
             Err(fault) => Err(fault.within(Pointer::Item(CONTENT, index))),

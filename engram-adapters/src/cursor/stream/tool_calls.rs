@@ -13,7 +13,12 @@ use crate::cursor::tool_calls::payload::CallRecord;
 use crate::cursor::tool_calls::result::emit_result;
 
 /// The call.
-pub(super) fn started(state: &mut StreamState, shared: &mut Shared, record: &Record<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn started(
+    state: &mut StreamState,
+    shared: &mut Shared,
+    record: &Record<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let call = record.call()?;
     start(state, shared, &call, out)?;
     Ok(Outcome::Mapped)
@@ -31,17 +36,41 @@ pub(super) fn completed(
         None => start(state, shared, &call, out)?,
         Some(seq) => emit_changed_args(state, &call, seq, out)?,
     }
-    if let Some(contexts) = call.payload.hook_contexts.filter(|contexts| contexts.elements().next().is_some()) {
+    if let Some(contexts) = call
+        .payload
+        .hook_contexts
+        .filter(|contexts| contexts.elements().next().is_some())
+    {
         let (name, text) = (Text::Plain("hook"), Some(contexts.json()));
-        let context = ImplicitInput { name, file: None, hash: None, bytes: None, text };
-        out.emit(Meta::Context(context), Pointer::At("/tool_call/hookAdditionalContexts"))?;
+        let context = ImplicitInput {
+            name,
+            file: None,
+            hash: None,
+            bytes: None,
+            text,
+        };
+        out.emit(
+            Meta::Context(context),
+            Pointer::At("/tool_call/hookAdditionalContexts"),
+        )?;
     }
-    emit_result(&call, state.calls.requests_line_numbers(&call), &mut state.files, out).map_err(|fault| fault.within(call.pointer))?;
+    emit_result(
+        &call,
+        state.calls.requests_line_numbers(&call),
+        &mut state.files,
+        out,
+    )
+    .map_err(|fault| fault.within(call.pointer))?;
     state.calls.complete(&call);
     Ok(Outcome::Mapped)
 }
 
-fn start(state: &mut StreamState, shared: &mut Shared, call: &CallRecord<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn start(
+    state: &mut StreamState,
+    shared: &mut Shared,
+    call: &CallRecord<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     if out.is_check() {
         shared.questions.call(shared.session, call.call_id);
     }
@@ -51,9 +80,21 @@ fn start(state: &mut StreamState, shared: &mut Shared, call: &CallRecord<'_>, ou
 }
 
 /// Arguments that differ from those with which the call was started.
-fn emit_changed_args(state: &StreamState, call: &CallRecord<'_>, seq: Seq, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn emit_changed_args(
+    state: &StreamState,
+    call: &CallRecord<'_>,
+    seq: Seq,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     if let Some(args) = state.calls.changed_args(call) {
-        out.emit_child(Some(seq), Meta::System { name: Text::Plain("args"), text: Some(Text::Json(args)) }, call.pointer)?;
+        out.emit_child(
+            Some(seq),
+            Meta::System {
+                name: Text::Plain("args"),
+                text: Some(Text::Json(args)),
+            },
+            call.pointer,
+        )?;
     }
     Ok(())
 }

@@ -8,11 +8,16 @@ use super::convert;
 fn events(lines: &[Value]) -> Vec<Value> {
     let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let (tape, _) = convert(log.as_bytes(), Policy::Strict).unwrap();
-    tape.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    tape.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn of<'e>(events: &'e [Value], session: &str, kind: &str) -> Vec<&'e Value> {
-    events.iter().filter(|event| event["source"]["session_id"] == session && event["k"] == kind).collect()
+    events
+        .iter()
+        .filter(|event| event["source"]["session_id"] == session && event["k"] == kind)
+        .collect()
 }
 
 #[test]
@@ -35,7 +40,10 @@ fn pieces_of_text_are_joined_for_each_session() {
     ];
     let events = events(&lines);
     for (session, text) in [("one", "the first text"), ("two", "the second text")] {
-        let texts: Vec<&Value> = of(&events, session, "msg.out").iter().map(|event| &event["text"]).collect();
+        let texts: Vec<&Value> = of(&events, session, "msg.out")
+            .iter()
+            .map(|event| &event["text"])
+            .collect();
         assert_eq!(texts, [text]);
     }
 }
@@ -45,18 +53,31 @@ fn hooks_of_two_conversations_are_not_paired() {
     let step = |of: &str, step: &str, more: Value| {
         let mut payload = json!({"conversation_id": of, "generation_id": "g", "model": "m", "hook_event_name": step, "cursor_version": "1.0.0",
             "workspace_roots": ["/p"], "user_email": null, "transcript_path": null, "session_id": of});
-        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         payload
     };
-    let read = json!({"tool_name": "Read", "tool_use_id": "call", "tool_input": {"file_path": "/p/f"}});
+    let read =
+        json!({"tool_name": "Read", "tool_use_id": "call", "tool_input": {"file_path": "/p/f"}});
     let write = json!({"tool_name": "Write", "tool_use_id": "call", "tool_input": {"file_path": "/p/f", "content": "b\n"}});
     let content = json!({"file_path": "/p/f", "content": "a\n", "attachments": []});
     let with = |value: &Value, name: &str, member: Value| {
         let mut value = value.clone();
-        value.as_object_mut().unwrap().insert(name.to_owned(), member);
+        value
+            .as_object_mut()
+            .unwrap()
+            .insert(name.to_owned(), member);
         value
     };
-    let returned = |value: &Value| with(&with(value, "tool_output", json!("{}")), "duration", json!(1));
+    let returned = |value: &Value| {
+        with(
+            &with(value, "tool_output", json!("{}")),
+            "duration",
+            json!(1),
+        )
+    };
     let edit = json!({"file_path": "/p/f", "edits": [{"old_string": "a\n", "new_string": "b\n"}]});
     // The first conversation edits the file that the second one reads, under the same id.
     let lines = [
@@ -71,13 +92,31 @@ fn hooks_of_two_conversations_are_not_paired() {
         step("one", "postToolUse", returned(&write)),
     ];
     let events = events(&lines);
-    let tools = |session: &str| of(&events, session, "tool.call").iter().map(|call| call["tool"].clone()).collect::<Vec<_>>();
-    assert_eq!((tools("one"), tools("two")), (vec![json!("Write")], vec![json!("Read")]));
-    let [edit] = of(&events, "one", "code.edit")[..] else { panic!("{events:?}") };
-    assert_eq!((&edit["before_range"], &edit["after_range"]), (&json!([1, 1]), &json!([1, 1])));
-    assert!(of(&events, "one", "code.read").is_empty() && of(&events, "two", "code.read").len() == 1);
+    let tools = |session: &str| {
+        of(&events, session, "tool.call")
+            .iter()
+            .map(|call| call["tool"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (tools("one"), tools("two")),
+        (vec![json!("Write")], vec![json!("Read")])
+    );
+    let [edit] = of(&events, "one", "code.edit")[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (&edit["before_range"], &edit["after_range"]),
+        (&json!([1, 1]), &json!([1, 1]))
+    );
+    assert!(
+        of(&events, "one", "code.read").is_empty() && of(&events, "two", "code.read").len() == 1
+    );
     for session in ["one", "two"] {
         let call = of(&events, session, "tool.call")[0];
-        assert_eq!(of(&events, session, "tool.result")[0]["parent"], call["seq"]);
+        assert_eq!(
+            of(&events, session, "tool.result")[0]["parent"],
+            call["seq"]
+        );
     }
 }

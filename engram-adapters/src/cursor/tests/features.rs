@@ -7,8 +7,14 @@ use super::valid_tape;
 /// The events of the tape of these lines, which must hold strictly, too.
 fn events(lines: &[Value]) -> Vec<Value> {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let events = valid_tape(&text).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
-    assert!(events[events.len() - 1]["ledger"]["unknown_members"].is_null(), "{events:?}");
+    let events = valid_tape(&text)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .collect::<Vec<_>>();
+    assert!(
+        events[events.len() - 1]["ledger"]["unknown_members"].is_null(),
+        "{events:?}"
+    );
     events
 }
 
@@ -52,7 +58,11 @@ fn a_patch_requests_an_edit_for_each_change() {
             "update src/app.ts 1 1",
         ];
         assert_eq!(edits, expected);
-        assert!(of_kind(&events, "code.edit").iter().all(|edit| edit["confirmed"] == false && edit["parent"].is_u64()));
+        assert!(
+            of_kind(&events, "code.edit")
+                .iter()
+                .all(|edit| edit["confirmed"] == false && edit["parent"].is_u64())
+        );
     }
 }
 
@@ -63,41 +73,74 @@ fn content_may_be_text_and_an_answer_may_have_reasoning() {
         json!({"role":"assistant","message":{"content":[{"type":"thinking","thinking":"it is in line 3"},{"type":"text","text":"It is."}]}}),
         json!({"role":"assistant","message":{"content":"Fixed."}}),
     ]);
-    let said: Vec<(&Value, &Value)> =
-        events.iter().filter(|event| event["k"] != "meta").map(|event| (&event["text"], &event["channel"])).collect();
+    let said: Vec<(&Value, &Value)> = events
+        .iter()
+        .filter(|event| event["k"] != "meta")
+        .map(|event| (&event["text"], &event["channel"]))
+        .collect();
     assert_eq!(said[0].0, "fix it");
     assert_eq!(
         said[1..],
-        [(&json!("it is in line 3"), &json!("reasoning")), (&json!("It is."), &Value::Null), (&json!("Fixed."), &Value::Null)]
+        [
+            (&json!("it is in line 3"), &json!("reasoning")),
+            (&json!("It is."), &Value::Null),
+            (&json!("Fixed."), &Value::Null)
+        ]
     );
 }
 
 fn composer(more: &Value) -> Value {
-    let mut composer = json!({"_v":16,"composerId":"c","name":"Login","createdAt":1_790_050_000_000_u64});
-    composer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut composer =
+        json!({"_v":16,"composerId":"c","name":"Login","createdAt":1_790_050_000_000_u64});
+    composer
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     json!({"store":"composer","id":"c","composer":composer})
 }
 
 fn bubble(text: &str, more: &Value) -> Value {
-    let mut bubble = json!({"_v":3,"type":1,"bubbleId":text,"text":text,"createdAt":"2026-09-22T05:01:00.000Z"});
-    bubble.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut bubble =
+        json!({"_v":3,"type":1,"bubbleId":text,"text":text,"createdAt":"2026-09-22T05:01:00.000Z"});
+    bubble
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     json!({"store":"bubble","bubble":bubble})
 }
 
 #[test]
 fn simulated_messages_of_the_editor_are_the_harness_s() {
     let simulated = json!({"isSimulatedMsg":true,"simulatedMsgReason":3,"simulatedMessageMetadata":{},"startedAtMs":1,"completedAtMs":2,"agentMode":true});
-    let events = events(&[composer(&json!({})), bubble("fix", &json!({"isSimulatedMsg":false})), bubble("go on", &simulated)]);
-    let by: Vec<&Value> = of_kind(&events, "msg.in").iter().map(|message| &message["by"]).collect();
+    let events = events(&[
+        composer(&json!({})),
+        bubble("fix", &json!({"isSimulatedMsg":false})),
+        bubble("go on", &simulated),
+    ]);
+    let by: Vec<&Value> = of_kind(&events, "msg.in")
+        .iter()
+        .map(|message| &message["by"])
+        .collect();
     assert_eq!(by, ["person", "harness"]);
 }
 
 #[test]
 fn a_conversation_that_another_one_started_is_a_sub_agent_s() {
-    let started = json!({"subagentInfo":{"parentComposerId":"p","toolCallId":"t","typeName":"explore"}});
+    let started =
+        json!({"subagentInfo":{"parentComposerId":"p","toolCallId":"t","typeName":"explore"}});
     let events = events(&[composer(&started), bubble("look", &json!({}))]);
     assert_eq!(events[0]["source"]["agent_id"], "c");
-    let facts = events.iter().find(|event| event["label"] == "session").unwrap();
-    assert_eq!((&facts["parent_session_id"], &facts["parent_call_id"], &facts["agent"]), (&json!("p"), &json!("t"), &json!("explore")));
+    let facts = events
+        .iter()
+        .find(|event| event["label"] == "session")
+        .unwrap();
+    assert_eq!(
+        (
+            &facts["parent_session_id"],
+            &facts["parent_call_id"],
+            &facts["agent"]
+        ),
+        (&json!("p"), &json!("t"), &json!("explore"))
+    );
     assert_eq!(of_kind(&events, "msg.in")[0]["by"], "agent");
 }

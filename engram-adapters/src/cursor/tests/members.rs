@@ -45,71 +45,233 @@ const EDITOR: &str = r#"{"store":"composer","id":"s","composer":{"_v":16,"name":
 {"store":"bubble","bubble":{"_v":3,"type":2,"toolFormerData":{"toolCallId":"d","status":"completed","name":"edit_file_v2","params":"{\"relativeWorkspacePath\":\"a\"}","result":"{\"afterContentId\":\"x\"}"}},"after":"b"}
 "#;
 
-const fn changed(source: &'static str, from: &'static str, to: &'static str, line: u64, pointer: &'static str) -> Changed {
-    Changed { source, from, to, place: (if line == 0 { None } else { Some(line) }, pointer) }
+const fn changed(
+    source: &'static str,
+    from: &'static str,
+    to: &'static str,
+    line: u64,
+    pointer: &'static str,
+) -> Changed {
+    Changed {
+        source,
+        from,
+        to,
+        place: (if line == 0 { None } else { Some(line) }, pointer),
+    }
 }
 
 const CHANGES: &[Changed] = &[
-    changed(TRANSCRIPT, "\"input\"", "\"inputs\"", 2, "/message/content/1/inputs"),
-    changed(TRANSCRIPT, "\"contents\"", "\"content_\"", 2, "/message/content/1/input/content_"),
-    changed(DOCUMENT, "\"thinking\"", "\"thoughts\"", 0, "/messages/1/thoughts"),
+    changed(
+        TRANSCRIPT,
+        "\"input\"",
+        "\"inputs\"",
+        2,
+        "/message/content/1/inputs",
+    ),
+    changed(
+        TRANSCRIPT,
+        "\"contents\"",
+        "\"content_\"",
+        2,
+        "/message/content/1/input/content_",
+    ),
+    changed(
+        DOCUMENT,
+        "\"thinking\"",
+        "\"thoughts\"",
+        0,
+        "/messages/1/thoughts",
+    ),
     changed(DOCUMENT, "\"turnEnded\"", "\"turnEnd\"", 0, "/turnEnd"),
-    changed(DOCUMENT, "\"old_string\"", "\"oldString\"", 0, "/messages/1/toolCalls/0/args/oldString"),
-    changed(CAPTURE, "\"exitCode\"", "\"exit_code\"", 2, "/tool_call/shellToolCall/result/success/exit_code"),
-    changed(CAPTURE, "\"exitCode\":1", "\"exitCode\":\"1\"", 2, "/tool_call/shellToolCall/result/success/exitCode"),
-    changed(CAPTURE, "includeLineNumbers", "lineNumbers", 3, "/tool_call/readToolCall/args/lineNumbers"),
-    changed(HOOKS, "\"failure_type\"", "\"failureType\"", 2, "/failureType"),
+    changed(
+        DOCUMENT,
+        "\"old_string\"",
+        "\"oldString\"",
+        0,
+        "/messages/1/toolCalls/0/args/oldString",
+    ),
+    changed(
+        CAPTURE,
+        "\"exitCode\"",
+        "\"exit_code\"",
+        2,
+        "/tool_call/shellToolCall/result/success/exit_code",
+    ),
+    changed(
+        CAPTURE,
+        "\"exitCode\":1",
+        "\"exitCode\":\"1\"",
+        2,
+        "/tool_call/shellToolCall/result/success/exitCode",
+    ),
+    changed(
+        CAPTURE,
+        "includeLineNumbers",
+        "lineNumbers",
+        3,
+        "/tool_call/readToolCall/args/lineNumbers",
+    ),
+    changed(
+        HOOKS,
+        "\"failure_type\"",
+        "\"failureType\"",
+        2,
+        "/failureType",
+    ),
     changed(CHAT, "\"createdAt\"", "\"created\"", 1, "/meta/created"),
-    changed(CHAT, "\"isError\"", "\"is_error\"", 3, "/message/content/0/is_error"),
-    changed(CHAT, "\"exitCode\"", "\"exit\"", 3, "/steps/0/toolCall/shellToolCall/result/failure/exit"),
-    changed(CHAT, "\"startedAtMs\"", "\"started\"", 4, "/step/assistantMessage/started"),
-    changed(MESSAGES, "\"exitCode\"", "\"exit\"", 2, "/result/value/exit"),
+    changed(
+        CHAT,
+        "\"isError\"",
+        "\"is_error\"",
+        3,
+        "/message/content/0/is_error",
+    ),
+    changed(
+        CHAT,
+        "\"exitCode\"",
+        "\"exit\"",
+        3,
+        "/steps/0/toolCall/shellToolCall/result/failure/exit",
+    ),
+    changed(
+        CHAT,
+        "\"startedAtMs\"",
+        "\"started\"",
+        4,
+        "/step/assistantMessage/started",
+    ),
+    changed(
+        MESSAGES,
+        "\"exitCode\"",
+        "\"exit\"",
+        2,
+        "/result/value/exit",
+    ),
     changed(MESSAGES, "\"args\"", "\"arguments\"", 2, "/arguments"),
     changed(RUNS, "\"cwd\"", "\"directory\"", 1, "/agent/directory"),
     changed(RUNS, "\"seq\":1", "\"seq\":\"1\"", 2, "/event/seq"),
-    changed(EDITOR, "\"name\":\"n\"", "\"title\":\"n\"", 1, "/composer/title"),
-    changed(EDITOR, "exitCode", "exit", 3, "/bubble/toolFormerData/result/exit"),
-    changed(EDITOR, "relativeWorkspacePath", "path", 4, "/bubble/toolFormerData/params/path"),
-    changed(EDITOR, "afterContentId", "after", 4, "/bubble/toolFormerData/result/after"),
+    changed(
+        EDITOR,
+        "\"name\":\"n\"",
+        "\"title\":\"n\"",
+        1,
+        "/composer/title",
+    ),
+    changed(
+        EDITOR,
+        "exitCode",
+        "exit",
+        3,
+        "/bubble/toolFormerData/result/exit",
+    ),
+    changed(
+        EDITOR,
+        "relativeWorkspacePath",
+        "path",
+        4,
+        "/bubble/toolFormerData/params/path",
+    ),
+    changed(
+        EDITOR,
+        "afterContentId",
+        "after",
+        4,
+        "/bubble/toolFormerData/result/after",
+    ),
 ];
 
 fn convert(source: &str, policy: Policy) -> Result<Vec<Value>, AdapterError> {
     let mut tape = Vec::new();
-    let options = Options { policy, ..Options::default() };
-    crate::ingest(Input::new(source.as_bytes(), Limits::default()), &options, &mut JsonLines::new(&mut tape))?;
-    Ok(std::str::from_utf8(&tape).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    crate::ingest(
+        Input::new(source.as_bytes(), Limits::default()),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )?;
+    Ok(std::str::from_utf8(&tape)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect())
 }
 
 #[test]
 fn known_members_are_accepted() {
     for source in [TRANSCRIPT, DOCUMENT, CAPTURE, HOOKS, CHAT, EDITOR] {
         let tape = convert(source, Policy::Strict).unwrap();
-        assert_eq!(tape[tape.len() - 1]["ledger"].get("unknown_members"), None, "{source}");
+        assert_eq!(
+            tape[tape.len() - 1]["ledger"].get("unknown_members"),
+            None,
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn unknown_members_are_refused_under_strict_policy() {
     for change in CHANGES {
-        let error = convert(&change.source.replacen(change.from, change.to, 1), Policy::Strict).expect_err(change.to);
-        assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::UnknownMember, change.place.0, Some(change.place.1)));
+        let error = convert(
+            &change.source.replacen(change.from, change.to, 1),
+            Policy::Strict,
+        )
+        .expect_err(change.to);
+        assert_eq!(
+            (error.code, error.line, error.pointer.as_deref()),
+            (
+                ErrorCode::UnknownMember,
+                change.place.0,
+                Some(change.place.1)
+            )
+        );
     }
 }
 
 #[test]
 fn unknown_members_are_counted_and_the_rest_is_converted() {
     for change in CHANGES {
-        let tape = convert(&change.source.replacen(change.from, change.to, 1), Policy::Permissive).expect(change.to);
+        let tape = convert(
+            &change.source.replacen(change.from, change.to, 1),
+            Policy::Permissive,
+        )
+        .expect(change.to);
         let counted = &tape[tape.len() - 1]["ledger"]["unknown_members"];
-        assert_eq!(counted.as_array().map(Vec::len), Some(1), "{}: {counted}", change.to);
-        let revision = tape.iter().find(|event| event["label"] == "revision").expect(change.to);
-        assert!(revision["degraded"].as_array().is_some_and(|reasons| reasons.contains(&"unknown_members".into())), "{revision}");
-        assert!(tape.iter().any(|event| event["k"] == "msg.in" && event["text"] == "kept"), "{}", change.to);
+        assert_eq!(
+            counted.as_array().map(Vec::len),
+            Some(1),
+            "{}: {counted}",
+            change.to
+        );
+        let revision = tape
+            .iter()
+            .find(|event| event["label"] == "revision")
+            .expect(change.to);
+        assert!(
+            revision["degraded"]
+                .as_array()
+                .is_some_and(|reasons| reasons.contains(&"unknown_members".into())),
+            "{revision}"
+        );
+        assert!(
+            tape.iter()
+                .any(|event| event["k"] == "msg.in" && event["text"] == "kept"),
+            "{}",
+            change.to
+        );
     }
 }
 
 #[test]
 fn a_step_without_its_part_is_malformed() {
-    let error = convert(&CHAT.replacen("\"steps\":{\"0\"", "\"steps\":{\"1\"", 1), Policy::Strict).expect_err("no part 1");
-    assert_eq!((error.code, error.line, error.pointer.as_deref()), (ErrorCode::MalformedRecord, Some(3), Some("/steps")));
+    let error = convert(
+        &CHAT.replacen("\"steps\":{\"0\"", "\"steps\":{\"1\"", 1),
+        Policy::Strict,
+    )
+    .expect_err("no part 1");
+    assert_eq!(
+        (error.code, error.line, error.pointer.as_deref()),
+        (ErrorCode::MalformedRecord, Some(3), Some("/steps"))
+    );
 }

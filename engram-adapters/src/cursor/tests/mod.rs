@@ -27,7 +27,11 @@ fn root() -> PathBuf {
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(directory).into_iter().flatten().map(walkdir::DirEntry::into_path).collect();
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(directory)
+        .into_iter()
+        .flatten()
+        .map(walkdir::DirEntry::into_path)
+        .collect();
     found.retain(|path| path.is_file());
     found.sort();
     found
@@ -35,9 +39,16 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 fn convert(bytes: &[u8], policy: Policy) -> Result<(String, Summary), ErrorCode> {
     let mut tape = Vec::new();
-    let options = Options { policy, ..Options::default() };
-    let summary =
-        crate::ingest(Input::new(bytes, Limits::default()), &options, &mut JsonLines::new(&mut tape)).map_err(|error| error.code)?;
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let summary = crate::ingest(
+        Input::new(bytes, Limits::default()),
+        &options,
+        &mut JsonLines::new(&mut tape),
+    )
+    .map_err(|error| error.code)?;
     Ok((String::from_utf8(tape).unwrap(), summary))
 }
 
@@ -47,29 +58,48 @@ fn recording_trees() -> Vec<std::path::PathBuf> {
         eprintln!("skipped: ENGRAM_RECORDINGS is not set");
         std::ffi::OsString::new()
     });
-    std::env::split_paths(&trees).filter(|tree| !tree.as_os_str().is_empty()).map(|tree| root().join(tree)).collect()
+    std::env::split_paths(&trees)
+        .filter(|tree| !tree.as_os_str().is_empty())
+        .map(|tree| root().join(tree))
+        .collect()
 }
 
 /// The recordings of Cursor in the first of them that has some. The SDK wrote them, without a ground truth, so no gate reads them.
 #[test]
 fn recordings_without_ground_truth_convert_completely() {
-    let Some(tree) = recording_trees().into_iter().find(|tree| tree.join("cursor").is_dir()) else { return };
-    let texts: Vec<Vec<u8>> = files(&tree.join("cursor")).iter().flat_map(|path| opened(path)).collect();
-    let converted = texts.iter().filter(|text| converts_completely(text, "a recording")).count();
+    let Some(tree) = recording_trees()
+        .into_iter()
+        .find(|tree| tree.join("cursor").is_dir())
+    else {
+        return;
+    };
+    let texts: Vec<Vec<u8>> = files(&tree.join("cursor"))
+        .iter()
+        .flat_map(|path| opened(path))
+        .collect();
+    let converted = texts
+        .iter()
+        .filter(|text| converts_completely(text, "a recording"))
+        .count();
     assert!(converted >= 20, "{converted}");
 }
 
 /// Captures of real runs from public repositories, in a directory beside the recordings.
 #[test]
 fn real_captures_convert_completely() {
-    let Some(tree) = recording_trees().into_iter().next() else { return };
+    let Some(tree) = recording_trees().into_iter().next() else {
+        return;
+    };
     let directory = tree.join("../public-logs/cursor");
     let captures = files(&directory);
     if captures.is_empty() {
         eprintln!("skipped: no captures in {}", directory.display());
         return;
     }
-    let converted = captures.iter().filter(|path| converts_completely(&fs::read(path).unwrap(), &path.display().to_string())).count();
+    let converted = captures
+        .iter()
+        .filter(|path| converts_completely(&fs::read(path).unwrap(), &path.display().to_string()))
+        .count();
     assert!(converted >= 16, "{converted}");
 }
 
@@ -78,24 +108,38 @@ fn real_captures_convert_completely() {
 fn converts_completely(text: &[u8], name: &str) -> bool {
     let (tape, summary) = match convert(text, Policy::Strict) {
         Err(code) => {
-            let is_no_session =
-                code == ErrorCode::UnknownHarness && (text.iter().filter(|byte| **byte == b'\n').count() <= 1 || !text.starts_with(b"{"));
+            let is_no_session = code == ErrorCode::UnknownHarness
+                && (text.iter().filter(|byte| **byte == b'\n').count() <= 1
+                    || !text.starts_with(b"{"));
             assert!(is_no_session, "{name}: {code}");
             return false;
         }
         Ok(done) => done,
     };
     assert_eq!(check(&tape), [], "{name}");
-    assert_eq!((summary.ledger.unrecognized, summary.ledger.malformed), (0, 0), "{name}");
+    assert_eq!(
+        (summary.ledger.unrecognized, summary.ledger.malformed),
+        (0, 0),
+        "{name}"
+    );
     let report = audit(text, &tape, &crate::cursor::descriptor::DESCRIPTOR).unwrap();
-    assert!(report.holds(), "{name}: {:?} {:?}", report.examples, report.disagreements);
+    assert!(
+        report.holds(),
+        "{name}: {:?} {:?}",
+        report.examples,
+        report.disagreements
+    );
     true
 }
 
 /// The text of a file or, if it is a store, of its sessions.
 fn opened(path: &Path) -> Vec<Vec<u8>> {
     match open_store(&Registry::builtin(), path, Limits::default()).unwrap() {
-        Some((_, opened)) => opened.sessions().iter().map(|session| opened.export(session).unwrap().text.into_bytes()).collect(),
+        Some((_, opened)) => opened
+            .sessions()
+            .iter()
+            .map(|session| opened.export(session).unwrap().text.into_bytes())
+            .collect(),
         None => vec![fs::read(path).unwrap()],
     }
 }
@@ -103,8 +147,9 @@ fn opened(path: &Path) -> Vec<Vec<u8>> {
 /// The text of every fixture: line formats unchanged, stores opened.
 fn sources() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    for path in
-        files(&root().join("fixtures/cursor")).into_iter().filter(|path| path.components().any(|part| part.as_os_str() == "session"))
+    for path in files(&root().join("fixtures/cursor"))
+        .into_iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "session"))
     {
         found.extend(opened(&path));
     }
@@ -113,7 +158,19 @@ fn sources() -> Vec<Vec<u8>> {
 }
 
 /// Values that replace a value of a fixture.
-const VALUES: &[&str] = &["null", "\"\"", "{}", "[]", "7", "-1", "true", "\"x\"", "[[]]", "{\"\":0}", "\"\\ud800\""];
+const VALUES: &[&str] = &[
+    "null",
+    "\"\"",
+    "{}",
+    "[]",
+    "7",
+    "-1",
+    "true",
+    "\"x\"",
+    "[[]]",
+    "{\"\":0}",
+    "\"\\ud800\"",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
@@ -153,20 +210,40 @@ fn calls_of_a_malformed_message_have_no_results() {
         r#"{{"mode":"agent","messages":[{{"role":"user","text":"x"}},{{"role":"assistant","toolCalls":{calls}}},
         {{"role":"tool","toolResult":{{"toolName":"Read"}}}}]}}"#
     ));
-    assert!(tape.contains(r#""k":"tool.result""#) && !tape.contains(r#""k":"tool.call""#), "{tape}");
+    assert!(
+        tape.contains(r#""k":"tool.result""#) && !tape.contains(r#""k":"tool.call""#),
+        "{tape}"
+    );
 }
 
 #[test]
 fn of_calls_of_one_tool_side_by_side_no_result_is_certain() {
     let message = |tools: &[&str]| {
-        let calls: Vec<String> = tools.iter().map(|tool| format!(r#"{{"toolName":"{tool}","args":{{}}}}"#)).collect();
-        format!(r#"{{"role":"assistant","toolCalls":[{}]}}"#, calls.join(","))
+        let calls: Vec<String> = tools
+            .iter()
+            .map(|tool| format!(r#"{{"toolName":"{tool}","args":{{}}}}"#))
+            .collect();
+        format!(
+            r#"{{"role":"assistant","toolCalls":[{}]}}"#,
+            calls.join(",")
+        )
     };
     let result = |tool: &str| format!(r#"{{"role":"tool","toolResult":{{"toolName":"{tool}"}}}}"#);
-    let messages =
-        [message(&["Read", "Shell", "Read"]), result("Read"), result("Shell"), result("Read"), message(&["Read"]), result("Read")];
-    let tape = valid_tape(&format!(r#"{{"mode":"agent","messages":[{}]}}"#, messages.join(",")));
-    let results = tape.lines().filter(|line| line.contains(r#""k":"tool.result""#));
+    let messages = [
+        message(&["Read", "Shell", "Read"]),
+        result("Read"),
+        result("Shell"),
+        result("Read"),
+        message(&["Read"]),
+        result("Read"),
+    ];
+    let tape = valid_tape(&format!(
+        r#"{{"mode":"agent","messages":[{}]}}"#,
+        messages.join(",")
+    ));
+    let results = tape
+        .lines()
+        .filter(|line| line.contains(r#""k":"tool.result""#));
     let has_parent: Vec<bool> = results.map(|line| line.contains(r#""parent":"#)).collect();
     assert_eq!(has_parent, [false, true, false, true], "{tape}");
 }
@@ -178,12 +255,23 @@ fn session_facts_of_a_malformed_payload_are_emitted_with_the_next() {
             r#"{{"hook_event_name":"{step}","conversation_id":"c","generation_id":"g","cursor_version":"2026.10.01-e373342","model":"m"{rest}}}"#
         )
     };
-    let tape = valid_tape(&format!("{}\n{}\n", payload("preToolUse", ""), payload("stop", "")));
-    assert_eq!(tape.matches(r#""label":"session","model":"m""#).count(), 1, "{tape}");
+    let tape = valid_tape(&format!(
+        "{}\n{}\n",
+        payload("preToolUse", ""),
+        payload("stop", "")
+    ));
+    assert_eq!(
+        tape.matches(r#""label":"session","model":"m""#).count(),
+        1,
+        "{tape}"
+    );
 }
 
 #[test]
 fn the_secret_of_a_chat_is_not_exported() {
-    let keys = sources().into_iter().filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey")).count();
+    let keys = sources()
+        .into_iter()
+        .filter(|text| String::from_utf8_lossy(text).contains("blobEncryptionKey"))
+        .count();
     assert_eq!(keys, 0);
 }

@@ -13,14 +13,24 @@ use crate::sessions::open_store;
 
 /// The events of a tape, without its frame.
 fn events(tape: &str) -> Vec<Value> {
-    let events = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    events.filter(|event| !["tape.start", "tape.stop"].map(Value::from).contains(&event["label"])).collect()
+    let events = tape
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events
+        .filter(|event| {
+            !["tape.start", "tape.stop"]
+                .map(Value::from)
+                .contains(&event["label"])
+        })
+        .collect()
 }
 
 /// The values of a member in the events of a kind.
 fn values(tape: &str, kind: &str, member: &str) -> Vec<String> {
     let of_kind = events(tape).into_iter().filter(|event| event["k"] == kind);
-    of_kind.map(|event| event[member].as_str().unwrap_or_default().to_owned()).collect()
+    of_kind
+        .map(|event| event[member].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 fn message(rest: &str) -> String {
@@ -28,7 +38,9 @@ fn message(rest: &str) -> String {
 }
 
 fn answer(text: &str) -> String {
-    message(&format!(r#""type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#))
+    message(&format!(
+        r#""type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#
+    ))
 }
 
 /// The lines of an opened run store: an agent, a run with this result, and events with these messages.
@@ -55,26 +67,64 @@ fn store(result: &str, messages: &[(u64, String)]) -> String {
 #[test]
 fn pieces_of_a_message_are_joined() {
     let request = message(r#""type":"request","request_id":"q""#);
-    let tape = valid_tape(&[request, answer("One, "), answer("two."), message(r#""type":"status","status":"FINISHED""#)].concat());
+    let tape = valid_tape(
+        &[
+            request,
+            answer("One, "),
+            answer("two."),
+            message(r#""type":"status","status":"FINISHED""#),
+        ]
+        .concat(),
+    );
     assert_eq!(values(&tape, "msg.out", "text"), ["One, two."]);
-    let tape = valid_tape(&store("One, two.", &[(1, answer("One, ")), (2, answer("two."))]));
+    let tape = valid_tape(&store(
+        "One, two.",
+        &[(1, answer("One, ")), (2, answer("two."))],
+    ));
     assert_eq!(values(&tape, "msg.out", "text"), ["One, two."]);
     assert_eq!(values(&tape, "msg.out", "t"), ["2026-11-23T02:40:51.000Z"]);
 }
 
 #[test]
 fn events_of_a_run_count_once() {
-    let once = store("", &[(1, answer("a")), (2, message(r#""type":"status","status":"CANCELLED""#))]);
-    let again = store("", &[(1, answer("a")), (2, message(r#""type":"status","status":"CANCELLED""#)), (1, answer("a"))]);
+    let once = store(
+        "",
+        &[
+            (1, answer("a")),
+            (2, message(r#""type":"status","status":"CANCELLED""#)),
+        ],
+    );
+    let again = store(
+        "",
+        &[
+            (1, answer("a")),
+            (2, message(r#""type":"status","status":"CANCELLED""#)),
+            (1, answer("a")),
+        ],
+    );
     let (once, again) = (valid_tape(&once), valid_tape(&again));
     assert_eq!(without_lines(&once), without_lines(&again));
-    assert!(again.contains(r#""rule":"repeated_event","count":1"#), "{again}");
+    assert!(
+        again.contains(r#""rule":"repeated_event","count":1"#),
+        "{again}"
+    );
 }
 
 #[test]
 fn events_with_one_number_and_other_content_are_all_converted() {
-    let tape = valid_tape(&store("", &[(1, answer("a")), (1, message(r#""type":"status","status":"CANCELLED""#)), (1, answer("b"))]));
-    assert!(values(&tape, "msg.out", "text").concat().contains('a') && values(&tape, "msg.out", "text").concat().contains('b'), "{tape}");
+    let tape = valid_tape(&store(
+        "",
+        &[
+            (1, answer("a")),
+            (1, message(r#""type":"status","status":"CANCELLED""#)),
+            (1, answer("b")),
+        ],
+    ));
+    assert!(
+        values(&tape, "msg.out", "text").concat().contains('a')
+            && values(&tape, "msg.out", "text").concat().contains('b'),
+        "{tape}"
+    );
     assert!(!tape.contains("repeated_event"), "{tape}");
 }
 
@@ -95,25 +145,58 @@ fn hook(step: &str, rest: &str) -> String {
 
 fn tool(step: &str, tool: &str, id: &str, rest: &str) -> String {
     let input = format!(r#""tool_input":{{"file_path":"/w/{id}","content":"new\n"}}"#);
-    let output = if step == "preToolUse" { "" } else { r#","tool_output":"{}","duration":1"# };
-    hook(step, &format!(r#","tool_name":"{tool}",{input},"tool_use_id":"{id}"{output}{rest}"#))
+    let output = if step == "preToolUse" {
+        ""
+    } else {
+        r#","tool_output":"{}","duration":1"#
+    };
+    hook(
+        step,
+        &format!(r#","tool_name":"{tool}",{input},"tool_use_id":"{id}"{output}{rest}"#),
+    )
 }
 
 fn content(id: &str) -> String {
-    hook("beforeReadFile", &format!(r#","content":"old\n","file_path":"/w/{id}","attachments":[]"#))
+    hook(
+        "beforeReadFile",
+        &format!(r#","content":"old\n","file_path":"/w/{id}","attachments":[]"#),
+    )
 }
 
 #[test]
 fn an_edit_is_one_call_and_a_read_is_its_own() {
-    let read = |id: &str| [tool("preToolUse", "Read", id, ""), content(id), tool("postToolUse", "Read", id, "")].concat();
-    let write = |id: &str| [tool("preToolUse", "Write", id, ""), tool("postToolUse", "Write", id, "")].concat();
+    let read = |id: &str| {
+        [
+            tool("preToolUse", "Read", id, ""),
+            content(id),
+            tool("postToolUse", "Read", id, ""),
+        ]
+        .concat()
+    };
+    let write = |id: &str| {
+        [
+            tool("preToolUse", "Write", id, ""),
+            tool("postToolUse", "Write", id, ""),
+        ]
+        .concat()
+    };
     let tape = valid_tape(&[read("a"), read("b"), write("b"), read("c")].concat());
-    let calls = events(&tape).into_iter().filter(|event| event["k"] == "tool.call");
-    let calls: Vec<String> = calls.map(|call| format!("{} {}", call["tool"], call["call_id"])).collect();
+    let calls = events(&tape)
+        .into_iter()
+        .filter(|event| event["k"] == "tool.call");
+    let calls: Vec<String> = calls
+        .map(|call| format!("{} {}", call["tool"], call["call_id"]))
+        .collect();
     assert_eq!(calls, [r#""Read" "a""#, r#""Write" "b""#, r#""Read" "c""#]);
-    let edits: Vec<Value> = events(&tape).into_iter().filter(|event| event["k"] == "code.edit").collect();
+    let edits: Vec<Value> = events(&tape)
+        .into_iter()
+        .filter(|event| event["k"] == "code.edit")
+        .collect();
     assert_eq!(edits.len(), 1, "{tape}");
-    assert_eq!((&edits[0]["call_id"], &edits[0]["before_range"]), (&Value::from("b"), &serde_json::json!([1, 1])));
+    assert_eq!(
+        (&edits[0]["call_id"], &edits[0]["before_range"]),
+        (&Value::from("b"), &serde_json::json!([1, 1]))
+    );
     // The model's name is a placeholder.
     assert!(!tape.contains(r#""model""#), "{tape}");
 }
@@ -121,9 +204,20 @@ fn an_edit_is_one_call_and_a_read_is_its_own() {
 #[test]
 fn edits_side_by_side_are_one_call_each() {
     let first = |id: &str| tool("preToolUse", "Read", id, "") + &content(id);
-    let rest = |id: &str| tool("preToolUse", "Write", id, "") + &tool("postToolUse", "Write", id, "");
+    let rest =
+        |id: &str| tool("preToolUse", "Write", id, "") + &tool("postToolUse", "Write", id, "");
     let read = |id: &str| tool("postToolUse", "Read", id, "");
-    let tape = valid_tape(&[first("a"), first("b"), read("a"), read("b"), rest("a"), rest("b")].concat());
+    let tape = valid_tape(
+        &[
+            first("a"),
+            first("b"),
+            read("a"),
+            read("b"),
+            rest("a"),
+            rest("b"),
+        ]
+        .concat(),
+    );
     assert_eq!(values(&tape, "tool.call", "tool"), ["Write", "Write"]);
     assert_eq!(values(&tape, "code.edit", "call_id"), ["a", "b"]);
 }
@@ -131,16 +225,24 @@ fn edits_side_by_side_are_one_call_each() {
 #[test]
 fn a_duration_that_cannot_be_makes_a_payload_malformed() {
     let steps = |duration: &str| {
-        let end = tool("postToolUse", "Write", "a", "").replace(r#""duration":1"#, &format!(r#""duration":{duration}"#));
+        let end = tool("postToolUse", "Write", "a", "")
+            .replace(r#""duration":1"#, &format!(r#""duration":{duration}"#));
         valid_tape(&(tool("preToolUse", "Write", "a", "") + &end))
     };
     for (duration, millis) in [("41.5", 41), ("7", 7)] {
         let tape = steps(duration);
-        let results: Vec<Value> = events(&tape).into_iter().filter(|event| event["k"] == "tool.result").collect();
+        let results: Vec<Value> = events(&tape)
+            .into_iter()
+            .filter(|event| event["k"] == "tool.result")
+            .collect();
         assert_eq!(results[0]["duration_ms"], millis, "{tape}");
     }
     for duration in ["-1", "1e3", "1.5e3", "18446744073709551616"] {
-        assert!(steps(duration).contains(r#""reason":"malformed""#) || steps(duration).contains(r#""malformed":1"#), "{duration}");
+        assert!(
+            steps(duration).contains(r#""reason":"malformed""#)
+                || steps(duration).contains(r#""malformed":1"#),
+            "{duration}"
+        );
     }
 }
 
@@ -152,14 +254,22 @@ fn a_text_store_with_a_broken_line_keeps_the_rest() {
         "agents.ndjson",
         "{\"agentId\":\"a\",\"cwd\":\"/w\",\"sdkMetadata\":{\"blobEncryptionKey\":\"c2VjcmV0\"}}\n{\"blobEncryptionKey\":\"c2Vj",
     );
-    write("runs.ndjson", "{\"runId\":\"r\",\"agentId\":\"a\",\"turnNumber\":1,\"status\":\"running\"}\n{\"runId\":");
+    write(
+        "runs.ndjson",
+        "{\"runId\":\"r\",\"agentId\":\"a\",\"turnNumber\":1,\"status\":\"running\"}\n{\"runId\":",
+    );
     let path = directory.path().join("runs.ndjson");
-    let (_, opened) = open_store(&Registry::builtin(), &path, Limits::default()).unwrap().unwrap();
+    let (_, opened) = open_store(&Registry::builtin(), &path, Limits::default())
+        .unwrap()
+        .unwrap();
     assert_eq!(opened.sessions().len(), 1);
     let text = opened.export(&opened.sessions()[0]).unwrap().text;
     assert!(!text.contains("c2Vj"), "{text}");
     let tape = valid_tape(&text);
-    assert!(tape.contains(r#""cwd":"/w""#) && tape.contains(r#""malformed":1"#), "{tape}");
+    assert!(
+        tape.contains(r#""cwd":"/w""#) && tape.contains(r#""malformed":1"#),
+        "{tape}"
+    );
 }
 
 #[test]
@@ -174,13 +284,31 @@ fn an_input_that_the_result_states_otherwise_is_a_notice() {
     let other = tool("postToolUse", "Shell", "a", "").replace("new", "other");
     for (log, notices) in [
         (call.clone() + &tool("postToolUse", "Shell", "a", ""), 0),
-        (call.clone() + &tool("postToolUse", "Shell", "a", "").replace("\":", "\" : "), 0),
+        (
+            call.clone() + &tool("postToolUse", "Shell", "a", "").replace("\":", "\" : "),
+            0,
+        ),
         (call.clone() + &other, 1),
         (other.clone(), 0),
     ] {
         let tape = valid_tape(&log);
-        assert_eq!(tape.matches(r#""label":"system","name":"tool_input""#).count(), notices, "{tape}");
-        let report = audit(log.as_bytes(), &tape, &crate::cursor::descriptor::DESCRIPTOR).unwrap();
-        assert!(report.holds(), "{:?} {:?}", report.examples, report.disagreements);
+        assert_eq!(
+            tape.matches(r#""label":"system","name":"tool_input""#)
+                .count(),
+            notices,
+            "{tape}"
+        );
+        let report = audit(
+            log.as_bytes(),
+            &tape,
+            &crate::cursor::descriptor::DESCRIPTOR,
+        )
+        .unwrap();
+        assert!(
+            report.holds(),
+            "{:?} {:?}",
+            report.examples,
+            report.disagreements
+        );
     }
 }

@@ -10,7 +10,10 @@ use crate::cursor::tools;
 use crate::shared::value::Value;
 
 /// Emits a call and its label. Faults point from the call's payload.
-pub(in crate::cursor) fn emit_call(call: &CallRecord<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+pub(in crate::cursor) fn emit_call(
+    call: &CallRecord<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     let tool = call.payload.tool;
     if tool.is_empty() {
         return Err(Fault::malformed("", "a tool's name", "nothing"));
@@ -22,7 +25,14 @@ pub(in crate::cursor) fn emit_call(call: &CallRecord<'_>, out: &mut Out<'_, '_>)
     };
     let seq = out.emit(event, call.pointer)?;
     if let Some(label) = call.payload.label() {
-        out.emit_child(Some(seq), Meta::System { name: Text::Plain("description"), text: Some(label) }, call.pointer)?;
+        out.emit_child(
+            Some(seq),
+            Meta::System {
+                name: Text::Plain("description"),
+                text: Some(label),
+            },
+            call.pointer,
+        )?;
     }
     Ok(())
 }

@@ -13,8 +13,9 @@ pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) 
     result.stdout = non_empty_text(fields.stdout());
     result.stderr = non_empty_text(fields.stderr());
     if result.stdout.is_none() && result.stderr.is_none() {
-        result.stdout =
-            non_empty_text(fields.interleaved_output()).or(non_empty_text(fields.output_head())).or(non_empty_text(fields.output_tail()));
+        result.stdout = non_empty_text(fields.interleaved_output())
+            .or(non_empty_text(fields.output_head()))
+            .or(non_empty_text(fields.output_tail()));
     }
     result.truncated = unsigned(fields.elided_chars()).is_some_and(|elided| elided > 0);
     result.duration_ms = unsigned(fields.execution_time()).or(result.duration_ms);
@@ -27,12 +28,20 @@ pub(super) fn shell<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) 
 
 /// The content of a file or a page.
 pub(super) fn content_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
-    result.stdout = if fields.content().is_some() { non_empty_text(fields.content()) } else { json_or_none(fields) };
+    result.stdout = if fields.content().is_some() {
+        non_empty_text(fields.content())
+    } else {
+        json_or_none(fields)
+    };
 }
 
 /// A page as Markdown.
 pub(super) fn markdown_text<'a>(fields: &ResultFields<'a>, result: &mut ToolResult<'a>) {
-    result.stdout = if fields.markdown().is_some() { non_empty_text(fields.markdown()) } else { json_or_none(fields) };
+    result.stdout = if fields.markdown().is_some() {
+        non_empty_text(fields.markdown())
+    } else {
+        json_or_none(fields)
+    };
 }
 
 /// The message of a change to a file.
@@ -64,5 +73,9 @@ fn json_or_none<'a>(fields: &ResultFields<'a>) -> Option<Text<'a>> {
 fn only_text(content: Field<'_>) -> Option<Text<'_>> {
     let mut parts = content?.elements();
     let text = parts.next()?.member("text")?.member("text");
-    if parts.next().is_some() { None } else { non_empty_text(text) }
+    if parts.next().is_some() {
+        None
+    } else {
+        non_empty_text(text)
+    }
 }

@@ -41,8 +41,19 @@ pub(in crate::cursor) struct CallRecord<'a> {
 
 impl<'a> CallRecord<'a> {
     /// A call about which only the harness's own record is known.
-    pub(in crate::cursor) fn new(call_id: Text<'a>, payload: CallPayload<'a>, pointer: Pointer<'a>) -> CallRecord<'a> {
-        CallRecord { call_id, payload, model_tool: None, model_result: None, model_error: false, pointer }
+    pub(in crate::cursor) fn new(
+        call_id: Text<'a>,
+        payload: CallPayload<'a>,
+        pointer: Pointer<'a>,
+    ) -> CallRecord<'a> {
+        CallRecord {
+            call_id,
+            payload,
+            model_tool: None,
+            model_result: None,
+            model_error: false,
+            pointer,
+        }
     }
 }
 
@@ -58,12 +69,16 @@ impl<'a> CallPayload<'a> {
                 "completedAtMs" => payload.completed_at = Some(member),
                 "function" => {
                     let function = Function::strict(member, "/function")?;
-                    (payload.tool, payload.body) = (raw_str(function.name()), CallBody::empty_of(member));
-                    payload.body.set(const { CallBody::number("args") }, function.arguments());
+                    (payload.tool, payload.body) =
+                        (raw_str(function.name()), CallBody::empty_of(member));
+                    payload
+                        .body
+                        .set(const { CallBody::number("args") }, function.arguments());
                 }
                 name if name.ends_with("ToolCall") => {
                     payload.tool = name;
-                    payload.body = CallBody::strict(member, "").map_err(|fault| within_member("", name, fault))?;
+                    payload.body = CallBody::strict(member, "")
+                        .map_err(|fault| within_member("", name, fault))?;
                 }
                 _ => {}
             }
@@ -83,8 +98,11 @@ impl<'a> CallPayload<'a> {
 
     /// The label of the call, unless its arguments repeat it.
     pub(super) fn label(&self) -> Option<Text<'a>> {
-        let in_args = CallArgs::lenient_opt(self.args()).description().map(Value::raw);
-        non_empty_text(self.body.description()).filter(|_| in_args != self.body.description().map(Value::raw))
+        let in_args = CallArgs::lenient_opt(self.args())
+            .description()
+            .map(Value::raw);
+        non_empty_text(self.body.description())
+            .filter(|_| in_args != self.body.description().map(Value::raw))
     }
 
     /// True if the call requests line numbers in the content that it reads.

@@ -18,23 +18,65 @@ struct ResultRoute {
     /// Fills in the output of the result.
     output: for<'a> fn(&ResultFields<'a>, &mut ToolResult<'a>),
     /// Emits the read or edit that the result shows. True for `numbered` if its content has line numbers.
-    code: fn(&ResultFields<'_>, &CallRecord<'_>, numbered: bool, &mut WrittenFiles, &mut Out<'_, '_>) -> Result<(), Fault>,
+    code: fn(
+        &ResultFields<'_>,
+        &CallRecord<'_>,
+        numbered: bool,
+        &mut WrittenFiles,
+        &mut Out<'_, '_>,
+    ) -> Result<(), Fault>,
 }
 
 /// Every tool whose result is more than JSON.
 static RESULTS: &[ResultRoute] = &[
-    ResultRoute { tool: SHELL, output: output::shell, code: emit_nothing },
-    ResultRoute { tool: "readToolCall", output: output::content_text, code: emit_read },
-    ResultRoute { tool: "editToolCall", output: output::message_text, code: emit_edit },
-    ResultRoute { tool: "writeToolCall", output: output::message_text, code: emit_write },
-    ResultRoute { tool: "deleteToolCall", output: output::no_text, code: emit_delete },
-    ResultRoute { tool: "mcpToolCall", output: output::mcp_parts, code: emit_nothing },
-    ResultRoute { tool: "fetchToolCall", output: output::content_text, code: emit_nothing },
-    ResultRoute { tool: "webFetchToolCall", output: output::markdown_text, code: emit_nothing },
+    ResultRoute {
+        tool: SHELL,
+        output: output::shell,
+        code: emit_nothing,
+    },
+    ResultRoute {
+        tool: "readToolCall",
+        output: output::content_text,
+        code: emit_read,
+    },
+    ResultRoute {
+        tool: "editToolCall",
+        output: output::message_text,
+        code: emit_edit,
+    },
+    ResultRoute {
+        tool: "writeToolCall",
+        output: output::message_text,
+        code: emit_write,
+    },
+    ResultRoute {
+        tool: "deleteToolCall",
+        output: output::no_text,
+        code: emit_delete,
+    },
+    ResultRoute {
+        tool: "mcpToolCall",
+        output: output::mcp_parts,
+        code: emit_nothing,
+    },
+    ResultRoute {
+        tool: "fetchToolCall",
+        output: output::content_text,
+        code: emit_nothing,
+    },
+    ResultRoute {
+        tool: "webFetchToolCall",
+        output: output::markdown_text,
+        code: emit_nothing,
+    },
 ];
 
 /// Any other tool.
-static OTHER_RESULT: ResultRoute = ResultRoute { tool: "", output: output::json_text, code: emit_nothing };
+static OTHER_RESULT: ResultRoute = ResultRoute {
+    tool: "",
+    output: output::json_text,
+    code: emit_nothing,
+};
 
 /// The one tool whose failed calls have output too.
 const SHELL: &str = "shellToolCall";
@@ -68,7 +110,9 @@ pub(in crate::cursor) fn emit_result(
 ) -> Result<(), Fault> {
     let tool = call.payload.tool;
     let mut result = ToolResult {
-        tool: call.model_tool.or(Some(Text::Plain(tool)).filter(|tool| !tool.is_empty())),
+        tool: call
+            .model_tool
+            .or(Some(Text::Plain(tool)).filter(|tool| !tool.is_empty())),
         call_id: Some(call.call_id),
         duration_ms: call.payload.duration_ms(),
         ..ToolResult::default()
@@ -81,12 +125,21 @@ pub(in crate::cursor) fn emit_result(
         return Ok(());
     };
     if !returned.is_object() {
-        return Err(within_member("", tool, absent(Pointer::At("/result"), "an object", Some(returned))));
+        return Err(within_member(
+            "",
+            tool,
+            absent(Pointer::At("/result"), "an object", Some(returned)),
+        ));
     }
-    let case = CASES.iter().find_map(|(name, status)| Some((Some(*status), returned.member(name)?)));
+    let case = CASES
+        .iter()
+        .find_map(|(name, status)| Some((Some(*status), returned.member(name)?)));
     let (status, value) = case.unwrap_or((None, returned));
     let fields = ResultFields::lenient(value);
-    let route = RESULTS.iter().find(|route| route.tool == tool).unwrap_or(&OTHER_RESULT);
+    let route = RESULTS
+        .iter()
+        .find(|route| route.tool == tool)
+        .unwrap_or(&OTHER_RESULT);
     result.status = status;
     if status == Some(Status::Ok) || tool == SHELL {
         (route.output)(&fields, &mut result);
@@ -102,5 +155,9 @@ pub(in crate::cursor) fn emit_result(
         result.stdout = call.model_result;
     }
     out.emit(result, call.pointer)?;
-    if status == Some(Status::Ok) { (route.code)(&fields, call, numbered, files, out) } else { Ok(()) }
+    if status == Some(Status::Ok) {
+        (route.code)(&fields, call, numbered, files, out)
+    } else {
+        Ok(())
+    }
 }

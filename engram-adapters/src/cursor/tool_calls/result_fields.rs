@@ -15,10 +15,19 @@ impl<'a> ResultFields<'a> {
 
     /// Why a call failed. Several reasons are kept together as the JSON that contains them.
     pub(super) fn failure(&self) -> Option<Text<'a>> {
-        let reasons = [self.reason(), self.error(), self.error_message(), self.model_visible_error()];
+        let reasons = [
+            self.reason(),
+            self.error(),
+            self.error_message(),
+            self.model_visible_error(),
+        ];
         let mut stated = reasons.into_iter().filter_map(non_empty_text);
         let first = stated.next()?;
-        Some(if stated.next().is_some() { self.json() } else { first })
+        Some(if stated.next().is_some() {
+            self.json()
+        } else {
+            first
+        })
     }
 
     /// True if the harness shortened the output.
@@ -29,7 +38,13 @@ impl<'a> ResultFields<'a> {
     /// The file that contains the whole output.
     pub(super) fn side_file(&self) -> Option<SideFile<'a>> {
         let path = non_empty_text(self.output_location()?.member("filePath"))?;
-        let size = self.output_location().and_then(|location| location.member("sizeBytes"));
-        Some(SideFile { path, hash: None, bytes: decoded(size).and_then(|size| size.parse().ok()) })
+        let size = self
+            .output_location()
+            .and_then(|location| location.member("sizeBytes"));
+        Some(SideFile {
+            path,
+            hash: None,
+            bytes: decoded(size).and_then(|size| size.parse().ok()),
+        })
     }
 }

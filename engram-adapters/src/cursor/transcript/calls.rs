@@ -18,9 +18,18 @@ use crate::shared::value::{Field, Value, non_empty_text, text};
 const PATCH: &str = "ApplyPatch";
 
 /// Emits a call and the edit that it requests, and returns the call's `seq`.
-pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Seq, Fault> {
+pub(super) fn emit_call(
+    tool: Text<'_>,
+    args: Field<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Seq, Fault> {
     let name = tool.decode_lossy();
-    let call = ToolCall { call_id: None, args: args.map(Value::raw), ..ToolCall::new(tool, tools::TOOLS.kind(&name)) };
+    let call = ToolCall {
+        call_id: None,
+        args: args.map(Value::raw),
+        ..ToolCall::new(tool, tools::TOOLS.kind(&name))
+    };
     let seq = out.emit(call, pointer)?;
     match args {
         Some(args) if name == PATCH => emit_patch(seq, args, pointer, out)?,
@@ -36,8 +45,15 @@ pub(super) fn emit_call(tool: Text<'_>, args: Field<'_>, pointer: Pointer<'_>, o
 
 /// Compares the arguments of a call that requests an edit with the member table, unless all that is read from them is there. Other
 /// arguments are the model's own words. `at` is the place of the arguments.
-pub(super) fn check_requested_edit(tool: Text<'_>, args: Field<'_>, at: Pointer<'_>, out: &mut Out<'_, '_>) {
-    let Some(value) = args.filter(|args| args.is_object()) else { return };
+pub(super) fn check_requested_edit(
+    tool: Text<'_>,
+    args: Field<'_>,
+    at: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) {
+    let Some(value) = args.filter(|args| args.is_object()) else {
+        return;
+    };
     let (tool, args) = (tool.decode_lossy(), FileArgs::lenient(value));
     let read = match &*tool {
         "Write" => [args.path(), args.contents(), args.path()],
@@ -62,13 +78,22 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     let args = FileArgs::lenient(args);
     let mut edit = CodeEdit::new(op, non_empty_text(args.path())?);
     edit.confirmed = false;
-    set_snippets(&mut edit, text(args.old_string()), text(args.contents()).or(text(args.new_string())));
+    set_snippets(
+        &mut edit,
+        text(args.old_string()),
+        text(args.contents()).or(text(args.new_string())),
+    );
     Some(edit)
 }
 
 /// Emits the edits that a patch requests, one for each change that it states: a `*** Begin Patch` of any number of files, or the hunks of a
 /// unified diff of the file at `path`. Lines are not known, because nothing shows that the patch was applied.
-fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<(), Fault> {
+fn emit_patch(
+    call: Seq,
+    args: Value<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), Fault> {
     let (patch, path) = match text(Some(args)) {
         Some(patch) => (Some(patch), None),
         None => {
@@ -76,11 +101,17 @@ fn emit_patch(call: Seq, args: Value<'_>, pointer: Pointer<'_>, out: &mut Out<'_
             (text(args.patch()), non_empty_text(args.path()))
         }
     };
-    let Some(Ok(patch)) = patch.map(|patch| patch.decode()) else { return Ok(()) };
+    let Some(Ok(patch)) = patch.map(|patch| patch.decode()) else {
+        return Ok(());
+    };
     let mut edit = |op, file, before: Option<String>, after: Option<String>| {
         let mut edit = CodeEdit::new(op, file);
         edit.confirmed = false;
-        set_snippets(&mut edit, before.as_deref().map(Text::Plain), after.as_deref().map(Text::Plain));
+        set_snippets(
+            &mut edit,
+            before.as_deref().map(Text::Plain),
+            after.as_deref().map(Text::Plain),
+        );
         out.emit_child(Some(call), edit, pointer).map(drop)
     };
     if let Some(path) = path {
@@ -114,5 +145,9 @@ fn side(lines: &[&str]) -> Option<String> {
 
 /// The text with a line end at its end, as a diff has one.
 fn with_final_line_end(text: &str) -> Cow<'_, str> {
-    if text.ends_with('\n') { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}\n")) }
+    if text.ends_with('\n') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{text}\n"))
+    }
 }

@@ -33,7 +33,10 @@ pub(in crate::cursor) struct TranscriptDocument {
 impl TranscriptDocument {
     /// The converter, with what the files around the transcript show.
     pub(in crate::cursor) fn new(context: &SideInfo) -> Self {
-        TranscriptDocument { parent: ParentSession::new(context), pending: PendingResults::default() }
+        TranscriptDocument {
+            parent: ParentSession::new(context),
+            pending: PendingResults::default(),
+        }
     }
 }
 
@@ -65,38 +68,84 @@ impl Reader for TranscriptDocument {
 
 /// A prompt.
 fn user(message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    message_outcome(emit_prompt(text(message.text()), Author::Person, None, Pointer::At("/text"), out)?)
+    message_outcome(emit_prompt(
+        text(message.text()),
+        Author::Person,
+        None,
+        Pointer::At("/text"),
+        out,
+    )?)
 }
 
 /// Reasoning, an answer, and calls.
-fn assistant(pending: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn assistant(
+    pending: &mut PendingResults,
+    message: &DocumentMessage<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let (mut events, mut calls) = (0, Vec::new());
     if let Some(reasoning) = text(message.thinking()) {
         events += emit_reasoning(reasoning, Pointer::At("/thinking"), out)?;
     }
     events += emit_answer(text(message.text()), Pointer::At("/text"), out)?;
-    for (nth, value) in message.tool_calls().into_iter().flat_map(Value::elements).enumerate() {
-        let call = DocumentCall::strict(value, "").map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
-        let tool = required_name(call.tool_name(), Pointer::Field("/toolCalls", nth, "/toolName"))?;
-        check_requested_edit(tool, call.args(), Pointer::Field("/toolCalls", nth, "/args"), out);
+    for (nth, value) in message
+        .tool_calls()
+        .into_iter()
+        .flat_map(Value::elements)
+        .enumerate()
+    {
+        let call = DocumentCall::strict(value, "")
+            .map_err(|fault| fault.within(Pointer::Item("/toolCalls", nth)))?;
+        let tool = required_name(
+            call.tool_name(),
+            Pointer::Field("/toolCalls", nth, "/toolName"),
+        )?;
+        check_requested_edit(
+            tool,
+            call.args(),
+            Pointer::Field("/toolCalls", nth, "/args"),
+            out,
+        );
         let seq = emit_call(tool, call.args(), Pointer::Item("/toolCalls", nth), out)?;
         calls.push((tool.decode_lossy(), seq));
         events += 1;
     }
-    calls.iter().for_each(|(tool, seq)| pending.call(tool, *seq));
+    calls
+        .iter()
+        .for_each(|(tool, seq)| pending.call(tool, *seq));
     message_outcome(events)
 }
 
 /// The name of a tool that returned.
-fn tool_result(pending: &mut PendingResults, message: &DocumentMessage<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let tool = message.tool_result().and_then(|result| non_empty_text(result.member("toolName")));
+fn tool_result(
+    pending: &mut PendingResults,
+    message: &DocumentMessage<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
+    let tool = message
+        .tool_result()
+        .and_then(|result| non_empty_text(result.member("toolName")));
     let parent = tool.and_then(|tool| pending.result(&tool.decode_lossy()));
-    out.emit_child(parent, ToolResult { tool, ..ToolResult::default() }, Pointer::At("/toolResult"))?;
+    out.emit_child(
+        parent,
+        ToolResult {
+            tool,
+            ..ToolResult::default()
+        },
+        Pointer::At("/toolResult"),
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// The members beside the list: how the last turn ended.
 fn end_of_turn(document: Value<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    let Some(ended) = DocumentHead::strict(document, "")?.turn_ended() else { return Ok(turn_end::SUCCEEDED) };
-    turn_end::turn_ended(raw_str(ended.member("status")), ended.member("error"), Pointer::At("/turnEnded"), out)
+    let Some(ended) = DocumentHead::strict(document, "")?.turn_ended() else {
+        return Ok(turn_end::SUCCEEDED);
+    };
+    turn_end::turn_ended(
+        raw_str(ended.member("status")),
+        ended.member("error"),
+        Pointer::At("/turnEnded"),
+        out,
+    )
 }

@@ -26,7 +26,9 @@ pub(in crate::cursor) struct Transcript {
 impl Transcript {
     /// The converter, with what the files around the transcript show.
     pub(in crate::cursor) fn new(context: &SideInfo) -> Self {
-        Transcript { parent: ParentSession::new(context) }
+        Transcript {
+            parent: ParentSession::new(context),
+        }
     }
 }
 
@@ -38,12 +40,16 @@ impl Reader for Transcript {
             ("", kind) => (TranscriptKind::named(kind).map(Kind::Line), kind),
             (_, kind) => (None, kind),
         };
-        let Some(kind) = kind else { return Err(Fault::unrecognized(name)) };
+        let Some(kind) = kind else {
+            return Err(Fault::unrecognized(name));
+        };
         members::check_chosen(name, line.object(), Pointer::Root, form::TRANSCRIPT, out);
         self.parent.emit(out)?;
         match kind {
             Kind::Role(role) => message(role, &line, self.parent.prompts_by(), out),
-            Kind::Line(TranscriptKind::TurnEnded) => turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out),
+            Kind::Line(TranscriptKind::TurnEnded) => {
+                turn_end::turn_ended(raw_str(line.status()), line.error(), Pointer::Root, out)
+            }
             Kind::Line(TranscriptKind::Error) => error(&line, out),
             Kind::Line(TranscriptKind::Metadata) => metadata(&line, out),
         }
@@ -57,10 +63,19 @@ enum Kind {
 }
 
 /// A prompt, or an answer with its calls.
-fn message(role: RoleKind, line: &TranscriptLine<'_>, prompts_by: Author, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+fn message(
+    role: RoleKind,
+    line: &TranscriptLine<'_>,
+    prompts_by: Author,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     const CONTENT: &str = "/message/content";
     let message = required(line.message(), Pointer::At("/message"), "an object")?;
-    let content = required(TranscriptMessage::strict(message, "/message")?.content(), Pointer::At(CONTENT), "a text or a list of parts")?;
+    let content = required(
+        TranscriptMessage::strict(message, "/message")?.content(),
+        Pointer::At(CONTENT),
+        "a text or a list of parts",
+    )?;
     if content.text().is_some() {
         let (text, pointer) = (content.text(), Pointer::At(CONTENT));
         return message_outcome(match role {
@@ -69,22 +84,34 @@ fn message(role: RoleKind, line: &TranscriptLine<'_>, prompts_by: Author, out: &
         });
     }
     if !content.is_array() {
-        return Err(Fault::malformed(CONTENT, "a text or a list of parts", content.raw()));
+        return Err(Fault::malformed(
+            CONTENT,
+            "a text or a list of parts",
+            content.raw(),
+        ));
     }
     let mut events = 0;
     for (index, value) in content.elements().enumerate() {
         let pointer = Pointer::Item(CONTENT, index);
         let part = TranscriptPart::strict(value, "").map_err(|fault| fault.within(pointer))?;
         events += match (raw_str(part.kind()), role) {
-            ("text", RoleKind::User) => emit_prompt(text(part.text()), prompts_by, None, pointer, out)?,
+            ("text", RoleKind::User) => {
+                emit_prompt(text(part.text()), prompts_by, None, pointer, out)?
+            }
             ("text", RoleKind::Assistant) => emit_answer(text(part.text()), pointer, out)?,
             ("thinking", RoleKind::Assistant) => {
-                let reasoning = required_name(part.thinking(), Pointer::Field(CONTENT, index, "/thinking"))?;
+                let reasoning =
+                    required_name(part.thinking(), Pointer::Field(CONTENT, index, "/thinking"))?;
                 emit_reasoning(reasoning, Pointer::Field(CONTENT, index, "/thinking"), out)?
             }
             ("tool_use", RoleKind::Assistant) => {
                 let tool = required_name(part.name(), Pointer::Field(CONTENT, index, "/name"))?;
-                check_requested_edit(tool, part.input(), Pointer::Field(CONTENT, index, "/input"), out);
+                check_requested_edit(
+                    tool,
+                    part.input(),
+                    Pointer::Field(CONTENT, index, "/input"),
+                    out,
+                );
                 emit_call(tool, part.input(), pointer, out)?;
                 1
             }
@@ -99,15 +126,29 @@ fn message(role: RoleKind, line: &TranscriptLine<'_>, prompts_by: Author, out: &
 
 /// An error of the harness.
 fn error(line: &TranscriptLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
-    out.emit(Meta::Error { code: None, text: text_or_json(line.error()) }, Pointer::At("/error"))?;
+    out.emit(
+        Meta::Error {
+            code: None,
+            text: text_or_json(line.error()),
+        },
+        Pointer::At("/error"),
+    )?;
     Ok(Outcome::Mapped)
 }
 
 /// An overview of the transcript.
 fn metadata(line: &TranscriptLine<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
     let pointer = Pointer::At("/metadata/overview");
-    let overview = line.metadata().and_then(|metadata| metadata.member("overview"));
+    let overview = line
+        .metadata()
+        .and_then(|metadata| metadata.member("overview"));
     let text = required_name(overview, pointer)?;
-    out.emit(Meta::System { name: Text::Plain("overview"), text: Some(text) }, pointer)?;
+    out.emit(
+        Meta::System {
+            name: Text::Plain("overview"),
+            text: Some(text),
+        },
+        pointer,
+    )?;
     Ok(Outcome::Mapped)
 }

@@ -16,8 +16,15 @@ pub(super) struct ParentSession {
 impl ParentSession {
     /// The parent session that the files around the transcript show.
     pub(super) fn new(context: &SideInfo) -> Self {
-        let prompts_by = if context.parent_session_id.is_some() { Author::Agent } else { Author::Person };
-        ParentSession { session_id: context.parent_session_id.clone(), prompts_by }
+        let prompts_by = if context.parent_session_id.is_some() {
+            Author::Agent
+        } else {
+            Author::Person
+        };
+        ParentSession {
+            session_id: context.parent_session_id.clone(),
+            prompts_by,
+        }
     }
 
     /// Who writes the prompts of this session.
@@ -27,8 +34,13 @@ impl ParentSession {
 
     /// Emits the parent session with the first record.
     pub(super) fn emit(&mut self, out: &mut Out<'_, '_>) -> Result<(), Fault> {
-        let Some(session_id) = self.session_id.take_if(|_| !out.is_check()) else { return Ok(()) };
-        let facts = SessionFacts { parent_session_id: Some(Text::Plain(&session_id)), ..SessionFacts::default() };
+        let Some(session_id) = self.session_id.take_if(|_| !out.is_check()) else {
+            return Ok(());
+        };
+        let facts = SessionFacts {
+            parent_session_id: Some(Text::Plain(&session_id)),
+            ..SessionFacts::default()
+        };
         out.emit(Meta::Session(facts), Pointer::Root).map(drop)
     }
 }

@@ -22,7 +22,11 @@ impl PendingResults {
     /// Adds a call of this tool.
     pub(super) fn call(&mut self, tool: &str, seq: Seq) {
         if self.calls.len() < MAX_PENDING {
-            self.calls.push(Pending { tool: tool.to_owned(), seq, is_uncertain: false });
+            self.calls.push(Pending {
+                tool: tool.to_owned(),
+                seq,
+                is_uncertain: false,
+            });
         }
     }
 

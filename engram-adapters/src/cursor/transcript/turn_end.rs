@@ -11,15 +11,26 @@ use crate::cursor::steps::Out;
 use crate::shared::value::Field;
 
 /// A turn that ended successfully.
-pub(super) const SUCCEEDED: Outcome = Outcome::Bookkeeping { record: TranscriptKind::TurnEnded.name(), rule: rule::TURN_END };
+pub(super) const SUCCEEDED: Outcome = Outcome::Bookkeeping {
+    record: TranscriptKind::TurnEnded.name(),
+    rule: rule::TURN_END,
+};
 
 /// Converts the end of a turn with this status.
-pub(super) fn turn_ended(status: &str, error: Field<'_>, pointer: Pointer<'_>, out: &mut Out<'_, '_>) -> Result<Outcome, Fault> {
+pub(super) fn turn_ended(
+    status: &str,
+    error: Field<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Out<'_, '_>,
+) -> Result<Outcome, Fault> {
     let text = text_or_json(error);
     let event = match status {
         "success" => return Ok(SUCCEEDED),
         "aborted" => Meta::Interrupt { text },
-        status => Meta::Error { code: Some(Text::Plain(status)).filter(|status| !status.is_empty()), text },
+        status => Meta::Error {
+            code: Some(Text::Plain(status)).filter(|status| !status.is_empty()),
+            text,
+        },
     };
     out.emit(event, pointer)?;
     Ok(Outcome::Mapped)

@@ -26,10 +26,19 @@ const CANCELLED: &str = "\"[Operation Cancelled]";
 const EXIT_CODE: &str = "Exit Code: ";
 
 /// Prefixes of a truncated output, as raw JSON.
-const TRUNCATED: [&str; 4] = ["Output too large.", "<untrusted_context>\\nOutput too large.", "Tool output was too large", MASKED_OUTPUT];
+const TRUNCATED: [&str; 4] = [
+    "Output too large.",
+    "<untrusted_context>\\nOutput too large.",
+    "Tool output was too large",
+    MASKED_OUTPUT,
+];
 
 /// What precedes the path of the file with the full output.
-const FULL_OUTPUT: [&str; 3] = ["For full output see: ", "The full output has been saved to: ", "Full output available at: "];
+const FULL_OUTPUT: [&str; 3] = [
+    "For full output see: ",
+    "The full output has been saved to: ",
+    "Full output available at: ",
+];
 
 /// The facts of a result, its texts excepted.
 struct ToolEnd<'a> {
@@ -42,9 +51,18 @@ struct ToolEnd<'a> {
 
 impl Events {
     /// The calls of a turn, with their results.
-    pub(super) fn tool_calls(&mut self, list: Value<'_>, message_id: Field<'_>, out: &mut Emitter<'_>) {
-        let calls =
-            list.elements().enumerate().map(|(n, call)| CallRecord { call: Call::lenient(call), n, change: None, is_contested: false });
+    pub(super) fn tool_calls(
+        &mut self,
+        list: Value<'_>,
+        message_id: Field<'_>,
+        out: &mut Emitter<'_>,
+    ) {
+        let calls = list.elements().enumerate().map(|(n, call)| CallRecord {
+            call: Call::lenient(call),
+            n,
+            change: None,
+            is_contested: false,
+        });
         let mut calls: Vec<CallRecord<'_>> = calls.collect();
         let are_new: Vec<bool> = calls.iter().map(|_| self.plan.is_new()).collect();
         if calls.iter().any(|record| record.call.is_edit()) {
@@ -54,11 +72,20 @@ impl Events {
             let call = &record.call;
             let time = tape_time(call.timestamp());
             if time.is_some() {
-                out.set_header(RecordHeader { t: time.as_deref(), id: text(call.id()), replay: false });
+                out.set_header(RecordHeader {
+                    t: time.as_deref(),
+                    id: text(call.id()),
+                    replay: false,
+                });
             }
-            let Some(tool) = text(call.name()) else { continue };
+            let Some(tool) = text(call.name()) else {
+                continue;
+            };
             if is_new {
-                out.emit(made_call(tool, call.id(), call.args(), message_id), Pointer::Item("/toolCalls", record.n));
+                out.emit(
+                    made_call(tool, call.id(), call.args(), message_id),
+                    Pointer::Item("/toolCalls", record.n),
+                );
             }
             let is_first_result = self.plan.is_new();
             if call.has_ended() {
@@ -68,14 +95,28 @@ impl Events {
     }
 
     /// A call in the form of the model's interface, which has no result.
-    pub(super) fn function_call(&mut self, call: Value<'_>, message_id: Field<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    pub(super) fn function_call(
+        &mut self,
+        call: Value<'_>,
+        message_id: Field<'_>,
+        place: Pointer<'_>,
+        out: &mut Emitter<'_>,
+    ) {
         let call = FunctionCall::lenient(call);
-        let Some(tool) = text(call.name()).filter(|_| self.plan.is_new()) else { return };
+        let Some(tool) = text(call.name()).filter(|_| self.plan.is_new()) else {
+            return;
+        };
         out.emit(made_call(tool, call.id(), call.args(), message_id), place);
     }
 
     /// What a call of a turn returned, read and changed, if it is its first result.
-    fn result(&mut self, record: &CallRecord<'_>, tool: Text<'_>, is_first: bool, out: &mut Emitter<'_>) {
+    fn result(
+        &mut self,
+        record: &CallRecord<'_>,
+        tool: Text<'_>,
+        is_first: bool,
+        out: &mut Emitter<'_>,
+    ) {
         let call = &record.call;
         // What a person wrote while the tool ran: the harness puts it before the result.
         for (part, text) in call.interjections() {
@@ -86,7 +127,9 @@ impl Events {
             let place = format!("/toolCalls/{}/result/{part}/text", record.n);
             self.user_text(text, true, false, Pointer::At(&place), out);
         }
-        let responses = parts(call.result()).filter(|part| part.response().is_some()).count();
+        let responses = parts(call.result())
+            .filter(|part| part.response().is_some())
+            .count();
         for _ in 0..responses {
             self.plan.is_new();
         }
@@ -100,7 +143,12 @@ impl Events {
             _ if texts.error.iter().any(|text| text.raw().contains(DENIED)) => Some(Status::Denied),
             _ => Some(Status::Cancelled),
         };
-        let end = ToolEnd { tool, call_id: text(call.id()), status, display: call.display() };
+        let end = ToolEnd {
+            tool,
+            call_id: text(call.id()),
+            status,
+            display: call.display(),
+        };
         self.tool_result(end, texts, Pointer::Item("/toolCalls", record.n), out);
         if call.succeeded() {
             files::events(record, out);
@@ -108,7 +156,13 @@ impl Events {
     }
 
     /// A result as the model gets it, outside of its call, with the files among `parts_with_files`.
-    pub(super) fn response(&mut self, response: Value<'_>, parts_with_files: Field<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    pub(super) fn response(
+        &mut self,
+        response: Value<'_>,
+        parts_with_files: Field<'_>,
+        place: Pointer<'_>,
+        out: &mut Emitter<'_>,
+    ) {
         let response = FunctionResponse::lenient(response);
         let mut texts = ResultTexts::of_response(&response);
         for part in parts(parts_with_files).filter(|part| part.file().is_some()) {
@@ -120,21 +174,59 @@ impl Events {
             Some(error) if error.raw().starts_with(CANCELLED) => Status::Cancelled,
             Some(_) => Status::Error,
         };
-        let Some(tool) = text(response.name()) else { return };
-        self.tool_result(ToolEnd { tool, call_id: text(response.id()), status: Some(status), display: None }, texts, place, out);
+        let Some(tool) = text(response.name()) else {
+            return;
+        };
+        self.tool_result(
+            ToolEnd {
+                tool,
+                call_id: text(response.id()),
+                status: Some(status),
+                display: None,
+            },
+            texts,
+            place,
+            out,
+        );
     }
 
-    fn tool_result(&self, end: ToolEnd<'_>, texts: ResultTexts<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    fn tool_result(
+        &self,
+        end: ToolEnd<'_>,
+        texts: ResultTexts<'_>,
+        place: Pointer<'_>,
+        out: &mut Emitter<'_>,
+    ) {
         let (mut output, mut error) = (String::new(), String::new());
-        let (stdout, stderr) = (texts.output.joined(&mut output), texts.error.joined(&mut error));
+        let (stdout, stderr) = (
+            texts.output.joined(&mut output),
+            texts.error.joined(&mut error),
+        );
         let is_command = TOOLS.kind(&end.tool.decode_lossy()) == ToolKind::Execute;
-        let exit = if is_command { exit_code(stdout, end.display) } else { None };
+        let exit = if is_command {
+            exit_code(stdout, end.display)
+        } else {
+            None
+        };
         // A command that failed is a successful call of the tool.
-        let status = if exit.is_some_and(|exit| exit != 0) && end.status == Some(Status::Ok) { Some(Status::Error) } else { end.status };
+        let status = if exit.is_some_and(|exit| exit != 0) && end.status == Some(Status::Ok) {
+            Some(Status::Error)
+        } else {
+            end.status
+        };
         let path = stdout.and_then(full_output_path);
         let artifact = path.as_deref().map(|path| {
-            let (hash, bytes) = self.side_info.side_files.as_ref().and_then(|files| files.hash(path)).unzip();
-            SideFile { path: Text::Plain(path), hash, bytes }
+            let (hash, bytes) = self
+                .side_info
+                .side_files
+                .as_ref()
+                .and_then(|files| files.hash(path))
+                .unzip();
+            SideFile {
+                path: Text::Plain(path),
+                hash,
+                bytes,
+            }
         });
         let result = ToolResult {
             tool: Some(end.tool),
@@ -152,19 +244,32 @@ impl Events {
     }
 }
 
-fn made_call<'a>(tool: Text<'a>, call_id: Field<'a>, args: Field<'a>, message_id: Field<'a>) -> ToolCall<'a> {
+fn made_call<'a>(
+    tool: Text<'a>,
+    call_id: Field<'a>,
+    args: Field<'a>,
+    message_id: Field<'a>,
+) -> ToolCall<'a> {
     let kind = TOOLS.kind(&tool.decode_lossy());
-    ToolCall { call_id: text(call_id), args: raw(args), message_id: text(message_id), ..ToolCall::new(tool, kind) }
+    ToolCall {
+        call_id: text(call_id),
+        args: raw(args),
+        message_id: text(message_id),
+        ..ToolCall::new(tool, kind)
+    }
 }
 
 /// The exit code that the harness states after the output of a command.
 ///
 /// The command itself may print such a line. So the code is used only if the command's own output, which the terminal shows, has none.
 fn exit_code(output: Option<Text<'_>>, display: Field<'_>) -> Option<i64> {
-    display.filter(|display| memmem::find(display.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
+    display
+        .filter(|display| memmem::find(display.raw().as_bytes(), EXIT_CODE.as_bytes()).is_none())?;
     // At most four other lines of the harness follow it, some of them with an empty line.
     let mut last = output?.raw().trim_end_matches('"').rsplit("\\n").take(8);
-    last.find_map(|line| line.strip_prefix(EXIT_CODE))?.parse().ok()
+    last.find_map(|line| line.strip_prefix(EXIT_CODE))?
+        .parse()
+        .ok()
 }
 
 /// The file with the full output, if the harness truncated the result.
@@ -173,6 +278,8 @@ fn full_output_path(output: Text<'_>) -> Option<String> {
         return None;
     }
     let output = output.decode_lossy();
-    let (_, rest) = FULL_OUTPUT.iter().find_map(|prefix| output.split_once(prefix))?;
+    let (_, rest) = FULL_OUTPUT
+        .iter()
+        .find_map(|prefix| output.split_once(prefix))?;
     rest.lines().next().map(|path| path.trim_end().to_owned())
 }

@@ -18,7 +18,8 @@ use memchr::memmem::Finder;
 use crate::gemini::readers::{Call, FileArgs, FileChange};
 use crate::gemini::schema::{MASKED_OUTPUT, parts, raw, without_hook};
 use crate::shared::spans::{
-    ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends, without_final_line_end, without_half_line_end,
+    ChangedSpan, Rewrite, full_range, has_crlf, line_count, span_facts, with_unix_line_ends,
+    without_final_line_end, without_half_line_end,
 };
 use crate::shared::value::{Field, is_true, non_empty_text, raw_str, text};
 
@@ -48,11 +49,21 @@ pub(super) fn set_changes(calls: &mut [CallRecord<'_>]) {
     let mut last = HashMap::new();
     for n in 0..calls.len() {
         let call = &calls[n].call;
-        let Some(display) = call.display().filter(|display| display.is_object() && call.is_edit() && call.succeeded()) else { continue };
+        let Some(display) = call
+            .display()
+            .filter(|display| display.is_object() && call.is_edit() && call.succeeded())
+        else {
+            continue;
+        };
         let file = FileChange::lenient(display);
         calls[n].change = Some(file);
-        let Some(before) = last.insert(raw(file.file_path()), n) else { continue };
-        if calls[before].change.is_some_and(|before| raw(before.original()) == raw(file.original())) {
+        let Some(before) = last.insert(raw(file.file_path()), n) else {
+            continue;
+        };
+        if calls[before]
+            .change
+            .is_some_and(|before| raw(before.original()) == raw(file.original()))
+        {
             (calls[before].is_contested, calls[n].is_contested) = (true, true);
         }
     }
@@ -64,8 +75,26 @@ pub(super) fn events(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
     match raw_str(record.call.name()) {
         "read_file" => read_file(record, &args, out),
         "read_many_files" => read_many_files(record, out),
-        "replace" => edit(record, &Request { old: args.old_string(), new: args.new_string(), op: EditOp::Update, args }, out),
-        "write_file" => edit(record, &Request { old: None, new: args.content(), op: EditOp::Overwrite, args }, out),
+        "replace" => edit(
+            record,
+            &Request {
+                old: args.old_string(),
+                new: args.new_string(),
+                op: EditOp::Update,
+                args,
+            },
+            out,
+        ),
+        "write_file" => edit(
+            record,
+            &Request {
+                old: None,
+                new: args.content(),
+                op: EditOp::Overwrite,
+                args,
+            },
+            out,
+        ),
         _ => {}
     }
 }
@@ -77,7 +106,8 @@ const SHOWING: &str = "\nStatus: Showing lines ";
 /// The end of a line that the harness cut.
 const CUT_LINE_END: &str = "... [truncated]";
 /// What newer versions may append to a file: instructions that they found in its directory.
-static DISCOVERED_CONTEXT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("--- Newly Discovered Project Context ---"));
+static DISCOVERED_CONTEXT: LazyLock<Finder<'_>> =
+    LazyLock::new(|| Finder::new("--- Newly Discovered Project Context ---"));
 
 /// Lines of a file.
 struct Lines<'t> {
@@ -91,10 +121,16 @@ struct Lines<'t> {
 #[inline(never)]
 fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
     let call = &record.call;
-    let (Some(file), Some(shown)) = (text(args.file_path()).or_else(|| text(args.absolute_path())), text(call.display())) else {
+    let (Some(file), Some(shown)) = (
+        text(args.file_path()).or_else(|| text(args.absolute_path())),
+        text(call.display()),
+    ) else {
         return;
     };
-    let mut event = CodeRead { call_id: text(call.id()), ..CodeRead::new(file) };
+    let mut event = CodeRead {
+        call_id: text(call.id()),
+        ..CodeRead::new(file)
+    };
     let shown = shown.comparable();
     let pointer = record.field("/result");
     if !shown.is_empty() && !shown.starts_with("Read lines ") {
@@ -132,12 +168,28 @@ fn read_file(record: &CallRecord<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>
 #[inline(never)]
 fn read_many_files(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
     for part in parts(record.call.result()) {
-        let Some(Ok(shown)) = text(part.text()).map(|text| text.decode()) else { continue };
-        let Some((file, content)) = shown.strip_prefix("--- ").and_then(|rest| rest.split_once(" ---\n\n")) else { continue };
-        let Some(content) = content.strip_suffix("\n\n").filter(|_| !file.contains('\n')) else { continue };
+        let Some(Ok(shown)) = text(part.text()).map(|text| text.decode()) else {
+            continue;
+        };
+        let Some((file, content)) = shown
+            .strip_prefix("--- ")
+            .and_then(|rest| rest.split_once(" ---\n\n"))
+        else {
+            continue;
+        };
+        let Some(content) = content
+            .strip_suffix("\n\n")
+            .filter(|_| !file.contains('\n'))
+        else {
+            continue;
+        };
         let is_whole = !content.starts_with("[WARNING: This file was truncated");
         let text = without_final_line_end(content);
-        let (hash, anchor_hashes, text) = if is_whole { span_facts(text) } else { Default::default() };
+        let (hash, anchor_hashes, text) = if is_whole {
+            span_facts(text)
+        } else {
+            Default::default()
+        };
         let event = CodeRead {
             call_id: self::text(record.call.id()),
             file: Text::Plain(file),
@@ -153,12 +205,18 @@ fn read_many_files(record: &CallRecord<'_>, out: &mut Emitter<'_>) {
 
 /// The lines of a whole file. None if the arguments request a later part.
 fn whole_file<'t>(output: &'t str, args: &FileArgs<'_>) -> Option<Lines<'t>> {
-    let is_from = |first: Field<'_>, start: u64| first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start));
+    let is_from = |first: Field<'_>, start: u64| {
+        first.is_none_or(|first| first.unsigned().is_some_and(|first| first <= start))
+    };
     if !is_from(args.offset(), 0) || !is_from(args.start_line(), 1) {
         return None;
     }
     let text = without_final_line_end(output);
-    Some(Lines { range: full_range(output), total: Some(line_count(output)), text: Some(text) })
+    Some(Lines {
+        range: full_range(output),
+        total: Some(line_count(output)),
+        text: Some(text),
+    })
 }
 
 /// The lines of a partial read. The harness counts the empty text after a final line end as a line; this does not.
@@ -168,7 +226,8 @@ fn partial(output: &str) -> Option<Lines<'_>> {
     let (first, rest) = showing.split_once('-')?;
     let (last, rest) = rest.split_once(" of ")?;
     let (total, _) = rest.split_once(" total lines")?;
-    let (first, last, total): (u64, u64, u64) = (first.parse().ok()?, last.parse().ok()?, total.parse().ok()?);
+    let (first, last, total): (u64, u64, u64) =
+        (first.parse().ok()?, last.parse().ok()?, total.parse().ok()?);
     let shown = content.split('\n').count() as u64;
     if first == 0 || last < first || shown != last - first + 1 {
         return None;
@@ -181,7 +240,11 @@ fn partial(output: &str) -> Option<Lines<'_>> {
     };
     let last = last - u64::from(counts_final_end);
     let is_cut = text.split('\n').any(|line| line.ends_with(CUT_LINE_END));
-    Some(Lines { range: Range { first, last }, total: ends_file.then_some(last), text: Some(text).filter(|_| !is_cut) })
+    Some(Lines {
+        range: Range { first, last },
+        total: ends_file.then_some(last),
+        text: Some(text).filter(|_| !is_cut),
+    })
 }
 
 /// What a call requests.
@@ -216,7 +279,11 @@ impl Request<'_> {
         edit.after_lines = edit.after_hash.is_some().then(|| line_count(new));
         edit.snippet = true;
         if let Some(Ok(old)) = text(self.old).map(|text| text.decode()) {
-            (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(&old);
+            (
+                edit.before_hash,
+                edit.before_anchor_hashes,
+                edit.before_text,
+            ) = span_facts(&old);
             edit.before_lines = edit.before_hash.is_some().then(|| line_count(&old));
         }
     }
@@ -224,7 +291,11 @@ impl Request<'_> {
     /// True if the arguments turn the file before into the file after.
     fn leads_from(&self, change: &FileChange<'_>) -> bool {
         let decoded = |field| text(field).and_then(|text| text.decode().ok());
-        let (Some(before), Some(after)) = (decoded(change.original()), decoded(change.new_content())) else { return false };
+        let (Some(before), Some(after)) =
+            (decoded(change.original()), decoded(change.new_content()))
+        else {
+            return false;
+        };
         self.op == EditOp::Overwrite || replacement(&before, &after, &self.args).is_some()
     }
 }
@@ -236,7 +307,16 @@ fn edit(record: &CallRecord<'_>, request: &Request<'_>, out: &mut Emitter<'_>) {
         Some(change) => (true, request.leads_from(change)),
         None => (false, request.old.is_none()),
     };
-    from_arguments(record, request, Source { is_unconfirmed, is_exact, place: record.field("/args") }, out);
+    from_arguments(
+        record,
+        request,
+        Source {
+            is_unconfirmed,
+            is_exact,
+            place: record.field("/args"),
+        },
+        out,
+    );
 }
 
 /// What the log states about an edit besides the arguments of its call.
@@ -249,28 +329,51 @@ struct Source<'s> {
 }
 
 /// An edit of which the log has the whole file before and after.
-fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileChange<'_>, out: &mut Emitter<'_>) {
+fn file_versions(
+    record: &CallRecord<'_>,
+    request: &Request<'_>,
+    change: &FileChange<'_>,
+    out: &mut Emitter<'_>,
+) {
     let place = record.field("/resultDisplay");
     let file = text(change.file_path()).or_else(|| text(request.args.file_path()));
-    let (Some(file), Some(after)) = (file, text(change.new_content())) else { return };
+    let (Some(file), Some(after)) = (file, text(change.new_content())) else {
+        return;
+    };
     let before = text(change.original()).unwrap_or(Text::Plain(""));
     let (Ok(before), Ok(after)) = (before.decode(), after.decode()) else {
         // A file cannot contain half a surrogate pair, so its real content is unknown.
-        return from_arguments(record, request, Source { is_unconfirmed: false, is_exact: false, place }, out);
+        return from_arguments(
+            record,
+            request,
+            Source {
+                is_unconfirmed: false,
+                is_exact: false,
+                place,
+            },
+            out,
+        );
     };
     let creates = is_true(change.is_new_file());
     let op = if creates { EditOp::Create } else { request.op };
     if before == after && op != EditOp::Create {
         return;
     }
-    let mut edit = CodeEdit { call_id: text(record.call.id()), ..CodeEdit::new(op, file) };
+    let mut edit = CodeEdit {
+        call_id: text(record.call.id()),
+        ..CodeEdit::new(op, file)
+    };
     // `replace` writes `\n` for `\r\n` in the text of a file that it reads, so the file had more than a `\r\n` that is left. `write_file`
     // shows the file as it is (0.61.0).
     if op == EditOp::Update && (has_crlf(&before) || has_crlf(&after)) {
         out.emit(edit, place);
         return;
     }
-    edit.file_before_hash = if creates { None } else { Hash::of_lossless_text(&before) };
+    edit.file_before_hash = if creates {
+        None
+    } else {
+        Hash::of_lossless_text(&before)
+    };
     // A hook that ran behind the call may have changed the file again.
     edit.file_after_hash = Hash::of_lossless_text(&after).filter(|_| !record.call.has_hook());
     if op != EditOp::Update {
@@ -279,7 +382,9 @@ fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileCh
         return;
     }
     let rewrite = replacement(&before, &after, &request.args);
-    let spans = rewrite.as_ref().map_or_else(|| vec![covering_span(&before, &after)], Rewrite::spans);
+    let spans = rewrite
+        .as_ref()
+        .map_or_else(|| vec![covering_span(&before, &after)], Rewrite::spans);
     for span in spans {
         let mut edit = edit.clone();
         span.set_in(&mut edit);
@@ -288,10 +393,25 @@ fn file_versions(record: &CallRecord<'_>, request: &Request<'_>, change: &FileCh
 }
 
 /// An edit of which only the arguments are known.
-fn from_arguments(record: &CallRecord<'_>, request: &Request<'_>, source: Source<'_>, out: &mut Emitter<'_>) {
-    let (Some(file), Some(new)) = (text(request.args.file_path()), text(request.new)) else { return };
-    let op = if request.creates_file(&record.call) { EditOp::Create } else { request.op };
-    let mut edit = CodeEdit { call_id: text(record.call.id()), confirmed: !source.is_unconfirmed, ..CodeEdit::new(op, file) };
+fn from_arguments(
+    record: &CallRecord<'_>,
+    request: &Request<'_>,
+    source: Source<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let (Some(file), Some(new)) = (text(request.args.file_path()), text(request.new)) else {
+        return;
+    };
+    let op = if request.creates_file(&record.call) {
+        EditOp::Create
+    } else {
+        request.op
+    };
+    let mut edit = CodeEdit {
+        call_id: text(record.call.id()),
+        confirmed: !source.is_unconfirmed,
+        ..CodeEdit::new(op, file)
+    };
     if let Ok(new) = new.decode() {
         request.set_spans(&mut edit, &new, source.is_exact);
     }
@@ -300,7 +420,10 @@ fn from_arguments(record: &CallRecord<'_>, request: &Request<'_>, source: Source
 
 /// The call's own replacement, if it leads to the text after.
 fn replacement<'t>(before: &'t str, after: &str, args: &FileArgs<'_>) -> Option<Rewrite<'t>> {
-    let (old, new) = (with_plain_ends(args.old_string())?, with_plain_ends(args.new_string())?);
+    let (old, new) = (
+        with_plain_ends(args.old_string())?,
+        with_plain_ends(args.new_string())?,
+    );
     let mut rewrite = Rewrite::new(before);
     rewrite.replace(&old, &new, true);
     (rewrite.after() == after).then_some(rewrite)
@@ -314,14 +437,29 @@ fn with_plain_ends(field: Field<'_>) -> Option<Cow<'_, str>> {
 /// The one span of whole lines in which two texts differ.
 fn covering_span<'t>(before: &'t str, after: &'t str) -> ChangedSpan<'t> {
     let (old, new) = (before.as_bytes(), after.as_bytes());
-    let lead = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let lead = old
+        .iter()
+        .zip(new)
+        .take_while(|(old, new)| old == new)
+        .count();
     let lead = memchr::memrchr(b'\n', &old[..lead]).map_or(0, |at| at + 1);
     let rest = old.len().min(new.len()) - lead;
-    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(rest)
+        .take_while(|(old, new)| old == new)
+        .count();
     // The common end must begin at the start of a line on both sides.
     let tail = memchr::memchr(b'\n', &old[old.len() - tail..]).map_or(0, |at| tail - at - 1);
     let first = memchr::memchr_iter(b'\n', &old[..lead]).count() as u64 + 1;
-    ChangedSpan::trimmed(first, &before[lead..before.len() - tail], first, &after[lead..after.len() - tail])
+    ChangedSpan::trimmed(
+        first,
+        &before[lead..before.len() - tail],
+        first,
+        &after[lead..after.len() - tail],
+    )
 }
 
 #[cfg(test)]
@@ -340,10 +478,23 @@ mod tests {
     fn a_partial_read_ends_where_the_file_ends() {
         let middle = shown("3-4 of 11", "a\nb");
         let lines = partial(&middle).expect("lines");
-        assert_eq!((lines.range, lines.total, lines.text), (Range { first: 3, last: 4 }, None, Some("a\nb")));
+        assert_eq!(
+            (lines.range, lines.total, lines.text),
+            (Range { first: 3, last: 4 }, None, Some("a\nb"))
+        );
         let end = shown("10-11 of 11", "# end\n");
         let lines = partial(&end).expect("lines");
-        assert_eq!((lines.range, lines.total, lines.text), (Range { first: 10, last: 10 }, Some(10), Some("# end")));
+        assert_eq!(
+            (lines.range, lines.total, lines.text),
+            (
+                Range {
+                    first: 10,
+                    last: 10
+                },
+                Some(10),
+                Some("# end")
+            )
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The events of each record: headers, changes, messages and notices.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{self, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts};
+use engram_core::event::{
+    self, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts,
+};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
@@ -12,13 +14,18 @@ use super::state::{Events, OpenUsage, attachment, set_header};
 use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
 use crate::gemini::plan::responses::Usage;
-use crate::gemini::readers::{FunctionResponse, Line, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt};
+use crate::gemini::readers::{
+    FunctionResponse, Line, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt,
+};
 use crate::gemini::schema::{
-    FILLERS, Form, HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts, UNTAGGED_CONTEXT, count_responses,
-    displayed_responses, hook_before, joined_thought, objective, parts,
+    FILLERS, Form, HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts,
+    UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective,
+    parts,
 };
 use crate::shared::time::tape_time;
-use crate::shared::value::{Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text};
+use crate::shared::value::{
+    Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text,
+};
 
 /// Prefixes of texts that the harness writes in the user's place, as raw JSON.
 const HARNESS_TEXTS: &[&str] = &[
@@ -47,7 +54,11 @@ impl Events {
     /// Sets time and id of a record that is kept as it is.
     pub fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let member = |name| record.value.member(name);
-        set_header(member("timestamp").or(member("startTime")), member("id").filter(|_| self.form != Form::Stream), out);
+        set_header(
+            member("timestamp").or(member("startTime")),
+            member("id").filter(|_| self.form != Form::Stream),
+            out,
+        );
     }
 
     /// Step 3 of one record.
@@ -59,8 +70,12 @@ impl Events {
             Form::TypedPrompts => self.typed_prompt(&TypedPrompt::lenient(record.value), out),
             Form::Saved => self.saved_turn(&SavedTurn::lenient(record.value), out),
             Form::Lines => self.line(&Line::lenient(record.value), out),
-            Form::Document if record.base.is_root() => self.header(&Line::lenient(record.value), out),
-            Form::Document => self.message(Line::lenient(record.value), rule::MESSAGE_REWRITTEN, out),
+            Form::Document if record.base.is_root() => {
+                self.header(&Line::lenient(record.value), out)
+            }
+            Form::Document => {
+                self.message(Line::lenient(record.value), rule::MESSAGE_REWRITTEN, out)
+            }
         };
         self.end_response(out);
         outcome
@@ -74,7 +89,10 @@ impl Events {
             set_header(line.timestamp(), None, out);
             let rewind = match self.rewind_points.get(&hash64(to.raw())).copied().flatten() {
                 Some(to) => Meta::Rewind { to, files: false },
-                None => Meta::System { name: Text::Plain("rewind"), text: to.text() },
+                None => Meta::System {
+                    name: Text::Plain("rewind"),
+                    text: to.text(),
+                },
             };
             out.emit(rewind, Pointer::At("/$rewindTo"));
             Outcome::Mapped
@@ -93,7 +111,13 @@ impl Events {
         let is_first = !std::mem::replace(&mut self.has_header, true);
         self.switch_to(header.session_id(), out);
         if !is_first && header.directories().is_none() && header.summary().is_none() {
-            out.emit(Meta::System { name: Text::Plain("resumed"), text: None }, Pointer::Root);
+            out.emit(
+                Meta::System {
+                    name: Text::Plain("resumed"),
+                    text: None,
+                },
+                Pointer::Root,
+            );
             return Outcome::Mapped;
         }
         let side_info = self.side_info.clone();
@@ -110,8 +134,19 @@ impl Events {
 
     /// What a header says, or a change of it.
     #[cold]
-    fn session_facts<'f>(&self, mut facts: SessionFacts<'f>, header: &Line<'f>, is_header: bool, out: &mut Emitter<'_>) {
-        let directories: Vec<Text<'_>> = header.directories().into_iter().flat_map(Value::elements).filter_map(Value::text).collect();
+    fn session_facts<'f>(
+        &self,
+        mut facts: SessionFacts<'f>,
+        header: &Line<'f>,
+        is_header: bool,
+        out: &mut Emitter<'_>,
+    ) {
+        let directories: Vec<Text<'_>> = header
+            .directories()
+            .into_iter()
+            .flat_map(Value::elements)
+            .filter_map(Value::text)
+            .collect();
         // The first directory is the working directory; the user added the others.
         facts.cwd = directories.first().copied().or(facts.cwd);
         let summary = non_empty_text(header.summary());
@@ -121,20 +156,42 @@ impl Events {
             out.emit(Meta::Session(facts), Pointer::Root);
         }
         if let Some(summary) = summary.filter(|_| self.is_subagent) {
-            let system = Meta::System { name: Text::Plain("summary"), text: Some(summary) };
-            out.emit(system, Pointer::At(if is_header { "/summary" } else { "/$set/summary" }));
+            let system = Meta::System {
+                name: Text::Plain("summary"),
+                text: Some(summary),
+            };
+            out.emit(
+                system,
+                Pointer::At(if is_header {
+                    "/summary"
+                } else {
+                    "/$set/summary"
+                }),
+            );
         }
-        let path = if is_header { "/directories" } else { "/$set/directories" };
+        let path = if is_header {
+            "/directories"
+        } else {
+            "/$set/directories"
+        };
         for (n, directory) in directories.iter().enumerate().skip(1) {
             let name = Text::Plain("directory");
-            let input = ImplicitInput { name, file: Some(*directory), hash: None, bytes: None, text: None };
+            let input = ImplicitInput {
+                name,
+                file: Some(*directory),
+                hash: None,
+                bytes: None,
+                text: None,
+            };
             out.emit(Meta::Context(input), Pointer::Item(path, n));
         }
     }
 
     /// True if the following events belong to another session than the ones before.
     fn switch_to(&mut self, session_id: Field<'_>, out: &mut Emitter<'_>) -> bool {
-        let Some(session_id) = text(session_id).map(|id| id.decode_lossy()) else { return false };
+        let Some(session_id) = text(session_id).map(|id| id.decode_lossy()) else {
+            return false;
+        };
         if self.session_id.as_deref() == Some(&*session_id) {
             return false;
         }
@@ -146,10 +203,15 @@ impl Events {
     /// A `$set` line: what the harness changes in the header and the history.
     fn changes(&mut self, changes: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
         let mut members = changes.members();
-        let Some(kind) = members.next().and_then(|(name, _)| ChangeKind::named(name)) else { return Outcome::Mapped };
+        let Some(kind) = members.next().and_then(|(name, _)| ChangeKind::named(name)) else {
+            return Outcome::Mapped;
+        };
         let record = kind.name();
         if kind == ChangeKind::LastUpdated && members.next().is_none() {
-            return Outcome::Bookkeeping { record, rule: rule::SESSION_CLOCK };
+            return Outcome::Bookkeeping {
+                record,
+                rule: rule::SESSION_CLOCK,
+            };
         }
         let (set, time) = (Line::lenient(changes), changes.member("lastUpdated"));
         if set.summary().is_some() || set.directories().is_some() {
@@ -158,7 +220,10 @@ impl Events {
         }
         if set.session_id().is_some() && self.switch_to(set.session_id(), out) {
             set_header(time, None, out);
-            out.emit(Meta::Session(SessionFacts::default()), Pointer::At("/$set/sessionId"));
+            out.emit(
+                Meta::Session(SessionFacts::default()),
+                Pointer::At("/$set/sessionId"),
+            );
         }
         if let Some(messages) = set.messages().filter(|messages| !messages.is_empty_list()) {
             // Only what the log does not have yet is new; nothing is taken back.
@@ -172,28 +237,57 @@ impl Events {
             _ if out.has_events() => return Outcome::Mapped,
             ChangeKind::SessionId => rule::SESSION_SAME_ID,
             ChangeKind::LastUpdated => rule::SESSION_CLOCK,
-            ChangeKind::Messages | ChangeKind::Summary | ChangeKind::Directories => rule::MESSAGE_EMPTY,
+            ChangeKind::Messages | ChangeKind::Summary | ChangeKind::Directories => {
+                rule::MESSAGE_EMPTY
+            }
         };
         Outcome::Bookkeeping { record, rule }
     }
 
     /// A message that is a record of its own.
-    fn message(&mut self, line: Line<'_>, repeated: &'static str, out: &mut Emitter<'_>) -> Outcome {
+    fn message(
+        &mut self,
+        line: Line<'_>,
+        repeated: &'static str,
+        out: &mut Emitter<'_>,
+    ) -> Outcome {
         let (record, in_history) = self.message_events(line, out);
-        self.outcome(record, if in_history { rule::HISTORY_RELOGGED } else { repeated }, out)
+        self.outcome(
+            record,
+            if in_history {
+                rule::HISTORY_RELOGGED
+            } else {
+                repeated
+            },
+            out,
+        )
     }
 
     /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was stated before, else without content.
     fn outcome(&self, record: &'static str, repeated: &'static str, out: &Emitter<'_>) -> Outcome {
-        let gives_usage = self.usage.as_ref().is_some_and(|usage| usage.of == self.number);
+        let gives_usage = self
+            .usage
+            .as_ref()
+            .is_some_and(|usage| usage.of == self.number);
         if out.has_events()
-            || (gives_usage && self.plan.usages.get(self.plan.usage_at).is_some_and(|usage| usage.of as usize == self.number))
+            || (gives_usage
+                && self
+                    .plan
+                    .usages
+                    .get(self.plan.usage_at)
+                    .is_some_and(|usage| usage.of as usize == self.number))
         {
             Outcome::Mapped
         } else if self.plan.has_repeats || gives_usage {
-            Outcome::Duplicate { record, rule: repeated }
+            Outcome::Duplicate {
+                record,
+                rule: repeated,
+            }
         } else {
-            Outcome::Bookkeeping { record, rule: rule::MESSAGE_EMPTY }
+            Outcome::Bookkeeping {
+                record,
+                rule: rule::MESSAGE_EMPTY,
+            }
         }
     }
 
@@ -206,12 +300,20 @@ impl Events {
             *point = out.last_seq();
         }
         set_header(line.timestamp(), line.id(), out);
-        let message = Message { line, path: "/content", in_history: decision.in_history };
-        let Some(kind) = MessageKind::named(raw_str(line.kind())) else { return ("", decision.in_history) };
+        let message = Message {
+            line,
+            path: "/content",
+            in_history: decision.in_history,
+        };
+        let Some(kind) = MessageKind::named(raw_str(line.kind())) else {
+            return ("", decision.in_history);
+        };
         match kind {
             MessageKind::Gemini => self.turn(&message, out),
             MessageKind::User => self.user(&message, out),
-            MessageKind::Info | MessageKind::Warning | MessageKind::Error => self.notice(kind, &message, out),
+            MessageKind::Info | MessageKind::Warning | MessageKind::Error => {
+                self.notice(kind, &message, out)
+            }
         }
         (kind.name(), decision.in_history)
     }
@@ -222,16 +324,30 @@ impl Events {
         if let Some(model) = non_empty_text(line.model())
             && self.plan.is_new()
         {
-            let facts = SessionFacts { model: Some(model), ..SessionFacts::default() };
+            let facts = SessionFacts {
+                model: Some(model),
+                ..SessionFacts::default()
+            };
             out.emit(Meta::Session(facts), Pointer::At("/model"));
         }
         let (_, repeated) = self.plan.next_note();
         self.plan.has_repeats |= repeated.is_repeated;
-        for (n, thought) in line.thoughts().into_iter().flat_map(Value::elements).enumerate() {
+        for (n, thought) in line
+            .thoughts()
+            .into_iter()
+            .flat_map(Value::elements)
+            .enumerate()
+        {
             let joined = joined_thought(&Thought::lenient(thought));
             let text = Text::Token(&joined);
             if !text.is_empty() && self.plan.is_new() {
-                emit_text(text, Some(Channel::Reasoning), line, Pointer::Item("/thoughts", n), out);
+                emit_text(
+                    text,
+                    Some(Channel::Reasoning),
+                    line,
+                    Pointer::Item("/thoughts", n),
+                    out,
+                );
             }
         }
         self.model_content(message, out);
@@ -245,7 +361,9 @@ impl Events {
 
     fn model_content(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
         let (line, path) = (&message.line, message.path);
-        let Some(content) = line.content() else { return };
+        let Some(content) = line.content() else {
+            return;
+        };
         if let Some(text) = content.text() {
             if !text.is_empty() && self.plan.is_new() {
                 self.answer(text, line, Pointer::At(path), out);
@@ -254,7 +372,12 @@ impl Events {
         }
         for (n, part) in parts(Some(content)).enumerate() {
             if let Some(call) = part.call() {
-                self.function_call(call, line.id(), Pointer::Field(path, n, "/functionCall"), out);
+                self.function_call(
+                    call,
+                    line.id(),
+                    Pointer::Field(path, n, "/functionCall"),
+                    out,
+                );
             } else if let Some(text) = text(part.plain_text()) {
                 let place = Pointer::Field(path, n, "/text");
                 if text.is_empty() || !self.plan.is_new() {
@@ -265,7 +388,11 @@ impl Events {
                     false => self.answer(text, line, place, out),
                 }
             } else {
-                out.unrecognized_block(part.unknown_name(), part.object().raw(), Pointer::Item(path, n));
+                out.unrecognized_block(
+                    part.unknown_name(),
+                    part.object().raw(),
+                    Pointer::Item(path, n),
+                );
             }
         }
     }
@@ -273,7 +400,13 @@ impl Events {
     /// An answer, or what the harness wrote in place of one.
     fn answer(&self, text: Text<'_>, line: &Line<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
         if self.follows_context && FILLERS.iter().any(|filler| text.eq_str(filler)) {
-            out.emit(Meta::System { name: Text::Plain("filler"), text: Some(text) }, place);
+            out.emit(
+                Meta::System {
+                    name: Text::Plain("filler"),
+                    text: Some(text),
+                },
+                place,
+            );
         } else {
             emit_text(text, None, line, place, out);
         }
@@ -285,44 +418,89 @@ impl Events {
         if self.form == Form::Lines && !message.in_history {
             let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
             let time = tape_time(line.timestamp()).map(|time| time.into_owned());
-            self.usage = Some(OpenUsage { of: self.number, tokens, time, id: owned(line.id()), model: owned(line.model()) });
+            self.usage = Some(OpenUsage {
+                of: self.number,
+                tokens,
+                time,
+                id: owned(line.id()),
+                model: owned(line.model()),
+            });
             return;
         }
         // Calls have times and ids of their own.
         set_header(line.timestamp(), line.id(), out);
-        let usage = event::Usage { message_id: text(line.id()), model: text(line.model()), tokens, ..event::Usage::default() };
+        let usage = event::Usage {
+            message_id: text(line.id()),
+            model: text(line.model()),
+            tokens,
+            ..event::Usage::default()
+        };
         out.emit(Meta::Usage(usage), Pointer::At("/tokens"));
     }
 
     /// Emits the token counts that stand after the current record.
     fn end_response(&mut self, out: &mut Emitter<'_>) {
-        let Some(Usage { of, after }) = self.plan.usages.get(self.plan.usage_at).copied() else { return };
+        let Some(Usage { of, after }) = self.plan.usages.get(self.plan.usage_at).copied() else {
+            return;
+        };
         if after as usize != self.number {
             return;
         }
         self.plan.usage_at += 1;
-        let Some(OpenUsage { tokens, time, id, model, .. }) = self.usage.take() else { return };
-        let header = RecordHeader { t: time.as_deref(), id: token_text(&id), replay: false };
-        let usage = event::Usage { message_id: token_text(&id), model: token_text(&model), tokens, ..event::Usage::default() };
-        out.of_record(of as usize, header, |out| out.emit(Meta::Usage(usage), Pointer::At("/tokens")));
+        let Some(OpenUsage {
+            tokens,
+            time,
+            id,
+            model,
+            ..
+        }) = self.usage.take()
+        else {
+            return;
+        };
+        let header = RecordHeader {
+            t: time.as_deref(),
+            id: token_text(&id),
+            replay: false,
+        };
+        let usage = event::Usage {
+            message_id: token_text(&id),
+            model: token_text(&model),
+            tokens,
+            ..event::Usage::default()
+        };
+        out.of_record(of as usize, header, |out| {
+            out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
+        });
     }
 
     /// A message in the user's place: prompts, expanded prompts, results as the model gets them, files.
     fn user(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
         let (line, path) = (&message.line, message.path);
-        let Some(content) = line.content() else { return };
+        let Some(content) = line.content() else {
+            return;
+        };
         if let Some(text) = content.text() {
             return self.user_text(text, true, message.in_history, Pointer::At(path), out);
         }
         let typed = TypedTexts::of(line);
         if typed.are_missing {
             for text in &typed.texts {
-                self.user_text(*text, true, message.in_history, Pointer::At("/displayContent"), out);
+                self.user_text(
+                    *text,
+                    true,
+                    message.in_history,
+                    Pointer::At("/displayContent"),
+                    out,
+                );
             }
         }
         for (n, response) in displayed_responses(line) {
             if self.plan.is_new() {
-                emit_displayed_response(&response, Pointer::Field("/displayContent", n, "/functionResponse"), out);
+                emit_displayed_response(
+                    &response,
+                    Pointer::Field("/displayContent", n, "/functionResponse"),
+                    out,
+                );
             }
         }
         let responses = count_responses(Some(content));
@@ -331,49 +509,103 @@ impl Events {
                 // A file next to a single result is part of that result.
                 let files = (responses == 1).then_some(content);
                 if self.plan.is_new() {
-                    self.response(response, files, Pointer::Field(path, n, "/functionResponse"), out);
+                    self.response(
+                        response,
+                        files,
+                        Pointer::Field(path, n, "/functionResponse"),
+                        out,
+                    );
                 }
             } else if let Some(text) = text(part.plain_text()) {
-                self.user_text(text, typed.is_typed(text), message.in_history, Pointer::Field(path, n, "/text"), out);
+                self.user_text(
+                    text,
+                    typed.is_typed(text),
+                    message.in_history,
+                    Pointer::Field(path, n, "/text"),
+                    out,
+                );
             } else if let Some(file) = part.file() {
                 if responses == 0 && self.plan.is_new() {
-                    let message = MsgIn { role: Role::User, by: self.prompt_author(), text: None, attachments: vec![attachment(file)] };
+                    let message = MsgIn {
+                        role: Role::User,
+                        by: self.prompt_author(),
+                        text: None,
+                        attachments: vec![attachment(file)],
+                    };
                     out.emit(message, Pointer::Item(path, n));
                 }
             } else {
-                out.unrecognized_block(part.unknown_name(), part.object().raw(), Pointer::Item(path, n));
+                out.unrecognized_block(
+                    part.unknown_name(),
+                    part.object().raw(),
+                    Pointer::Item(path, n),
+                );
             }
         }
     }
 
     /// A text in the user's place: a prompt, the environment, or the summary of a compaction. `is_typed` unless the harness expanded what
     /// the user typed.
-    pub(super) fn user_text(&mut self, text: Text<'_>, is_typed: bool, in_history: bool, place: Pointer<'_>, out: &mut Emitter<'_>) {
+    pub(super) fn user_text(
+        &mut self,
+        text: Text<'_>,
+        is_typed: bool,
+        in_history: bool,
+        place: Pointer<'_>,
+        out: &mut Emitter<'_>,
+    ) {
         let is_instructions = self.is_subagent && text.starts_with(LOADED_CONTEXT);
-        let is_context = text.starts_with(SESSION_CONTEXT) || text.starts_with(UNTAGGED_CONTEXT) || is_instructions;
+        let is_context = text.starts_with(SESSION_CONTEXT)
+            || text.starts_with(UNTAGGED_CONTEXT)
+            || is_instructions;
         let is_summary = text.starts_with(STATE_SNAPSHOT);
         self.follows_context = is_context || is_summary;
         if text.is_empty() || !self.plan.is_new() {
             return;
         }
         if is_context {
-            emit_context(if is_instructions { "instructions" } else { "environment" }, text, place, out);
+            emit_context(
+                if is_instructions {
+                    "instructions"
+                } else {
+                    "environment"
+                },
+                text,
+                place,
+                out,
+            );
         } else if in_history && is_summary {
-            out.emit(Meta::Compaction { text: Some(text), trigger: None }, place);
+            out.emit(
+                Meta::Compaction {
+                    text: Some(text),
+                    trigger: None,
+                },
+                place,
+            );
         } else {
             let words = split_hook(text, place, out);
             let text = words.as_deref().map_or(text, Text::Plain);
             if text.is_empty() {
                 return;
             }
-            let is_harness_text = !is_typed || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
+            let is_harness_text =
+                !is_typed || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
             let by = match text {
                 _ if is_harness_text => Author::Harness,
                 _ if self.is_task(text) => Author::Agent,
                 _ => self.prompt_author(),
             };
-            let message = |text| MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() };
-            let task = if by == Author::Agent { objective(&text.decode_lossy()) } else { None };
+            let message = |text| MsgIn {
+                role: Role::User,
+                by,
+                text: Some(text),
+                attachments: Vec::new(),
+            };
+            let task = if by == Author::Agent {
+                objective(&text.decode_lossy())
+            } else {
+                None
+            };
             match task.as_deref() {
                 // The harness has put the task into a template.
                 Some(task) => {
@@ -388,7 +620,11 @@ impl Events {
     /// True for the prompt of a sub-agent whose messages are in the log of its parent: a call asks the same.
     fn is_task(&self, text: Text<'_>) -> bool {
         !self.objectives.is_empty()
-            && text.decode().ok().and_then(|text| objective(&text)).is_some_and(|task| self.objectives.contains(&hash64(&*task)))
+            && text
+                .decode()
+                .ok()
+                .and_then(|text| objective(&text))
+                .is_some_and(|task| self.objectives.contains(&hash64(&*task)))
     }
 
     /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives.
@@ -397,7 +633,11 @@ impl Events {
             return Author::Person;
         }
         let task = *self.task.get_or_insert(self.number);
-        if task == self.number { Author::Agent } else { Author::Harness }
+        if task == self.number {
+            Author::Agent
+        } else {
+            Author::Harness
+        }
     }
 
     /// A notice of the terminal: an information, a warning, an error, a cancellation.
@@ -409,8 +649,13 @@ impl Events {
         }
         let event = match kind {
             MessageKind::Error => Meta::Error { code: None, text },
-            _ if text.is_some_and(|text| text.eq_str("Request cancelled.")) => Meta::Interrupt { text },
-            _ => Meta::System { name: Text::Plain(kind.name()), text },
+            _ if text.is_some_and(|text| text.eq_str("Request cancelled.")) => {
+                Meta::Interrupt { text }
+            }
+            _ => Meta::System {
+                name: Text::Plain(kind.name()),
+                text,
+            },
         };
         out.emit(event, Pointer::At("/content"));
     }
@@ -421,34 +666,69 @@ impl Events {
         out.set_source(session.as_deref(), None);
         let time = tape_time(prompt.timestamp());
         let message = text(prompt.message());
-        let replay = message.is_some_and(|message| self.is_logged_prompt(session.as_deref(), message));
-        out.set_header(RecordHeader { t: time.as_deref(), id: None, replay });
-        out.emit(MsgIn { role: Role::User, by: Author::Person, text: message, attachments: Vec::new() }, Pointer::At("/message"));
+        let replay =
+            message.is_some_and(|message| self.is_logged_prompt(session.as_deref(), message));
+        out.set_header(RecordHeader {
+            t: time.as_deref(),
+            id: None,
+            replay,
+        });
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Person,
+                text: message,
+                attachments: Vec::new(),
+            },
+            Pointer::At("/message"),
+        );
         Outcome::Mapped
     }
 
     /// True if the log of this session has this prompt as often as this file has stated it by now.
     fn is_logged_prompt(&mut self, session_id: Option<&str>, prompt: Text<'_>) -> bool {
-        let Some(files) = &self.side_info.side_files else { return false };
+        let Some(files) = &self.side_info.side_files else {
+            return false;
+        };
         let logged = files.count_prompts(session_id, prompt.raw());
         if logged == 0 {
             return false;
         }
-        let typed = self.typed.entry(hash64((session_id, prompt.raw()))).or_default();
+        let typed = self
+            .typed
+            .entry(hash64((session_id, prompt.raw())))
+            .or_default();
         *typed = typed.saturating_add(1);
         *typed <= logged
     }
 
     /// A turn of a saved conversation, as the message that it would be in a log.
     fn saved_turn(&mut self, turn: &SavedTurn<'_>, out: &mut Emitter<'_>) -> Outcome {
-        let texts = || parts(turn.parts()).filter_map(|part| part.text().or(part.call()?.member("id"))).filter_map(Value::text);
+        let texts = || {
+            parts(turn.parts())
+                .filter_map(|part| part.text().or(part.call()?.member("id")))
+                .filter_map(Value::text)
+        };
         if let Some(text) = texts().next() {
-            self.is_saved_copy = self.side_info.side_files.as_ref().is_some_and(|files| files.has_text(None, text.raw()));
+            self.is_saved_copy = self
+                .side_info
+                .side_files
+                .as_ref()
+                .is_some_and(|files| files.has_text(None, text.raw()));
         }
-        out.set_header(RecordHeader { replay: self.is_saved_copy, ..RecordHeader::default() });
-        let message = Message { line: Line::of_turn(turn), path: "/parts", in_history: false };
+        out.set_header(RecordHeader {
+            replay: self.is_saved_copy,
+            ..RecordHeader::default()
+        });
+        let message = Message {
+            line: Line::of_turn(turn),
+            path: "/parts",
+            in_history: false,
+        };
         self.plan.next_note();
-        let Some(kind) = SavedKind::named(raw_str(turn.role())) else { return Outcome::Mapped };
+        let Some(kind) = SavedKind::named(raw_str(turn.role())) else {
+            return Outcome::Mapped;
+        };
         match kind {
             SavedKind::User => self.user(&message, out),
             SavedKind::Model => {
@@ -456,51 +736,106 @@ impl Events {
                 self.model_content(&message, out);
             }
         }
-        if out.has_events() { Outcome::Mapped } else { Outcome::Bookkeeping { record: kind.name(), rule: rule::MESSAGE_EMPTY } }
+        if out.has_events() {
+            Outcome::Mapped
+        } else {
+            Outcome::Bookkeeping {
+                record: kind.name(),
+                rule: rule::MESSAGE_EMPTY,
+            }
+        }
     }
 }
 
 /// An answer, or reasoning.
 #[inline(never)]
-fn emit_text(text: Text<'_>, channel: Option<Channel>, line: &Line<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+fn emit_text(
+    text: Text<'_>,
+    channel: Option<Channel>,
+    line: &Line<'_>,
+    place: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     let (model, message_id) = (self::text(line.model()), self::text(line.id()));
-    out.emit(MsgOut { text: Some(text), channel, model, message_id, redacted: false }, place);
+    out.emit(
+        MsgOut {
+            text: Some(text),
+            channel,
+            model,
+            message_id,
+            redacted: false,
+        },
+        place,
+    );
 }
 
 /// The texts of a result that the terminal shows, if the log has the call's own result truncated.
 #[cold]
-fn emit_displayed_response(response: &FunctionResponse<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
+fn emit_displayed_response(
+    response: &FunctionResponse<'_>,
+    place: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
     let texts = ResultTexts::of_response(response);
     let call_id = text(response.id());
-    for text in texts.output.iter().chain(texts.error.iter()).filter_map(Value::text) {
-        let input = ImplicitInput { name: Text::Plain("tool_result"), file: None, hash: None, bytes: None, text: Some(text) };
-        out.emit_child(call_id.and_then(|id| out.seq_of_call(id)), Meta::Context(input), place);
+    for text in texts
+        .output
+        .iter()
+        .chain(texts.error.iter())
+        .filter_map(Value::text)
+    {
+        let input = ImplicitInput {
+            name: Text::Plain("tool_result"),
+            file: None,
+            hash: None,
+            bytes: None,
+            text: Some(text),
+        };
+        out.emit_child(
+            call_id.and_then(|id| out.seq_of_call(id)),
+            Meta::Context(input),
+            place,
+        );
     }
 }
 
 /// The text of a kept JSON string.
 fn token_text(raw: &Option<String>) -> Option<Text<'_>> {
-    raw.as_deref().map(Text::Token).filter(|text| !text.is_empty())
+    raw.as_deref()
+        .map(Text::Token)
+        .filter(|text| !text.is_empty())
 }
 
 /// The counts of a turn.
 fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
-    let [cached, of_tools, thoughts] = [tokens.cached(), tokens.tool(), tokens.thoughts()].map(count_or_zero);
+    let [cached, of_tools, thoughts] =
+        [tokens.cached(), tokens.tool(), tokens.thoughts()].map(count_or_zero);
     let input = count(tokens.input()).zip(cached.zip(of_tools));
     event::Tokens {
         // The harness counts what came from the cache as input. It counts the results of the provider's tools apart from the input, and
         // reasoning apart from the output.
-        input: input.map(|(input, (cached, of_tools))| input.saturating_sub(cached).saturating_add(of_tools)),
+        input: input.map(|(input, (cached, of_tools))| {
+            input.saturating_sub(cached).saturating_add(of_tools)
+        }),
         cache_read: count(tokens.cached()),
-        output: count(tokens.output()).zip(thoughts).map(|(output, thoughts)| output.saturating_add(thoughts)),
+        output: count(tokens.output())
+            .zip(thoughts)
+            .map(|(output, thoughts)| output.saturating_add(thoughts)),
         reasoning: count(tokens.thoughts()),
         ..event::Tokens::default()
     }
 }
 
 /// Emits what a hook has put before a prompt (`<hook_context>`), and returns the prompt without it; `None` if there is no such text.
-pub(super) fn split_hook(text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) -> Option<String> {
-    let decoded = text.decode().ok().filter(|_| text.starts_with(HOOK_BEGIN))?;
+pub(super) fn split_hook(
+    text: Text<'_>,
+    place: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Option<String> {
+    let decoded = text
+        .decode()
+        .ok()
+        .filter(|_| text.starts_with(HOOK_BEGIN))?;
     let (section, words) = hook_before(&decoded)?;
     emit_context("hook", Text::Plain(section), place, out);
     Some(words.to_owned())
@@ -508,6 +843,12 @@ pub(super) fn split_hook(text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'
 
 /// Emits a text that the harness gives the model beside the conversation.
 fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
-    let input = ImplicitInput { name: Text::Plain(name), file: None, hash: None, bytes: None, text: Some(text) };
+    let input = ImplicitInput {
+        name: Text::Plain(name),
+        file: None,
+        hash: None,
+        bytes: None,
+        text: Some(text),
+    };
     out.emit(Meta::Context(input), place);
 }

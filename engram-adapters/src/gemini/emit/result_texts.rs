@@ -34,7 +34,11 @@ impl<'a> ResultTexts<'a> {
         if texts.output.first.is_none() && texts.error.first.is_none() {
             // A call that never ran has no result, only the text that the terminal shows.
             let shown = call.display().filter(|shown| shown.text().is_some());
-            if call.succeeded() { texts.output.add(shown) } else { texts.error.add(shown) }
+            if call.succeeded() {
+                texts.output.add(shown)
+            } else {
+                texts.error.add(shown)
+            }
         }
         texts
     }
@@ -52,16 +56,25 @@ impl<'a> ResultTexts<'a> {
         self.error.add(content.error());
         if content.output().is_none() && content.error().is_none() {
             // Third-party tools may respond in another form.
-            self.output.add(response.response().filter(|content| !content.is_empty_object() && content.raw() != "\"\""));
+            self.output.add(
+                response
+                    .response()
+                    .filter(|content| !content.is_empty_object() && content.raw() != "\"\""),
+            );
         }
-        let files = response.parts().into_iter().flat_map(Value::elements).filter_map(|part| Part::lenient(part).inline_data());
+        let files = response
+            .parts()
+            .into_iter()
+            .flat_map(Value::elements)
+            .filter_map(|part| Part::lenient(part).inline_data());
         self.attachments.extend(files.map(attachment));
     }
 
     /// Adds a text or file next to the response.
     pub(super) fn add_part(&mut self, part: &Part<'a>) {
         self.output.add(part.plain_text());
-        self.attachments.extend(part.inline_data().or(part.file_data()).map(attachment));
+        self.attachments
+            .extend(part.inline_data().or(part.file_data()).map(attachment));
     }
 }
 

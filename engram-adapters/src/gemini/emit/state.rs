@@ -63,14 +63,19 @@ impl Plan {
     /// Goes to the notes of a record.
     pub(super) fn begin(&mut self, number: usize) {
         self.has_repeats = false;
-        if matches!(self.notes.get(self.at), Some(Note::Record { number: next, .. }) if *next as usize == number) {
+        if matches!(self.notes.get(self.at), Some(Note::Record { number: next, .. }) if *next as usize == number)
+        {
             self.at += 1;
         }
     }
 
     /// The next note and its decision.
     pub(super) fn next_note(&mut self) -> (Note, Decision) {
-        let next = self.notes.get(self.at).copied().zip(self.decisions.get(self.at).copied());
+        let next = self
+            .notes
+            .get(self.at)
+            .copied()
+            .zip(self.decisions.get(self.at).copied());
         self.at += 1;
         next.unwrap_or((Note::Piece { bytes: 0 }, Decision::default()))
     }
@@ -130,11 +135,31 @@ impl Events {
     pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
         self.objectives = objectives;
         let decisions = repeats(self.form, &notes);
-        let usages = if self.form == Form::Lines { usages(&notes, &decisions) } else { Vec::new() };
-        let pieces = if self.form == Form::Stream { pieces(&notes) } else { Vec::new() };
-        let rewinds = notes.iter().filter_map(|note| if let Note::Rewind { to } = note { Some((*to, None)) } else { None });
+        let usages = if self.form == Form::Lines {
+            usages(&notes, &decisions)
+        } else {
+            Vec::new()
+        };
+        let pieces = if self.form == Form::Stream {
+            pieces(&notes)
+        } else {
+            Vec::new()
+        };
+        let rewinds = notes.iter().filter_map(|note| {
+            if let Note::Rewind { to } = note {
+                Some((*to, None))
+            } else {
+                None
+            }
+        });
         self.rewind_points = rewinds.collect();
-        self.plan = Plan { notes, decisions, usages, pieces: pieces.into_iter(), ..Plan::default() };
+        self.plan = Plan {
+            notes,
+            decisions,
+            usages,
+            pieces: pieces.into_iter(),
+            ..Plan::default()
+        };
     }
 }
 
@@ -142,12 +167,21 @@ impl Events {
 #[inline(never)]
 pub(super) fn set_header(time: Field<'_>, id: Field<'_>, out: &mut Emitter<'_>) {
     let time = tape_time(time);
-    out.set_header(RecordHeader { t: time.as_deref(), id: text(id), replay: false });
+    out.set_header(RecordHeader {
+        t: time.as_deref(),
+        id: text(id),
+        replay: false,
+    });
 }
 
 /// A file next to a text, as its hash.
 pub(super) fn attachment(blob: Value<'_>) -> Attachment<'_> {
     let blob = Blob::lenient(blob);
     let (hash, bytes) = text(blob.data()).and_then(base64_hash).unzip();
-    Attachment { media_type: text(blob.media_type()), hash, bytes, name: text(blob.uri()).or_else(|| text(blob.name())) }
+    Attachment {
+        media_type: text(blob.media_type()),
+        hash,
+        bytes,
+        name: text(blob.uri()).or_else(|| text(blob.name())),
+    }
 }

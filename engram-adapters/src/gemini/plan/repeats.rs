@@ -23,7 +23,10 @@ pub struct Decision {
 
 /// Decides about each note.
 pub fn repeats(form: Form, notes: &[Note]) -> Vec<Decision> {
-    let mut seen = Seen { form, ..Seen::default() };
+    let mut seen = Seen {
+        form,
+        ..Seen::default()
+    };
     let mut decisions = Vec::with_capacity(notes.len());
     for (at, note) in notes.iter().enumerate() {
         let decision = seen.decide(note, at, &decisions);
@@ -85,7 +88,10 @@ impl Seen {
             Note::Record { .. } | Note::Rewind { .. } | Note::Piece { .. } => false,
             Note::Message { id, time, history } => {
                 let in_history = self.begin_message(id, time, history);
-                return Decision { in_history, ..Decision::default() };
+                return Decision {
+                    in_history,
+                    ..Decision::default()
+                };
             }
             Note::Model { key } => self.is_same_model(key),
             Note::Turn { content, tokens } => {
@@ -93,16 +99,24 @@ impl Seen {
                 return self.message.turn;
             }
             // A turn that is written again may have more thoughts, or other times of them.
-            Note::Thought { key, nth } => self.is_thought_of_turn(key, nth) || self.is_old_text(key),
+            Note::Thought { key, nth } => {
+                self.is_thought_of_turn(key, nth) || self.is_old_text(key)
+            }
             Note::Content { key } => self.message.turn.content || self.is_old_text(key),
             Note::Text { key } | Note::NamelessCall { key } => self.is_old_text(key),
-            Note::UserText { key } => (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key),
+            Note::UserText { key } => {
+                (!self.message.in_history && self.ends_interjection(key)) || self.is_old_text(key)
+            }
             Note::Call { id, args, list } => {
                 let (call, is_known) = self.next_call(id, args, list);
                 self.message.calls.insert(at as u64, call);
                 is_known && self.may_be_again()
             }
-            Note::Result { call, key, has_ended } => {
+            Note::Result {
+                call,
+                key,
+                has_ended,
+            } => {
                 let call_at = at - call as usize;
                 if decisions.get(call_at).is_some_and(|call| !call.is_repeated) {
                     *self.counts.entry(key).or_default() += 1;
@@ -110,7 +124,11 @@ impl Seen {
                 self.message.result_is_repeated = has_ended && self.repeats_result(call_at);
                 self.message.result_is_repeated
             }
-            Note::Interjection { .. } | Note::OwnResponse { .. } if self.message.result_is_repeated => true,
+            Note::Interjection { .. } | Note::OwnResponse { .. }
+                if self.message.result_is_repeated =>
+            {
+                true
+            }
             Note::Interjection { key } => {
                 let is_repeated = self.ends_interjection(key);
                 if !is_repeated {
@@ -125,10 +143,18 @@ impl Seen {
             }
             Note::Response { id: 0, .. } | Note::Displayed { id: 0, .. } => false,
             // In lines the response or the call's own result may come first; in a document the call is first.
-            Note::Response { id, .. } if self.form == Form::Lines => self.calls.returns(self.calls.of_response(id)),
-            Note::Response { id, key } | Note::Displayed { id, key } => self.calls.responses.contains_key(&hash64((id, key))),
+            Note::Response { id, .. } if self.form == Form::Lines => {
+                self.calls.returns(self.calls.of_response(id))
+            }
+            Note::Response { id, key } | Note::Displayed { id, key } => {
+                self.calls.responses.contains_key(&hash64((id, key)))
+            }
         };
-        Decision { is_repeated, in_history: self.message.in_history, ..Decision::default() }
+        Decision {
+            is_repeated,
+            in_history: self.message.in_history,
+            ..Decision::default()
+        }
     }
 
     /// Begins a message. True if it is part of a history that is written again: in one record, or as message lines of one time (0.61.0, when
@@ -152,7 +178,8 @@ impl Seen {
             }
         };
         let message = &mut self.message;
-        (message.id, message.time, message.in_history, message.turn) = (id, time, in_history, Decision::default());
+        (message.id, message.time, message.in_history, message.turn) =
+            (id, time, in_history, Decision::default());
         message.calls.clear();
         message.counts.clear();
         message.numbers.clear();
@@ -177,16 +204,31 @@ impl Seen {
 
     /// Which parts of a turn an earlier record with its id has. A history has less of a turn than the turn itself, so the last version stays.
     fn turn(&mut self, content: u64, tokens: u64) -> Decision {
-        let Message { id, time, in_history, .. } = self.message;
+        let Message {
+            id,
+            time,
+            in_history,
+            ..
+        } = self.message;
         let last = self.turns.get(&id).copied().filter(|_| id != 0);
         if id != 0 && !in_history {
             self.turns.insert(id, [content, tokens, time]);
         }
-        let Some(last) = last else { return Decision { in_history, ..Decision::default() } };
+        let Some(last) = last else {
+            return Decision {
+                in_history,
+                ..Decision::default()
+            };
+        };
         let is_content = content == last[0];
         // Two responses may have the same counts.
         let is_tokens = tokens == last[1] && (time == last[2] || is_content);
-        Decision { is_repeated: is_content || is_tokens, in_history, content: is_content, tokens: is_tokens }
+        Decision {
+            is_repeated: is_content || is_tokens,
+            in_history,
+            content: is_content,
+            tokens: is_tokens,
+        }
     }
 
     /// True if the turn has stated this thought before. A history may have it twice: as a thought, and in the content.
@@ -233,7 +275,11 @@ impl Seen {
         if id == 0 {
             return (CallKey { id, number: 0 }, false);
         }
-        let Message { id: message, in_history, .. } = self.message;
+        let Message {
+            id: message,
+            in_history,
+            ..
+        } = self.message;
         let nth = self.message.counts.entry(hash64((list, id))).or_default();
         let mut place = hash64((id, message, *nth));
         let is_first = *nth == 0;
@@ -242,7 +288,11 @@ impl Seen {
             place = hash64((place, args));
         }
         let count_key = hash64(("call id", id));
-        let (number, is_known) = match (in_history, self.message.numbers.get(&place), self.calls.numbers.get(&place)) {
+        let (number, is_known) = match (
+            in_history,
+            self.message.numbers.get(&place),
+            self.calls.numbers.get(&place),
+        ) {
             (true, Some(number), _) | (false, _, Some(number)) => (*number, true),
             (true, None, _) => {
                 let (number, is_new) = self.count_in_history(count_key);
@@ -257,7 +307,12 @@ impl Seen {
         };
         if !is_known {
             self.calls.numbers.insert(place, number);
-            let first = self.calls.latest.get(&id).filter(|_| !is_first).map_or(number, |(first, _)| *first);
+            let first = self
+                .calls
+                .latest
+                .get(&id)
+                .filter(|_| !is_first)
+                .map_or(number, |(first, _)| *first);
             self.calls.latest.insert(id, (first, number));
         }
         (CallKey { id, number }, is_known)
@@ -265,7 +320,12 @@ impl Seen {
 
     /// True if the log has stated the result of the call whose note is at `at`.
     fn repeats_result(&mut self, at: usize) -> bool {
-        let call = self.message.calls.get(&(at as u64)).copied().filter(|call| call.id != 0);
+        let call = self
+            .message
+            .calls
+            .get(&(at as u64))
+            .copied()
+            .filter(|call| call.id != 0);
         call.is_some_and(|call| self.may_be_again() && self.calls.returns(call))
     }
 }
@@ -298,8 +358,15 @@ impl Calls {
     /// without a result.
     fn of_response(&self, id: u64) -> CallKey {
         let (first, last) = self.latest.get(&id).copied().unwrap_or((1, 1));
-        let keys = || (first..=last).rev().map(|number| CallKey { id, number }).take(MAX_OPEN);
-        keys().find(|call| !self.returned.contains_key(&hash64(call))).unwrap_or(CallKey { id, number: last })
+        let keys = || {
+            (first..=last)
+                .rev()
+                .map(|number| CallKey { id, number })
+                .take(MAX_OPEN)
+        };
+        keys()
+            .find(|call| !self.returned.contains_key(&hash64(call)))
+            .unwrap_or(CallKey { id, number: last })
     }
 }
 
@@ -308,65 +375,174 @@ mod tests {
     use super::*;
 
     fn message(id: u64) -> Note {
-        Note::Message { id, time: 1, history: History::GoesOn }
+        Note::Message {
+            id,
+            time: 1,
+            history: History::GoesOn,
+        }
     }
 
     fn call(id: u64, args: u64) -> Note {
-        Note::Call { id, args, list: CallList::Calls }
+        Note::Call {
+            id,
+            args,
+            list: CallList::Calls,
+        }
     }
 
     fn repeated(notes: &[Note]) -> Vec<bool> {
-        repeats(Form::Lines, notes).iter().map(|decision| decision.is_repeated).collect()
+        repeats(Form::Lines, notes)
+            .iter()
+            .map(|decision| decision.is_repeated)
+            .collect()
     }
 
     #[test]
     fn a_history_adds_only_additional_occurrences() {
-        let texts = |history| [Note::Message { id: 0, time: 0, history }, Note::Text { key: 1 }, Note::Text { key: 1 }];
+        let texts = |history| {
+            [
+                Note::Message {
+                    id: 0,
+                    time: 0,
+                    history,
+                },
+                Note::Text { key: 1 },
+                Note::Text { key: 1 },
+            ]
+        };
         let more = [Note::Text { key: 1 }, Note::Text { key: 2 }];
-        let notes = [&texts(History::GoesOn)[..], &texts(History::First), &more, &texts(History::First), &more].concat();
-        let expected = [[false, false, false].as_slice(), &[false, true, true], &[false, false], &[false, true, true], &[true, true]];
+        let notes = [
+            &texts(History::GoesOn)[..],
+            &texts(History::First),
+            &more,
+            &texts(History::First),
+            &more,
+        ]
+        .concat();
+        let expected = [
+            [false, false, false].as_slice(),
+            &[false, true, true],
+            &[false, false],
+            &[false, true, true],
+            &[true, true],
+        ];
         assert_eq!(repeated(&notes), expected.concat());
     }
 
     #[test]
     fn a_message_that_is_written_again_states_the_same_calls() {
-        let turn = |id, calls: &[u64]| [message(id)].into_iter().chain(calls.iter().map(|id| call(*id, 0))).collect::<Vec<_>>();
+        let turn = |id, calls: &[u64]| {
+            [message(id)]
+                .into_iter()
+                .chain(calls.iter().map(|id| call(*id, 0)))
+                .collect::<Vec<_>>()
+        };
         let notes = [turn(1, &[7, 7, 8]), turn(2, &[7]), turn(1, &[7, 7, 8])].concat();
-        assert_eq!(repeated(&notes), [false, false, false, false, false, false, false, true, true, true]);
+        assert_eq!(
+            repeated(&notes),
+            [
+                false, false, false, false, false, false, false, true, true, true
+            ]
+        );
     }
 
     #[test]
     fn a_message_with_the_id_of_another_one_states_other_calls() {
-        let notes: Vec<Note> = [1, 2, 1, 2].into_iter().flat_map(|args| [message(1), call(7, args)]).collect();
-        assert_eq!(repeated(&notes), [false, false, false, false, false, true, false, true]);
+        let notes: Vec<Note> = [1, 2, 1, 2]
+            .into_iter()
+            .flat_map(|args| [message(1), call(7, args)])
+            .collect();
+        assert_eq!(
+            repeated(&notes),
+            [false, false, false, false, false, true, false, true]
+        );
     }
 
     #[test]
     fn responses_belong_to_open_calls_of_the_last_message() {
         let response = Note::Response { id: 7, key: 0 };
-        let notes = [message(1), call(7, 0), message(2), call(7, 0), call(7, 0), message(3), response, response, response];
+        let notes = [
+            message(1),
+            call(7, 0),
+            message(2),
+            call(7, 0),
+            call(7, 0),
+            message(3),
+            response,
+            response,
+            response,
+        ];
         assert_eq!(repeated(&notes)[6..], [false, false, true]);
     }
 
     #[test]
     fn message_lines_of_one_time_are_a_history() {
-        let line = |time, history, key| [Note::Message { id: 0, time, history }, Note::Text { key }];
-        let notes = [line(1, History::GoesOn, 5), line(2, History::MayBegin, 5), line(2, History::GoesOn, 6), line(3, History::GoesOn, 5)];
-        assert_eq!(repeated(&notes.concat()), [false, false, false, true, false, false, false, false]);
+        let line = |time, history, key| {
+            [
+                Note::Message {
+                    id: 0,
+                    time,
+                    history,
+                },
+                Note::Text { key },
+            ]
+        };
+        let notes = [
+            line(1, History::GoesOn, 5),
+            line(2, History::MayBegin, 5),
+            line(2, History::GoesOn, 6),
+            line(3, History::GoesOn, 5),
+        ];
+        assert_eq!(
+            repeated(&notes.concat()),
+            [false, false, false, true, false, false, false, false]
+        );
     }
 
     #[test]
     fn a_history_may_have_a_thought_twice() {
         let thought = Note::Thought { key: 5, nth: 1 };
-        let of_history = Note::Message { id: 9, time: 0, history: History::First };
-        assert_eq!(repeated(&[message(9), thought, of_history, thought, Note::Text { key: 5 }]), [false, false, false, true, true]);
+        let of_history = Note::Message {
+            id: 9,
+            time: 0,
+            history: History::First,
+        };
+        assert_eq!(
+            repeated(&[
+                message(9),
+                thought,
+                of_history,
+                thought,
+                Note::Text { key: 5 }
+            ]),
+            [false, false, false, true, true]
+        );
     }
 
     #[test]
     fn a_turn_that_is_written_again_has_its_parts_once() {
-        let turn = |content, tokens| [message(9), Note::Turn { content, tokens }, Note::Content { key: content }];
+        let turn = |content, tokens| {
+            [
+                message(9),
+                Note::Turn { content, tokens },
+                Note::Content { key: content },
+            ]
+        };
         let decisions = repeats(Form::Lines, &[turn(1, 2), turn(1, 3), turn(4, 3)].concat());
-        let turns = [1, 4, 7].map(|at| (decisions[at].content, decisions[at].tokens, decisions[at + 1].is_repeated));
-        assert_eq!(turns, [(false, false, false), (true, false, true), (false, true, false)]);
+        let turns = [1, 4, 7].map(|at| {
+            (
+                decisions[at].content,
+                decisions[at].tokens,
+                decisions[at + 1].is_repeated,
+            )
+        });
+        assert_eq!(
+            turns,
+            [
+                (false, false, false),
+                (true, false, true),
+                (false, true, false)
+            ]
+        );
     }
 }

@@ -17,22 +17,39 @@ pub struct Usage {
 pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
     let mut usages = Vec::new();
     let mut open: Option<(Usage, Turn)> = None;
-    let starts = notes.iter().enumerate().filter_map(|(at, note)| match note {
-        Note::Record { number, after } => Some((at, *number, *after)),
-        _ => None,
-    });
+    let starts = notes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, note)| match note {
+            Note::Record { number, after } => Some((at, *number, *after)),
+            _ => None,
+        });
     for (at, number, after) in starts {
         let turn = Turn::at(at, notes, decisions).filter(|_| after == After::Turn);
         open = match open {
-            Some((usage, last)) if after == After::Ends || turn.as_ref().is_some_and(|turn| !turn.is(&last)) => {
+            Some((usage, last))
+                if after == After::Ends || turn.as_ref().is_some_and(|turn| !turn.is(&last)) =>
+            {
                 usages.push(usage);
                 None
             }
-            Some((usage, last)) => Some((Usage { after: number, ..usage }, last)),
+            Some((usage, last)) => Some((
+                Usage {
+                    after: number,
+                    ..usage
+                },
+                last,
+            )),
             None => None,
         };
         if let Some(turn) = turn.filter(|turn| turn.has_new_tokens) {
-            open = Some((Usage { of: number, after: number }, turn));
+            open = Some((
+                Usage {
+                    of: number,
+                    after: number,
+                },
+                turn,
+            ));
         }
     }
     usages.extend(open.map(|(usage, _)| usage));
@@ -51,12 +68,20 @@ struct Turn {
 impl Turn {
     /// The turn of the record at `at`.
     fn at(at: usize, notes: &[Note], decisions: &[Decision]) -> Option<Turn> {
-        let Some(Note::Message { id, time, .. }) = notes.get(at + 1) else { return None };
+        let Some(Note::Message { id, time, .. }) = notes.get(at + 1) else {
+            return None;
+        };
         let rest = notes.iter().zip(decisions).skip(at + 2);
         rest.take(2).find_map(|(note, decision)| match note {
             Note::Turn { content, tokens } => {
                 let has_new_tokens = *tokens != 0 && !decision.tokens && !decision.in_history;
-                Some(Turn { id: *id, time: *time, tokens: *tokens, content: *content, has_new_tokens })
+                Some(Turn {
+                    id: *id,
+                    time: *time,
+                    tokens: *tokens,
+                    content: *content,
+                    has_new_tokens,
+                })
             }
             _ => None,
         })
@@ -65,7 +90,9 @@ impl Turn {
     /// True if a turn with the id of this one is this one again: it has its time, its counts or its content.
     fn is(&self, other: &Turn) -> bool {
         let is_same = |one: u64, other: u64| one != 0 && one == other;
-        let is_again = self.time == other.time || is_same(self.tokens, other.tokens) || is_same(self.content, other.content);
+        let is_again = self.time == other.time
+            || is_same(self.tokens, other.tokens)
+            || is_same(self.content, other.content);
         is_same(self.id, other.id) && is_again
     }
 }
@@ -90,7 +117,9 @@ pub fn pieces(notes: &[Note]) -> Vec<Piece> {
     // The first piece of the answer, and the bytes of all.
     let mut open: Option<(usize, u64)> = None;
     for pair in notes.windows(2) {
-        let Note::Record { number, .. } = pair[0] else { continue };
+        let Note::Record { number, .. } = pair[0] else {
+            continue;
+        };
         let Note::Piece { bytes } = pair[1] else {
             open = None;
             continue;
@@ -124,37 +153,80 @@ mod tests {
     }
 
     fn turn(number: u32, id: u64, content: u64, tokens: u64) -> [Note; 3] {
-        let message = Note::Message { id, time: u64::from(number), history: History::GoesOn };
-        [record(number, After::Turn), message, Note::Turn { content, tokens }]
+        let message = Note::Message {
+            id,
+            time: u64::from(number),
+            history: History::GoesOn,
+        };
+        [
+            record(number, After::Turn),
+            message,
+            Note::Turn { content, tokens },
+        ]
     }
 
     fn places(notes: &[Note]) -> Vec<(u32, u32)> {
-        usages(notes, &repeats(Form::Lines, notes)).iter().map(|usage| (usage.of, usage.after)).collect()
+        usages(notes, &repeats(Form::Lines, notes))
+            .iter()
+            .map(|usage| (usage.of, usage.after))
+            .collect()
     }
 
     #[test]
     fn counts_stand_after_the_last_record_of_their_turn() {
         let response = [record(3, After::GoesOn)];
-        let notes = [&turn(1, 7, 5, 10)[..], &turn(2, 7, 5, 10), &response, &turn(4, 8, 6, 10), &[record(5, After::Ends)]].concat();
+        let notes = [
+            &turn(1, 7, 5, 10)[..],
+            &turn(2, 7, 5, 10),
+            &response,
+            &turn(4, 8, 6, 10),
+            &[record(5, After::Ends)],
+        ]
+        .concat();
         assert_eq!(places(&notes), [(1, 3), (4, 4)]);
     }
 
     #[test]
     fn another_turn_with_the_same_id_is_another_turn() {
-        assert_eq!(places(&[turn(1, 7, 5, 10), turn(2, 7, 6, 11)].concat()), [(1, 1), (2, 2)]);
+        assert_eq!(
+            places(&[turn(1, 7, 5, 10), turn(2, 7, 6, 11)].concat()),
+            [(1, 1), (2, 2)]
+        );
     }
 
     #[test]
     fn a_turn_without_counts_has_none() {
-        assert_eq!(places(&[turn(1, 7, 5, 0), turn(2, 7, 5, 9)].concat()), [(2, 2)]);
+        assert_eq!(
+            places(&[turn(1, 7, 5, 0), turn(2, 7, 5, 9)].concat()),
+            [(2, 2)]
+        );
     }
 
     #[test]
     fn pieces_up_to_another_record_are_one_answer() {
         let piece = |number, bytes| [record(number, After::Ends), Note::Piece { bytes }];
         let other = |number| [record(number, After::Ends), record(number + 1, After::Ends)];
-        let notes = [piece(0, 0), piece(1, 3), piece(2, 0), piece(3, 1), other(4), piece(6, 2), piece(7, 16 << 20)].concat();
+        let notes = [
+            piece(0, 0),
+            piece(1, 3),
+            piece(2, 0),
+            piece(3, 1),
+            other(4),
+            piece(6, 2),
+            piece(7, 16 << 20),
+        ]
+        .concat();
         let first = |last| Piece::First { last };
-        assert_eq!(pieces(&notes), [Piece::Empty, first(3), Piece::Next, Piece::Next, first(6), first(7)]);
+        assert_eq!(
+            pieces(&notes),
+            [
+                Piece::Empty,
+                first(3),
+                Piece::Next,
+                Piece::Next,
+                first(6),
+                first(7)
+            ]
+        );
     }
 }

@@ -35,7 +35,12 @@ struct Found<'h> {
 }
 
 fn found(form: Form, mark: &'static str) -> Found<'static> {
-    Found { form, mark, header: None, messages: Cow::Borrowed("") }
+    Found {
+        form,
+        mark,
+        header: None,
+        messages: Cow::Borrowed(""),
+    }
 }
 
 fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
@@ -58,12 +63,17 @@ fn find<'h>(head: &Head<'h>) -> Option<Found<'h>> {
     let mut index = StructuralIndex::default();
     for line in head.lines() {
         // A line of an indented document is not a JSON value.
-        let Ok(value) = parse(line, &mut index) else { break };
+        let Ok(value) = parse(line, &mut index) else {
+            break;
+        };
         if is_header(value) {
             if has_members(value, &[MESSAGES]) {
                 return document_form(source);
             }
-            return Some(Found { header: Some(line.to_owned()), ..found(Form::Lines, mark::HEADER) });
+            return Some(Found {
+                header: Some(line.to_owned()),
+                ..found(Form::Lines, mark::HEADER)
+            });
         }
     }
     document_form(source).or_else(|| whole_document(head).and_then(reordered_document))
@@ -76,11 +86,17 @@ const FIRST_FIELDS_BYTES: usize = 1024;
 
 /// True for the first line of what a run prints.
 fn is_stream(head: &Head<'_>) -> bool {
-    let may_be = |line: &&str| memmem::find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)], INIT).is_some();
-    let Some(first) = head.lines().next().filter(may_be) else { return false };
+    let may_be = |line: &&str| {
+        memmem::find(&line.as_bytes()[..line.len().min(FIRST_FIELDS_BYTES)], INIT).is_some()
+    };
+    let Some(first) = head.lines().next().filter(may_be) else {
+        return false;
+    };
     let mut index = StructuralIndex::default();
-    parse(first, &mut index)
-        .is_ok_and(|line| raw_str(line.member("type")) == "init" && has_members(line, &["session_id", "model", "timestamp"]))
+    parse(first, &mut index).is_ok_and(|line| {
+        raw_str(line.member("type")) == "init"
+            && has_members(line, &["session_id", "model", "timestamp"])
+    })
 }
 
 /// The most bytes of a header; and the beginning of the messages of a rewritten document that is kept to identify it.
@@ -94,7 +110,12 @@ fn reordered_document(document: &str) -> Option<Found<'_>> {
     let messages = value.member(MESSAGES).filter(|_| is_header(value))?;
     let messages = messages.raw();
     let messages = Cow::Owned(messages[..messages.floor_char_boundary(LISTED_BYTES)].to_owned());
-    Some(Found { form: Form::Document, mark: mark::DOCUMENT, header: Some(without_member(value, MESSAGES)), messages })
+    Some(Found {
+        form: Form::Document,
+        mark: mark::DOCUMENT,
+        header: Some(without_member(value, MESSAGES)),
+        messages,
+    })
 }
 
 fn is_header(value: Value<'_>) -> bool {
@@ -103,7 +124,8 @@ fn is_header(value: Value<'_>) -> bool {
 
 /// A document in the head, which may end in the middle of the messages.
 fn document_form(source: &str) -> Option<Found<'_>> {
-    let (before, messages) = split_at_key(source, "\"messages\"").filter(|(before, _)| before.len() <= LISTED_BYTES)?;
+    let (before, messages) =
+        split_at_key(source, "\"messages\"").filter(|(before, _)| before.len() <= LISTED_BYTES)?;
     let header = format!("{}}}", before.trim_end().trim_end_matches(','));
     let mut index = StructuralIndex::default();
     let value = parse(&header, &mut index).ok()?;
@@ -131,11 +153,15 @@ fn list_form(list: &str) -> Option<Found<'static>> {
     let mut index = StructuralIndex::default();
     let first = parse(elements(list).next()?, &mut index).ok()?;
     let typed = TypedPrompt::lenient(first);
-    if text(typed.session_id()).is_some() && text(typed.message()).is_some() && typed.message_id().is_some() {
+    if text(typed.session_id()).is_some()
+        && text(typed.message()).is_some()
+        && typed.message_id().is_some()
+    {
         return Some(found(Form::TypedPrompts, mark::TYPED_PROMPTS));
     }
     let turn = SavedTurn::lenient(first);
-    let is_turn = matches!(raw_str(turn.role()), "user" | "model") && turn.parts().is_some_and(Value::is_array);
+    let is_turn = matches!(raw_str(turn.role()), "user" | "model")
+        && turn.parts().is_some_and(Value::is_array);
     is_turn.then(|| found(Form::Saved, mark::SAVED))
 }
 
@@ -154,8 +180,15 @@ fn elements(list: &str) -> impl Iterator<Item = &str> {
 /// Evidence if the head begins like one of the forms.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     let found = find(head)?;
-    let framing = if matches!(found.form, Form::Lines | Form::Stream) { Framing::Lines } else { Framing::Document };
-    Some(Evidence { marks: vec![found.mark], framing })
+    let framing = if matches!(found.form, Form::Lines | Form::Stream) {
+        Framing::Lines
+    } else {
+        Framing::Document
+    };
+    Some(Evidence {
+        marks: vec![found.mark],
+        framing,
+    })
 }
 
 /// The form of an artifact that [`probe`] recognized.
@@ -166,7 +199,9 @@ pub fn form(head: &Head<'_>) -> Form {
 /// Session id, start, and the schema if the structure proves it.
 pub fn identify(head: &Head<'_>) -> Identity {
     let mut identity = Identity::default();
-    let Some(found) = find(head) else { return identity };
+    let Some(found) = find(head) else {
+        return identity;
+    };
     identity.schema = match found.form {
         Form::TypedPrompts => Some(revisions::TYPED_LOG),
         Form::Saved => Some(revisions::SAVED_CONVERSATION),
@@ -175,12 +210,23 @@ pub fn identify(head: &Head<'_>) -> Identity {
     };
     let mut index = StructuralIndex::default();
     if found.form == Form::Stream {
-        let first = head.lines().next().and_then(|line| parse(line, &mut index).ok()).map(StreamLine::lenient).unwrap_or_default();
+        let first = head
+            .lines()
+            .next()
+            .and_then(|line| parse(line, &mut index).ok())
+            .map(StreamLine::lenient)
+            .unwrap_or_default();
         identity.session_id = text(first.session_id()).map(|id| id.decode_lossy().into_owned());
         identity.start = tape_time(first.timestamp()).map(|time| time.into_owned());
         return identity;
     }
-    let Some(Ok(header)) = found.header.as_deref().map(|header| parse(header, &mut index)) else { return identity };
+    let Some(Ok(header)) = found
+        .header
+        .as_deref()
+        .map(|header| parse(header, &mut index))
+    else {
+        return identity;
+    };
     let record = Line::lenient(header);
     identity.session_id = text(record.session_id()).map(|id| id.decode_lossy().into_owned());
     let is_agent = HeaderKind::named(raw_str(record.role())) == Some(HeaderKind::Subagent)
@@ -197,8 +243,11 @@ const SUBAGENT: &str = "subagent";
 /// True for a document that says behind its messages that it is a sub-agent's. One that does not fit into the head is not read for it.
 fn is_agents_document(head: &Head<'_>) -> bool {
     let mut index = StructuralIndex::default();
-    let document = whole_document(head).filter(|document| memmem::find(document.as_bytes(), b"\"subagent\"").is_some());
-    document.and_then(|document| parse(document, &mut index).ok()).is_some_and(|document| raw_str(document.member("kind")) == SUBAGENT)
+    let document = whole_document(head)
+        .filter(|document| memmem::find(document.as_bytes(), b"\"subagent\"").is_some());
+    document
+        .and_then(|document| parse(document, &mut index).ok())
+        .is_some_and(|document| raw_str(document.member("kind")) == SUBAGENT)
 }
 
 /// The schema that the structure proves. Members and types that it does not have are faults of their records, not another schema.
@@ -207,12 +256,16 @@ fn schema(found: &Found<'_>, header: Value<'_>) -> Option<&'static str> {
         return header.member("kind").map(|_| revisions::LINES);
     }
     // A user message may have a result whose call is in no turn (2026).
-    let has_calls = ["\"toolCalls\"", "\"functionResponse\""].iter().any(|key| has_key(&found.messages, key));
-    Some(match (has_calls, has_key(&found.messages, "\"originalContent\"")) {
-        (false, _) => revisions::DOCUMENT,
-        (true, false) => revisions::DOCUMENT_CALLS,
-        (true, true) => revisions::DOCUMENT_EDITS,
-    })
+    let has_calls = ["\"toolCalls\"", "\"functionResponse\""]
+        .iter()
+        .any(|key| has_key(&found.messages, key));
+    Some(
+        match (has_calls, has_key(&found.messages, "\"originalContent\"")) {
+            (false, _) => revisions::DOCUMENT,
+            (true, false) => revisions::DOCUMENT_CALLS,
+            (true, true) => revisions::DOCUMENT_EDITS,
+        },
+    )
 }
 
 /// True if the text has this key. A quoted name before a colon is a key: inside a string its quotes would be escaped.

@@ -29,7 +29,10 @@ pub(super) struct RepeatedLogs {
 
 impl RepeatedLogs {
     pub fn new(neighbours: Neighbours) -> Self {
-        RepeatedLogs { neighbours, texts: Mutex::default() }
+        RepeatedLogs {
+            neighbours,
+            texts: Mutex::default(),
+        }
     }
 
     /// The texts of a session's logs; without a session, of all logs. Names of logs end with the first eight characters of the session's
@@ -37,20 +40,29 @@ impl RepeatedLogs {
     fn texts(&self, session_id: Option<&str>) -> Option<Arc<LoggedTexts>> {
         let session = session_id.map_or(Some(""), |id| id.get(..8))?;
         let mut known = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(known.entry(session.to_owned()).or_insert_with(|| Arc::new(self.read(session))).clone())
+        Some(
+            known
+                .entry(session.to_owned())
+                .or_insert_with(|| Arc::new(self.read(session)))
+                .clone(),
+        )
     }
 
     fn read(&self, session: &str) -> LoggedTexts {
         let mut texts = LoggedTexts::default();
         let endings = [format!("{session}.jsonl"), format!("{session}.json")];
         let names = self.neighbours.names(Path::new(CHATS)).into_iter();
-        let logs = names.filter(|name| name.starts_with("session-") && endings.iter().any(|ending| name.ends_with(ending.as_str())));
+        let logs = names.filter(|name| {
+            name.starts_with("session-")
+                && endings.iter().any(|ending| name.ends_with(ending.as_str()))
+        });
         for log in logs {
-            self.neighbours.each_line(&Path::new(CHATS).join(log), |line| {
-                if let Ok(line) = std::str::from_utf8(line) {
-                    texts.add_line(line);
-                }
-            });
+            self.neighbours
+                .each_line(&Path::new(CHATS).join(log), |line| {
+                    if let Ok(line) = std::str::from_utf8(line) {
+                        texts.add_line(line);
+                    }
+                });
         }
         texts
     }
@@ -75,7 +87,9 @@ impl LoggedTexts {
     fn add_line(&mut self, line: &str) {
         let (mut rest, mut member) = (line, "");
         while let Some(start) = rest.find('"') {
-            let Some(length) = string_length(&rest[start..]) else { return };
+            let Some(length) = string_length(&rest[start..]) else {
+                return;
+            };
             let (string, after) = rest[start..].split_at(length);
             if after.trim_start().starts_with(':') {
                 member = &string[1..length - 1];
@@ -98,7 +112,11 @@ impl LoggedTexts {
                 let (text, (id, is_prompt)) = (text(), self.message);
                 self.all.insert(text);
                 // A person typed what stands behind the words of a hook.
-                let text = if is_prompt { behind_hook(string).unwrap_or(text) } else { text };
+                let text = if is_prompt {
+                    behind_hook(string).unwrap_or(text)
+                } else {
+                    text
+                };
                 if is_prompt && self.counted.insert((id, text)) {
                     *self.prompts.entry(text).or_default() += 1;
                 }
@@ -139,11 +157,14 @@ impl SideFiles for RepeatedLogs {
     }
 
     fn has_text(&self, session_id: Option<&str>, raw: &str) -> bool {
-        self.texts(session_id).is_some_and(|texts| texts.all.contains(&hash64(raw)))
+        self.texts(session_id)
+            .is_some_and(|texts| texts.all.contains(&hash64(raw)))
     }
 
     fn count_prompts(&self, session_id: Option<&str>, raw: &str) -> u32 {
-        self.texts(session_id).and_then(|texts| texts.prompts.get(&hash64(raw)).copied()).unwrap_or_default()
+        self.texts(session_id)
+            .and_then(|texts| texts.prompts.get(&hash64(raw)).copied())
+            .unwrap_or_default()
     }
 }
 
@@ -160,13 +181,33 @@ mod tests {
         fs::create_dir(project.join(CHATS)).unwrap();
         let log = r#"{"sessionId":"926fe0a6-3070","kind":"main"}
 {"type":"user","content":[{"text":"say \"hi\"\n"}]}"#;
-        fs::write(project.join(CHATS).join("session-2026-11-23T02-34-926fe0a6.jsonl"), log).unwrap();
-        let logs = RepeatedLogs::new(Neighbours::open(project, &project.join("logs.json")).unwrap());
+        fs::write(
+            project
+                .join(CHATS)
+                .join("session-2026-11-23T02-34-926fe0a6.jsonl"),
+            log,
+        )
+        .unwrap();
+        let logs =
+            RepeatedLogs::new(Neighbours::open(project, &project.join("logs.json")).unwrap());
         let has = |session, token| logs.has_text(session, Text::Token(token).raw());
         assert!(has(Some("926fe0a6-3070"), r#""say \"hi\"\n""#) && has(None, r#""say \"hi\"\n""#));
-        assert!(!has(Some("926fe0a6-3070"), r#""main""#) && !has(Some("another-one"), r#""say \"hi\"\n""#));
-        let read: Vec<(String, u64)> = logs.files_read().into_iter().map(|file| (file.name, file.bytes)).collect();
-        assert_eq!(read, [("chats/session-2026-11-23T02-34-926fe0a6.jsonl".to_owned(), log.len() as u64)]);
+        assert!(
+            !has(Some("926fe0a6-3070"), r#""main""#)
+                && !has(Some("another-one"), r#""say \"hi\"\n""#)
+        );
+        let read: Vec<(String, u64)> = logs
+            .files_read()
+            .into_iter()
+            .map(|file| (file.name, file.bytes))
+            .collect();
+        assert_eq!(
+            read,
+            [(
+                "chats/session-2026-11-23T02-34-926fe0a6.jsonl".to_owned(),
+                log.len() as u64
+            )]
+        );
     }
 
     #[test]
@@ -189,6 +230,15 @@ mod tests {
             texts.add_line(line);
         }
         let count = |raw: &str| texts.prompts.get(&hash64(raw)).copied().unwrap_or_default();
-        assert_eq!([r#""thanks""#, r#""yes""#, r#""continue""#, r#""say \"hi\"""#].map(count), [2, 0, 0, 1]);
+        assert_eq!(
+            [
+                r#""thanks""#,
+                r#""yes""#,
+                r#""continue""#,
+                r#""say \"hi\"""#
+            ]
+            .map(count),
+            [2, 0, 0, 1]
+        );
     }
 }

@@ -25,20 +25,41 @@ const PROJECT_ROOT: &str = ".project_root";
 /// What the files around the session at `path` add.
 pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     if matches!(form(head), Form::TypedPrompts | Form::Saved) {
-        let logs = path.parent().and_then(|project| Neighbours::open(project, path)).map(RepeatedLogs::new);
-        return SideInfo { side_files: logs.map(|logs| Arc::new(logs) as Arc<dyn SideFiles>), ..SideInfo::default() };
+        let logs = path
+            .parent()
+            .and_then(|project| Neighbours::open(project, path))
+            .map(RepeatedLogs::new);
+        return SideInfo {
+            side_files: logs.map(|logs| Arc::new(logs) as Arc<dyn SideFiles>),
+            ..SideInfo::default()
+        };
     }
     let identity = identify(head);
-    let Some(chats) = path.ancestors().find(|directory| directory.file_name().is_some_and(|name| name == CHATS)) else {
+    let Some(chats) = path
+        .ancestors()
+        .find(|directory| directory.file_name().is_some_and(|name| name == CHATS))
+    else {
         return SideInfo::default();
     };
-    let Some(neighbours) = chats.parent().and_then(|project| Neighbours::open(project, path)) else { return SideInfo::default() };
+    let Some(neighbours) = chats
+        .parent()
+        .and_then(|project| Neighbours::open(project, path))
+    else {
+        return SideInfo::default();
+    };
     let mut side_info = SideInfo::default();
     if neighbours.is_file(Path::new(PROJECT_ROOT)) {
-        side_info.cwd = neighbours.text(Path::new(PROJECT_ROOT)).map(|root| root.trim().to_owned()).filter(|root| !root.is_empty());
+        side_info.cwd = neighbours
+            .text(Path::new(PROJECT_ROOT))
+            .map(|root| root.trim().to_owned())
+            .filter(|root| !root.is_empty());
     }
     // The directory of a sub-agent's log is named after its parent's session.
-    let parent = path.parent().filter(|directory| *directory != chats).and_then(Path::file_name).and_then(|name| name.to_str());
+    let parent = path
+        .parent()
+        .filter(|directory| *directory != chats)
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
     if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {
         side_info.parent_session_id = Some(parent.to_owned());
         if let Some((call_id, agent)) = starting_call(&neighbours, parent, &agent_id) {
@@ -51,16 +72,25 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
 }
 
 /// The calls of a log that started a sub-agent, and the agent's name, by the agent's id.
-static STARTING_CALLS: LineFacts<(String, Option<String>)> = LineFacts::new(&["agentId"], add_starting_calls);
+static STARTING_CALLS: LineFacts<(String, Option<String>)> =
+    LineFacts::new(&["agentId"], add_starting_calls);
 
 /// The call in the parent's log that started the sub-agent, and the agent's name.
-fn starting_call(neighbours: &Neighbours, parent: &str, agent_id: &str) -> Option<(String, Option<String>)> {
+fn starting_call(
+    neighbours: &Neighbours,
+    parent: &str,
+    agent_id: &str,
+) -> Option<(String, Option<String>)> {
     let session = parent.get(..8)?;
     let logs = neighbours.names_ending(Path::new(CHATS), &format!("-{session}.jsonl"));
-    let of_lines = logs.iter().find_map(|name| neighbours.line_fact(&Path::new(CHATS).join(name), &STARTING_CALLS, agent_id));
+    let of_lines = logs.iter().find_map(|name| {
+        neighbours.line_fact(&Path::new(CHATS).join(name), &STARTING_CALLS, agent_id)
+    });
     of_lines.or_else(|| {
         let documents = neighbours.names_ending(Path::new(CHATS), &format!("-{session}.json"));
-        documents.iter().find_map(|name| call_of_document(&neighbours.text(&Path::new(CHATS).join(name))?, agent_id))
+        documents.iter().find_map(|name| {
+            call_of_document(&neighbours.text(&Path::new(CHATS).join(name))?, agent_id)
+        })
     })
 }
 
@@ -88,12 +118,21 @@ fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, (String, Option<St
 
 /// The calls of a message that started a sub-agent.
 fn add_calls(message: Value<'_>, add: &mut dyn FnMut(String, (String, Option<String>))) {
-    let Some(calls) = Line::lenient(message).tool_calls() else { return };
+    let Some(calls) = Line::lenient(message).tool_calls() else {
+        return;
+    };
     for call in calls.elements() {
-        let owned = |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
+        let owned =
+            |value: Option<Value<'_>>| text(value).map(|text| text.decode_lossy().into_owned());
         let (agent, call) = (owned(call.member("agentId")), Call::lenient(call));
         if let (Some(agent), Some(id)) = (agent, owned(call.id())) {
-            add(agent, (id, owned(call.args().and_then(|args| args.member("agent_name")))));
+            add(
+                agent,
+                (
+                    id,
+                    owned(call.args().and_then(|args| args.member("agent_name"))),
+                ),
+            );
         }
     }
 }

@@ -27,15 +27,29 @@ pub(super) struct CallPlace<'r> {
 }
 
 /// Emits a call, and its result if it has ended. The header of the call is set.
-pub(super) fn emit_call(call: &Call<'_>, place: &CallPlace<'_>, clock: &mut MillisFormatter, out: &mut Emitter<'_>) -> Outcome {
-    let CallPlace { message, id, pointer, dialect, is_stated } = *place;
+pub(super) fn emit_call(
+    call: &Call<'_>,
+    place: &CallPlace<'_>,
+    clock: &mut MillisFormatter,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let CallPlace {
+        message,
+        id,
+        pointer,
+        dialect,
+        is_stated,
+    } = *place;
     let event = ToolCall {
         call_id: call.id,
         message_id: message.message_id,
         args: call.input.map(Value::raw),
         ..ToolCall::new(call.name, TOOLS.kind(&call.tool))
     };
-    let stated = call.id.filter(|_| is_stated).and_then(|id| out.seq_of_call(id));
+    let stated = call
+        .id
+        .filter(|_| is_stated)
+        .and_then(|id| out.seq_of_call(id));
     let seq = match stated {
         Some(seq) => seq,
         None => out.emit(event, pointer),
@@ -58,16 +72,30 @@ fn emit_inner_calls(call: &Call<'_>, parent: Seq, pointer: Pointer<'_>, out: &mu
         return;
     }
     let details = StepDetails::lenient_opt(call.metadata_value);
-    for inner in details.tool_calls().into_iter().flat_map(Value::elements).map(InnerCall::lenient) {
-        let Some(tool) = non_empty_text(inner.tool()) else { continue };
-        let event = ToolCall { args: inner.input().map(Value::raw), ..ToolCall::new(tool, TOOLS.kind(&tool.decode_lossy())) };
+    for inner in details
+        .tool_calls()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(InnerCall::lenient)
+    {
+        let Some(tool) = non_empty_text(inner.tool()) else {
+            continue;
+        };
+        let event = ToolCall {
+            args: inner.input().map(Value::raw),
+            ..ToolCall::new(tool, TOOLS.kind(&tool.decode_lossy()))
+        };
         let seq = out.emit_child(Some(parent), event, pointer);
         let status = match raw_str(inner.status()) {
             "completed" => Status::Ok,
             "error" => Status::Error,
             _ => continue,
         };
-        let result = ToolResult { tool: Some(tool), status: Some(status), ..ToolResult::default() };
+        let result = ToolResult {
+            tool: Some(tool),
+            status: Some(status),
+            ..ToolResult::default()
+        };
         out.emit_child(Some(seq), result, pointer);
     }
 }

@@ -21,7 +21,10 @@ impl LastStated {
     /// The last stated working directory. None if it has escapes.
     pub fn cwd(&self) -> Option<&str> {
         let token = self.cwd.as_deref()?;
-        token.strip_prefix('"')?.strip_suffix('"').filter(|path| !path.contains('\\'))
+        token
+            .strip_prefix('"')?
+            .strip_suffix('"')
+            .filter(|path| !path.contains('\\'))
     }
 
     /// The working directory, if it changed.

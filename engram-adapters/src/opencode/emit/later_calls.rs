@@ -32,7 +32,11 @@ pub struct LaterCalls {
 impl LaterCalls {
     /// The calls in their order, and whether the parent session was read.
     pub fn new(calls: Vec<ParentCall>, are_known: bool) -> Self {
-        LaterCalls { calls, are_known, ..LaterCalls::default() }
+        LaterCalls {
+            calls,
+            are_known,
+            ..LaterCalls::default()
+        }
     }
 
     /// Who gave the session this prompt, in the message with this key.
@@ -46,7 +50,10 @@ impl LaterCalls {
             return Giver::Start;
         }
         let prompt = Hash::of_bytes(prompt.comparable().as_bytes());
-        match self.calls[next..].iter().position(|call| call.prompt == prompt) {
+        match self.calls[next..]
+            .iter()
+            .position(|call| call.prompt == prompt)
+        {
             Some(at) => {
                 self.next = Some(next + at + 1);
                 Giver::Call(self.calls[next + at].call_id.clone())
@@ -70,7 +77,10 @@ mod tests {
     use super::*;
 
     fn calls(of: &[(&str, &str)], are_known: bool) -> LaterCalls {
-        let call = |(id, prompt): &(&str, &str)| ParentCall { call_id: (*id).to_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) };
+        let call = |(id, prompt): &(&str, &str)| ParentCall {
+            call_id: (*id).to_owned(),
+            prompt: Hash::of_bytes(prompt.as_bytes()),
+        };
         LaterCalls::new(of.iter().map(call).collect(), are_known)
     }
 
@@ -78,16 +88,32 @@ mod tests {
     fn prompts_get_their_calls_in_order() {
         let mut calls = calls(&[("b", "go on"), ("c", "stop"), ("d", "go on")], true);
         let mut of = |message, prompt| calls.giver_of(message, Text::Plain(prompt));
-        assert_eq!(of(1, "go on"), Giver::Start, "the first prompt is that of another call");
+        assert_eq!(
+            of(1, "go on"),
+            Giver::Start,
+            "the first prompt is that of another call"
+        );
         assert_eq!(of(1, "and its second part"), Giver::Start);
-        assert_eq!([of(2, "go on"), of(3, "else")], [Giver::Call("b".into()), Giver::Person]);
-        assert_eq!([of(4, "go on"), of(5, "go on")], [Giver::Call("d".into()), Giver::Person]);
+        assert_eq!(
+            [of(2, "go on"), of(3, "else")],
+            [Giver::Call("b".into()), Giver::Person]
+        );
+        assert_eq!(
+            [of(4, "go on"), of(5, "go on")],
+            [Giver::Call("d".into()), Giver::Person]
+        );
         assert!(calls.is_of_person(5) && !calls.is_of_person(4));
     }
 
     #[test]
     fn nothing_is_a_person_s_where_the_parent_is_not_known() {
         let mut calls = calls(&[], false);
-        assert_eq!([calls.giver_of(1, Text::Plain("a")), calls.giver_of(2, Text::Plain("b"))], [Giver::Start, Giver::Start]);
+        assert_eq!(
+            [
+                calls.giver_of(1, Text::Plain("a")),
+                calls.giver_of(2, Text::Plain("b"))
+            ],
+            [Giver::Start, Giver::Start]
+        );
     }
 }

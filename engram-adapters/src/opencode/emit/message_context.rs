@@ -47,7 +47,10 @@ impl<'a> MessageContext<'a> {
             has_step_finish,
             is_turn: envelope.system().is_some_and(Value::is_array),
             has_finish: envelope.finish().is_some(),
-            is_replay: replay.is_replay(raw_str(envelope.id()), integer(Time::lenient_opt(envelope.time()).created())),
+            is_replay: replay.is_replay(
+                raw_str(envelope.id()),
+                integer(Time::lenient_opt(envelope.time()).created()),
+            ),
             printed_at: None,
             tool_metadata: None,
         }
@@ -60,7 +63,10 @@ impl<'a> MessageContext<'a> {
             message_id: text(message.id()),
             key: hash64(message.id().map(Value::raw)),
             model: non_empty_text(Model::lenient_opt(message.model()).id()),
-            is_replay: replay.is_replay(raw_str(message.id()), integer(StepTime::lenient_opt(message.time()).created())),
+            is_replay: replay.is_replay(
+                raw_str(message.id()),
+                integer(StepTime::lenient_opt(message.time()).created()),
+            ),
             ..MessageContext::default()
         }
     }
@@ -77,13 +83,30 @@ impl<'a> MessageContext<'a> {
     }
 
     /// Time and id of a record, and whether it is a copy.
-    pub fn header<'h>(&self, millis: Option<i64>, id: Field<'h>, clock: &'h mut MillisFormatter) -> RecordHeader<'h> {
-        let time = millis.or(self.printed_at).and_then(|millis| clock.format(millis));
-        RecordHeader { t: time, id: text(id), replay: self.is_replay }
+    pub fn header<'h>(
+        &self,
+        millis: Option<i64>,
+        id: Field<'h>,
+        clock: &'h mut MillisFormatter,
+    ) -> RecordHeader<'h> {
+        let time = millis
+            .or(self.printed_at)
+            .and_then(|millis| clock.format(millis));
+        RecordHeader {
+            t: time,
+            id: text(id),
+            replay: self.is_replay,
+        }
     }
 
     /// Sets the time and id of the current record, and whether it is a copy.
-    pub fn set_header(&self, millis: Option<i64>, id: Field<'_>, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
+    pub fn set_header(
+        &self,
+        millis: Option<i64>,
+        id: Field<'_>,
+        clock: &mut MillisFormatter,
+        out: &mut Emitter<'_>,
+    ) {
         out.set_header(self.header(millis, id, clock));
     }
 }
@@ -103,13 +126,24 @@ pub struct LastMessage {
 }
 
 impl LastMessage {
-    pub fn of(number: usize, context: &MessageContext<'_>, has_tool_metadata: bool, stated: [bool; 3], completed: Option<i64>) -> Self {
+    pub fn of(
+        number: usize,
+        context: &MessageContext<'_>,
+        has_tool_metadata: bool,
+        stated: [bool; 3],
+        completed: Option<i64>,
+    ) -> Self {
         let (id, model) = (context.message_id, context.model);
         let token = |text: Text<'_>| text.raw().to_owned();
         let tool_metadata = has_tool_metadata.then_some(number);
         LastMessage {
             number,
-            context: MessageContext { message_id: None, model: None, tool_metadata, ..without_texts(context) },
+            context: MessageContext {
+                message_id: None,
+                model: None,
+                tool_metadata,
+                ..without_texts(context)
+            },
             id: id.map(token),
             model: model.map(token),
             stated,
@@ -122,14 +156,31 @@ impl LastMessage {
         if self.number != number as usize {
             return MessageContext::default();
         }
-        let (message_id, model) = (self.id.as_deref().map(Text::Token), self.model.as_deref().map(Text::Token));
-        MessageContext { message_id, model, ..self.context }
+        let (message_id, model) = (
+            self.id.as_deref().map(Text::Token),
+            self.model.as_deref().map(Text::Token),
+        );
+        MessageContext {
+            message_id,
+            model,
+            ..self.context
+        }
     }
 }
 
 fn without_texts(context: &MessageContext<'_>) -> MessageContext<'static> {
-    let MessageContext { speaker, key, is_summary, has_step_finish, is_turn, has_finish, is_replay, printed_at, tool_metadata, .. } =
-        *context;
+    let MessageContext {
+        speaker,
+        key,
+        is_summary,
+        has_step_finish,
+        is_turn,
+        has_finish,
+        is_replay,
+        printed_at,
+        tool_metadata,
+        ..
+    } = *context;
     MessageContext {
         speaker,
         message_id: None,

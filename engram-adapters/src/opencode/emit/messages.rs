@@ -21,7 +21,12 @@ use crate::opencode::revisions::Dialect;
 use crate::shared::value::{Field, Value, non_empty_text};
 
 /// Converts a message's own record. Most repeat what earlier messages state.
-pub(super) fn message(state: &mut SessionState, envelope: &Envelope<'_>, context: &MessageContext<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn message(
+    state: &mut SessionState,
+    envelope: &Envelope<'_>,
+    context: &MessageContext<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let pointer = Pointer::Root;
     let mut emitted = session_facts(&mut state.last_stated, envelope, pointer, out);
     if let Some(system) = envelope.system() {
@@ -35,11 +40,23 @@ pub(super) fn message(state: &mut SessionState, envelope: &Envelope<'_>, context
         Speaker::User => MessageKind::User,
         Speaker::Assistant | Speaker::Unknown => MessageKind::Assistant,
     };
-    if emitted { Outcome::Mapped } else { Outcome::Bookkeeping { record: record.name(), rule: rule::MESSAGE_ENVELOPE } }
+    if emitted {
+        Outcome::Mapped
+    } else {
+        Outcome::Bookkeeping {
+            record: record.name(),
+            rule: rule::MESSAGE_ENVELOPE,
+        }
+    }
 }
 
 /// Emits model, agent and directory, if they changed. True if they did.
-fn session_facts(last_stated: &mut LastStated, envelope: &Envelope<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn session_facts(
+    last_stated: &mut LastStated,
+    envelope: &Envelope<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     let requested = Model::lenient_opt(envelope.model());
     let cwd = envelope.path().and_then(|path| path.member("cwd"));
     let model = last_stated.changed_model(envelope.model_id().or(requested.model_id()));
@@ -47,15 +64,32 @@ fn session_facts(last_stated: &mut LastStated, envelope: &Envelope<'_>, pointer:
     let cwd = last_stated.changed_cwd(cwd);
     let agent = last_stated.changed_agent(envelope.agent().or(envelope.mode()));
     let effort = last_stated.changed_effort(envelope.variant().or(requested.variant()));
-    let is_new = [model, provider, cwd, agent, effort].iter().any(Option::is_some);
+    let is_new = [model, provider, cwd, agent, effort]
+        .iter()
+        .any(Option::is_some);
     if is_new {
-        out.emit(Meta::Session(SessionFacts { model, provider, cwd, agent, effort, ..SessionFacts::default() }), pointer);
+        out.emit(
+            Meta::Session(SessionFacts {
+                model,
+                provider,
+                cwd,
+                agent,
+                effort,
+                ..SessionFacts::default()
+            }),
+            pointer,
+        );
     }
     is_new
 }
 
 /// Emits the system prompts, each once: the harness's own as a hash, instruction files as text.
-fn system_prompts(seen: &mut KeyMap<()>, system: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
+fn system_prompts(
+    seen: &mut KeyMap<()>,
+    system: Value<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> bool {
     let mut emitted = false;
     for prompt in system.elements().filter_map(Value::text) {
         if seen.insert(hash64(("list", prompt.raw())), ()).is_none() {
@@ -68,7 +102,13 @@ fn system_prompts(seen: &mut KeyMap<()>, system: Value<'_>, pointer: Pointer<'_>
         && seen.insert(hash64(system.raw()), ()).is_none()
     {
         // On a user message it is the caller's own prompt, not the harness's.
-        let input = ImplicitInput { name: Text::Plain("system_prompt"), file: None, hash: None, bytes: None, text: Some(prompt) };
+        let input = ImplicitInput {
+            name: Text::Plain("system_prompt"),
+            file: None,
+            hash: None,
+            bytes: None,
+            text: Some(prompt),
+        };
         out.emit(Meta::Context(input), pointer);
         emitted = true;
     }
@@ -80,7 +120,9 @@ fn implicit_input(decoded: Option<&str>) -> ImplicitInput<'_> {
     let prompt = decoded.unwrap_or_default();
     let (name, file) = match prompt.strip_prefix("Instructions from: ") {
         Some(rest) => ("instructions", rest.lines().next()),
-        None if prompt.starts_with("Here is some useful information about the environment") => ("environment", None),
+        None if prompt.starts_with("Here is some useful information about the environment") => {
+            ("environment", None)
+        }
         None => ("system_prompt", None),
     };
     let is_instructions = file.is_some();
@@ -97,9 +139,18 @@ fn implicit_input(decoded: Option<&str>) -> ImplicitInput<'_> {
 fn summary(summary: Value<'_>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> bool {
     let summary = Summary::lenient(summary);
     let mut emitted = false;
-    for (name, value) in [("summary.title", summary.title()), ("summary.body", summary.body())] {
+    for (name, value) in [
+        ("summary.title", summary.title()),
+        ("summary.body", summary.body()),
+    ] {
         if let Some(value) = non_empty_text(value) {
-            out.emit(Meta::System { name: Text::Plain(name), text: Some(value) }, pointer);
+            out.emit(
+                Meta::System {
+                    name: Text::Plain(name),
+                    text: Some(value),
+                },
+                pointer,
+            );
             emitted = true;
         }
     }
@@ -121,9 +172,14 @@ pub(super) fn message_end(
 ) {
     if let Some(tokens) = tokens(envelope, context, stated) {
         // Of several requests in one message, the tokens are those of the last one, and the cost is that of all. 0.1.174.
-        let has_calls = envelope.tool().is_some_and(|by_call| by_call.members().next().is_some());
+        let has_calls = envelope
+            .tool()
+            .is_some_and(|by_call| by_call.members().next().is_some());
         let cost = envelope.cost().filter(|_| !has_calls);
-        out.emit(usage(&tokens, cost, envelope.finish(), context, dialect), Pointer::Root);
+        out.emit(
+            usage(&tokens, cost, envelope.finish(), context, dialect),
+            Pointer::Root,
+        );
     }
     if let Some(error) = new_error(envelope, stated) {
         emit_error(error, Pointer::Root, out);
@@ -136,7 +192,13 @@ fn new_error<'a>(envelope: &Envelope<'a>, stated: [bool; 3]) -> Field<'a> {
 }
 
 /// The tokens of a message whose parts do not say them, nor an earlier record of the message.
-fn tokens<'a>(envelope: &Envelope<'a>, context: &MessageContext<'_>, stated: [bool; 3]) -> Option<Tokens<'a>> {
-    let tokens = envelope.tokens().filter(|_| !context.has_step_finish && !stated[TOKENS])?;
+fn tokens<'a>(
+    envelope: &Envelope<'a>,
+    context: &MessageContext<'_>,
+    stated: [bool; 3],
+) -> Option<Tokens<'a>> {
+    let tokens = envelope
+        .tokens()
+        .filter(|_| !context.has_step_finish && !stated[TOKENS])?;
     Some(Tokens::lenient(tokens)).filter(Tokens::is_spent)
 }

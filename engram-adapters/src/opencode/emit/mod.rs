@@ -49,28 +49,48 @@ pub struct Events {
 impl Events {
     pub fn new(init: &SessionInit<'_>) -> Self {
         let state = SessionState::new(init);
-        Events { state, notes: Vec::new(), decisions: Vec::new(), at: 0, message: LastMessage::default(), has_end: BTreeSet::new() }
+        Events {
+            state,
+            notes: Vec::new(),
+            decisions: Vec::new(),
+            at: 0,
+            message: LastMessage::default(),
+            has_end: BTreeSet::new(),
+        }
     }
 
     /// Takes the notes of all records.
     pub fn decide(&mut self, notes: Vec<Note>) {
         self.decisions = decide(&notes);
-        self.has_end = notes.iter().filter(|note| note.has_end).map(|note| note.message as usize).collect();
+        self.has_end = notes
+            .iter()
+            .filter(|note| note.has_end)
+            .map(|note| note.message as usize)
+            .collect();
         self.notes = notes;
     }
 
     /// Emits a record.
     pub fn record(&mut self, record: &Record<'_>, place: Place, out: &mut Emitter<'_>) -> Outcome {
-        let Some((note, decision)) = self.notes.get(self.at).copied().zip(self.decisions.get(self.at).copied()) else {
+        let Some((note, decision)) = self
+            .notes
+            .get(self.at)
+            .copied()
+            .zip(self.decisions.get(self.at).copied())
+        else {
             return Outcome::Mapped;
         };
         self.at += 1;
         self.state.stated = decision.stated;
         self.reach(record, place, out);
         let converted = match place {
-            Place::Info if note.record == InfoKind::Session.name() => session_info::session_info(&mut self.state, record.value, out),
+            Place::Info if note.record == InfoKind::Session.name() => {
+                session_info::session_info(&mut self.state, record.value, out)
+            }
             Place::Info => step_info::session_info(&mut self.state, record.value, out),
-            Place::Message { has_step_finish } => self.message(record, has_step_finish, decision.is_repeat, out),
+            Place::Message { has_step_finish } => {
+                self.message(record, has_step_finish, decision.is_repeat, out)
+            }
             Place::Step => self.step(record, decision.is_repeat, out),
             _ if decision.is_repeat => Outcome::Mapped,
             Place::Part { message, .. } => self.part(record, message, out),
@@ -85,12 +105,17 @@ impl Events {
         if self.at == self.notes.len() {
             self.state.undone.end(out);
             if let Some(rewind) = self.state.revert.event() {
-                out.of_record(0, RecordHeader::default(), |out| out.emit(rewind, Pointer::At("/revert")));
+                out.of_record(0, RecordHeader::default(), |out| {
+                    out.emit(rewind, Pointer::At("/revert"))
+                });
             }
         }
         match converted {
             // A later state of a call that says nothing new.
-            _ if decision.is_repeat || is_empty => Outcome::Duplicate { record: note.record, rule: rule::RECORD_REPEATED },
+            _ if decision.is_repeat || is_empty => Outcome::Duplicate {
+                record: note.record,
+                rule: rule::RECORD_REPEATED,
+            },
             converted => converted,
         }
     }
@@ -103,12 +128,20 @@ impl Events {
             Place::Part { message, .. } => {
                 let part = Part::lenient(record.value);
                 let (state, message) = (&mut self.state, self.message.context(message));
-                PartRecord { part: &part, message: &message, pointer: Pointer::Root, others: record.others }
-                    .set_header(&mut state.clock, out);
+                PartRecord {
+                    part: &part,
+                    message: &message,
+                    pointer: Pointer::Root,
+                    others: record.others,
+                }
+                .set_header(&mut state.clock, out);
             }
             Place::Message { .. } => {
                 let id = record.value.member("id");
-                let created = record.value.member("time").and_then(|time| integer(time.member("created")));
+                let created = record
+                    .value
+                    .member("time")
+                    .and_then(|time| integer(time.member("created")));
                 MessageContext::default().set_header(created, id, &mut self.state.clock, out);
             }
             _ => {}
@@ -131,7 +164,13 @@ impl Events {
         }
     }
 
-    fn message(&mut self, record: &Record<'_>, has_step_finish: bool, is_repeat: bool, out: &mut Emitter<'_>) -> Outcome {
+    fn message(
+        &mut self,
+        record: &Record<'_>,
+        has_step_finish: bool,
+        is_repeat: bool,
+        out: &mut Emitter<'_>,
+    ) -> Outcome {
         let mut envelope = Envelope::default();
         if envelope.fill_message(record.value).is_err() {
             return Outcome::Mapped;
@@ -139,11 +178,22 @@ impl Events {
         let state = &mut self.state;
         let context = MessageContext::of(&envelope, has_step_finish, &state.replay);
         let completed = integer(Time::lenient_opt(envelope.time()).completed());
-        self.message = LastMessage::of(record.number, &context, envelope.tool().is_some(), state.stated, completed);
+        self.message = LastMessage::of(
+            record.number,
+            &context,
+            envelope.tool().is_some(),
+            state.stated,
+            completed,
+        );
         if is_repeat {
             return Outcome::Mapped;
         }
-        context.set_header(integer(Time::lenient_opt(envelope.time()).created()), envelope.id(), &mut state.clock, out);
+        context.set_header(
+            integer(Time::lenient_opt(envelope.time()).created()),
+            envelope.id(),
+            &mut state.clock,
+            out,
+        );
         messages::message(state, &envelope, &context, out)
     }
 
@@ -151,19 +201,38 @@ impl Events {
         let state = &mut self.state;
         let view = StepMessage::lenient(record.value);
         let context = MessageContext::of_step(&view, &state.replay);
-        let completed = integer(StepTime::lenient_opt(view.time()).completed()).filter(|_| raw_str(view.kind()) == "assistant");
+        let completed = integer(StepTime::lenient_opt(view.time()).completed())
+            .filter(|_| raw_str(view.kind()) == "assistant");
         self.message = LastMessage::of(record.number, &context, false, state.stated, completed);
         if is_repeat {
             return Outcome::Mapped;
         }
-        context.set_header(integer(StepTime::lenient_opt(view.time()).created()), view.id(), &mut state.clock, out);
-        step_messages::step(state, &StepRecord { message: &view, context: &context, pointer: Pointer::Root }, out)
+        context.set_header(
+            integer(StepTime::lenient_opt(view.time()).created()),
+            view.id(),
+            &mut state.clock,
+            out,
+        );
+        step_messages::step(
+            state,
+            &StepRecord {
+                message: &view,
+                context: &context,
+                pointer: Pointer::Root,
+            },
+            out,
+        )
     }
 
     fn part(&mut self, record: &Record<'_>, message: u32, out: &mut Emitter<'_>) -> Outcome {
         let part = Part::lenient(record.value);
         let context = self.message.context(message);
-        let part = PartRecord { part: &part, message: &context, pointer: Pointer::Root, others: record.others };
+        let part = PartRecord {
+            part: &part,
+            message: &context,
+            pointer: Pointer::Root,
+            others: record.others,
+        };
         part.set_header(&mut self.state.clock, out);
         parts::part(&mut self.state, &part, out)
     }
@@ -171,7 +240,11 @@ impl Events {
     fn step_part(&mut self, record: &Record<'_>, message: u32, out: &mut Emitter<'_>) -> Outcome {
         let part = StepPart::lenient(record.value);
         let context = self.message.context(message);
-        let part = StepPartRecord { part: &part, message: &context, pointer: Pointer::Root };
+        let part = StepPartRecord {
+            part: &part,
+            message: &context,
+            pointer: Pointer::Root,
+        };
         part.set_header(&mut self.state, out);
         step_parts::part(&mut self.state, &part, out)
     }
@@ -187,7 +260,12 @@ impl Events {
         }
         let part = Part::lenient_opt(line.part());
         let context = MessageContext::of_line(&line, &part);
-        let part = PartRecord { part: &part, message: &context, pointer: Pointer::At("/part"), others: record.others };
+        let part = PartRecord {
+            part: &part,
+            message: &context,
+            pointer: Pointer::At("/part"),
+            others: record.others,
+        };
         part.set_header(&mut self.state.clock, out);
         match (kind, parts::part(&mut self.state, &part, out)) {
             (Some(LineKind::Omitted(omitted)), Outcome::Bookkeeping { .. }) => omitted,
@@ -200,12 +278,11 @@ impl Events {
         if let Some(session) = text(line.session_id()).map(|id| id.decode_lossy()) {
             out.set_source(Some(&*session), None);
         }
-        MessageContext { printed_at: integer(line.timestamp()), ..MessageContext::default() }.set_header(
-            None,
-            None,
-            &mut self.state.clock,
-            out,
-        );
+        MessageContext {
+            printed_at: integer(line.timestamp()),
+            ..MessageContext::default()
+        }
+        .set_header(None, None, &mut self.state.clock, out);
     }
 
     /// What stands after the parts of a message: what it cost, and how it ended. Later records without a time have that of the end.
@@ -238,14 +315,22 @@ fn end_of(
         let message = StepMessage::lenient(value);
         let completed = integer(StepTime::lenient_opt(message.time()).completed());
         let header = context.header(completed, message.id(), &mut state.clock);
-        let record = StepRecord { message: &message, context, pointer: Pointer::Root };
-        out.of_record(number, header, |out| step_messages::answer_end(&record, stated, out));
+        let record = StepRecord {
+            message: &message,
+            context,
+            pointer: Pointer::Root,
+        };
+        out.of_record(number, header, |out| {
+            step_messages::answer_end(&record, stated, out)
+        });
         return;
     }
     let mut envelope = Envelope::default();
     if envelope.fill_message(value).is_ok() {
         let completed = integer(Time::lenient_opt(envelope.time()).completed());
         let header = context.header(completed, envelope.id(), &mut state.clock);
-        out.of_record(number, header, |out| messages::message_end(&envelope, context, stated, dialect, out));
+        out.of_record(number, header, |out| {
+            messages::message_end(&envelope, context, stated, dialect, out)
+        });
     }
 }

@@ -38,49 +38,92 @@ impl PartRecord<'_> {
     /// Sets the header of the part's events.
     pub(super) fn set_header(&self, clock: &mut MillisFormatter, out: &mut Emitter<'_>) {
         let time = Time::lenient_opt(self.part.time());
-        self.message.set_header(integer(time.start().or(time.created())), self.part.id(), clock, out);
+        self.message.set_header(
+            integer(time.start().or(time.created())),
+            self.part.id(),
+            clock,
+            out,
+        );
     }
 }
 
 /// Emits a part by its type.
-pub(super) fn part(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let Some(kind) = PartKind::named(raw_str(record.part.kind())) else { return Outcome::Mapped };
+pub(super) fn part(
+    state: &mut SessionState,
+    record: &PartRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let Some(kind) = PartKind::named(raw_str(record.part.kind())) else {
+        return Outcome::Mapped;
+    };
     match kind {
         PartKind::Tool | PartKind::ToolInvocation => tool(state, record, out),
         PartKind::Text => text(state, record, out),
         PartKind::StepFinish => step_finish(state, record, out),
         PartKind::Reasoning => reasoning(record, out),
         PartKind::Patch => patch(record, out),
-        PartKind::Snapshot => emit_system("snapshot", non_empty_text(record.part.snapshot()), record.pointer, out),
+        PartKind::Snapshot => emit_system(
+            "snapshot",
+            non_empty_text(record.part.snapshot()),
+            record.pointer,
+            out,
+        ),
         PartKind::File => file(state, record, out),
         PartKind::Compaction => compaction(state, record, out),
         PartKind::Retry => retry(record, out),
-        PartKind::Agent => emit_system("agent", non_empty_text(record.part.name()), record.pointer, out),
+        PartKind::Agent => emit_system(
+            "agent",
+            non_empty_text(record.part.name()),
+            record.pointer,
+            out,
+        ),
         PartKind::Subtask => subtask(record, out),
-        PartKind::SourceUrl => emit_system("source", non_empty_text(record.part.url()), record.pointer, out),
+        PartKind::SourceUrl => emit_system(
+            "source",
+            non_empty_text(record.part.url()),
+            record.pointer,
+            out,
+        ),
         PartKind::Omitted(outcome) => outcome,
     }
 }
 
 /// A tool call. 0.1.174 has it under `toolInvocation`, later versions under `state`.
 fn tool(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let PartRecord { part, message, pointer, others } = *record;
+    let PartRecord {
+        part,
+        message,
+        pointer,
+        others,
+    } = *record;
     let mut of_message = message.tool_metadata.and_then(|number| others.get(number));
-    let metadata = of_message.as_mut().and_then(|message| message.value()?.member("metadata")?.member("tool"));
+    let metadata = of_message
+        .as_mut()
+        .and_then(|message| message.value()?.member("metadata")?.member("tool"));
     let call = match part.invocation() {
         None => Call::of_state(part),
         Some(invocation) => Call::of_invocation(&Invocation::lenient(invocation), metadata),
     };
-    let Ok(mut call) = call else { return Outcome::Mapped };
+    let Ok(mut call) = call else {
+        return Outcome::Mapped;
+    };
     call.directory = state.last_stated.cwd();
     message.set_header(call.started, part.id(), &mut state.clock, out);
-    let place = CallPlace { message, id: part.id(), pointer, dialect: state.dialect, is_stated: state.stated[CALL] };
+    let place = CallPlace {
+        message,
+        id: part.id(),
+        pointer,
+        dialect: state.dialect,
+        is_stated: state.stated[CALL],
+    };
     emit_call(&call, &place, &mut state.clock, out)
 }
 
 /// A prompt, an answer, or the summary of a compaction.
 fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let Some(text) = value::text(record.part.text()) else { return Outcome::Mapped };
+    let Some(text) = value::text(record.part.text()) else {
+        return Outcome::Mapped;
+    };
     if text.is_empty() {
         return emit_system("empty_text", None, record.pointer, out);
     }
@@ -90,11 +133,25 @@ fn text(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
                 Author::Harness => Author::Harness,
                 _ => prompt_author(state, record.message.key, text, record.pointer, out),
             };
-            out.emit(MsgIn { role: Role::User, by, text: Some(text), attachments: Vec::new() }, record.pointer);
+            out.emit(
+                MsgIn {
+                    role: Role::User,
+                    by,
+                    text: Some(text),
+                    attachments: Vec::new(),
+                },
+                record.pointer,
+            );
         }
         Speaker::Assistant if record.message.is_summary => {
             let trigger = state.compaction.take().map(Text::Plain);
-            out.emit(Meta::Compaction { text: Some(text), trigger }, record.pointer);
+            out.emit(
+                Meta::Compaction {
+                    text: Some(text),
+                    trigger,
+                },
+                record.pointer,
+            );
         }
         Speaker::Assistant => {
             let message = MsgOut {
@@ -135,7 +192,10 @@ pub(super) fn prompt_author(
     match state.later_calls.giver_of(message, prompt) {
         Giver::Start => Author::Agent,
         Giver::Call(call) => {
-            let facts = SessionFacts { parent_call_id: Some(Text::Plain(&call)), ..SessionFacts::default() };
+            let facts = SessionFacts {
+                parent_call_id: Some(Text::Plain(&call)),
+                ..SessionFacts::default()
+            };
             out.emit(Meta::Session(facts), pointer);
             Author::Agent
         }
@@ -161,7 +221,11 @@ fn reasoning(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 }
 
 /// The end of a model request, with its tokens.
-fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+fn step_finish(
+    state: &mut SessionState,
+    record: &PartRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let tokens = Tokens::lenient_opt(record.part.tokens());
     let (cost, reason) = (record.part.cost(), record.part.reason());
     let usage = match state.dialect {
@@ -175,21 +239,47 @@ fn step_finish(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emit
 /// The files that a step changed, by any tool. For a file that a command changed this is the only trace.
 fn patch(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let files = record.part.files().into_iter().flat_map(Value::elements);
-    let files: Vec<_> = files.filter_map(Value::text).map(|file| file.decode_lossy()).collect();
+    let files: Vec<_> = files
+        .filter_map(Value::text)
+        .map(|file| file.decode_lossy())
+        .collect();
     let list = files.join("\n");
-    emit_system("files_changed", (!list.is_empty()).then_some(Text::Plain(&list)), record.pointer, out)
+    emit_system(
+        "files_changed",
+        (!list.is_empty()).then_some(Text::Plain(&list)),
+        record.pointer,
+        out,
+    )
 }
 
 /// An attached file.
 fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let file = attachment(record.part.mime().or(record.part.media_type()), record.part.url(), record.part.filename());
+    let file = attachment(
+        record.part.mime().or(record.part.media_type()),
+        record.part.url(),
+        record.part.filename(),
+    );
     match record.message.speaker {
         Speaker::User => {
             let by = author(state, record);
-            out.emit(MsgIn { role: Role::User, by, text: None, attachments: vec![file] }, record.pointer);
+            out.emit(
+                MsgIn {
+                    role: Role::User,
+                    by,
+                    text: None,
+                    attachments: vec![file],
+                },
+                record.pointer,
+            );
         }
         Speaker::Assistant => {
-            let input = ImplicitInput { name: Text::Plain("file"), file: file.name, hash: file.hash, bytes: file.bytes, text: None };
+            let input = ImplicitInput {
+                name: Text::Plain("file"),
+                file: file.name,
+                hash: file.hash,
+                bytes: file.bytes,
+                text: None,
+            };
             out.emit(Meta::Context(input), record.pointer);
         }
         Speaker::Unknown => {}
@@ -200,8 +290,14 @@ fn file(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>
 /// The beginning of a compaction.
 fn compaction(state: &mut SessionState, record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     // 1.0.98 does not record whether it was automatic.
-    state.compaction = bool_opt(record.part.auto()).map(|is_automatic| if is_automatic { "auto" } else { "manual" });
-    emit_system("compaction", state.compaction.map(Text::Plain), record.pointer, out)
+    state.compaction = bool_opt(record.part.auto())
+        .map(|is_automatic| if is_automatic { "auto" } else { "manual" });
+    emit_system(
+        "compaction",
+        state.compaction.map(Text::Plain),
+        record.pointer,
+        out,
+    )
 }
 
 /// An error after which the request was sent again.
@@ -216,10 +312,23 @@ fn retry(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 fn subtask(record: &PartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     if let Some(prompt) = non_empty_text(record.part.prompt()) {
         // It is the template of the command.
-        out.emit(MsgIn { role: Role::User, by: Author::Harness, text: Some(prompt), attachments: Vec::new() }, record.pointer);
+        out.emit(
+            MsgIn {
+                role: Role::User,
+                by: Author::Harness,
+                text: Some(prompt),
+                attachments: Vec::new(),
+            },
+            record.pointer,
+        );
     }
     if let Some(command) = non_empty_text(record.part.command()) {
         notice("command", Some(command), record.pointer, out);
     }
-    emit_system("subtask", non_empty_text(record.part.description()), record.pointer, out)
+    emit_system(
+        "subtask",
+        non_empty_text(record.part.description()),
+        record.pointer,
+        out,
+    )
 }

@@ -26,7 +26,8 @@ impl Revert {
     /// Remembers a revert.
     pub fn set(&mut self, revert: Field<'_>) {
         let Some(revert) = revert else { return };
-        let id = |member| Some(raw_str(revert.member(member)).to_owned()).filter(|id| !id.is_empty());
+        let id =
+            |member| Some(raw_str(revert.member(member)).to_owned()).filter(|id| !id.is_empty());
         (self.message_id, self.part_id) = (id("messageID"), id("partID"));
         self.has_files = revert.member("snapshot").is_some();
     }
@@ -47,7 +48,10 @@ impl Revert {
 
     /// The event at the end of the session; none if the session has no revert, or if its message is gone.
     pub fn event(&self) -> Option<Meta<'static>> {
-        self.to.map(|to| Meta::Rewind { to, files: self.has_files })
+        self.to.map(|to| Meta::Rewind {
+            to,
+            files: self.has_files,
+        })
     }
 }
 
@@ -75,7 +79,10 @@ impl Undone {
     pub fn of(reverts: Field<'_>) -> Undone {
         let mut undone = Undone::default();
         for revert in reverts.into_iter().flat_map(Value::elements) {
-            let ids = ["messageIDs", "partIDs"].into_iter().flat_map(|name| revert.member(name)).flat_map(Value::elements);
+            let ids = ["messageIDs", "partIDs"]
+                .into_iter()
+                .flat_map(|name| revert.member(name))
+                .flat_map(Value::elements);
             let mut left = 0;
             for id in ids {
                 if let Entry::Vacant(new) = undone.taken_back.entry(id.raw_str().to_owned()) {
@@ -83,7 +90,11 @@ impl Undone {
                     left += 1;
                 }
             }
-            undone.turns.push(Turns { left, has_files: is_true(revert.member("files")), to: None });
+            undone.turns.push(Turns {
+                left,
+                has_files: is_true(revert.member("files")),
+                to: None,
+            });
         }
         undone
     }
@@ -99,7 +110,11 @@ impl Undone {
 
     /// Notes that the part, or message, with this id comes next.
     pub fn reach_part(&mut self, id: &str, out: &Emitter<'_>) {
-        if let Some(turns) = self.taken_back.remove(id).and_then(|at| self.turns.get_mut(at)) {
+        if let Some(turns) = self
+            .taken_back
+            .remove(id)
+            .and_then(|at| self.turns.get_mut(at))
+        {
             turns.left -= 1;
             turns.to = turns.to.or_else(|| out.last_seq());
         }
@@ -107,15 +122,23 @@ impl Undone {
 
     /// Emits where the user went back to, if turns that were taken back have been reached.
     pub fn end(&mut self, out: &mut Emitter<'_>) {
-        self.turns.drain(..).skip(self.ended).for_each(|turns| turns.end(out));
+        self.turns
+            .drain(..)
+            .skip(self.ended)
+            .for_each(|turns| turns.end(out));
     }
 }
 
 impl Turns {
     fn end(&self, out: &mut Emitter<'_>) {
         if let Some(to) = self.to {
-            let rewind = Meta::Rewind { to, files: self.has_files };
-            out.of_record(0, RecordHeader::default(), |out| out.emit(rewind, Pointer::At("/reverts")));
+            let rewind = Meta::Rewind {
+                to,
+                files: self.has_files,
+            };
+            out.of_record(0, RecordHeader::default(), |out| {
+                out.emit(rewind, Pointer::At("/reverts"))
+            });
         }
     }
 }

@@ -13,15 +13,27 @@ use crate::shared::value::{Value, integer, non_empty_text, text};
 
 /// Converts the session's own record.
 #[cold]
-pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn session_info(
+    state: &mut SessionState,
+    value: Value<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let info = Info::lenient(value);
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
     let created = created.and_then(|created| state.clock.format(created));
-    out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
+    out.set_header(RecordHeader {
+        t: created,
+        id: text(info.id()),
+        replay: false,
+    });
     let model = Model::lenient_opt(info.model());
-    let parent = non_empty_text(info.parent_id()).or(state.side_info.parent_session_id.as_deref().map(Text::Plain));
+    let parent = non_empty_text(info.parent_id()).or(state
+        .side_info
+        .parent_session_id
+        .as_deref()
+        .map(Text::Plain));
     if parent.is_some() {
         state.prompt_author = Author::Agent;
     }
@@ -37,16 +49,37 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::Root);
-    if let Some(url) = info.share().and_then(|share| non_empty_text(share.member("url"))) {
-        out.emit(Meta::System { name: Text::Plain("share"), text: Some(url) }, Pointer::Root);
+    if let Some(url) = info
+        .share()
+        .and_then(|share| non_empty_text(share.member("url")))
+    {
+        out.emit(
+            Meta::System {
+                name: Text::Plain("share"),
+                text: Some(url),
+            },
+            Pointer::Root,
+        );
     }
     state.undone = Undone::of(info.reverts());
     state.revert.set(info.revert());
     if let Some(revert) = info.revert() {
-        out.emit(Meta::System { name: Text::Plain("revert"), text: non_empty_text(revert.member("diff")) }, Pointer::Root);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("revert"),
+                text: non_empty_text(revert.member("diff")),
+            },
+            Pointer::Root,
+        );
     }
     if time.archived().is_some() {
-        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, Pointer::Root);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("archived"),
+                text: None,
+            },
+            Pointer::Root,
+        );
     }
     Outcome::Mapped
 }

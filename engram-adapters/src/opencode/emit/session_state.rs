@@ -42,7 +42,10 @@ impl SessionState {
             revert: Revert::default(),
             undone: Undone::default(),
             prompt_author: Author::Person,
-            later_calls: LaterCalls::new(side_info.later_calls.clone(), side_info.parent_call_id.is_some()),
+            later_calls: LaterCalls::new(
+                side_info.later_calls.clone(),
+                side_info.parent_call_id.is_some(),
+            ),
             side_info,
             compaction: None,
             last_stated: LastStated::default(),

@@ -13,14 +13,22 @@ use crate::shared::value::{Value, amount, integer, non_empty_text, text};
 
 /// Converts the session's own record.
 #[cold]
-pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn session_info(
+    state: &mut SessionState,
+    value: Value<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     let info = StepInfo::lenient(value);
     let time = Time::lenient_opt(info.time());
     let created = integer(time.created());
     state.replay.set_session_created(created);
     state.revert.set(info.revert());
     let created = created.and_then(|created| state.clock.format(created));
-    out.set_header(RecordHeader { t: created, id: text(info.id()), replay: false });
+    out.set_header(RecordHeader {
+        t: created,
+        id: text(info.id()),
+        replay: false,
+    });
     let model = Model::lenient_opt(info.model());
     let parent = non_empty_text(info.parent_id());
     if parent.is_some() {
@@ -35,13 +43,21 @@ pub(super) fn session_info(state: &mut SessionState, value: Value<'_>, out: &mut
         effort: state.last_stated.changed_effort(model.variant()),
         parent_session_id: parent,
         parent_call_id: state.side_info.parent_call_id.as_deref().map(Text::Plain),
-        fork_of: info.fork().and_then(|fork| non_empty_text(fork.member("sessionID"))),
+        fork_of: info
+            .fork()
+            .and_then(|fork| non_empty_text(fork.member("sessionID"))),
         cost_total_usd: amount(info.cost()).filter(|cost| cost.as_str() != "0"),
         ..SessionFacts::default()
     };
     out.emit(Meta::Session(facts), Pointer::Root);
     if time.archived().is_some() {
-        out.emit(Meta::System { name: Text::Plain("archived"), text: None }, Pointer::Root);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("archived"),
+                text: None,
+            },
+            Pointer::Root,
+        );
     }
     Outcome::Mapped
 }

@@ -1,7 +1,9 @@
 //! The messages of OpenCode 2, one record each: prompts, notices, commands of the user, answers, compactions, switches.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Attachment, Author, Meta, MsgIn, Role, SessionFacts, Status, ToolCall, ToolResult};
+use engram_core::event::{
+    Attachment, Author, Meta, MsgIn, Role, SessionFacts, Status, ToolCall, ToolResult,
+};
 use engram_core::ledger::Outcome;
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
@@ -27,8 +29,14 @@ pub(super) struct StepRecord<'r> {
 }
 
 /// Emits a message by its type.
-pub(super) fn step(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let Some(kind) = StepKind::named(raw_str(record.message.kind())) else { return Outcome::Mapped };
+pub(super) fn step(
+    state: &mut SessionState,
+    record: &StepRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let Some(kind) = StepKind::named(raw_str(record.message.kind())) else {
+        return Outcome::Mapped;
+    };
     match kind {
         StepKind::Assistant => answer(state, record, out),
         StepKind::User => user(state, record, out),
@@ -37,7 +45,9 @@ pub(super) fn step(state: &mut SessionState, record: &StepRecord<'_>, out: &mut 
         StepKind::Shell => shell(state, record, out),
         StepKind::System => system(record, out),
         StepKind::Compaction => compaction(record, out),
-        StepKind::AgentSwitched | StepKind::ModelSwitched | StepKind::LocationSwitched => switched(state, record, out),
+        StepKind::AgentSwitched | StepKind::ModelSwitched | StepKind::LocationSwitched => {
+            switched(state, record, out)
+        }
     }
 }
 
@@ -48,11 +58,26 @@ fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>
         Some(text) => prompt_author(state, record.context.key, text, record.pointer, out),
         None => state.prompt_author,
     };
-    let attachments = message.files().into_iter().flat_map(Value::elements).map(attached).collect();
-    let prompt = MsgIn { role: Role::User, by, text: non_empty_text(message.text()), attachments };
+    let attachments = message
+        .files()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(attached)
+        .collect();
+    let prompt = MsgIn {
+        role: Role::User,
+        by,
+        text: non_empty_text(message.text()),
+        attachments,
+    };
     out.emit(prompt, record.pointer);
     for agent in message.agents().into_iter().flat_map(Value::elements) {
-        notice("agent", non_empty_text(agent.member("name")), record.pointer, out);
+        notice(
+            "agent",
+            non_empty_text(agent.member("name")),
+            record.pointer,
+            out,
+        );
     }
     Outcome::Mapped
 }
@@ -60,15 +85,34 @@ fn user(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_>
 /// A file of a prompt. Its content is base64 without the beginning of a URL.
 fn attached(file: Value<'_>) -> Attachment<'_> {
     let file = StepFile::lenient(file);
-    let uri = file.source().and_then(|source| non_empty_text(source.member("uri")));
-    let (hash, bytes) = file.data().and_then(Value::text).and_then(base64_hash).unzip();
-    Attachment { media_type: non_empty_text(file.mime()), hash, bytes, name: uri.or(non_empty_text(file.name())) }
+    let uri = file
+        .source()
+        .and_then(|source| non_empty_text(source.member("uri")));
+    let (hash, bytes) = file
+        .data()
+        .and_then(Value::text)
+        .and_then(base64_hash)
+        .unzip();
+    Attachment {
+        media_type: non_empty_text(file.mime()),
+        hash,
+        bytes,
+        name: uri.or(non_empty_text(file.name())),
+    }
 }
 
 /// A text that the harness wrote for the model: results of background work, instruction files that a read found, skills.
 fn synthetic(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let text = non_empty_text(record.message.text());
-    out.emit(MsgIn { role: Role::User, by: Author::Harness, text, attachments: Vec::new() }, record.pointer);
+    out.emit(
+        MsgIn {
+            role: Role::User,
+            by: Author::Harness,
+            text,
+            attachments: Vec::new(),
+        },
+        record.pointer,
+    );
     if let Some(skill) = non_empty_text(record.message.skill()) {
         notice("skill", Some(skill), record.pointer, out);
     }
@@ -78,7 +122,15 @@ fn synthetic(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 /// Instructions that changed.
 fn system(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let text = non_empty_text(record.message.text());
-    out.emit(MsgIn { role: Role::System, by: Author::Harness, text, attachments: Vec::new() }, record.pointer);
+    out.emit(
+        MsgIn {
+            role: Role::System,
+            by: Author::Harness,
+            text,
+            attachments: Vec::new(),
+        },
+        record.pointer,
+    );
     Outcome::Mapped
 }
 
@@ -88,7 +140,11 @@ fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_
     let message = record.message;
     let call_id = non_empty_text(message.shell_id()).or(non_empty_text(message.call_id()));
     let (begun, ended) = times(message);
-    let call = ToolCall { call_id, args: message.command().map(Value::raw), ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL)) };
+    let call = ToolCall {
+        call_id,
+        args: message.command().map(Value::raw),
+        ..ToolCall::new(Text::Plain(TOOL), TOOLS.kind(TOOL))
+    };
     if !state.stated[CALL] {
         out.emit(call, record.pointer);
     }
@@ -102,7 +158,9 @@ fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_
         (_, Some(_)) | ("timeout", _) => Some(Status::Error),
         _ => None,
     };
-    record.context.set_header(ended.or(begun), message.id(), &mut state.clock, out);
+    record
+        .context
+        .set_header(ended.or(begun), message.id(), &mut state.clock, out);
     let output = message.output();
     let result = ToolResult {
         tool: Some(Text::Plain(TOOL)),
@@ -111,7 +169,9 @@ fn shell(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'_
         exit,
         stdout: output.and_then(|output| output.text().or_else(|| text(output.member("output")))),
         truncated: is_true(output.and_then(|output| output.member("truncated"))),
-        duration_ms: begun.zip(ended).and_then(|(begun, ended)| u64::try_from(ended.checked_sub(begun)?).ok()),
+        duration_ms: begun
+            .zip(ended)
+            .and_then(|(begun, ended)| u64::try_from(ended.checked_sub(begun)?).ok()),
         ..ToolResult::default()
     };
     out.emit(result, record.pointer);
@@ -135,7 +195,11 @@ fn answer(state: &mut SessionState, record: &StepRecord<'_>, out: &mut Emitter<'
         effort: stated.changed_effort(model.variant()),
         ..SessionFacts::default()
     };
-    if facts.model.is_some() || facts.provider.is_some() || facts.agent.is_some() || facts.effort.is_some() {
+    if facts.model.is_some()
+        || facts.provider.is_some()
+        || facts.agent.is_some()
+        || facts.effort.is_some()
+    {
         out.emit(Meta::Session(facts), record.pointer);
     }
     Outcome::Mapped
@@ -147,12 +211,27 @@ pub(super) fn answer_end(record: &StepRecord<'_>, stated: [bool; 3], out: &mut E
     let (message, pointer) = (record.message, record.pointer);
     if let Some(tokens) = message.tokens().filter(|_| !stated[TOKENS]) {
         let tokens = Tokens::lenient(tokens);
-        out.emit(step_usage(&tokens, message.cost(), message.finish(), record.context), pointer);
+        out.emit(
+            step_usage(&tokens, message.cost(), message.finish(), record.context),
+            pointer,
+        );
     }
-    let files = message.snapshot().and_then(|snapshot| snapshot.member("files"));
-    let names: Vec<_> = files.into_iter().flat_map(Value::elements).filter_map(Value::text).map(|file| file.decode_lossy()).collect();
+    let files = message
+        .snapshot()
+        .and_then(|snapshot| snapshot.member("files"));
+    let names: Vec<_> = files
+        .into_iter()
+        .flat_map(Value::elements)
+        .filter_map(Value::text)
+        .map(|file| file.decode_lossy())
+        .collect();
     if !names.is_empty() {
-        notice("files_changed", Some(Text::Plain(&names.join("\n"))), pointer, out);
+        notice(
+            "files_changed",
+            Some(Text::Plain(&names.join("\n"))),
+            pointer,
+            out,
+        );
     }
     if let Some(error) = message.retry().and_then(|retry| retry.member("error")) {
         emit_step_error(error, pointer, out);
@@ -172,13 +251,22 @@ fn compaction(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let trigger = non_empty_text(message.reason());
     match non_empty_text(message.summary()) {
         Some(summary) => {
-            out.emit(Meta::Compaction { text: Some(summary), trigger }, record.pointer);
+            out.emit(
+                Meta::Compaction {
+                    text: Some(summary),
+                    trigger,
+                },
+                record.pointer,
+            );
         }
         None => notice("compaction", trigger, record.pointer, out),
     }
     if let Some(tokens) = message.tokens() {
         let tokens = Tokens::lenient(tokens);
-        out.emit(step_usage(&tokens, message.cost(), None, record.context), record.pointer);
+        out.emit(
+            step_usage(&tokens, message.cost(), None, record.context),
+            record.pointer,
+        );
     }
     if let Some(error) = message.error() {
         emit_step_error(error, record.pointer, out);
@@ -220,6 +308,9 @@ fn idle(record: &StepRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
             emit_step_error(error, record.pointer, out);
             Outcome::Mapped
         }
-        None => Outcome::Bookkeeping { record: StepKind::Idle.name(), rule: rule::TURN_IDLE },
+        None => Outcome::Bookkeeping {
+            record: StepKind::Idle.name(),
+            rule: rule::TURN_IDLE,
+        },
     }
 }

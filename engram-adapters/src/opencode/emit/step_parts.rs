@@ -29,18 +29,39 @@ impl StepPartRecord<'_> {
     /// Sets the header of the part's events. Parts have no ids, and texts no time.
     pub(super) fn set_header(&self, state: &mut SessionState, out: &mut Emitter<'_>) {
         let created = integer(StepTime::lenient_opt(self.part.time()).created());
-        self.message.set_header(created, None, &mut state.clock, out);
+        self.message
+            .set_header(created, None, &mut state.clock, out);
     }
 
-    fn msg_out(&self, text: Option<Text<'_>>, channel: Option<Channel>, out: &mut Emitter<'_>) -> Outcome {
-        let MessageContext { model, message_id, .. } = *self.message;
-        out.emit(MsgOut { text, channel, model, message_id, redacted: text.is_none() }, self.pointer);
+    fn msg_out(
+        &self,
+        text: Option<Text<'_>>,
+        channel: Option<Channel>,
+        out: &mut Emitter<'_>,
+    ) -> Outcome {
+        let MessageContext {
+            model, message_id, ..
+        } = *self.message;
+        out.emit(
+            MsgOut {
+                text,
+                channel,
+                model,
+                message_id,
+                redacted: text.is_none(),
+            },
+            self.pointer,
+        );
         Outcome::Mapped
     }
 }
 
 /// Emits a part by its type.
-pub(super) fn part(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn part(
+    state: &mut SessionState,
+    record: &StepPartRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     match ContentKind::named(raw_str(record.part.kind())) {
         Some(ContentKind::Tool) => tool(state, record, out),
         Some(ContentKind::Reasoning) => reasoning(record, out),
@@ -60,7 +81,9 @@ fn text(record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 /// Reasoning. If only the provider can read it, it has no text.
 fn reasoning(record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     match non_empty_text(record.part.text()) {
-        None if record.part.state().is_none() => emit_system("empty_reasoning", None, record.pointer, out),
+        None if record.part.state().is_none() => {
+            emit_system("empty_reasoning", None, record.pointer, out)
+        }
         text => record.msg_out(text, Some(Channel::Reasoning), out),
     }
 }
@@ -68,9 +91,17 @@ fn reasoning(record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
 /// A call, with its result if it has ended. The header of the part is set.
 fn tool(state: &mut SessionState, record: &StepPartRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     let output = StepOutput::of(record.part);
-    let Ok(mut call) = Call::of_step(record.part, &output) else { return Outcome::Mapped };
+    let Ok(mut call) = Call::of_step(record.part, &output) else {
+        return Outcome::Mapped;
+    };
     call.directory = state.last_stated.cwd();
     let is_stated = state.stated[CALL];
-    let place = CallPlace { message: record.message, id: None, pointer: record.pointer, dialect: state.dialect, is_stated };
+    let place = CallPlace {
+        message: record.message,
+        id: None,
+        pointer: record.pointer,
+        dialect: state.dialect,
+        is_stated,
+    };
     emit_call(&call, &place, &mut state.clock, out)
 }

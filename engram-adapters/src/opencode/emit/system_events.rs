@@ -10,14 +10,30 @@ use crate::opencode::readers::{Error, ErrorData, StepError};
 use crate::shared::value::{Value, non_empty_text, raw_str, text};
 
 /// Emits `meta system`, for a record that gives nothing else.
-pub(super) fn emit_system(name: &'static str, text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn emit_system(
+    name: &'static str,
+    text: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     notice(name, text, pointer, out);
     Outcome::Mapped
 }
 
 /// Emits `meta system`, for a record that gives more than that.
-pub(super) fn notice(name: &'static str, text: Option<Text<'_>>, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
-    out.emit(Meta::System { name: Text::Plain(name), text }, pointer);
+pub(super) fn notice(
+    name: &'static str,
+    text: Option<Text<'_>>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter<'_>,
+) {
+    out.emit(
+        Meta::System {
+            name: Text::Plain(name),
+            text,
+        },
+        pointer,
+    );
 }
 
 /// Emits an error of 2.x, or an interrupt if the request was stopped.
@@ -29,9 +45,24 @@ pub(super) fn emit_step_error(error: Value<'_>, pointer: Pointer<'_>, out: &mut 
         out.emit(Meta::Interrupt { text: message }, pointer);
         return;
     }
-    out.emit(Meta::Error { code: non_empty_text(error.kind()), text: message }, pointer);
-    if let Some(body) = error.response().and_then(|response| non_empty_text(response.member("body"))) {
-        out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, pointer);
+    out.emit(
+        Meta::Error {
+            code: non_empty_text(error.kind()),
+            text: message,
+        },
+        pointer,
+    );
+    if let Some(body) = error
+        .response()
+        .and_then(|response| non_empty_text(response.member("body")))
+    {
+        out.emit(
+            Meta::System {
+                name: Text::Plain("error.response"),
+                text: Some(body),
+            },
+            pointer,
+        );
     }
 }
 
@@ -46,11 +77,28 @@ pub(super) fn emit_error(error: Value<'_>, pointer: Pointer<'_>, out: &mut Emitt
     }
     let data = ErrorData::lenient_opt(error.data());
     if raw_str(error.name()) == "MessageAbortedError" {
-        out.emit(Meta::Interrupt { text: non_empty_text(data.message()) }, pointer);
+        out.emit(
+            Meta::Interrupt {
+                text: non_empty_text(data.message()),
+            },
+            pointer,
+        );
         return;
     }
-    out.emit(Meta::Error { code: text(error.name()), text: non_empty_text(data.message()) }, pointer);
+    out.emit(
+        Meta::Error {
+            code: text(error.name()),
+            text: non_empty_text(data.message()),
+        },
+        pointer,
+    );
     if let Some(body) = non_empty_text(data.response_body()) {
-        out.emit(Meta::System { name: Text::Plain("error.response"), text: Some(body) }, pointer);
+        out.emit(
+            Meta::System {
+                name: Text::Plain("error.response"),
+                text: Some(body),
+            },
+            pointer,
+        );
     }
 }

@@ -23,7 +23,12 @@ mod tests {
     use crate::opencode::record_facts::{CALL, TOKENS};
 
     fn note(id: u64, facts: [u64; 3]) -> Note {
-        Note { id, facts, count: 3, ..Note::default() }
+        Note {
+            id,
+            facts,
+            count: 3,
+            ..Note::default()
+        }
     }
 
     fn decided(notes: &[Note]) -> Vec<Decision> {
@@ -47,7 +52,10 @@ mod tests {
 
     #[test]
     fn records_without_an_id_repeat_nothing() {
-        assert_eq!(decided(&[note(0, [1, 2, 3]), note(0, [1, 2, 3])]).map_repeats(), [false, false]);
+        assert_eq!(
+            decided(&[note(0, [1, 2, 3]), note(0, [1, 2, 3])]).map_repeats(),
+            [false, false]
+        );
     }
 
     trait MapRepeats {

@@ -56,14 +56,21 @@ pub enum CallEnd<'a> {
 impl<'a> Call<'a> {
     /// What a completed call returned.
     pub fn output(&self) -> Option<&str> {
-        let CallEnd::Completed(Some(output)) = self.end else { return None };
-        let is_short = || output.raw().len() <= MAX_DECODED_BYTES || matches!(output.decode(), Ok(Cow::Borrowed(_)));
+        let CallEnd::Completed(Some(output)) = self.end else {
+            return None;
+        };
+        let is_short = || {
+            output.raw().len() <= MAX_DECODED_BYTES
+                || matches!(output.decode(), Ok(Cow::Borrowed(_)))
+        };
         is_short().then(|| &**self.output.get_or_init(|| output.decode_lossy()))
     }
 
     /// The call of a part of 0.5.29 or later.
     pub fn of_state(part: &Part<'a>) -> Result<Call<'a>, Fault> {
-        let state = part.state().ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
+        let state = part
+            .state()
+            .ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
         let state = State::strict(state, "/state")?;
         let name = required(part.tool(), "/tool")?;
         let end = match raw_str(state.status()) {
@@ -75,8 +82,11 @@ impl<'a> Call<'a> {
         };
         let time = Time::lenient_opt(state.time());
         // While the model still writes the arguments, they are in `raw` and `input` is empty.
-        let input =
-            state.input().filter(|input| !input.is_empty_object()).or(state.raw().filter(|raw| raw.raw() != "\"\"")).or(state.input());
+        let input = state
+            .input()
+            .filter(|input| !input.is_empty_object())
+            .or(state.raw().filter(|raw| raw.raw() != "\"\""))
+            .or(state.input());
         let metadata = Metadata::lenient_opt(state.metadata());
         let mut call = Call {
             tool: name.decode_lossy(),
@@ -101,9 +111,13 @@ impl<'a> Call<'a> {
 
     /// The call of a part of 0.1.174. `tool_metadata` is the message's metadata of all its calls, by call id.
     #[cold]
-    pub fn of_invocation(invocation: &Invocation<'a>, tool_metadata: Field<'a>) -> Result<Call<'a>, Fault> {
+    pub fn of_invocation(
+        invocation: &Invocation<'a>,
+        tool_metadata: Field<'a>,
+    ) -> Result<Call<'a>, Fault> {
         let name = required(invocation.name(), "/toolInvocation/toolName")?;
-        let metadata_value = tool_metadata.and_then(|by_call| by_call.member(raw_str(invocation.call_id())));
+        let metadata_value =
+            tool_metadata.and_then(|by_call| by_call.member(raw_str(invocation.call_id())));
         let metadata = Metadata::lenient_opt(metadata_value);
         let result = text(invocation.result());
         let end = match raw_str(invocation.state()) {

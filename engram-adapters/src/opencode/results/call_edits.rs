@@ -15,7 +15,9 @@ use super::paths::absolute;
 use crate::opencode::readers::{FileArgs, FileDiff, Metadata, PatchedFile};
 use crate::opencode::revisions::Dialect;
 use crate::shared::patch::{FileChange, begin_patch};
-use crate::shared::spans::{ChangedSpan, Rewrite, has_crlf, line_count, span_facts, with_unix_line_ends};
+use crate::shared::spans::{
+    ChangedSpan, Rewrite, has_crlf, line_count, span_facts, with_unix_line_ends,
+};
 use crate::shared::value::{Field, Value, is_true, non_empty_text, raw_str, text};
 
 /// What all edits of one call have in common.
@@ -29,19 +31,36 @@ pub(super) struct CallEdits<'e> {
 
 impl<'e> CallEdits<'e> {
     pub fn new<'c: 'e>(call: &Call<'c>, dialect: Dialect, pointer: Pointer<'e>) -> Self {
-        CallEdits { call_id: call.id, directory: call.directory, pointer, moves_are_links: dialect.moves_are_links }
+        CallEdits {
+            call_id: call.id,
+            directory: call.directory,
+            pointer,
+            moves_are_links: dialect.moves_are_links,
+        }
     }
 
     /// Emits an edit, with the absolute path of its file.
     pub fn emit(self, event: CodeEdit<'_>, out: &mut Emitter<'_>) {
         let absolute = absolute(event.file, self.directory);
         let file = absolute.as_deref().map_or(event.file, Text::Plain);
-        out.emit(CodeEdit { call_id: self.call_id, file, ..event }, self.pointer);
+        out.emit(
+            CodeEdit {
+                call_id: self.call_id,
+                file,
+                ..event
+            },
+            self.pointer,
+        );
     }
 
     pub fn edit(self, metadata: &Metadata<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
-        let Some(file) = non_empty_text(args.file_path()) else { return };
-        let (old, new) = (text(args.old_string()).and_then(lines_of), text(args.new_string()).and_then(lines_of));
+        let Some(file) = non_empty_text(args.file_path()) else {
+            return;
+        };
+        let (old, new) = (
+            text(args.old_string()).and_then(lines_of),
+            text(args.new_string()).and_then(lines_of),
+        );
         // With an empty old text the tool creates the file. The result shows an empty file before, even if there was one.
         if old.as_deref() == Some("") {
             return self.emit(snippet(EditOp::Create, file, None, new), out);
@@ -50,47 +69,88 @@ impl<'e> CallEdits<'e> {
         let all = is_true(args.replace_all());
         if let Some((before, after)) = file_versions(filediff.before(), filediff.after()) {
             let replaced = old.as_deref().zip(new.as_deref());
-            return self.between_versions(file, &before, &after, replaced.map(|(old, new)| (old, new, all)), out);
+            return self.between_versions(
+                file,
+                &before,
+                &after,
+                replaced.map(|(old, new)| (old, new, all)),
+                out,
+            );
         }
         let has_versions = filediff.before().is_some() && filediff.after().is_some();
         let diff = diff_of(filediff.patch(), metadata.diff()).filter(|_| !has_versions);
         let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
             let edit = whole_file(filediff.before(), filediff.after(), file);
-            return self.emit(edit.unwrap_or_else(|| snippet(EditOp::Update, file, old, new)), out);
+            return self.emit(
+                edit.unwrap_or_else(|| snippet(EditOp::Update, file, old, new)),
+                out,
+            );
         };
-        let proof = old.as_deref().zip(new.as_deref()).map_or(Proof::None, |(old, new)| Proof::Replaced { old, new, all });
+        let proof = old
+            .as_deref()
+            .zip(new.as_deref())
+            .map_or(Proof::None, |(old, new)| Proof::Replaced { old, new, all });
         self.of_diff(EditOp::Update, file, &diff, proof, out)
     }
 
     /// The edit between two versions of a whole file.
-    fn between_versions(self, file: Text<'_>, before: &str, after: &str, replaced: Option<(&str, &str, bool)>, out: &mut Emitter<'_>) {
+    fn between_versions(
+        self,
+        file: Text<'_>,
+        before: &str,
+        after: &str,
+        replaced: Option<(&str, &str, bool)>,
+        out: &mut Emitter<'_>,
+    ) {
         let mut rewrite = Rewrite::new(before);
         if let Some((old, new, all)) = replaced {
             rewrite.replace(old, new, all);
         }
         // The tool also matches text that differs in white space, and a formatter may have run: then the replacement proves nothing.
-        let spans = if rewrite.after() == after { rewrite.spans() } else { vec![ChangedSpan::trimmed(1, before, 1, after)] };
+        let spans = if rewrite.after() == after {
+            rewrite.spans()
+        } else {
+            vec![ChangedSpan::trimmed(1, before, 1, after)]
+        };
         if before == after {
             return;
         }
-        let (file_before_hash, file_after_hash) = (Hash::of_lossless_text(before), Hash::of_lossless_text(after));
+        let (file_before_hash, file_after_hash) = (
+            Hash::of_lossless_text(before),
+            Hash::of_lossless_text(after),
+        );
         for span in &spans {
-            let mut event = CodeEdit { file_before_hash, file_after_hash, ..CodeEdit::new(EditOp::Update, file) };
+            let mut event = CodeEdit {
+                file_before_hash,
+                file_after_hash,
+                ..CodeEdit::new(EditOp::Update, file)
+            };
             span.set_in(&mut event);
             self.emit(event, out);
         }
     }
 
     /// The edits of a diff. Its line numbers are right, but its indentation is altered unless proven otherwise.
-    pub fn of_diff(self, op: EditOp, file: Text<'_>, diff: &Diff<'_>, proof: Proof<'_>, out: &mut Emitter<'_>) {
+    pub fn of_diff(
+        self,
+        op: EditOp,
+        file: Text<'_>,
+        diff: &Diff<'_>,
+        proof: Proof<'_>,
+        out: &mut Emitter<'_>,
+    ) {
         let is_exact = diff.is_exact(proof);
         for run in &diff.runs {
             let mut event = CodeEdit::new(op, file);
             diff.describe(run, is_exact, &mut event);
             match op {
                 // There was no file, so nothing is before.
-                EditOp::Create => (event.before_range, event.before_hash, event.before_text) = (None, None, None),
-                EditOp::Delete => (event.after_range, event.after_hash, event.after_text) = (None, None, None),
+                EditOp::Create => {
+                    (event.before_range, event.before_hash, event.before_text) = (None, None, None)
+                }
+                EditOp::Delete => {
+                    (event.after_range, event.after_hash, event.after_text) = (None, None, None)
+                }
                 _ => {}
             }
             self.emit(event, out);
@@ -100,28 +160,39 @@ impl<'e> CallEdits<'e> {
     /// The files that the result of a patch lists.
     pub fn patched_files(self, files: Value<'e>, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
         let patch_text = text(args.patch_text()).and_then(lines_of);
-        let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
+        let requested = patch_text
+            .as_deref()
+            .and_then(begin_patch)
+            .unwrap_or_default();
         let mut changes: HashMap<&str, &FileChange<'_>> = HashMap::new();
         for request in &requested {
-            for name in [Some(request.path), target(&request.change)].into_iter().flatten() {
+            for name in [Some(request.path), target(&request.change)]
+                .into_iter()
+                .flatten()
+            {
                 changes.entry(name).or_insert(&request.change);
             }
         }
         for patched in files.elements().map(PatchedFile::lenient) {
-            let Some(file) = non_empty_text(patched.file_path()) else { continue };
+            let Some(file) = non_empty_text(patched.file_path()) else {
+                continue;
+            };
             let target = non_empty_text(patched.move_path()).unwrap_or(file);
             let kind = raw_str(patched.kind());
             if kind == "move" {
                 self.emit_move(file, target, out);
             }
-            if let Some((before, after)) = file_versions(patched.before(), patched.after()).filter(|_| kind != "delete") {
+            if let Some((before, after)) =
+                file_versions(patched.before(), patched.after()).filter(|_| kind != "delete")
+            {
                 match kind {
                     "add" | "move" => self.new_file(target, &after, out),
                     _ => self.between_versions(target, &before, &after, None, out),
                 }
                 continue;
             }
-            if let Some(edit) = whole_file(patched.before(), patched.after(), target).filter(|_| !matches!(kind, "add" | "move" | "delete"))
+            if let Some(edit) = whole_file(patched.before(), patched.after(), target)
+                .filter(|_| !matches!(kind, "add" | "move" | "delete"))
             {
                 self.emit(edit, out);
                 continue;
@@ -133,8 +204,12 @@ impl<'e> CallEdits<'e> {
                 "delete" => EditOp::Delete,
                 _ => EditOp::Update,
             };
-            let relative = text(patched.relative_path()).map(|path| path.decode_lossy()).unwrap_or_default();
-            let proof = changes.get(&*relative).map_or(Proof::None, |change| Proof::Requested(change));
+            let relative = text(patched.relative_path())
+                .map(|path| path.decode_lossy())
+                .unwrap_or_default();
+            let proof = changes
+                .get(&*relative)
+                .map_or(Proof::None, |change| Proof::Requested(change));
             match diff {
                 Some(diff) if !diff.runs.is_empty() => self.of_diff(op, target, &diff, proof, out),
                 // The diff has no lines: a move without changes, or an empty file.
@@ -158,21 +233,37 @@ impl<'e> CallEdits<'e> {
         if !self.moves_are_links {
             return;
         }
-        let (absolute_from, absolute_to) = (absolute(from, self.directory), absolute(to, self.directory));
-        let (from, to) = (absolute_from.as_deref().map_or(from, Text::Plain), absolute_to.as_deref().map_or(to, Text::Plain));
+        let (absolute_from, absolute_to) =
+            (absolute(from, self.directory), absolute(to, self.directory));
+        let (from, to) = (
+            absolute_from.as_deref().map_or(from, Text::Plain),
+            absolute_to.as_deref().map_or(to, Text::Plain),
+        );
         let note = Some(Text::Plain("move"));
-        let link = SpanLink { call_id: self.call_id, from_file: from, from_range: None, to_file: to, to_range: None, note };
+        let link = SpanLink {
+            call_id: self.call_id,
+            from_file: from,
+            from_range: None,
+            to_file: to,
+            to_range: None,
+            note,
+        };
         out.emit(link, self.pointer);
     }
 
     /// The edits of a patch of which only the text is known (0.1.174).
     pub fn patch_text(self, args: &FileArgs<'e>, out: &mut Emitter<'_>) {
-        let Some(patch) = text(args.patch_text()).and_then(lines_of) else { return };
+        let Some(patch) = text(args.patch_text()).and_then(lines_of) else {
+            return;
+        };
         for file in begin_patch(&patch).unwrap_or_default() {
             let edits = CallEdits { ..self };
             let path = Text::Plain(file.path);
             match &file.change {
-                FileChange::Add(lines) => edits.emit(snippet(EditOp::Create, path, None, Some(lines.join("\n").into())), out),
+                FileChange::Add(lines) => edits.emit(
+                    snippet(EditOp::Create, path, None, Some(lines.join("\n").into())),
+                    out,
+                ),
                 FileChange::Delete => edits.emit(CodeEdit::new(EditOp::Delete, path), out),
                 FileChange::Update { move_to, hunks } => {
                     let target = move_to.map_or(path, Text::Plain);
@@ -200,7 +291,10 @@ pub(super) fn target<'p>(change: &FileChange<'p>) -> Option<&'p str> {
 /// The text with `\n` for its line ends. None if it is not valid Unicode, or has a CR before a `\r\n`: a diff of such a text lacks the CR,
 /// because the harness, too, writes `\n` for `\r\n`.
 pub(super) fn lines_of(text: Text<'_>) -> Option<Cow<'_, str>> {
-    text.decode().ok().map(with_unix_line_ends).filter(|text| !has_crlf(text))
+    text.decode()
+        .ok()
+        .map(with_unix_line_ends)
+        .filter(|text| !has_crlf(text))
 }
 
 /// The text of a diff. A `patch` (1.3.3 and later) is of texts in which the harness has written `\n` for `\r\n`, so its line ends are as it
@@ -216,24 +310,47 @@ fn diff_of<'a>(patch: Field<'a>, diff: Field<'a>) -> Option<Cow<'a, str>> {
 /// An edit of a file whose versions are recorded, but not as lines: the hashes of the whole file. None if no version is recorded.
 fn whole_file<'a>(before: Field<'_>, after: Field<'_>, file: Text<'a>) -> Option<CodeEdit<'a>> {
     let (before, after) = (text(before)?.decode().ok()?, text(after)?.decode().ok()?);
-    let (file_before_hash, file_after_hash) = (Hash::of_lossless_text(&before), Hash::of_lossless_text(&after));
-    Some(CodeEdit { file_before_hash, file_after_hash, ..CodeEdit::new(EditOp::Update, file) })
+    let (file_before_hash, file_after_hash) = (
+        Hash::of_lossless_text(&before),
+        Hash::of_lossless_text(&after),
+    );
+    Some(CodeEdit {
+        file_before_hash,
+        file_after_hash,
+        ..CodeEdit::new(EditOp::Update, file)
+    })
 }
 
 /// A whole file before and after an edit, if both are recorded.
 fn file_versions<'a>(before: Field<'a>, after: Field<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
-    Some((text(before).and_then(lines_of)?, text(after).and_then(lines_of)?))
+    Some((
+        text(before).and_then(lines_of)?,
+        text(after).and_then(lines_of)?,
+    ))
 }
 
 /// An edit whose lines in the file are not known.
-pub(super) fn snippet<'a>(op: EditOp, file: Text<'a>, old: Option<Cow<'_, str>>, new: Option<Cow<'_, str>>) -> CodeEdit<'a> {
+pub(super) fn snippet<'a>(
+    op: EditOp,
+    file: Text<'a>,
+    old: Option<Cow<'_, str>>,
+    new: Option<Cow<'_, str>>,
+) -> CodeEdit<'a> {
     let mut event = CodeEdit::new(op, file);
     if let Some(old) = old {
-        (event.before_hash, event.before_anchor_hashes, event.before_text) = span_facts(&old);
+        (
+            event.before_hash,
+            event.before_anchor_hashes,
+            event.before_text,
+        ) = span_facts(&old);
         event.before_lines = event.before_hash.is_some().then(|| line_count(&old));
     }
     if let Some(new) = new {
-        (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(&new);
+        (
+            event.after_hash,
+            event.after_anchor_hashes,
+            event.after_text,
+        ) = span_facts(&new);
         event.after_lines = event.after_hash.is_some().then(|| line_count(&new));
     }
     event.snippet = event.before_hash.is_some() || event.after_hash.is_some();

@@ -27,8 +27,17 @@ mod tests {
         assert_eq!(of("src/a.py", Some("/p")).as_deref(), Some("/p/src/a.py"));
         assert_eq!(of("./a.py", Some("/p/q/")).as_deref(), Some("/p/q/a.py"));
         assert_eq!(of("../a.py", Some("/p/q")).as_deref(), Some("/p/a.py"));
-        assert_eq!(of("a/b.py", Some("C:\\p")).as_deref(), Some("C:\\p\\a\\b.py"));
-        for (path, directory) in [("/a", Some("/p")), ("~/a", Some("/p")), ("C:\\a", Some("/p")), ("a", None), ("", Some("/p"))] {
+        assert_eq!(
+            of("a/b.py", Some("C:\\p")).as_deref(),
+            Some("C:\\p\\a\\b.py")
+        );
+        for (path, directory) in [
+            ("/a", Some("/p")),
+            ("~/a", Some("/p")),
+            ("C:\\a", Some("/p")),
+            ("a", None),
+            ("", Some("/p")),
+        ] {
             assert_eq!(of(path, directory), None);
         }
     }

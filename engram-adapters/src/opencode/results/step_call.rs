@@ -7,7 +7,10 @@ use engram_core::emit::Fault;
 use engram_core::text::Text;
 
 use super::call::{Call, CallEnd, required};
-use crate::opencode::readers::{Metadata, State, StepContent, StepDetails, StepError, StepPart, StepState, StepTime, StreamDetails};
+use crate::opencode::readers::{
+    Metadata, State, StepContent, StepDetails, StepError, StepPart, StepState, StepTime,
+    StreamDetails,
+};
 use crate::shared::value::{Field, Value, integer, non_empty_text, raw_str, text};
 
 /// Errors of calls that were not allowed, and of calls that were stopped.
@@ -24,8 +27,14 @@ impl StepOutput {
         let state = StepState::lenient_opt(part.state());
         let details = StepDetails::lenient_opt(state.metadata().or(state.structured()));
         let exit = integer(Metadata::lenient_opt(state.metadata().or(state.structured())).exit());
-        let texts: Vec<Cow<'_, str>> = texts(state.content()).map(|text| text.decode_lossy()).collect();
-        let said: Vec<&str> = texts.iter().map(|text| &**text).filter(|text| !is_exit_notice(text, exit)).collect();
+        let texts: Vec<Cow<'_, str>> = texts(state.content())
+            .map(|text| text.decode_lossy())
+            .collect();
+        let said: Vec<&str> = texts
+            .iter()
+            .map(|text| &**text)
+            .filter(|text| !is_exit_notice(text, exit))
+            .collect();
         match said[..] {
             [] => StepOutput(details.entries().map(listing)),
             [_] => StepOutput((texts.len() > 1).then(|| said.concat())),
@@ -36,7 +45,10 @@ impl StepOutput {
 
 /// True for the line that a command's output ends with, when the result has the same number.
 fn is_exit_notice(text: &str, exit: Option<i64>) -> bool {
-    let Some(number) = text.strip_prefix("Command exited with code ").or_else(|| text.strip_prefix("Exited with code ")) else {
+    let Some(number) = text
+        .strip_prefix("Command exited with code ")
+        .or_else(|| text.strip_prefix("Exited with code "))
+    else {
         return false;
     };
     exit.is_some() && number.trim_end_matches('.').parse().ok() == exit
@@ -44,24 +56,36 @@ fn is_exit_notice(text: &str, exit: Option<i64>) -> bool {
 
 /// The names in a directory, one per line.
 fn listing(entries: Value<'_>) -> String {
-    let names = entries.elements().filter_map(|entry| text(entry.member("path"))).map(|name| name.decode_lossy());
+    let names = entries
+        .elements()
+        .filter_map(|entry| text(entry.member("path")))
+        .map(|name| name.decode_lossy());
     names.collect::<Vec<_>>().join("\n")
 }
 
 fn texts(content: Field<'_>) -> impl Iterator<Item = Text<'_>> {
-    content.into_iter().flat_map(Value::elements).filter_map(|item| non_empty_text(StepContent::lenient(item).text()))
+    content
+        .into_iter()
+        .flat_map(Value::elements)
+        .filter_map(|item| non_empty_text(StepContent::lenient(item).text()))
 }
 
 impl<'a> Call<'a> {
     /// The call of a part of an answer.
     pub fn of_step(part: &StepPart<'a>, output: &'a StepOutput) -> Result<Call<'a>, Fault> {
-        let state = part.state().ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
+        let state = part
+            .state()
+            .ok_or_else(|| Fault::malformed("/state", "the state of a call", "nothing"))?;
         let state = StepState::strict(state, "/state")?;
         let name = required(part.name(), "/name")?;
         let metadata_value = state.metadata().or(state.structured());
         let details = StepDetails::lenient_opt(metadata_value);
         let time = StepTime::lenient_opt(part.time());
-        let returned = output.0.as_deref().map(Text::Plain).or_else(|| texts(state.content()).next());
+        let returned = output
+            .0
+            .as_deref()
+            .map(Text::Plain)
+            .or_else(|| texts(state.content()).next());
         let end = match raw_str(state.status()) {
             "streaming" | "pending" | "running" => CallEnd::Open,
             // Betas have the text of a file only among the details.
@@ -102,7 +126,9 @@ impl<'a> Call<'a> {
         self.is_exact = line.structured().is_some();
         let details = StepDetails::lenient_opt(self.metadata_value);
         if let CallEnd::Completed(returned) = &mut self.end {
-            *returned = returned.filter(|text| !text.is_empty()).or(non_empty_text(details.content()));
+            *returned = returned
+                .filter(|text| !text.is_empty())
+                .or(non_empty_text(details.content()));
         }
     }
 }
@@ -115,14 +141,21 @@ impl StreamDetails<'_> {
 
 /// The error as the model got it, if it differs from the error itself (betas).
 fn error_for_model<'a>(state: &StepState<'a>) -> Option<Text<'a>> {
-    let message = StepError::lenient_opt(state.error()).message().filter(|message| message.raw() != "\"\"")?;
-    StepError::lenient_opt(state.result()).value().filter(|value| value.raw() != message.raw()).and_then(Value::non_empty_text)
+    let message = StepError::lenient_opt(state.error())
+        .message()
+        .filter(|message| message.raw() != "\"\"")?;
+    StepError::lenient_opt(state.result())
+        .value()
+        .filter(|value| value.raw() != message.raw())
+        .and_then(Value::non_empty_text)
 }
 
 /// How a call failed, by the type of its error.
 fn failed<'a>(state: &StepState<'a>) -> CallEnd<'a> {
     let error = StepError::lenient_opt(state.error());
-    let message = non_empty_text(error.message()).or(non_empty_text(StepError::lenient_opt(state.result()).value()));
+    let message = non_empty_text(error.message()).or(non_empty_text(
+        StepError::lenient_opt(state.result()).value(),
+    ));
     match raw_str(error.kind()) {
         DENIED => CallEnd::Denied(message),
         kind if CANCELLED.contains(&kind) => CallEnd::Aborted(message),

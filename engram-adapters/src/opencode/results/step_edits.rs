@@ -18,20 +18,32 @@ use crate::shared::value::{Value, non_empty_text, raw_str, text};
 const CREATED: &str = "Created file successfully";
 
 /// An `edit` call. Its diff is that of the file as it was written, after a formatter, with all its indentation.
-pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
+pub(super) fn edit(
+    edits: CallEdits<'_>,
+    call: &Call<'_>,
+    args: &FileArgs<'_>,
+    out: &mut Emitter<'_>,
+) {
     let mut has_diff = false;
     for changed in changed_files(call) {
         // The arguments have the absolute path more often than the result.
         let named = non_empty_text(args.path()).filter(|path| path.decode_lossy().starts_with('/'));
-        let Some(file) = named.or(non_empty_text(changed.file())) else { continue };
+        let Some(file) = named.or(non_empty_text(changed.file())) else {
+            continue;
+        };
         let diff = text(changed.patch()).and_then(lines_of);
-        let Some(diff) = diff.as_deref().and_then(Diff::parse) else { continue };
+        let Some(diff) = diff.as_deref().and_then(Diff::parse) else {
+            continue;
+        };
         edits.of_diff(op(&changed), file, &diff, Proof::Complete, out);
         has_diff = true;
     }
     match non_empty_text(args.path()) {
         Some(file) if !has_diff => {
-            let (old, new) = (text(args.old_string()).and_then(lines_of), text(args.new_string()).and_then(lines_of));
+            let (old, new) = (
+                text(args.old_string()).and_then(lines_of),
+                text(args.new_string()).and_then(lines_of),
+            );
             edits.emit(snippet(EditOp::Update, file, old, new), out)
         }
         _ => (),
@@ -39,17 +51,41 @@ pub(super) fn edit(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, o
 }
 
 /// A `write` call. A formatter may change the file afterwards.
-pub(super) fn write(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
-    let Some(file) = non_empty_text(args.path()) else { return };
-    let is_new = call.output().is_some_and(|output| output.starts_with(CREATED));
-    let op = if is_new { EditOp::Create } else { EditOp::Overwrite };
-    edits.emit(snippet(op, file, None, text(args.content()).and_then(lines_of)), out)
+pub(super) fn write(
+    edits: CallEdits<'_>,
+    call: &Call<'_>,
+    args: &FileArgs<'_>,
+    out: &mut Emitter<'_>,
+) {
+    let Some(file) = non_empty_text(args.path()) else {
+        return;
+    };
+    let is_new = call
+        .output()
+        .is_some_and(|output| output.starts_with(CREATED));
+    let op = if is_new {
+        EditOp::Create
+    } else {
+        EditOp::Overwrite
+    };
+    edits.emit(
+        snippet(op, file, None, text(args.content()).and_then(lines_of)),
+        out,
+    )
 }
 
 /// A `patch` call. Betas state complete diffs; later versions remove the indentation that all lines of a diff share.
-pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, out: &mut Emitter<'_>) {
+pub(super) fn patch(
+    edits: CallEdits<'_>,
+    call: &Call<'_>,
+    args: &FileArgs<'_>,
+    out: &mut Emitter<'_>,
+) {
     let patch_text = text(args.patch_text()).and_then(lines_of);
-    let requested = patch_text.as_deref().and_then(begin_patch).unwrap_or_default();
+    let requested = patch_text
+        .as_deref()
+        .and_then(begin_patch)
+        .unwrap_or_default();
     let (mut by_target, mut by_path) = (HashMap::new(), HashMap::new());
     let name_of = |path: &str| absolute_name(Text::Plain(path), call.directory);
     for request in &requested {
@@ -59,7 +95,9 @@ pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
         by_path.entry(name_of(request.path)).or_insert(request);
     }
     for changed in changed_files(call) {
-        let Some(file) = non_empty_text(changed.file()) else { continue };
+        let Some(file) = non_empty_text(changed.file()) else {
+            continue;
+        };
         let name = absolute_name(file, call.directory);
         let moved = by_target.get(&name);
         if let Some(request) = moved {
@@ -73,7 +111,9 @@ pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
         };
         let diff = text(changed.patch()).and_then(lines_of);
         match diff.as_deref().and_then(Diff::parse) {
-            Some(diff) if !diff.runs.is_empty() => edits.of_diff(op(&changed), file, &diff, proof, out),
+            Some(diff) if !diff.runs.is_empty() => {
+                edits.of_diff(op(&changed), file, &diff, proof, out)
+            }
             _ if moved.is_some() => {}
             _ => edits.emit(CodeEdit::new(op(&changed), file), out),
         }
@@ -81,7 +121,11 @@ pub(super) fn patch(edits: CallEdits<'_>, call: &Call<'_>, args: &FileArgs<'_>, 
 }
 
 fn changed_files<'e>(call: &Call<'e>) -> impl Iterator<Item = ChangedFile<'e>> {
-    StepDetails::lenient_opt(call.metadata_value).files().into_iter().flat_map(Value::elements).map(ChangedFile::lenient)
+    StepDetails::lenient_opt(call.metadata_value)
+        .files()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(ChangedFile::lenient)
 }
 
 fn op(changed: &ChangedFile<'_>) -> EditOp {

@@ -13,7 +13,10 @@ use crate::opencode::revisions::Dialect;
 use crate::shared::value::{Value, integer, is_true, non_empty_text, raw_str};
 
 /// The harness's messages for a call that was not allowed (0.5.29 to 1.18.34).
-const DENIED: [&str; 2] = ["The user rejected permission", "The user has specified a rule which prevents"];
+const DENIED: [&str; 2] = [
+    "The user rejected permission",
+    "The user has specified a rule which prevents",
+];
 
 /// Its messages for a call that the user stopped, or a question without an answer.
 const CANCELLED: [&str; 2] = ["Tool execution aborted", "The user dismissed this question"];
@@ -27,11 +30,23 @@ const TRUNCATED_READ: [&str; 2] = ["\n(Output capped at", "\n(Output truncated a
 /// Emits the result of a call that has ended, and what it read or changed.
 pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out: &mut Emitter<'_>) {
     let mut result = tool_result(call);
-    let files = call.attachments.into_iter().flat_map(Value::elements).map(File::lenient);
-    result.attachments = files.map(|file| attachment(file.mime(), file.url(), file.filename())).collect();
-    let contents =
-        call.contents.into_iter().flat_map(Value::elements).map(StepContent::lenient).filter(|item| raw_str(item.kind()) == "file");
-    result.attachments.extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
+    let files = call
+        .attachments
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(File::lenient);
+    result.attachments = files
+        .map(|file| attachment(file.mime(), file.url(), file.filename()))
+        .collect();
+    let contents = call
+        .contents
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(StepContent::lenient)
+        .filter(|item| raw_str(item.kind()) == "file");
+    result
+        .attachments
+        .extend(contents.map(|file| attachment(file.mime(), file.uri(), file.name())));
     let succeeded = result.status == Some(Status::Ok);
     out.emit(result, pointer);
     if succeeded && call.input.is_some() {
@@ -48,7 +63,12 @@ pub fn emit_result(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
 
 /// The result, without attachments.
 fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
-    let mut result = ToolResult { tool: Some(call.name), call_id: call.id, duration_ms: duration(call), ..ToolResult::default() };
+    let mut result = ToolResult {
+        tool: Some(call.name),
+        call_id: call.id,
+        duration_ms: duration(call),
+        ..ToolResult::default()
+    };
     let metadata = &call.metadata;
     match call.end {
         CallEnd::Open => {}
@@ -63,7 +83,9 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.stdout = call.partial_output;
         }
         CallEnd::Failed(text) => {
-            let starts_with = |prefixes: &[&str]| text.is_some_and(|text| prefixes.iter().any(|prefix| text.starts_with(prefix)));
+            let starts_with = |prefixes: &[&str]| {
+                text.is_some_and(|text| prefixes.iter().any(|prefix| text.starts_with(prefix)))
+            };
             result.status = Some(match () {
                 () if starts_with(&DENIED) => Status::Denied,
                 () if starts_with(&CANCELLED) => Status::Cancelled,
@@ -82,7 +104,11 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
             result.exit = integer(metadata.exit());
             result.status = completed_status(call, result.exit);
             // An export does not include the file, so the result names it without a hash.
-            result.artifact = non_empty_text(metadata.output_path()).map(|path| SideFile { path, hash: None, bytes: None });
+            result.artifact = non_empty_text(metadata.output_path()).map(|path| SideFile {
+                path,
+                hash: None,
+                bytes: None,
+            });
             result.truncated = is_true(metadata.truncated()) && is_truncated(call);
         }
     }
@@ -92,14 +118,21 @@ fn tool_result<'a>(call: &Call<'a>) -> ToolResult<'a> {
 /// The status of a completed call. Only a command can fail and complete: its exit code is not 0, or it was stopped and has none.
 fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
     // A stopped command has `"exit": null`. A command that the user ran (`!`) has no such member, and its status is not recorded.
-    let has_exit_member = || call.metadata_value.is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit"));
+    let has_exit_member = || {
+        call.metadata_value
+            .is_some_and(|metadata| metadata.members().any(|(name, _)| name == "exit"))
+    };
     let details = StepDetails::lenient_opt(call.metadata_value);
     match exit {
         Some(0) => Some(Status::Ok),
         Some(_) => Some(Status::Error),
         // 2.x: a program threw an error, or a command was killed or ran out of time.
         None if call.tool == "execute" && is_true(details.error()) => Some(Status::Error),
-        None if call.tool == "shell" && (is_true(details.timeout()) || details.signal().is_some()) => Some(Status::Error),
+        None if call.tool == "shell"
+            && (is_true(details.timeout()) || details.signal().is_some()) =>
+        {
+            Some(Status::Error)
+        }
         None if call.tool != "bash" => Some(Status::Ok),
         None if !has_exit_member() => None,
         None if output_contains(call, &[STOPPED_COMMAND]) => Some(Status::Cancelled),
@@ -109,15 +142,26 @@ fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
 
 /// True unless a `read` states `truncated` only because the call requested a part of the file.
 fn is_truncated(call: &Call<'_>) -> bool {
-    let has_limit = || call.input.is_some_and(|input| input.member("limit").is_some());
-    call.tool != "read" || call.contents.is_some() && !has_limit() || output_contains(call, &TRUNCATED_READ)
+    let has_limit = || {
+        call.input
+            .is_some_and(|input| input.member("limit").is_some())
+    };
+    call.tool != "read"
+        || call.contents.is_some() && !has_limit()
+        || output_contains(call, &TRUNCATED_READ)
 }
 
 fn output_contains(call: &Call<'_>, texts: &[&str]) -> bool {
-    call.output().is_some_and(|output| texts.iter().any(|text| memmem::find(output.as_bytes(), text.as_bytes()).is_some()))
+    call.output().is_some_and(|output| {
+        texts
+            .iter()
+            .any(|text| memmem::find(output.as_bytes(), text.as_bytes()).is_some())
+    })
 }
 
 /// How long the call ran, in milliseconds.
 fn duration(call: &Call<'_>) -> Option<u64> {
-    call.ended.zip(call.started).and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
+    call.ended
+        .zip(call.started)
+        .and_then(|(end, start)| u64::try_from(end.checked_sub(start)?).ok())
 }

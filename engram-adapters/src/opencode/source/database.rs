@@ -53,7 +53,9 @@ impl Database {
     /// An error of the database.
     pub fn is_new(file: &DatabaseFile<'_>) -> Result<bool, AdapterError> {
         match &file.tables[..] {
-            [table] if table.name == "migration" => Ok(sqlite::count(&file.store, "SELECT count(*) FROM migration")? == 0),
+            [table] if table.name == "migration" => {
+                Ok(sqlite::count(&file.store, "SELECT count(*) FROM migration")? == 0)
+            }
             _ => Ok(false),
         }
     }
@@ -63,12 +65,29 @@ impl Database {
     /// # Errors
     /// `incomplete_store` if a table or column is missing, or an error of the database.
     pub fn new(file: DatabaseFile<'_>) -> Result<Database, AdapterError> {
-        let DatabaseFile { path, limits, store, tables } = file;
-        let file = DatabaseFile { path, limits, store: store.with_indexes(SEARCHED_COLUMNS), tables };
-        let generations = Generations::of(&file).map_err(|error| error.path(path.to_string_lossy()))?;
+        let DatabaseFile {
+            path,
+            limits,
+            store,
+            tables,
+        } = file;
+        let file = DatabaseFile {
+            path,
+            limits,
+            store: store.with_indexes(SEARCHED_COLUMNS),
+            tables,
+        };
+        let generations =
+            Generations::of(&file).map_err(|error| error.path(path.to_string_lossy()))?;
         let has_events = file.has("event");
         let store = file.store;
-        Ok(Database { store, limits, generations, has_events, parent_calls: Default::default() })
+        Ok(Database {
+            store,
+            limits,
+            generations,
+            has_events,
+            parent_calls: Default::default(),
+        })
     }
 
     /// The ids of all sessions, with repetitions. None for a session without an id that can be read.
@@ -78,7 +97,9 @@ impl Database {
 
     /// The ids of sessions whose messages of 1.x were continued after 2.x had taken them over. The tape has those of 2.x.
     pub fn ids_continued_twice(&self) -> Result<Vec<Option<String>>, AdapterError> {
-        self.generations.ids_continued_twice().map_or(Ok(Vec::new()), |sql| self.ids(sql, []))
+        self.generations
+            .ids_continued_twice()
+            .map_or(Ok(Vec::new()), |sql| self.ids(sql, []))
     }
 
     /// Rows that no session has.
@@ -89,22 +110,33 @@ impl Database {
     /// One session as an export.
     pub fn export(&mut self, session_id: &str) -> Result<Export, AdapterError> {
         let form = self.generations.form(&self.store, session_id)?;
-        let sql = format!("SELECT * FROM {} WHERE id = ?1 ORDER BY time_updated DESC LIMIT 1", form.table);
+        let sql = format!(
+            "SELECT * FROM {} WHERE id = ?1 ORDER BY time_updated DESC LIMIT 1",
+            form.table
+        );
         let mut session = self.store.connection().prepare(&sql).map_err(refused)?;
         let mut rows = session.query([session_id]).map_err(refused)?;
         let Some(row) = rows.next().map_err(refused)? else {
             return Err(AdapterError::new(ErrorCode::Io).expected("a session of this store"));
         };
         let columns = columns(row);
-        let parent = columns.get("parent_id").and_then(|parent| parent.as_str().ok()).map(str::to_owned);
-        let info = if form.is_steps { step_info(&columns) } else { info(&columns) };
+        let parent = columns
+            .get("parent_id")
+            .and_then(|parent| parent.as_str().ok())
+            .map(str::to_owned);
+        let info = if form.is_steps {
+            step_info(&columns)
+        } else {
+            info(&columns)
+        };
         drop(rows);
         drop(session);
         let undone = match self.has_events && !form.is_steps {
             true => Undone::of(self.store.connection(), session_id, self.limits)?,
             false => Undone::default(),
         };
-        let mut export = ExportWriter::new(self.limits, undone.noted_in(info).as_bytes(), session_id);
+        let mut export =
+            ExportWriter::new(self.limits, undone.noted_in(info).as_bytes(), session_id);
         if form.is_steps {
             self.steps(session_id, &mut export)?;
         } else {
@@ -115,8 +147,14 @@ impl Database {
             Some(parent) => self.parent_calls(&parent, session_id)?,
             None => Vec::new(),
         };
-        let context = SideInfo { unknown_schema: self.is_unknown(&form), ..side_info_of(calls) };
-        Ok(Export { text: export.finish(), context })
+        let context = SideInfo {
+            unknown_schema: self.is_unknown(&form),
+            ..side_info_of(calls)
+        };
+        Ok(Export {
+            text: export.finish(),
+            context,
+        })
     }
 
     /// Fails if the database has changed since it was opened.
@@ -133,35 +171,68 @@ impl Database {
         let mut steps = self.store.connection().prepare(sql).map_err(refused)?;
         let mut rows = steps.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
-            let kind = String::from_utf8_lossy(bytes(row.get_ref(1).map_err(refused)?)).into_owned();
-            export.step(bytes(row.get_ref(2).map_err(refused)?), [("id", &id(row, 0)?), ("type", &kind)])?;
+            let kind =
+                String::from_utf8_lossy(bytes(row.get_ref(1).map_err(refused)?)).into_owned();
+            export.step(
+                bytes(row.get_ref(2).map_err(refused)?),
+                [("id", &id(row, 0)?), ("type", &kind)],
+            )?;
         }
         Ok(())
     }
 
-    fn messages(&self, session_id: &str, undone: Undone, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn messages(
+        &self,
+        session_id: &str,
+        undone: Undone,
+        export: &mut ExportWriter,
+    ) -> Result<(), AdapterError> {
         let connection = self.store.connection();
-        let Undone { messages: removed, parts: mut removed_parts, .. } = undone;
+        let Undone {
+            messages: removed,
+            parts: mut removed_parts,
+            ..
+        } = undone;
         let mut undone = removed.into_iter().peekable();
         let sql = "SELECT id, data, time_created FROM message WHERE session_id = ?1 ORDER BY time_created, id";
         let mut messages = connection.prepare(sql).map_err(refused)?;
-        let mut parts = connection.prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id").map_err(refused)?;
+        let mut parts = connection
+            .prepare("SELECT id, data FROM part WHERE message_id = ?1 ORDER BY id")
+            .map_err(refused)?;
         let mut rows = messages.query([session_id]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
             let id = id(row, 0)?;
-            let created = row.get_ref(2).map_err(refused)?.as_i64().unwrap_or_default();
-            while let Some(removed) = undone.next_if(|removed| (removed.created, &*removed.id) < (created, &*id)) {
+            let created = row
+                .get_ref(2)
+                .map_err(refused)?
+                .as_i64()
+                .unwrap_or_default();
+            while let Some(removed) =
+                undone.next_if(|removed| (removed.created, &*removed.id) < (created, &*id))
+            {
                 add_removed(&removed, session_id, export)?;
             }
-            export.message(bytes(row.get_ref(1).map_err(refused)?), [("id", &id), ("sessionID", session_id)])?;
+            export.message(
+                bytes(row.get_ref(1).map_err(refused)?),
+                [("id", &id), ("sessionID", session_id)],
+            )?;
             let removed = removed_parts.remove(&id).unwrap_or_default();
-            add_parts(parts.query([&id]).map_err(refused)?, removed, (session_id, &id), export)?;
+            add_parts(
+                parts.query([&id]).map_err(refused)?,
+                removed,
+                (session_id, &id),
+                export,
+            )?;
         }
         undone.try_for_each(|removed| add_removed(&removed, session_id, export))
     }
 
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
-    fn parts_without_message(&self, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn parts_without_message(
+        &self,
+        session_id: &str,
+        export: &mut ExportWriter,
+    ) -> Result<(), AdapterError> {
         let sql = "SELECT id, data, message_id FROM part WHERE session_id = ?1 AND NOT EXISTS
                    (SELECT 1 FROM message WHERE id = part.message_id AND (session_id = ?1) IS TRUE) ORDER BY message_id, id";
         let mut parts = self.store.connection().prepare(sql).map_err(refused)?;
@@ -172,7 +243,11 @@ impl Database {
             if last.as_deref() != Some(&*message) {
                 export.message(b"{}", [("id", &message), ("sessionID", session_id)])?;
             }
-            let ids = [("id", &*part), ("sessionID", session_id), ("messageID", &*message)];
+            let ids = [
+                ("id", &*part),
+                ("sessionID", session_id),
+                ("messageID", &*message),
+            ];
             export.part(bytes(row.get_ref(1).map_err(refused)?), &ids)?;
             last = Some(message);
         }
@@ -180,7 +255,11 @@ impl Database {
     }
 
     /// The calls of the parent session that gave this one its prompts.
-    fn parent_calls(&mut self, parent: &str, session_id: &str) -> Result<Vec<ParentCall>, AdapterError> {
+    fn parent_calls(
+        &mut self,
+        parent: &str,
+        session_id: &str,
+    ) -> Result<Vec<ParentCall>, AdapterError> {
         type Add = fn(&mut CallsByChild, &str) -> Result<(), AdapterError>;
         // The name of a member may be escaped.
         let parts: (&str, Add) = (
@@ -191,15 +270,24 @@ impl Database {
             r"SELECT data FROM session_message WHERE session_id = ?1 AND (instr(data, 'sessionI') > 0 OR instr(data, '\u') > 0) ORDER BY seq",
             |calls, answer| calls.add(calls_in_answer(answer)),
         );
-        let searches = [(self.generations.has_parts(), parts), (self.generations.has_steps(), steps)];
-        for (known, (_, (sql, add))) in self.parent_calls.iter_mut().zip(searches).filter(|(_, (has_table, _))| *has_table) {
+        let searches = [
+            (self.generations.has_parts(), parts),
+            (self.generations.has_steps(), steps),
+        ];
+        for (known, (_, (sql, add))) in self
+            .parent_calls
+            .iter_mut()
+            .zip(searches)
+            .filter(|(_, (has_table, _))| *has_table)
+        {
             let connection = self.store.connection();
             let calls = known.of(parent, session_id, |calls| {
                 let mut records = connection.prepare(sql).map_err(refused)?;
                 let mut rows = records.query([parent]).map_err(refused)?;
                 while let Some(row) = rows.next().map_err(refused)? {
                     let record = row.get_ref(0).map_err(refused)?;
-                    std::str::from_utf8(bytes(record)).map_or(Ok(()), |record| add(calls, record))?;
+                    std::str::from_utf8(bytes(record))
+                        .map_or(Ok(()), |record| add(calls, record))?;
                 }
                 Ok(())
             })?;
@@ -210,18 +298,40 @@ impl Database {
         Ok(Vec::new())
     }
 
-    fn ids<P: rusqlite::Params>(&self, sql: &str, params: P) -> Result<Vec<Option<String>>, AdapterError> {
+    fn ids<P: rusqlite::Params>(
+        &self,
+        sql: &str,
+        params: P,
+    ) -> Result<Vec<Option<String>>, AdapterError> {
         let mut statement = self.store.connection().prepare(sql).map_err(refused)?;
         // An id of another type or that is not UTF-8 is that of one session, and fails only this one.
-        let rows = statement.query_map(params, |row| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))).map_err(refused)?;
+        let rows = statement
+            .query_map(params, |row| {
+                Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))
+            })
+            .map_err(refused)?;
         rows.collect::<Result<_, _>>().map_err(refused)
     }
 }
 
-fn add_removed(removed: &Removed, session_id: &str, export: &mut ExportWriter) -> Result<(), AdapterError> {
-    export.message(removed.info.as_bytes(), [("id", &removed.id), ("sessionID", session_id)])?;
+fn add_removed(
+    removed: &Removed,
+    session_id: &str,
+    export: &mut ExportWriter,
+) -> Result<(), AdapterError> {
+    export.message(
+        removed.info.as_bytes(),
+        [("id", &removed.id), ("sessionID", session_id)],
+    )?;
     for (id, part) in &removed.parts {
-        export.part(part.as_bytes(), &[("id", id), ("sessionID", session_id), ("messageID", &removed.id)])?;
+        export.part(
+            part.as_bytes(),
+            &[
+                ("id", id),
+                ("sessionID", session_id),
+                ("messageID", &removed.id),
+            ],
+        )?;
     }
     Ok(())
 }
@@ -234,7 +344,14 @@ fn add_parts(
     export: &mut ExportWriter,
 ) -> Result<(), AdapterError> {
     let add = |export: &mut ExportWriter, id: &str, part: &[u8]| {
-        export.part(part, &[("id", id), ("sessionID", session_id), ("messageID", message_id)])
+        export.part(
+            part,
+            &[
+                ("id", id),
+                ("sessionID", session_id),
+                ("messageID", message_id),
+            ],
+        )
     };
     let mut removed = removed.iter().peekable();
     while let Some(row) = rows.next().map_err(refused)? {

@@ -11,7 +11,9 @@ use crate::opencode::format::{LineKind, mark};
 use crate::opencode::readers::{Info, Line, Time};
 use crate::opencode::revisions::{STEP_STREAM, STEPS, STREAM};
 use crate::shared::time::from_millis;
-use crate::shared::value::{StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text};
+use crate::shared::value::{
+    StructuralIndex, Value, find_line, has_members, integer, parse, raw_str, text,
+};
 
 /// A stream line names its session within this many bytes.
 const SESSION_ID_WITHIN_BYTES: usize = 256;
@@ -49,7 +51,11 @@ fn export_header(head: &Head<'_>) -> Option<ExportHeader> {
     let info = Info::lenient(record);
     let is_step = !has_members(record, &["version"]);
     let has_session_id = raw_str(info.id()).starts_with(SESSION_PREFIX);
-    if !has_members(record, &["id", if is_step { "location" } else { "version" }]) || !(has_session_id || has_members(record, OF_SESSION)) {
+    if !has_members(
+        record,
+        &["id", if is_step { "location" } else { "version" }],
+    ) || !(has_session_id || has_members(record, OF_SESSION))
+    {
         return None;
     }
     let owned = |field| text(field).map(|text| text.decode_lossy().into_owned());
@@ -69,26 +75,43 @@ fn skip_token<'t>(source: &'t str, token: &str) -> Option<&'t str> {
 /// The lines of the head that may be stream lines: each names its session before its part. Other lines are not parsed.
 fn stream_lines<'h>(head: &Head<'h>) -> impl Iterator<Item = &'h str> {
     static SESSION_ID: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"sessionID\""));
-    let lines = head.lines().filter(|line| line.trim_ascii_start().starts_with('{')).take(MAX_LINES);
-    lines.filter(|line| SESSION_ID.find(&line.as_bytes()[..line.len().min(SESSION_ID_WITHIN_BYTES)]).is_some())
+    let lines = head
+        .lines()
+        .filter(|line| line.trim_ascii_start().starts_with('{'))
+        .take(MAX_LINES);
+    lines.filter(|line| {
+        SESSION_ID
+            .find(&line.as_bytes()[..line.len().min(SESSION_ID_WITHIN_BYTES)])
+            .is_some()
+    })
 }
 
 /// True for a stream line with a call as 2.x writes it.
 fn is_step_call(line: &Line<'_>) -> bool {
-    let metadata = line.part().and_then(|part| part.member("state")).and_then(|state| state.member("metadata"));
-    metadata.and_then(|metadata| metadata.member("providerCall")).is_some_and(Value::is_object)
+    let metadata = line
+        .part()
+        .and_then(|part| part.member("state"))
+        .and_then(|state| state.member("metadata"));
+    metadata
+        .and_then(|metadata| metadata.member("providerCall"))
+        .is_some_and(Value::is_object)
 }
 
 /// The mark of a stream line.
 fn mark_of(line: &Line<'_>) -> Option<&'static str> {
-    let of_message = || line.part().is_some_and(|part| raw_str(part.member("messageID")).starts_with(MESSAGE_PREFIX));
+    let of_message = || {
+        line.part()
+            .is_some_and(|part| raw_str(part.member("messageID")).starts_with(MESSAGE_PREFIX))
+    };
     let is_of_session = raw_str(line.session_id()).starts_with(SESSION_PREFIX) || of_message();
     let has = |name| has_members(line.object(), &["sessionID", "timestamp", name]);
     match LineKind::named(raw_str(line.kind())) {
         _ if !is_of_session => None,
         None => None,
         Some(LineKind::Error) => has("error").then_some(mark::STREAM_ERROR),
-        Some(LineKind::ToolUse) if is_step_call(line) => has("part").then_some(mark::STEP_STREAM_CALL),
+        Some(LineKind::ToolUse) if is_step_call(line) => {
+            has("part").then_some(mark::STEP_STREAM_CALL)
+        }
         Some(_) => has("part").then_some(mark::STREAM_PART),
     }
 }
@@ -96,15 +119,25 @@ fn mark_of(line: &Line<'_>) -> Option<&'static str> {
 /// Evidence if the head is that of an export, or contains a stream line.
 pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     if let Some(header) = export_header(head) {
-        let mark = if header.is_step { mark::STEP_EXPORT } else { mark::EXPORT };
-        return Some(Evidence { marks: vec![mark], framing: Framing::Document });
+        let mark = if header.is_step {
+            mark::STEP_EXPORT
+        } else {
+            mark::EXPORT
+        };
+        return Some(Evidence {
+            marks: vec![mark],
+            framing: Framing::Document,
+        });
     }
     let mut marks: Vec<&'static str> = Vec::new();
     find_line(stream_lines(head), |line| {
         marks.extend(mark_of(&Line::lenient(line)).filter(|mark| !marks.contains(mark)));
         None::<()>
     });
-    (!marks.is_empty()).then_some(Evidence { marks, framing: Framing::Lines })
+    (!marks.is_empty()).then_some(Evidence {
+        marks,
+        framing: Framing::Lines,
+    })
 }
 
 /// The session id, the version that created the session, and when.
@@ -113,8 +146,16 @@ pub fn identify(head: &Head<'_>) -> Identity {
         return Identity {
             // Third-party builds may prefix the version with `v`.
             schema: header.is_step.then_some(STEPS),
-            version: header.version.map(|version| version.strip_prefix('v').map(str::to_owned).unwrap_or(version)),
-            agent_id: header.session_id.clone().filter(|_| header.parent_id.is_some()),
+            version: header.version.map(|version| {
+                version
+                    .strip_prefix('v')
+                    .map(str::to_owned)
+                    .unwrap_or(version)
+            }),
+            agent_id: header
+                .session_id
+                .clone()
+                .filter(|_| header.parent_id.is_some()),
             session_id: header.session_id,
             start: header.created.and_then(from_millis),
         };
@@ -124,11 +165,19 @@ pub fn identify(head: &Head<'_>) -> Identity {
         mark_of(&line)?;
         let session_id = text(line.session_id()).map(|id| id.decode_lossy().into_owned());
         let start = integer(line.timestamp()).and_then(from_millis);
-        Some(Identity { schema: Some(STREAM), session_id, start, ..Identity::default() })
+        Some(Identity {
+            schema: Some(STREAM),
+            session_id,
+            start,
+            ..Identity::default()
+        })
     };
     let mut identity = find_line(stream_lines(head), of_stream).unwrap_or_default();
     // Without a call, a stream of 2.x is that of 1.x.
-    let is_step = find_line(stream_lines(head), |line| is_step_call(&Line::lenient(line)).then_some(())).is_some();
+    let is_step = find_line(stream_lines(head), |line| {
+        is_step_call(&Line::lenient(line)).then_some(())
+    })
+    .is_some();
     if is_step && identity.schema.is_some() {
         identity.schema = Some(STEP_STREAM);
     }

@@ -36,7 +36,11 @@ impl ExportWriter {
     ///
     /// # Errors
     /// `limit_exceeded` if the export is longer than a record may be. So for parts and steps.
-    pub fn message(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
+    pub fn message(
+        &mut self,
+        record: &[u8],
+        ids: [(&'static str, &str); 2],
+    ) -> Result<(), AdapterError> {
         self.begin_message();
         self.text.push_str("{\"info\":");
         self.push_record(record, &ids);
@@ -47,15 +51,26 @@ impl ExportWriter {
     }
 
     /// Adds a message of 2.x, which is complete.
-    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "only a database has them"))]
-    pub fn step(&mut self, record: &[u8], ids: [(&'static str, &str); 2]) -> Result<(), AdapterError> {
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        allow(dead_code, reason = "only a database has them")
+    )]
+    pub fn step(
+        &mut self,
+        record: &[u8],
+        ids: [(&'static str, &str); 2],
+    ) -> Result<(), AdapterError> {
         self.begin_message();
         self.push_record(record, &ids);
         self.check_limit()
     }
 
     /// Adds a part to the last message.
-    pub fn part(&mut self, record: &[u8], ids: &[(&'static str, &str)]) -> Result<(), AdapterError> {
+    pub fn part(
+        &mut self,
+        record: &[u8],
+        ids: &[(&'static str, &str)],
+    ) -> Result<(), AdapterError> {
         if std::mem::replace(&mut self.has_parts, true) {
             self.text.push(',');
         }
@@ -87,14 +102,17 @@ impl ExportWriter {
         if self.text.len() as u64 <= self.limit {
             return Ok(());
         }
-        Err(AdapterError::new(ErrorCode::LimitExceeded).expected(format!("a session of at most {} bytes", self.limit)))
+        Err(AdapterError::new(ErrorCode::LimitExceeded)
+            .expected(format!("a session of at most {} bytes", self.limit)))
     }
 
     /// Adds a record, with the ids that it lacks and the store has. Anything but a JSON object in UTF-8 becomes a string, which the
     /// adapter then reports as malformed.
     fn push_record(&mut self, record: &[u8], ids: &[(&str, &str)]) {
         let object = std::str::from_utf8(record).unwrap_or_default().trim_ascii();
-        let known = parse(object, &mut self.index).ok().filter(|value| value.is_object());
+        let known = parse(object, &mut self.index)
+            .ok()
+            .filter(|value| value.is_object());
         let (Some(known), Some(body)) = (known, object.strip_suffix('}')) else {
             push_string(&mut self.text, &String::from_utf8_lossy(record));
             return;
@@ -103,7 +121,11 @@ impl ExportWriter {
         let mut is_empty = body.trim_ascii_end().ends_with('{') && body.trim_ascii_end().len() == 1;
         for (key, value) in ids {
             if known.member(key).is_none() && !value.is_empty() {
-                self.text.push_str(if std::mem::take(&mut is_empty) { "\"" } else { ",\"" });
+                self.text.push_str(if std::mem::take(&mut is_empty) {
+                    "\""
+                } else {
+                    ",\""
+                });
                 self.text.push_str(key);
                 self.text.push_str("\":");
                 push_string(&mut self.text, value);
@@ -125,11 +147,20 @@ mod tests {
     #[test]
     fn records_get_missing_ids_and_other_values_are_quoted() {
         let mut export = ExportWriter::new(Limits::default(), b"{ }", "ses_1");
-        export.message(b"{\"role\":\"user\"}\n", [("id", "msg_\"1"), ("sessionID", "ses_1")]).unwrap();
-        export.part(b"{\"id\":\"own\",\"type\":\"text\"}", &[("id", "prt_1")]).unwrap();
+        export
+            .message(
+                b"{\"role\":\"user\"}\n",
+                [("id", "msg_\"1"), ("sessionID", "ses_1")],
+            )
+            .unwrap();
+        export
+            .part(b"{\"id\":\"own\",\"type\":\"text\"}", &[("id", "prt_1")])
+            .unwrap();
         export.part(b"null", &[("id", "prt_2")]).unwrap();
         export.part(b"{\"cut\":", &[("id", "prt_3")]).unwrap();
-        export.message(b"{\"a\":\xff}", [("id", "m"), ("sessionID", "s")]).unwrap();
+        export
+            .message(b"{\"a\":\xff}", [("id", "m"), ("sessionID", "s")])
+            .unwrap();
         let expected = concat!(
             r#"{"info":{ "id":"ses_1"},"messages":[{"info":{"role":"user","id":"msg_\"1","sessionID":"ses_1"},"parts":["#,
             r#"{"id":"own","type":"text"},"null","{\"cut\":"]},{"info":"{\"a\":"#,
@@ -141,8 +172,17 @@ mod tests {
 
     #[test]
     fn a_session_over_the_limit_is_an_error() {
-        let mut export = ExportWriter::new(Limits { record_bytes: 64, ..Limits::default() }, b"{}", "ses_1");
-        let refused = export.message(&[b' '; 128], [("id", "m"), ("sessionID", "s")]).unwrap_err();
+        let mut export = ExportWriter::new(
+            Limits {
+                record_bytes: 64,
+                ..Limits::default()
+            },
+            b"{}",
+            "ses_1",
+        );
+        let refused = export
+            .message(&[b' '; 128], [("id", "m"), ("sessionID", "s")])
+            .unwrap_err();
         assert_eq!(refused.code, ErrorCode::LimitExceeded);
     }
 }

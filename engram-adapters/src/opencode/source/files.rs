@@ -67,9 +67,10 @@ impl Layout {
     pub fn stores(self, root: &Path) -> Vec<PathBuf> {
         let stores = match self {
             Layout::Global => vec![root.join("storage")],
-            Layout::Project => {
-                entries_below(root, &root.join(PROJECTS)).into_iter().map(|project| project.join("storage/session")).collect()
-            }
+            Layout::Project => entries_below(root, &root.join(PROJECTS))
+                .into_iter()
+                .map(|project| project.join("storage/session"))
+                .collect(),
         };
         let (own, messages) = match self {
             Layout::Global => ("session", "message"),
@@ -77,7 +78,12 @@ impl Layout {
         };
         stores
             .into_iter()
-            .filter(|store| is_below(root, store) && [own, messages].iter().all(|name| may_be_directory(&store.join(name))))
+            .filter(|store| {
+                is_below(root, store)
+                    && [own, messages]
+                        .iter()
+                        .all(|name| may_be_directory(&store.join(name)))
+            })
             .collect()
     }
 
@@ -91,27 +97,55 @@ impl Layout {
                 Err(error) => unreadable.push((store, error)),
             }
         }
-        sessions.sort_by(|one, other| (&one.id, other.updated, &one.info).cmp(&(&other.id, one.updated, &other.info)));
+        sessions.sort_by(|one, other| {
+            (&one.id, other.updated, &one.info).cmp(&(&other.id, one.updated, &other.info))
+        });
         (sessions, unreadable)
     }
 
-    fn sessions_of(self, store: &Path, unreadable: &mut Vec<Unreadable>) -> io::Result<Vec<SessionFiles>> {
+    fn sessions_of(
+        self,
+        store: &Path,
+        unreadable: &mut Vec<Unreadable>,
+    ) -> io::Result<Vec<SessionFiles>> {
         let own = match self {
             Layout::Global => Path::new("session"),
             Layout::Project => Path::new("info"),
         };
         // Why it cannot be opened.
-        let Some(files) = Neighbours::open(store, &store.join(own)) else { return fs::read_dir(store).map(|_| Vec::new()) };
-        let directory = Arc::new(Directory { files, with_messages: OnceLock::new(), parent_calls: Mutex::default() });
+        let Some(files) = Neighbours::open(store, &store.join(own)) else {
+            return fs::read_dir(store).map(|_| Vec::new());
+        };
+        let directory = Arc::new(Directory {
+            files,
+            with_messages: OnceLock::new(),
+            parent_calls: Mutex::default(),
+        });
         let files = &directory.files;
         let directories = match self {
-            Layout::Global => files.record_names(own)?.into_iter().map(|project| own.join(project)).collect(),
+            Layout::Global => files
+                .record_names(own)?
+                .into_iter()
+                .map(|project| own.join(project))
+                .collect(),
             Layout::Project => vec![own.to_owned()],
         };
         let session = |(id, own): (String, PathBuf)| {
-            let record = files.bytes(&own, MAX_INFO_BYTES).ok().and_then(|record| String::from_utf8(record).ok());
-            let updated = record.and_then(|record| updated(&record)).unwrap_or(i64::MIN);
-            SessionFiles { layout: self, id, info: store.join(&own), own, store: directory.clone(), updated }
+            let record = files
+                .bytes(&own, MAX_INFO_BYTES)
+                .ok()
+                .and_then(|record| String::from_utf8(record).ok());
+            let updated = record
+                .and_then(|record| updated(&record))
+                .unwrap_or(i64::MIN);
+            SessionFiles {
+                layout: self,
+                id,
+                info: store.join(&own),
+                own,
+                store: directory.clone(),
+                updated,
+            }
         };
         let mut sessions = Vec::new();
         for own in &directories {
@@ -133,7 +167,9 @@ impl SessionFiles {
         for (id, path) in records(&self.store.files, &Path::new("message").join(&self.id))? {
             let message = self.read(&path, limits)?;
             let split = split_parts(&message, &mut index);
-            let record = split.as_ref().map_or(&*message, |split| split.info.as_bytes());
+            let record = split
+                .as_ref()
+                .map_or(&*message, |split| split.info.as_bytes());
             export.message(record, [("id", &id), ("sessionID", &self.id)])?;
             for part in split.iter().flat_map(|split| &split.parts) {
                 export.part(part.as_bytes(), &[])?;
@@ -143,12 +179,18 @@ impl SessionFiles {
         }
         self.parts_without_message(&message_ids, limits, &mut export)?;
         let context = side_info_of(self.parent_calls(&info, limits)?);
-        Ok(Export { text: export.finish(), context })
+        Ok(Export {
+            text: export.finish(),
+            context,
+        })
     }
 
     /// Reads a file of the store. If the file is larger than the limit of a record, the export fails.
     fn read(&self, path: &Path, limits: Limits) -> Result<Vec<u8>, AdapterError> {
-        Ok(self.store.files.bytes(path, limits.record_bytes.saturating_add(1))?)
+        Ok(self
+            .store
+            .files
+            .bytes(path, limits.record_bytes.saturating_add(1))?)
     }
 
     /// The directory with the parts of a message.
@@ -160,22 +202,37 @@ impl SessionFiles {
         }
     }
 
-    fn add_parts(&self, message: &str, limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn add_parts(
+        &self,
+        message: &str,
+        limits: Limits,
+        export: &mut ExportWriter,
+    ) -> Result<(), AdapterError> {
         for (id, path) in records(&self.store.files, &self.parts_of(&self.id, message))? {
-            export.part(&self.read(&path, limits)?, &[("id", &id), ("sessionID", &self.id), ("messageID", message)])?;
+            export.part(
+                &self.read(&path, limits)?,
+                &[("id", &id), ("sessionID", &self.id), ("messageID", message)],
+            )?;
         }
         Ok(())
     }
 
     /// Adds parts whose message is missing, under a message with nothing but its id, which the adapter then reports as malformed.
     /// In the global layout they cannot be assigned to a session.
-    fn parts_without_message(&self, message_ids: &[String], limits: Limits, export: &mut ExportWriter) -> Result<(), AdapterError> {
+    fn parts_without_message(
+        &self,
+        message_ids: &[String],
+        limits: Limits,
+        export: &mut ExportWriter,
+    ) -> Result<(), AdapterError> {
         if self.layout == Layout::Global {
             return Ok(());
         }
         let parts = Path::new("part").join(&self.id);
         for message in self.store.files.record_names(&parts)? {
-            if message_ids.binary_search(&message).is_err() && !records(&self.store.files, &parts.join(&message))?.is_empty() {
+            if message_ids.binary_search(&message).is_err()
+                && !records(&self.store.files, &parts.join(&message))?.is_empty()
+            {
                 export.message(b"{}", [("id", &message), ("sessionID", &self.id)])?;
                 self.add_parts(&message, limits, export)?;
             }
@@ -185,20 +242,39 @@ impl SessionFiles {
 
     /// The calls of the parent session that gave this one its prompts (1.0.98 and later).
     fn parent_calls(&self, info: &[u8], limits: Limits) -> Result<Vec<ParentCall>, AdapterError> {
-        let Some(parent) = parent_id(info) else { return Ok(Vec::new()) };
+        let Some(parent) = parent_id(info) else {
+            return Ok(Vec::new());
+        };
         // The id is compared with directory names, never used as a path.
         let messages = Path::new("message");
-        let with_messages =
-            self.store.with_messages.get_or_init(|| self.store.files.record_names(messages).unwrap_or_default().into_iter().collect());
-        let Some(parent) = with_messages.get(&parent) else { return Ok(Vec::new()) };
-        let mut known = self.store.parent_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let with_messages = self.store.with_messages.get_or_init(|| {
+            self.store
+                .files
+                .record_names(messages)
+                .unwrap_or_default()
+                .into_iter()
+                .collect()
+        });
+        let Some(parent) = with_messages.get(&parent) else {
+            return Ok(Vec::new());
+        };
+        let mut known = self
+            .store
+            .parent_calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         known.of(parent, &self.id, |calls| {
             // A session has its own records without those of its parent.
-            let in_directory = |directory: &Path| records(&self.store.files, directory).unwrap_or_default();
+            let in_directory =
+                |directory: &Path| records(&self.store.files, directory).unwrap_or_default();
             let messages = in_directory(&messages.join(parent)).into_iter();
-            let parts = messages.flat_map(|(message, _)| in_directory(&self.parts_of(parent, &message)));
-            let texts = parts.filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
-            texts.into_iter().try_for_each(|part| calls.add(call_in_part(&part)))
+            let parts =
+                messages.flat_map(|(message, _)| in_directory(&self.parts_of(parent, &message)));
+            let texts = parts
+                .filter_map(|(_, path)| String::from_utf8(self.read(&path, limits).ok()?).ok());
+            texts
+                .into_iter()
+                .try_for_each(|part| calls.add(call_in_part(&part)))
         })
     }
 }
@@ -213,7 +289,12 @@ fn parent_id(info: &[u8]) -> Option<String> {
 /// When a session was last changed, by its own record.
 fn updated(info: &str) -> Option<i64> {
     let mut index = StructuralIndex::default();
-    integer(parse(info, &mut index).ok()?.member("time")?.member("updated"))
+    integer(
+        parse(info, &mut index)
+            .ok()?
+            .member("time")?
+            .member("updated"),
+    )
 }
 
 /// A message of 0.1.174, split into its own record and its parts.
@@ -223,37 +304,68 @@ struct MessageWithParts<'a> {
 }
 
 /// Splits a message that contains its parts.
-fn split_parts<'a>(message: &'a [u8], index: &'a mut StructuralIndex) -> Option<MessageWithParts<'a>> {
+fn split_parts<'a>(
+    message: &'a [u8],
+    index: &'a mut StructuralIndex,
+) -> Option<MessageWithParts<'a>> {
     let message = parse(std::str::from_utf8(message).ok()?, index).ok()?;
     let parts = message.member("parts").filter(|parts| parts.is_array())?;
-    let fields = message.members().filter(|(name, _)| *name != "parts").map(|(name, value)| format!("\"{name}\":{}", value.raw()));
+    let fields = message
+        .members()
+        .filter(|(name, _)| *name != "parts")
+        .map(|(name, value)| format!("\"{name}\":{}", value.raw()));
     let info = format!("{{{}}}", fields.collect::<Vec<_>>().join(","));
-    Some(MessageWithParts { info, parts: parts.elements().map(Value::raw).collect() })
+    Some(MessageWithParts {
+        info,
+        parts: parts.elements().map(Value::raw).collect(),
+    })
 }
 
 /// The entries of a directory inside of `root`, without links that lead out of it.
 fn entries_below(root: &Path, directory: &Path) -> Vec<PathBuf> {
-    let entries = if is_below(root, directory) { entries(directory) } else { Vec::new() };
-    entries.into_iter().map(|(_, path)| path).filter(|path| is_below(root, path)).collect()
+    let entries = if is_below(root, directory) {
+        entries(directory)
+    } else {
+        Vec::new()
+    };
+    entries
+        .into_iter()
+        .map(|(_, path)| path)
+        .filter(|path| is_below(root, path))
+        .collect()
 }
 
 /// The entries of a directory, by name. None if it cannot be read: stores of other versions lack some directories.
 pub(super) fn entries(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut named: Vec<_> = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect();
+    let mut named: Vec<_> = entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect();
     named.sort();
     named
 }
 
 /// The records in a directory of a store, by id.
 fn records(store: &Neighbours, directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
-    let id = |name: String| Some((name.strip_suffix(".json")?.to_owned(), directory.join(&name)));
-    let mut records: Vec<_> = store.record_names(directory)?.into_iter().filter_map(id).collect();
+    let id = |name: String| {
+        Some((
+            name.strip_suffix(".json")?.to_owned(),
+            directory.join(&name),
+        ))
+    };
+    let mut records: Vec<_> = store
+        .record_names(directory)?
+        .into_iter()
+        .filter_map(id)
+        .collect();
     records.sort();
     Ok(records)
 }
 
 /// True also for what cannot be looked at: reading it then says why.
 fn may_be_directory(path: &Path) -> bool {
-    path.metadata().map_or_else(|error| error.kind() == io::ErrorKind::PermissionDenied, |found| found.is_dir())
+    path.metadata().map_or_else(
+        |error| error.kind() == io::ErrorKind::PermissionDenied,
+        |found| found.is_dir(),
+    )
 }

@@ -55,9 +55,22 @@ impl Generations {
     pub fn of(file: &DatabaseFile<'_>) -> Result<Generations, AdapterError> {
         let DatabaseFile { store, tables, .. } = file;
         let has = |table: &str| file.has(table);
-        let has_steps = file.table("session_message").is_some_and(|table| STEP_COLUMNS.iter().all(|column| table.has(column)));
-        let is_copied = if has("message") { " AND NOT EXISTS (SELECT 1 FROM message WHERE id = step.id)" } else { "" };
-        let own_steps = format!(concat!("SELECT 1 FROM session_message AS step WHERE ", is_step!(), "{}"), is_copied);
+        let has_steps = file
+            .table("session_message")
+            .is_some_and(|table| STEP_COLUMNS.iter().all(|column| table.has(column)));
+        let is_copied = if has("message") {
+            " AND NOT EXISTS (SELECT 1 FROM message WHERE id = step.id)"
+        } else {
+            ""
+        };
+        let own_steps = format!(
+            concat!(
+                "SELECT 1 FROM session_message AS step WHERE ",
+                is_step!(),
+                "{}"
+            ),
+            is_copied
+        );
         require(file, has_steps && exists(store, &own_steps, [])?)?;
         let mut found = Generations {
             has_sessions: has("session"),
@@ -68,25 +81,47 @@ impl Generations {
             lost: lost_rows(file, has_steps, is_step!())?,
             ..Generations::default()
         };
-        for table in tables.iter().map(|table| &table.name).filter(|table| is_numbered(table) && *table != "session_v2") {
+        for table in tables
+            .iter()
+            .map(|table| &table.name)
+            .filter(|table| is_numbered(table) && *table != "session_v2")
+        {
             let records = count(store, &format!("SELECT count(*) FROM \"{table}\""))?;
             if records > 0 {
                 found.has_unknown_tables = true;
-                found.lost.push(LostRecords { path: file.path.to_owned(), table: table.clone(), records, what: UNKNOWN_TABLE });
+                found.lost.push(LostRecords {
+                    path: file.path.to_owned(),
+                    table: table.clone(),
+                    records,
+                    what: UNKNOWN_TABLE,
+                });
             }
         }
         let migrations = migrations(store, tables)?;
         let unknown = |migration: &&String| !is_known_migration(migration);
         // 2.x never writes the tables of 1.x: its migrations do not change them.
-        let of_parts = migrations.iter().filter(unknown).any(|migration| !found.has_sessions_v2 || !is_newer_migration(migration));
-        let is_queue_filled = !found.has_sessions_v2 && has("session_input") && exists(store, "SELECT 1 FROM session_input", [])?;
+        let of_parts = migrations
+            .iter()
+            .filter(unknown)
+            .any(|migration| !found.has_sessions_v2 || !is_newer_migration(migration));
+        let is_queue_filled = !found.has_sessions_v2
+            && has("session_input")
+            && exists(store, "SELECT 1 FROM session_input", [])?;
         // If the table lacks the columns, no tested version made it either.
         let is_foreign = has("session_message")
             && !found.has_steps
-            && exists(store, concat!("SELECT 1 FROM session_message WHERE ", is_step!()), []).unwrap_or(true);
+            && exists(
+                store,
+                concat!("SELECT 1 FROM session_message WHERE ", is_step!()),
+                [],
+            )
+            .unwrap_or(true);
         found.is_unknown = [
             migrations.is_empty() || of_parts || is_queue_filled || is_foreign,
-            found.has_unknown_tables || migrations.iter().any(|migration| !is_known_migration(migration)),
+            found.has_unknown_tables
+                || migrations
+                    .iter()
+                    .any(|migration| !is_known_migration(migration)),
         ];
         Ok(found)
     }
@@ -111,8 +146,13 @@ impl Generations {
 
     /// Where and in which form the database has this session.
     pub fn form(&self, store: &sqlite::Store, session_id: &str) -> Result<Form, AdapterError> {
-        let is_there = |is_table: bool, sql: &str| Ok::<_, AdapterError>(is_table && exists(store, sql, [session_id])?);
-        let in_v2 = is_there(self.has_sessions_v2, "SELECT 1 FROM session_v2 WHERE id = ?1")?;
+        let is_there = |is_table: bool, sql: &str| {
+            Ok::<_, AdapterError>(is_table && exists(store, sql, [session_id])?)
+        };
+        let in_v2 = is_there(
+            self.has_sessions_v2,
+            "SELECT 1 FROM session_v2 WHERE id = ?1",
+        )?;
         let in_v1 = is_there(self.has_sessions, "SELECT 1 FROM session WHERE id = ?1")?;
         let is_steps = if !self.has_steps {
             false
@@ -121,7 +161,14 @@ impl Generations {
         } else {
             self.is_beta && !is_there(true, "SELECT 1 FROM message WHERE session_id = ?1")?
         };
-        Ok(Form { table: if is_steps && in_v2 || !in_v1 { "session_v2" } else { "session" }, is_steps })
+        Ok(Form {
+            table: if is_steps && in_v2 || !in_v1 {
+                "session_v2"
+            } else {
+                "session"
+            },
+            is_steps,
+        })
     }
 
     /// The ids of all sessions.
@@ -157,12 +204,18 @@ const OWN_STEPS: &str = concat!(
 );
 
 fn is_numbered(table: &str) -> bool {
-    NUMBERED_TABLES
-        .iter()
-        .any(|name| table.strip_prefix(name).is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())))
+    NUMBERED_TABLES.iter().any(|name| {
+        table.strip_prefix(name).is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
 }
 
-fn exists<P: rusqlite::Params>(store: &sqlite::Store, sql: &str, params: P) -> Result<bool, AdapterError> {
+fn exists<P: rusqlite::Params>(
+    store: &sqlite::Store,
+    sql: &str,
+    params: P,
+) -> Result<bool, AdapterError> {
     let mut statement = store.connection().prepare(sql).map_err(refused)?;
     statement.exists(params).map_err(refused)
 }
@@ -171,14 +224,25 @@ fn exists<P: rusqlite::Params>(store: &sqlite::Store, sql: &str, params: P) -> R
 fn migrations(store: &sqlite::Store, tables: &[Table]) -> Result<Vec<String>, AdapterError> {
     let sources = [
         ("migration", "SELECT id FROM migration"),
-        ("__drizzle_migrations", "SELECT strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch') FROM __drizzle_migrations"),
+        (
+            "__drizzle_migrations",
+            "SELECT strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch') FROM __drizzle_migrations",
+        ),
     ];
     let mut found = Vec::new();
-    for (table, sql) in sources.iter().filter(|(table, _)| tables.iter().any(|known| known.name == **table)) {
+    for (table, sql) in sources
+        .iter()
+        .filter(|(table, _)| tables.iter().any(|known| known.name == **table))
+    {
         let mut statement = store.connection().prepare(sql).map_err(refused)?;
-        let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0)).map_err(refused)?;
+        let rows = statement
+            .query_map([], |row| row.get::<_, Option<String>>(0))
+            .map_err(refused)?;
         for name in rows {
-            found.push(name.map_err(refused)?.unwrap_or_else(|| format!("a row of {table} without a name")));
+            found.push(
+                name.map_err(refused)?
+                    .unwrap_or_else(|| format!("a row of {table} without a name")),
+            );
         }
     }
     Ok(found)

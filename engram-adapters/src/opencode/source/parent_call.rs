@@ -22,7 +22,11 @@ type ChildCall = (String, ParentCall);
 pub(super) fn side_info_of(calls: impl IntoIterator<Item = ParentCall>) -> SideInfo {
     let mut calls = calls.into_iter().take(MAX_CALLS);
     let parent_call_id = calls.next().map(|call| call.call_id);
-    SideInfo { parent_call_id, later_calls: calls.collect(), ..SideInfo::default() }
+    SideInfo {
+        parent_call_id,
+        later_calls: calls.collect(),
+        ..SideInfo::default()
+    }
 }
 
 /// The calls of parent sessions. The records of a parent are read once, because it may have many children.
@@ -46,9 +50,14 @@ impl ParentCalls {
         let calls = match self.by_parent.get(parent) {
             Some(calls) => calls,
             None => {
-                let mut calls = CallsByChild { by_child: HashMap::new(), free: MAX_BYTES - self.bytes };
+                let mut calls = CallsByChild {
+                    by_child: HashMap::new(),
+                    free: MAX_BYTES - self.bytes,
+                };
                 let calls = read(&mut calls).map(|()| calls);
-                self.bytes = calls.as_ref().map_or(self.bytes, |calls| MAX_BYTES - calls.free);
+                self.bytes = calls
+                    .as_ref()
+                    .map_or(self.bytes, |calls| MAX_BYTES - calls.free);
                 self.by_parent.entry(parent.to_owned()).or_insert(calls)
             }
         };
@@ -74,9 +83,14 @@ impl CallsByChild {
         for (child, call) in calls {
             let bytes = CALL_BYTES + child.len() + call.call_id.len();
             self.free = self.free.checked_sub(bytes).ok_or_else(|| {
-                AdapterError::new(ErrorCode::LimitExceeded).expected(format!("at most {MAX_BYTES} bytes of calls that started sessions"))
+                AdapterError::new(ErrorCode::LimitExceeded).expected(format!(
+                    "at most {MAX_BYTES} bytes of calls that started sessions"
+                ))
             })?;
-            let calls = self.by_child.entry(child).or_insert_with(|| Vec::with_capacity(1));
+            let calls = self
+                .by_child
+                .entry(child)
+                .or_insert_with(|| Vec::with_capacity(1));
             if calls.len() < MAX_CALLS {
                 calls.push(call);
             }
@@ -92,15 +106,24 @@ pub(super) fn call_in_part(part: &str) -> Option<ChildCall> {
 }
 
 /// The calls of this answer of 2.x (JSON text) that gave sessions their prompts.
-#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "only a database has them"))]
+#[cfg_attr(
+    not(feature = "sqlite"),
+    allow(dead_code, reason = "only a database has them")
+)]
 pub(super) fn calls_in_answer(answer: &str) -> Vec<ChildCall> {
     let mut index = StructuralIndex::default();
-    parse(answer, &mut index).map(|answer| calls_of_answer(answer).collect()).unwrap_or_default()
+    parse(answer, &mut index)
+        .map(|answer| calls_of_answer(answer).collect())
+        .unwrap_or_default()
 }
 
 /// The calls of this answer of 2.x that gave sessions their prompts.
 pub(super) fn calls_of_answer(answer: Value<'_>) -> impl Iterator<Item = ChildCall> {
-    let parts = answer.member("content").into_iter().flat_map(Value::elements).map(StepPart::lenient);
+    let parts = answer
+        .member("content")
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(StepPart::lenient);
     parts.flat_map(|part| {
         let state = StepState::lenient_opt(part.state());
         let details = Metadata::lenient_opt(state.metadata().or(state.structured()));
@@ -108,7 +131,11 @@ pub(super) fn calls_of_answer(answer: Value<'_>) -> impl Iterator<Item = ChildCa
         if children[0] == children[1] {
             children[1] = None;
         }
-        children.into_iter().flatten().filter_map(|child| Some((child, parent_call(part.id(), state.input())?))).collect::<Vec<_>>()
+        children
+            .into_iter()
+            .flatten()
+            .filter_map(|child| Some((child, parent_call(part.id(), state.input())?)))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -116,7 +143,10 @@ pub(super) fn calls_of_answer(answer: Value<'_>) -> impl Iterator<Item = ChildCa
 pub(super) fn call_of_part(part: Value<'_>) -> Option<ChildCall> {
     let state = part.member("state")?;
     let child = id(Metadata::lenient(state.member("metadata")?).session_id())?;
-    Some((child, parent_call(part.member("callID"), state.member("input"))?))
+    Some((
+        child,
+        parent_call(part.member("callID"), state.member("input"))?,
+    ))
 }
 
 fn id(field: Field<'_>) -> Option<String> {
@@ -126,7 +156,10 @@ fn id(field: Field<'_>) -> Option<String> {
 fn parent_call(id: Field<'_>, input: Field<'_>) -> Option<ParentCall> {
     let prompt = input.and_then(|input| text(input.member("prompt")));
     let prompt = prompt.map(|prompt| prompt.comparable()).unwrap_or_default();
-    Some(ParentCall { call_id: text(id)?.decode_lossy().into_owned(), prompt: Hash::of_bytes(prompt.as_bytes()) })
+    Some(ParentCall {
+        call_id: text(id)?.decode_lossy().into_owned(),
+        prompt: Hash::of_bytes(prompt.as_bytes()),
+    })
 }
 
 #[cfg(test)]
@@ -134,7 +167,13 @@ mod tests {
     use super::*;
 
     fn call(child: &str, id: &str) -> ChildCall {
-        (child.to_owned(), ParentCall { call_id: id.to_owned(), prompt: Hash::of_bytes(b"") })
+        (
+            child.to_owned(),
+            ParentCall {
+                call_id: id.to_owned(),
+                prompt: Hash::of_bytes(b""),
+            },
+        )
     }
 
     fn ids(calls: Vec<ParentCall>) -> Vec<String> {
@@ -147,9 +186,21 @@ mod tests {
         for child in 0..1000 {
             let calls = known.of("parent", &child.to_string(), |calls| {
                 reads += 1;
-                (0..1000).try_for_each(|n| calls.add([call(&n.to_string(), &format!("call {n}")), call("500", "again")]))
+                (0..1000).try_for_each(|n| {
+                    calls.add([
+                        call(&n.to_string(), &format!("call {n}")),
+                        call("500", "again"),
+                    ])
+                })
             });
-            assert_eq!(ids(calls.unwrap())[0], if child == 500 { "again".to_owned() } else { format!("call {child}") });
+            assert_eq!(
+                ids(calls.unwrap())[0],
+                if child == 500 {
+                    "again".to_owned()
+                } else {
+                    format!("call {child}")
+                }
+            );
         }
         assert_eq!(reads, 1);
         assert_eq!(known.of("other", "1", |_| Ok(())).unwrap(), []);
@@ -161,18 +212,28 @@ mod tests {
         for _ in 0..2 {
             let calls = known.of("parent", "child", |calls| {
                 reads += 1;
-                (0..MAX_BYTES / CALL_BYTES).try_for_each(|n| calls.add(Some(call("child", &n.to_string()))))
+                (0..MAX_BYTES / CALL_BYTES)
+                    .try_for_each(|n| calls.add(Some(call("child", &n.to_string()))))
             });
             assert_eq!(calls.unwrap_err().code, ErrorCode::LimitExceeded);
         }
         assert_eq!(reads, 1);
-        assert_eq!(ids(known.of("other", "child", |calls| calls.add(Some(call("child", "1")))).unwrap()), ["1"]);
+        assert_eq!(
+            ids(known
+                .of("other", "child", |calls| calls
+                    .add(Some(call("child", "1"))))
+                .unwrap()),
+            ["1"]
+        );
     }
 
     #[test]
     fn a_call_names_its_session_with_any_escapes() {
         let part = r#"{"callID":"c","state":{"input":{"prompt":"go"},"metadata":{"session\u0049d":"s\u0065s"}}}"#;
         let found = call_in_part(part).unwrap();
-        assert_eq!((found.0.as_str(), found.1.prompt), ("ses", Hash::of_bytes(b"go")));
+        assert_eq!(
+            (found.0.as_str(), found.1.prompt),
+            ("ses", Hash::of_bytes(b"go"))
+        );
     }
 }

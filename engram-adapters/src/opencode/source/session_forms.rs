@@ -4,8 +4,16 @@ use crate::open::beginning;
 use crate::session_form::{FormPlace, SessionForm};
 
 pub(in crate::opencode) const FORMS: &[SessionForm] = &[
-    SessionForm { name: "session in the store", only_here: "", session_id: of_store },
-    SessionForm { name: "export", only_here: "", session_id: of_export },
+    SessionForm {
+        name: "session in the store",
+        only_here: "",
+        session_id: of_store,
+    },
+    SessionForm {
+        name: "export",
+        only_here: "",
+        session_id: of_export,
+    },
 ];
 
 fn of_store(place: FormPlace<'_>) -> Option<String> {
@@ -17,7 +25,9 @@ fn of_store(place: FormPlace<'_>) -> Option<String> {
 
 /// An export begins with the session's record, and that with its id.
 fn of_export(place: FormPlace<'_>) -> Option<String> {
-    let FormPlace::File(path) = place else { return None };
+    let FormPlace::File(path) = place else {
+        return None;
+    };
     if path.extension().is_none_or(|ending| ending != "json") {
         return None;
     }
@@ -26,7 +36,10 @@ fn of_export(place: FormPlace<'_>) -> Option<String> {
     for token in ["{", "\"info\"", ":", "{", "\"id\"", ":", "\""] {
         rest = rest.strip_prefix(token)?.trim_ascii_start();
     }
-    rest.split_once('"').map(|(id, _)| id).filter(|id| id.starts_with("ses_")).map(str::to_owned)
+    rest.split_once('"')
+        .map(|(id, _)| id)
+        .filter(|id| id.starts_with("ses_"))
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -44,10 +57,20 @@ mod tests {
             of_export(FormPlace::File(&path))
         };
         let indented = "{\n  \"info\": {\n    \"id\": \"ses_e025f63bdffeYseDm3rPjfcXrM\",\n    \"slug\": \"s\"";
-        assert_eq!(id("a.json", indented).as_deref(), Some("ses_e025f63bdffeYseDm3rPjfcXrM"));
-        assert_eq!(id("b.json", "{\"info\":{\"id\":\"ses_1\"}}").as_deref(), Some("ses_1"));
         assert_eq!(
-            [id("c.txt", indented), id("d.json", "{\"id\":\"ses_1\"}"), id("e.json", "{\"info\":{\"id\":\"ses_1")],
+            id("a.json", indented).as_deref(),
+            Some("ses_e025f63bdffeYseDm3rPjfcXrM")
+        );
+        assert_eq!(
+            id("b.json", "{\"info\":{\"id\":\"ses_1\"}}").as_deref(),
+            Some("ses_1")
+        );
+        assert_eq!(
+            [
+                id("c.txt", indented),
+                id("d.json", "{\"id\":\"ses_1\"}"),
+                id("e.json", "{\"info\":{\"id\":\"ses_1")
+            ],
             [None, None, None]
         );
     }

@@ -13,13 +13,21 @@ use super::database::Database;
 use super::files::{self, Layout, SessionFiles};
 use crate::open::database::DatabaseFile;
 use crate::open::may_be_database;
-use crate::open::store::{Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession};
+use crate::open::store::{
+    Export, LostRecords, OpenedStore, Opener, SkippedSession, Store, StoredSession,
+};
 use crate::opencode::descriptor::DESCRIPTOR;
 use crate::shared::neighbours::is_below;
 
 /// Opens OpenCode's stores.
-pub(crate) static OPENER: Opener =
-    Opener { is_root, is_inside, open_root, has_tables: Database::has_tables, open_database, ..Opener::NOTHING };
+pub(crate) static OPENER: Opener = Opener {
+    is_root,
+    is_inside,
+    open_root,
+    has_tables: Database::has_tables,
+    open_database,
+    ..Opener::NOTHING
+};
 
 /// Directories of a data directory with sessions or their side files.
 const DIRECTORIES: [&str; 4] = ["storage", "project", "snapshot", "tool-output"];
@@ -52,7 +60,10 @@ const MAIN_DATABASE: &str = "opencode.db";
 
 /// True for `~/.local/share/opencode` and copies of it.
 fn is_root(path: &Path) -> bool {
-    Layout::ALL.iter().any(|layout| !layout.stores(path).is_empty()) || databases(path).iter().any(|path| may_be_database(path))
+    Layout::ALL
+        .iter()
+        .any(|layout| !layout.stores(path).is_empty())
+        || databases(path).iter().any(|path| may_be_database(path))
 }
 
 fn open_root(path: &Path, limits: Limits) -> OpenedStore {
@@ -73,9 +84,17 @@ fn open_root(path: &Path, limits: Limits) -> OpenedStore {
 
 /// The error of a database with the name of OpenCode's and other tables.
 fn no_known_table(file: &DatabaseFile<'_>) -> AdapterError {
-    let names: Vec<&str> = file.tables.iter().map(|table| table.name.as_str()).collect();
-    let error = AdapterError::new(ErrorCode::IncompleteStore).expected("the tables of sessions of a known version");
-    error.found(&format!("the tables {}", names.join(", "))).path(file.path.to_string_lossy()).under(Policy::Permissive)
+    let names: Vec<&str> = file
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .collect();
+    let error = AdapterError::new(ErrorCode::IncompleteStore)
+        .expected("the tables of sessions of a known version");
+    error
+        .found(&format!("the tables {}", names.join(", ")))
+        .path(file.path.to_string_lossy())
+        .under(Policy::Permissive)
 }
 
 fn open_database(file: DatabaseFile<'_>) -> OpenedStore {
@@ -94,21 +113,40 @@ fn is_database_name(name: &str) -> bool {
 
 /// Links to databases and directories of a store that lead out of it. They are not followed.
 fn links_out(root: &Path) -> Vec<PathBuf> {
-    let own = files::entries(root).into_iter().filter(|(name, _)| is_inside(name));
+    let own = files::entries(root)
+        .into_iter()
+        .filter(|(name, _)| is_inside(name));
     let projects = root.join(files::PROJECTS);
-    let of_projects = if is_below(root, &projects) { files::entries(&projects) } else { Vec::new() };
-    own.chain(of_projects).map(|(_, path)| path).filter(|path| path.is_symlink() && !is_below(root, path)).collect()
+    let of_projects = if is_below(root, &projects) {
+        files::entries(&projects)
+    } else {
+        Vec::new()
+    };
+    own.chain(of_projects)
+        .map(|(_, path)| path)
+        .filter(|path| path.is_symlink() && !is_below(root, path))
+        .collect()
 }
 
 /// The databases in a data directory, one per release channel. Links that lead out of the directory are left out. `opencode.db` comes
 /// first, because its copies of a session are newer than those of the other databases.
 fn databases(root: &Path) -> Vec<PathBuf> {
     // What cannot be looked at may be a database: opening it says why.
-    let may_be_file = |path: &Path| path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| found.is_file());
+    let may_be_file = |path: &Path| {
+        path.metadata().map_or_else(
+            |error| error.kind() != ErrorKind::NotFound,
+            |found| found.is_file(),
+        )
+    };
     let is_own = |path: &Path| !path.is_symlink() || is_below(root, path);
-    let named = files::entries(root).into_iter().filter(|(name, path)| is_database_name(name) && may_be_file(path) && is_own(path));
+    let named = files::entries(root)
+        .into_iter()
+        .filter(|(name, path)| is_database_name(name) && may_be_file(path) && is_own(path));
     let (main, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| name == MAIN_DATABASE);
-    main.into_iter().chain(others).map(|(_, path)| path).collect()
+    main.into_iter()
+        .chain(others)
+        .map(|(_, path)| path)
+        .collect()
 }
 
 impl Stores {
@@ -131,12 +169,20 @@ impl Stores {
     }
 
     fn skip(&mut self, id: String, path: &Path, reason: &'static str) {
-        self.skipped.push(SkippedSession { session: StoredSession { id, path: path.to_owned() }, reason });
+        self.skipped.push(SkippedSession {
+            session: StoredSession {
+                id,
+                path: path.to_owned(),
+            },
+            reason,
+        });
     }
 
     /// Adds a file or directory that cannot be read.
     fn add_unreadable(&mut self, mut error: AdapterError, path: &Path) {
-        error.path.get_or_insert_with(|| path.to_string_lossy().into_owned());
+        error
+            .path
+            .get_or_insert_with(|| path.to_string_lossy().into_owned());
         error.harness = Some(DESCRIPTOR.harness_family);
         self.unreadable.push(error);
     }
@@ -145,12 +191,20 @@ impl Stores {
     fn add_database_at(&mut self, path: &Path) -> Result<(), AdapterError> {
         match DatabaseFile::open(path, self.limits)? {
             Some(file) if Database::is_new(&file)? => Ok(()),
-            Some(file) if Database::has_tables(&file) => file.read_with(|file| self.add_database(file)),
+            Some(file) if Database::has_tables(&file) => {
+                file.read_with(|file| self.add_database(file))
+            }
             Some(file) if !file.tables.is_empty() => Err(no_known_table(&file)),
             Some(_) => Ok(()),
             // A channel may have left an empty one. The main database has its tables from its first use on.
-            None if !path.ends_with(MAIN_DATABASE) && path.metadata().is_ok_and(|file| file.len() == 0) => Ok(()),
-            None => Err(AdapterError::new(ErrorCode::IncompleteStore).expected("an SQLite database").found("a file that is none")),
+            None if !path.ends_with(MAIN_DATABASE)
+                && path.metadata().is_ok_and(|file| file.len() == 0) =>
+            {
+                Ok(())
+            }
+            None => Err(AdapterError::new(ErrorCode::IncompleteStore)
+                .expected("an SQLite database")
+                .found("a file that is none")),
         }
     }
 
@@ -160,18 +214,42 @@ impl Stores {
         let database = Database::new(file)?;
         let ids = database.session_ids()?;
         let copies = database.ids_continued_twice()?;
-        let session = |id: Option<String>| StoredSession { id: id.unwrap_or_default(), path: path.to_owned() };
+        let session = |id: Option<String>| StoredSession {
+            id: id.unwrap_or_default(),
+            path: path.to_owned(),
+        };
         self.lost.extend_from_slice(database.lost());
         let without_id = ids.iter().filter(|id| id.is_none()).count() as u64;
         if without_id > 0 {
-            self.lost.push(LostRecords { path: path.to_owned(), table: "session".to_owned(), records: without_id, what: NO_ID });
+            self.lost.push(LostRecords {
+                path: path.to_owned(),
+                table: "session".to_owned(),
+                records: without_id,
+                what: NO_ID,
+            });
         }
-        self.skipped.extend(copies.into_iter().map(|id| SkippedSession { session: session(id), reason: CONTINUED_TWICE }));
+        self.skipped
+            .extend(copies.into_iter().map(|id| SkippedSession {
+                session: session(id),
+                reason: CONTINUED_TWICE,
+            }));
         let index = self.databases.len();
         self.databases.push(Mutex::new(database));
         for id in ids.into_iter().flatten() {
-            let reason = if matches!(self.locations.get(&id), Some(Location::Database(at)) if *at == index) { SAME_ID } else { OLDER_COPY };
-            self.add(StoredSession { id, path: path.to_owned() }, Location::Database(index), reason);
+            let reason = if matches!(self.locations.get(&id), Some(Location::Database(at)) if *at == index)
+            {
+                SAME_ID
+            } else {
+                OLDER_COPY
+            };
+            self.add(
+                StoredSession {
+                    id,
+                    path: path.to_owned(),
+                },
+                Location::Database(index),
+                reason,
+            );
         }
         Ok(())
     }
@@ -179,11 +257,20 @@ impl Stores {
     /// Adds the sessions of all directories of one layout. Of two with one id, the last changed is first.
     fn add_files(&mut self, root: &Path, layout: Layout) {
         let (sessions, unreadable) = layout.sessions(root);
-        unreadable.into_iter().for_each(|(directory, error)| self.add_unreadable(error.into(), &directory));
+        unreadable
+            .into_iter()
+            .for_each(|(directory, error)| self.add_unreadable(error.into(), &directory));
         for found in sessions {
             let has_same_id = matches!(self.locations.get(&found.id), Some(Location::Files(known)) if known.layout == layout);
-            let session = StoredSession { id: found.id.clone(), path: found.info.clone() };
-            self.add(session, Location::Files(found), if has_same_id { SAME_ID } else { OLDER_COPY });
+            let session = StoredSession {
+                id: found.id.clone(),
+                path: found.info.clone(),
+            };
+            self.add(
+                session,
+                Location::Files(found),
+                if has_same_id { SAME_ID } else { OLDER_COPY },
+            );
         }
     }
 
@@ -227,7 +314,10 @@ impl Store for Stores {
             Some(Location::Files(files)) => files.export(self.limits),
             Some(Location::Database(index)) => match self.databases.get(*index) {
                 // The database is only read, so a panic under the lock leaves it consistent.
-                Some(database) => database.lock().unwrap_or_else(PoisonError::into_inner).export(&session.id),
+                Some(database) => database
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .export(&session.id),
                 None => Err(AdapterError::new(ErrorCode::AdapterDefect)),
             },
             None => Err(AdapterError::new(ErrorCode::Io).expected("a session of this store")),
@@ -236,6 +326,11 @@ impl Store for Stores {
     }
 
     fn verify_unchanged(&self) -> Result<(), AdapterError> {
-        self.databases.iter().try_for_each(|database| database.lock().unwrap_or_else(PoisonError::into_inner).verify_unchanged())
+        self.databases.iter().try_for_each(|database| {
+            database
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .verify_unchanged()
+        })
     }
 }

@@ -65,15 +65,26 @@ impl Undone {
     ///
     /// # Errors
     /// An error of the database, or `limit_exceeded` if the messages are longer than a record may be.
-    pub fn of(connection: &Connection, session_id: &str, limits: Limits) -> Result<Undone, AdapterError> {
+    pub fn of(
+        connection: &Connection,
+        session_id: &str,
+        limits: Limits,
+    ) -> Result<Undone, AdapterError> {
         let mut undone = Undone::default();
         let mut current: Option<(String, bool)> = None;
         let condition = "type GLOB 'session.updated.*' OR type GLOB 'message.removed.*' OR type GLOB 'message.part.removed.*'";
         each(connection, session_id, condition, |event| {
             if let Some(info) = event.info() {
                 let revert = info.member("revert").filter(|revert| revert.is_object());
-                current = revert.map(|revert| (raw_str(revert.member("messageID")).to_owned(), revert.member("snapshot").is_some()));
-            } else if let (Some(id), Some((first, has_files))) = (text(event.message_id()), &current) {
+                current = revert.map(|revert| {
+                    (
+                        raw_str(revert.member("messageID")).to_owned(),
+                        revert.member("snapshot").is_some(),
+                    )
+                });
+            } else if let (Some(id), Some((first, has_files))) =
+                (text(event.message_id()), &current)
+            {
                 undone.remove(&id.decode_lossy(), text(event.part_id()), first, *has_files);
             }
             Ok(())
@@ -82,70 +93,144 @@ impl Undone {
             undone.read_removed(connection, session_id, limits)?;
             let (messages, parts) = (&undone.messages, &undone.parts);
             for revert in &mut undone.reverts {
-                revert.messages.retain(|id| messages.iter().any(|message| message.id == *id));
-                revert.parts.retain(|id| parts.values().any(|parts| parts.get(id).is_some_and(|part| !part.is_empty())));
+                revert
+                    .messages
+                    .retain(|id| messages.iter().any(|message| message.id == *id));
+                revert.parts.retain(|id| {
+                    parts
+                        .values()
+                        .any(|parts| parts.get(id).is_some_and(|part| !part.is_empty()))
+                });
             }
-            undone.reverts.retain(|revert| !revert.messages.is_empty() || !revert.parts.is_empty());
+            undone
+                .reverts
+                .retain(|revert| !revert.messages.is_empty() || !revert.parts.is_empty());
         }
         Ok(undone)
     }
 
-    fn remove(&mut self, message_id: &str, part_id: Option<Text<'_>>, first: &str, has_files: bool) {
-        if self.reverts.last().is_none_or(|revert| revert.message_id != first) {
-            self.reverts.push(Revert { message_id: first.to_owned(), has_files, messages: Vec::new(), parts: Vec::new() });
+    fn remove(
+        &mut self,
+        message_id: &str,
+        part_id: Option<Text<'_>>,
+        first: &str,
+        has_files: bool,
+    ) {
+        if self
+            .reverts
+            .last()
+            .is_none_or(|revert| revert.message_id != first)
+        {
+            self.reverts.push(Revert {
+                message_id: first.to_owned(),
+                has_files,
+                messages: Vec::new(),
+                parts: Vec::new(),
+            });
         }
-        let Some(revert) = self.reverts.last_mut() else { return };
+        let Some(revert) = self.reverts.last_mut() else {
+            return;
+        };
         match part_id {
             None => revert.messages.push(message_id.to_owned()),
             Some(part_id) => {
                 let part_id = part_id.decode_lossy().into_owned();
-                self.parts.entry(message_id.to_owned()).or_default().insert(part_id.clone(), String::new());
+                self.parts
+                    .entry(message_id.to_owned())
+                    .or_default()
+                    .insert(part_id.clone(), String::new());
                 revert.parts.push(part_id);
             }
         }
     }
 
     /// Reads the last states of the messages and parts that were removed.
-    fn read_removed(&mut self, connection: &Connection, session_id: &str, limits: Limits) -> Result<(), AdapterError> {
+    fn read_removed(
+        &mut self,
+        connection: &Connection,
+        session_id: &str,
+        limits: Limits,
+    ) -> Result<(), AdapterError> {
         let ids = self.reverts.iter().flat_map(|revert| &revert.messages);
-        let mut removed: BTreeMap<&str, Removed> = ids.map(|id| (id.as_str(), Removed { id: id.clone(), ..Removed::default() })).collect();
+        let mut removed: BTreeMap<&str, Removed> = ids
+            .map(|id| {
+                (
+                    id.as_str(),
+                    Removed {
+                        id: id.clone(),
+                        ..Removed::default()
+                    },
+                )
+            })
+            .collect();
         let parts = &mut self.parts;
         let mut bytes = 0;
-        each(connection, session_id, "type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'", |event| {
-            let (kept, is_part) = match (event.info(), event.part()) {
-                (Some(info), _) => (info, false),
-                (None, Some(part)) => (part, true),
-                (None, None) => return Ok(()),
-            };
-            let id = raw_str(kept.member("id"));
-            let message_id = if is_part { raw_str(kept.member("messageID")) } else { id };
-            let older = match removed.get_mut(message_id) {
-                Some(message) if is_part => message.parts.insert(id.to_owned(), kept.raw().to_owned()).unwrap_or_default(),
-                Some(message) => {
-                    message.created = integer(kept.member("time").and_then(|time| time.member("created"))).unwrap_or_default();
-                    std::mem::replace(&mut message.info, kept.raw().to_owned())
+        each(
+            connection,
+            session_id,
+            "type GLOB 'message.updated.*' OR type GLOB 'message.part.updated.*'",
+            |event| {
+                let (kept, is_part) = match (event.info(), event.part()) {
+                    (Some(info), _) => (info, false),
+                    (None, Some(part)) => (part, true),
+                    (None, None) => return Ok(()),
+                };
+                let id = raw_str(kept.member("id"));
+                let message_id = if is_part {
+                    raw_str(kept.member("messageID"))
+                } else {
+                    id
+                };
+                let older = match removed.get_mut(message_id) {
+                    Some(message) if is_part => message
+                        .parts
+                        .insert(id.to_owned(), kept.raw().to_owned())
+                        .unwrap_or_default(),
+                    Some(message) => {
+                        message.created =
+                            integer(kept.member("time").and_then(|time| time.member("created")))
+                                .unwrap_or_default();
+                        std::mem::replace(&mut message.info, kept.raw().to_owned())
+                    }
+                    None => match parts
+                        .get_mut(message_id)
+                        .and_then(|parts| parts.get_mut(id))
+                    {
+                        Some(part) => std::mem::replace(part, kept.raw().to_owned()),
+                        None => return Ok(()),
+                    },
+                };
+                bytes = bytes + kept.raw().len() - older.len();
+                let is_too_long = bytes as u64 > limits.record_bytes;
+                if is_too_long {
+                    Err(AdapterError::new(ErrorCode::LimitExceeded)
+                        .expected("a session within the limit"))
+                } else {
+                    Ok(())
                 }
-                None => match parts.get_mut(message_id).and_then(|parts| parts.get_mut(id)) {
-                    Some(part) => std::mem::replace(part, kept.raw().to_owned()),
-                    None => return Ok(()),
-                },
-            };
-            bytes = bytes + kept.raw().len() - older.len();
-            let is_too_long = bytes as u64 > limits.record_bytes;
-            if is_too_long { Err(AdapterError::new(ErrorCode::LimitExceeded).expected("a session within the limit")) } else { Ok(()) }
-        })?;
-        self.messages = removed.into_values().filter(|message| !message.info.is_empty()).collect();
-        self.messages.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+            },
+        )?;
+        self.messages = removed
+            .into_values()
+            .filter(|message| !message.info.is_empty())
+            .collect();
+        self.messages
+            .sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
         // The parts of a message that was deleted later are with it.
         let messages = &self.messages;
-        self.parts.retain(|message_id, _| !messages.iter().any(|message| message.id == *message_id));
-        self.parts.values_mut().for_each(|parts| parts.retain(|_, part| !part.is_empty()));
+        self.parts
+            .retain(|message_id, _| !messages.iter().any(|message| message.id == *message_id));
+        self.parts
+            .values_mut()
+            .for_each(|parts| parts.retain(|_, part| !part.is_empty()));
         Ok(())
     }
 
     /// The session's own record with the points to which a person went back.
     pub fn noted_in(&self, info: String) -> String {
-        let Some(body) = info.strip_suffix('}').filter(|_| !self.reverts.is_empty()) else { return info };
+        let Some(body) = info.strip_suffix('}').filter(|_| !self.reverts.is_empty()) else {
+            return info;
+        };
         let mut noted = format!("{body},\"reverts\":[");
         for (n, revert) in self.reverts.iter().enumerate() {
             noted.push_str(if n == 0 { "{" } else { ",{" });
@@ -177,12 +262,17 @@ fn each(
     condition: &str,
     mut read: impl FnMut(&Event<'_>) -> Result<(), AdapterError>,
 ) -> Result<(), AdapterError> {
-    let sql = format!("SELECT data FROM event WHERE aggregate_id = ?1 AND ({condition}) ORDER BY seq");
+    let sql =
+        format!("SELECT data FROM event WHERE aggregate_id = ?1 AND ({condition}) ORDER BY seq");
     let mut events = connection.prepare(&sql).map_err(refused)?;
     let mut rows = events.query([session_id]).map_err(refused)?;
     let mut index = StructuralIndex::default();
     while let Some(row) = rows.next().map_err(refused)? {
-        let data = row.get_ref(0).map_err(refused)?.as_str().unwrap_or_default();
+        let data = row
+            .get_ref(0)
+            .map_err(refused)?
+            .as_str()
+            .unwrap_or_default();
         if let Ok(value) = parse(data, &mut index)
             && value.is_object()
         {

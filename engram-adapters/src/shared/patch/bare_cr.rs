@@ -42,9 +42,19 @@ pub fn has_bare_cr(text: &str) -> bool {
 /// ```
 pub fn line_runs(diff: &str) -> Option<LineRuns> {
     let mut pieces = Pieces(diff);
-    let (mut hunks, mut is_whole, mut runs) = (0, true, Runs { before_line: 1, after_line: 1, ..Runs::default() });
+    let (mut hunks, mut is_whole, mut runs) = (
+        0,
+        true,
+        Runs {
+            before_line: 1,
+            after_line: 1,
+            ..Runs::default()
+        },
+    );
     while let Some(piece) = pieces.next() {
-        let ((before, after), mut left) = header(piece).ok().map(|(_, hunk)| (hunk, (hunk.0.1, hunk.1.1)))?;
+        let ((before, after), mut left) = header(piece)
+            .ok()
+            .map(|(_, hunk)| (hunk, (hunk.0.1, hunk.1.1)))?;
         hunks += 1;
         is_whole &= hunks == 1 && before.0 <= 1 && after.0 <= 1;
         while left != (0, 0) || pieces.0.starts_with('\\') {
@@ -68,7 +78,9 @@ impl<'t> Iterator for Pieces<'t> {
 
     fn next(&mut self) -> Option<&'t str> {
         let bytes = self.0.as_bytes();
-        let end = memchr::memchr2(b'\r', b'\n', bytes).map_or(bytes.len(), |at| at + 1 + usize::from(bytes[at..].starts_with(b"\r\n")));
+        let end = memchr::memchr2(b'\r', b'\n', bytes).map_or(bytes.len(), |at| {
+            at + 1 + usize::from(bytes[at..].starts_with(b"\r\n"))
+        });
         let (piece, rest) = self.0.split_at(end);
         self.0 = rest;
         (!piece.is_empty()).then_some(piece)
@@ -102,7 +114,10 @@ impl Runs {
             '\\' => return ControlFlow::Continue(()),
             _ => return ControlFlow::Break(()),
         };
-        let (Some(before), Some(after)) = (left.0.checked_sub(in_before.into()), left.1.checked_sub(in_after.into())) else {
+        let (Some(before), Some(after)) = (
+            left.0.checked_sub(in_before.into()),
+            left.1.checked_sub(in_after.into()),
+        ) else {
             return ControlFlow::Break(());
         };
         *left = (before, after);
@@ -121,12 +136,17 @@ impl Runs {
 
     /// True if the texts of both sides end with a line.
     fn is_complete(&self) -> bool {
-        [&self.before, &self.after].into_iter().all(|text| text.is_empty() || text.ends_with('\n'))
+        [&self.before, &self.after]
+            .into_iter()
+            .all(|text| text.is_empty() || text.ends_with('\n'))
     }
 
     fn end_run(&mut self) {
         let lines = |text: &str| -> Vec<String> {
-            let line = |line: &str| line.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
+            let line = |line: &str| {
+                line.strip_suffix('\n')
+                    .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
+            };
             text.split_inclusive('\n').filter_map(line).collect()
         };
         let (before, after) = (lines(&self.before), lines(&self.after));
@@ -134,7 +154,12 @@ impl Runs {
         self.before_line += before.len() as u64;
         self.after_line += after.len() as u64;
         if self.is_changed {
-            self.runs.push(LineRun { before_first, before, after_first, after });
+            self.runs.push(LineRun {
+                before_first,
+                before,
+                after_first,
+                after,
+            });
         }
         self.before.clear();
         self.after.clear();
@@ -159,7 +184,12 @@ mod tests {
 
     fn run(before_first: u64, before: &[&str], after_first: u64, after: &[&str]) -> LineRun {
         let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        LineRun { before_first, before: owned(before), after_first, after: owned(after) }
+        LineRun {
+            before_first,
+            before: owned(before),
+            after_first,
+            after: owned(after),
+        }
     }
 
     fn counted(diff: &str) -> Vec<LineRun> {
@@ -171,25 +201,54 @@ mod tests {
 
     #[test]
     fn whole_lines_are_counted() {
-        assert_eq!(counted("@@ -1,4 +1,4 @@\n a\n-b\r-x\n+B\r+y\n c\n"), [run(2, &["b\rx"], 2, &["B\ry"])]);
-        assert_eq!(counted("@@ -1,3 +1,3 @@\n p1\r-p2\r+P2\r p3\n"), [run(1, &["p1\rp2\rp3"], 1, &["p1\rP2\rp3"])]);
-        assert_eq!(counted("@@ -1,2 +1,3 @@\n a\r\n+b\r c\r\n"), [run(2, &["c"], 2, &["b\rc"])]);
-        let two =
-            counted("@@ -1,5 +1,5 @@\n-a\r+A\r b\n c\n-d\n+D\n+e\r\n f\n\\ No newline at end of file\n".replace(",5 @@", ",6 @@").as_str());
-        assert_eq!(two, [run(1, &["a\rb"], 1, &["A\rb"]), run(3, &["d"], 3, &["D", "e"])]);
-        assert_eq!(counted("@@ -0,0 +1,2 @@\n+a\r+b\n"), [run(1, &[], 1, &["a\rb"])]);
+        assert_eq!(
+            counted("@@ -1,4 +1,4 @@\n a\n-b\r-x\n+B\r+y\n c\n"),
+            [run(2, &["b\rx"], 2, &["B\ry"])]
+        );
+        assert_eq!(
+            counted("@@ -1,3 +1,3 @@\n p1\r-p2\r+P2\r p3\n"),
+            [run(1, &["p1\rp2\rp3"], 1, &["p1\rP2\rp3"])]
+        );
+        assert_eq!(
+            counted("@@ -1,2 +1,3 @@\n a\r\n+b\r c\r\n"),
+            [run(2, &["c"], 2, &["b\rc"])]
+        );
+        let two = counted(
+            "@@ -1,5 +1,5 @@\n-a\r+A\r b\n c\n-d\n+D\n+e\r\n f\n\\ No newline at end of file\n"
+                .replace(",5 @@", ",6 @@")
+                .as_str(),
+        );
+        assert_eq!(
+            two,
+            [
+                run(1, &["a\rb"], 1, &["A\rb"]),
+                run(3, &["d"], 3, &["D", "e"])
+            ]
+        );
+        assert_eq!(
+            counted("@@ -0,0 +1,2 @@\n+a\r+b\n"),
+            [run(1, &[], 1, &["a\rb"])]
+        );
     }
 
     #[test]
     fn lines_after_text_that_is_not_in_the_diff_are_not_known() {
-        for diff in ["@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n", "@@ -1,2 +1,2 @@\n-a\n+A\n b\r@@ -7 +7 @@\n-g\n+G\n", "@@ -1 +1 @@\n-a\r+b\r"] {
+        for diff in [
+            "@@ -4,2 +4,4 @@\n c\n+x\r+y\n d\n",
+            "@@ -1,2 +1,2 @@\n-a\n+A\n b\r@@ -7 +7 @@\n-g\n+G\n",
+            "@@ -1 +1 @@\n-a\r+b\r",
+        ] {
             assert_eq!(line_runs(diff), Some(LineRuns::Unknown), "{diff:?}");
         }
     }
 
     #[test]
     fn hunk_must_have_the_number_of_lines_in_its_header() {
-        for diff in ["@@ -1,2 +1,2 @@\n a\r-b\n", "@@ -1 +1 @@\n-a\r+b\nnot a diff line\n", "@@ -1,1 +1,2 @@\n-a\n-b\n+c\n+d\n"] {
+        for diff in [
+            "@@ -1,2 +1,2 @@\n a\r-b\n",
+            "@@ -1 +1 @@\n-a\r+b\nnot a diff line\n",
+            "@@ -1,1 +1,2 @@\n-a\n-b\n+c\n+d\n",
+        ] {
             assert_eq!(line_runs(diff), None, "{diff:?}");
         }
     }

@@ -61,7 +61,10 @@ const END: &str = "*** End Patch";
 /// The number of lines before the end mark of a patch. The last line may be indented and still be the end mark; an earlier indented line is
 /// text of a file.
 fn end_of_patch(lines: &[&str]) -> Option<usize> {
-    lines.iter().position(|line| line.starts_with(END)).or_else(|| lines.iter().rposition(|line| line.trim() == END))
+    lines
+        .iter()
+        .position(|line| line.starts_with(END))
+        .or_else(|| lines.iter().rposition(|line| line.trim() == END))
 }
 
 /// The lines of a patch that have not been read.
@@ -77,7 +80,9 @@ impl<'p> PatchLines<'_, 'p> {
     }
 
     fn starts_with(&self, beginning: &str) -> bool {
-        self.0.first().is_some_and(|line| line.starts_with(beginning))
+        self.0
+            .first()
+            .is_some_and(|line| line.starts_with(beginning))
     }
 }
 
@@ -86,19 +91,32 @@ fn file_patch<'p>(directive: &'p str, lines: &mut PatchLines<'_, 'p>) -> Option<
     let path_after = |name: &str| directive.strip_prefix(name).map(str::trim);
     if let Some(path) = path_after("*** Add File: ") {
         let added = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('+')));
-        return Some(FilePatch { path, change: FileChange::Add(added.map(|line| &line[1..]).collect()) });
+        return Some(FilePatch {
+            path,
+            change: FileChange::Add(added.map(|line| &line[1..]).collect()),
+        });
     }
     if let Some(path) = path_after("*** Delete File: ") {
-        return Some(FilePatch { path, change: FileChange::Delete });
+        return Some(FilePatch {
+            path,
+            change: FileChange::Delete,
+        });
     }
     let path = path_after("*** Update File: ")?;
-    let moved = lines.next_if(|line| line.trim_start().starts_with(MOVE)).map(|line| line.trim());
-    let move_to = moved.and_then(|line| line.strip_prefix(MOVE)).map(str::trim);
+    let moved = lines
+        .next_if(|line| line.trim_start().starts_with(MOVE))
+        .map(|line| line.trim());
+    let move_to = moved
+        .and_then(|line| line.strip_prefix(MOVE))
+        .map(str::trim);
     let mut hunks = Vec::new();
     loop {
         while lines.next_if(|line| line.trim().is_empty()).is_some() {}
         if lines.0.is_empty() || lines.starts_with("***") {
-            return Some(FilePatch { path, change: FileChange::Update { move_to, hunks } });
+            return Some(FilePatch {
+                path,
+                change: FileChange::Update { move_to, hunks },
+            });
         }
         hunks.push(snippet(lines)?);
     }
@@ -110,7 +128,9 @@ const MOVE: &str = "*** Move to: ";
 fn snippet<'p>(lines: &mut PatchLines<'_, 'p>) -> Option<Snippet<'p>> {
     while lines.next_if(|line| line.starts_with("@@")).is_some() {}
     let mut snippet = Snippet::default();
-    while let Some(line) = lines.next_if(|line| line.is_empty() || line.starts_with([' ', '-', '+'])) {
+    while let Some(line) =
+        lines.next_if(|line| line.is_empty() || line.starts_with([' ', '-', '+']))
+    {
         snippet.add(line);
     }
     lines.next_if(|line| line.trim_end() == "*** End of File");
@@ -141,12 +161,21 @@ mod tests {
         let text = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a b.py\n+x\n+\n*** Delete File: d\n*** Update File: u\n*** Move to: m\n\
                     @@ fn u\n k\n-o\n+n\n@@\n+end\n*** End of File\n*** End Patch\nE\n";
         let files = begin_patch(text).unwrap();
-        let snippet = |before: &[&'static str], after: &[&'static str]| Snippet { before: before.to_vec(), after: after.to_vec() };
+        let snippet = |before: &[&'static str], after: &[&'static str]| Snippet {
+            before: before.to_vec(),
+            after: after.to_vec(),
+        };
         assert_eq!(
             files,
             [
-                FilePatch { path: "a b.py", change: FileChange::Add(vec!["x", ""]) },
-                FilePatch { path: "d", change: FileChange::Delete },
+                FilePatch {
+                    path: "a b.py",
+                    change: FileChange::Add(vec!["x", ""])
+                },
+                FilePatch {
+                    path: "d",
+                    change: FileChange::Delete
+                },
                 FilePatch {
                     path: "u",
                     change: FileChange::Update {
@@ -161,9 +190,30 @@ mod tests {
     #[test]
     fn lines_may_end_with_cr_lf() {
         let text = "*** Begin Patch \t\r\n*** Update File:  u \r\n@@\r\n-o\r\n\r\n*** End of File \n+n\n*** End Patch";
-        let hunks = vec![Snippet { before: vec!["o", ""], after: vec![""] }, Snippet { before: vec![], after: vec!["n"] }];
-        assert_eq!(begin_patch(text).unwrap(), [FilePatch { path: "u", change: FileChange::Update { move_to: None, hunks } }]);
-        for text in [text.replace("+n\n", "@@\n"), text.replace("Patch \t", "Patch x")] {
+        let hunks = vec![
+            Snippet {
+                before: vec!["o", ""],
+                after: vec![""],
+            },
+            Snippet {
+                before: vec![],
+                after: vec!["n"],
+            },
+        ];
+        assert_eq!(
+            begin_patch(text).unwrap(),
+            [FilePatch {
+                path: "u",
+                change: FileChange::Update {
+                    move_to: None,
+                    hunks
+                }
+            }]
+        );
+        for text in [
+            text.replace("+n\n", "@@\n"),
+            text.replace("Patch \t", "Patch x"),
+        ] {
             assert_eq!(begin_patch(&text), None, "{text}");
         }
     }
@@ -171,21 +221,56 @@ mod tests {
     #[test]
     fn a_cr_alone_is_text_of_a_line() {
         let files = begin_patch("*** Begin Patch\n*** Add File: a\n+x\ry\n*** Update File: u\n@@\n c\rd\n-\r\r\n*** End Patch").unwrap();
-        let hunks = vec![Snippet { before: vec!["c\rd", "\r"], after: vec!["c\rd"] }];
-        let update = FileChange::Update { move_to: None, hunks };
-        assert_eq!(files, [FilePatch { path: "a", change: FileChange::Add(vec!["x\ry"]) }, FilePatch { path: "u", change: update }]);
+        let hunks = vec![Snippet {
+            before: vec!["c\rd", "\r"],
+            after: vec!["c\rd"],
+        }];
+        let update = FileChange::Update {
+            move_to: None,
+            hunks,
+        };
+        assert_eq!(
+            files,
+            [
+                FilePatch {
+                    path: "a",
+                    change: FileChange::Add(vec!["x\ry"])
+                },
+                FilePatch {
+                    path: "u",
+                    change: update
+                }
+            ]
+        );
     }
 
     #[test]
     fn lines_of_a_patch_and_of_a_file_may_be_indented() {
         let text = " *** Begin Patch \n  *** Update File: u\n *** Move to: m \n\n@@\n-o\n *** End Patch\n+n\n\t*** End Patch ";
-        let hunks = vec![Snippet { before: vec!["o", "*** End Patch"], after: vec!["*** End Patch", "n"] }];
-        assert_eq!(begin_patch(text).unwrap(), [FilePatch { path: "u", change: FileChange::Update { move_to: Some("m"), hunks } }]);
+        let hunks = vec![Snippet {
+            before: vec!["o", "*** End Patch"],
+            after: vec!["*** End Patch", "n"],
+        }];
+        assert_eq!(
+            begin_patch(text).unwrap(),
+            [FilePatch {
+                path: "u",
+                change: FileChange::Update {
+                    move_to: Some("m"),
+                    hunks
+                }
+            }]
+        );
     }
 
     #[test]
     fn malformed_patch_is_none() {
-        for text in ["", "*** Begin Patch\n*** End Patch", "*** Begin Patch\n*** Add File: a\n+x\n", "*** Begin Patch\nx\n*** End Patch"] {
+        for text in [
+            "",
+            "*** Begin Patch\n*** End Patch",
+            "*** Begin Patch\n*** Add File: a\n+x\n",
+            "*** Begin Patch\nx\n*** End Patch",
+        ] {
             assert_eq!(begin_patch(text), None, "{text}");
         }
     }

@@ -51,9 +51,18 @@ struct Hunk<'p> {
 impl<'p> Hunk<'p> {
     /// Adds the hunk's runs. None if its lines are not as many as its header states.
     fn add_runs(&self, runs: &mut Vec<ChangedRun<'p>>) -> Option<()> {
-        let first = |(start, count): (u64, u64)| if count == 0 { start.checked_add(1) } else { Some(start) };
+        let first = |(start, count): (u64, u64)| {
+            if count == 0 {
+                start.checked_add(1)
+            } else {
+                Some(start)
+            }
+        };
         let (mut before, mut after) = (first(self.before)?, first(self.after)?);
-        let (before_end, after_end) = (before.checked_add(self.before.1)?, after.checked_add(self.after.1)?);
+        let (before_end, after_end) = (
+            before.checked_add(self.before.1)?,
+            after.checked_add(self.after.1)?,
+        );
         let mut in_run = false;
         for line in &self.lines {
             if matches!(line, Line::NoNewline) {
@@ -64,7 +73,12 @@ impl<'p> Hunk<'p> {
                 continue;
             }
             if !in_run {
-                runs.push(ChangedRun { before_first: before, before: Vec::new(), after_first: after, after: Vec::new() });
+                runs.push(ChangedRun {
+                    before_first: before,
+                    before: Vec::new(),
+                    after_first: after,
+                    after: Vec::new(),
+                });
                 in_run = true;
             }
             match (line, runs.last_mut()?) {
@@ -84,7 +98,14 @@ impl<'p> Hunk<'p> {
 }
 
 fn hunk(input: &str) -> IResult<&str, Hunk<'_>> {
-    map((header, many0(hunk_line)), |((before, after), lines)| Hunk { before, after, lines }).parse(input)
+    map((header, many0(hunk_line)), |((before, after), lines)| {
+        Hunk {
+            before,
+            after,
+            lines,
+        }
+    })
+    .parse(input)
 }
 
 /// Start and count of lines.
@@ -92,17 +113,29 @@ type LineSpan = (u64, u64);
 
 /// The first line of a hunk: its lines before and after.
 pub(super) fn header(input: &str) -> IResult<&str, (LineSpan, LineSpan)> {
-    delimited(tag("@@ -"), (span, preceded(tag(" +"), span)), (tag(" @@"), not_newline, newline)).parse(input)
+    delimited(
+        tag("@@ -"),
+        (span, preceded(tag(" +"), span)),
+        (tag(" @@"), not_newline, newline),
+    )
+    .parse(input)
 }
 
 /// `start` or `start,count`
 fn span(input: &str) -> IResult<&str, LineSpan> {
-    map((number, opt(preceded(char(','), number))), |(start, count)| (start, count.unwrap_or(1))).parse(input)
+    map(
+        (number, opt(preceded(char(','), number))),
+        |(start, count)| (start, count.unwrap_or(1)),
+    )
+    .parse(input)
 }
 
 fn number(input: &str) -> IResult<&str, u64> {
     // No file has as many lines; larger numbers would overflow sums.
-    verify(map_res(digit1, str::parse::<u64>), |number| *number < 1 << 40).parse(input)
+    verify(map_res(digit1, str::parse::<u64>), |number| {
+        *number < 1 << 40
+    })
+    .parse(input)
 }
 
 fn hunk_line(input: &str) -> IResult<&str, Line<'_>> {
@@ -111,14 +144,19 @@ fn hunk_line(input: &str) -> IResult<&str, Line<'_>> {
         map(preceded(char('-'), line), Line::Removed),
         map(preceded(char('+'), line), Line::Added),
         value(Line::NoNewline, preceded(char('\\'), line)),
-        map(verify(newline, |end: &str| !end.is_empty()), |_| Line::Unchanged("")),
+        map(verify(newline, |end: &str| !end.is_empty()), |_| {
+            Line::Unchanged("")
+        }),
     ))
     .parse(input)
 }
 
 /// The rest of the line, without its end. In a file with CR LF line ends, each line ends with CR.
 fn line(input: &str) -> IResult<&str, &str> {
-    map(terminated(not_newline, newline), |line: &str| line.strip_suffix('\r').unwrap_or(line)).parse(input)
+    map(terminated(not_newline, newline), |line: &str| {
+        line.strip_suffix('\r').unwrap_or(line)
+    })
+    .parse(input)
 }
 
 /// The text up to the next `\n`. A CR alone is part of the line.
@@ -137,26 +175,53 @@ mod tests {
 
     use super::*;
 
-    fn run<'p>(before_first: u64, before: &[&'p str], after_first: u64, after: &[&'p str]) -> ChangedRun<'p> {
-        ChangedRun { before_first, before: before.to_vec(), after_first, after: after.to_vec() }
+    fn run<'p>(
+        before_first: u64,
+        before: &[&'p str],
+        after_first: u64,
+        after: &[&'p str],
+    ) -> ChangedRun<'p> {
+        ChangedRun {
+            before_first,
+            before: before.to_vec(),
+            after_first,
+            after: after.to_vec(),
+        }
     }
 
     #[test]
     fn each_hunk_gives_its_changed_runs() {
-        let diff = "@@ -4,3 +4,4 @@ fn\n a\n-b\n+B\n+C\n c\n@@ -43,4 +44,3 @@\n-x\n k\n-y\n+Y\n l\n";
+        let diff =
+            "@@ -4,3 +4,4 @@ fn\n a\n-b\n+B\n+C\n c\n@@ -43,4 +44,3 @@\n-x\n k\n-y\n+Y\n l\n";
         let runs = unified_runs(diff).unwrap();
-        assert_eq!(runs, [run(5, &["b"], 5, &["B", "C"]), run(43, &["x"], 44, &[]), run(45, &["y"], 45, &["Y"])]);
+        assert_eq!(
+            runs,
+            [
+                run(5, &["b"], 5, &["B", "C"]),
+                run(43, &["x"], 44, &[]),
+                run(45, &["y"], 45, &["Y"])
+            ]
+        );
     }
 
     #[test]
     fn header_of_an_empty_side_names_the_line_before() {
-        assert_eq!(unified_runs("@@ -0,0 +1,2 @@\n+a\n+b\n").unwrap(), [run(1, &[], 1, &["a", "b"])]);
-        assert_eq!(unified_runs("@@ -1 +0,0 @@\n-a\n").unwrap(), [run(1, &["a"], 1, &[])]);
+        assert_eq!(
+            unified_runs("@@ -0,0 +1,2 @@\n+a\n+b\n").unwrap(),
+            [run(1, &[], 1, &["a", "b"])]
+        );
+        assert_eq!(
+            unified_runs("@@ -1 +0,0 @@\n-a\n").unwrap(),
+            [run(1, &["a"], 1, &[])]
+        );
     }
 
     #[test]
     fn line_ends_are_not_part_of_lines() {
-        let runs = unified_runs("@@ -1,2 +1,2 @@\n alpha\r\n-beta\r\n+BETA\r\n\\ No newline at end of file\n").unwrap();
+        let runs = unified_runs(
+            "@@ -1,2 +1,2 @@\n alpha\r\n-beta\r\n+BETA\r\n\\ No newline at end of file\n",
+        )
+        .unwrap();
         assert_eq!(runs, [run(2, &["beta"], 2, &["BETA"])]);
     }
 
@@ -164,7 +229,10 @@ mod tests {
     fn hunk_must_have_the_number_of_lines_in_its_header() {
         assert_eq!(unified_runs("@@ -1,2 +1,2 @@\n a\n-b\n"), None);
         assert_eq!(unified_runs("@@ -1 +1 @@\n-a\n+b\nnot a diff line\n"), None);
-        assert_eq!(unified_runs("@@ -18446744073709551615,9 +1 @@\n-a\n+b\n"), None);
+        assert_eq!(
+            unified_runs("@@ -18446744073709551615,9 +1 @@\n-a\n+b\n"),
+            None
+        );
         assert_eq!(unified_runs(""), Some(vec![]));
     }
 

@@ -36,17 +36,34 @@ impl<'t> ChangedSpan<'t> {
         }
         let side = |first: u64, lines: &'t str| {
             let first = first + skipped;
-            (Range { first, last: first + line_count(lines) - 1 }, without_final_line_end(lines))
+            (
+                Range {
+                    first,
+                    last: first + line_count(lines) - 1,
+                },
+                without_final_line_end(lines),
+            )
         };
-        let ((before, before_text), (after, after_text)) = (side(before_first, old), side(after_first, new));
-        ChangedSpan { before, before_text, after, after_text }
+        let ((before, before_text), (after, after_text)) =
+            (side(before_first, old), side(after_first, new));
+        ChangedSpan {
+            before,
+            before_text,
+            after,
+            after_text,
+        }
     }
 
     /// The span of all lines of a file, before and after.
     pub fn of_files(before: &'t str, after: &'t str) -> Self {
         let side = |text: &'t str| (full_range(text), without_final_line_end(text));
         let ((before, before_text), (after, after_text)) = (side(before), side(after));
-        ChangedSpan { before, before_text, after, after_text }
+        ChangedSpan {
+            before,
+            before_text,
+            after,
+            after_text,
+        }
     }
 
     /// Sets the ranges, hashes and anchors of an edit. A side whose text may differ from the file's bytes gets its range only. There is no
@@ -54,11 +71,16 @@ impl<'t> ChangedSpan<'t> {
     pub fn set_in(&self, edit: &mut CodeEdit<'_>) {
         if edit.op != EditOp::Create {
             edit.before_range = Some(self.before);
-            (edit.before_hash, edit.before_anchor_hashes, edit.before_text) = span_facts(self.before_text);
+            (
+                edit.before_hash,
+                edit.before_anchor_hashes,
+                edit.before_text,
+            ) = span_facts(self.before_text);
         }
         if edit.op != EditOp::Delete {
             edit.after_range = Some(self.after);
-            (edit.after_hash, edit.after_anchor_hashes, edit.after_text) = span_facts(self.after_text);
+            (edit.after_hash, edit.after_anchor_hashes, edit.after_text) =
+                span_facts(self.after_text);
         }
     }
 }
@@ -84,7 +106,10 @@ mod tests {
     fn line_ends_of_windows_are_no_part_of_a_hash() {
         let unix = ChangedSpan::trimmed(1, "a\nb\n", 1, "a\nc\n");
         let windows = ChangedSpan::trimmed(1, "a\r\nb\r\n", 1, "a\r\nc\r\n");
-        assert_eq!((windows.before_text, windows.after_text), (unix.before_text, unix.after_text));
+        assert_eq!(
+            (windows.before_text, windows.after_text),
+            (unix.before_text, unix.after_text)
+        );
         assert_eq!(ChangedSpan::of_files("", "a\r\n").after_text, "a");
     }
 
@@ -93,7 +118,12 @@ mod tests {
         let sides = |op| {
             let mut edit = CodeEdit::new(op, Text::Plain("f"));
             ChangedSpan::of_files("", "").set_in(&mut edit);
-            [edit.before_range.is_some(), edit.before_hash.is_some(), edit.after_range.is_some(), edit.after_hash.is_some()]
+            [
+                edit.before_range.is_some(),
+                edit.before_hash.is_some(),
+                edit.after_range.is_some(),
+                edit.after_hash.is_some(),
+            ]
         };
         assert_eq!(sides(EditOp::Create), [false, false, true, true]);
         assert_eq!(sides(EditOp::Delete), [true, true, false, false]);

@@ -23,7 +23,9 @@ pub(super) fn last_line(text: &str) -> &str {
 
 /// Lines without the line end of the last one, `\n` or `\r\n`: the text of a span, which is hashed.
 pub fn without_final_line_end(lines: &str) -> &str {
-    lines.strip_suffix('\n').map_or(lines, without_half_line_end)
+    lines
+        .strip_suffix('\n')
+        .map_or(lines, without_half_line_end)
 }
 
 /// Lines that were cut before the `\n` of the last one: without the `\r` that is left of its line end. Only where more lines follow; at
@@ -44,12 +46,19 @@ pub fn line_count(text: &str) -> u64 {
 
 /// The range of all lines of a text: 1-based and inclusive.
 pub fn full_range(text: &str) -> Range {
-    Range { first: 1, last: line_count(text) }
+    Range {
+        first: 1,
+        last: line_count(text),
+    }
 }
 
 /// The text with `\n` for each `\r\n`. A `\r` alone is no line end, and stays.
 pub fn with_unix_line_ends(text: Cow<'_, str>) -> Cow<'_, str> {
-    if memchr::memchr(b'\r', text.as_bytes()).is_some() { text.replace("\r\n", "\n").into() } else { text }
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text
+    }
 }
 
 /// True if a text with `\n` for its line ends had a CR before one of them.
@@ -63,17 +72,34 @@ mod tests {
 
     #[test]
     fn only_line_ends_are_changed() {
-        assert_eq!(with_unix_line_ends("a\r\nb\r\r\n\rc\n".into()), "a\nb\r\n\rc\n");
-        assert!(matches!(with_unix_line_ends("a\nb".into()), Cow::Borrowed("a\nb")));
+        assert_eq!(
+            with_unix_line_ends("a\r\nb\r\r\n\rc\n".into()),
+            "a\nb\r\n\rc\n"
+        );
+        assert!(matches!(
+            with_unix_line_ends("a\nb".into()),
+            Cow::Borrowed("a\nb")
+        ));
     }
 
     #[test]
     fn the_line_end_of_the_last_line_is_no_part_of_a_span() {
-        assert_eq!(["a\r\nb\r\n", "a\n", "a\r\r\n", "a\r", ""].map(without_final_line_end), ["a\r\nb", "a", "a\r", "a\r", ""]);
+        assert_eq!(
+            ["a\r\nb\r\n", "a\n", "a\r\r\n", "a\r", ""].map(without_final_line_end),
+            ["a\r\nb", "a", "a\r", "a\r", ""]
+        );
     }
 
     #[test]
     fn final_line_end_begins_no_line() {
-        assert_eq!([line_count(""), line_count("a"), line_count("a\n"), line_count("a\n\n")], [0, 1, 1, 2]);
+        assert_eq!(
+            [
+                line_count(""),
+                line_count("a"),
+                line_count("a\n"),
+                line_count("a\n\n")
+            ],
+            [0, 1, 1, 2]
+        );
     }
 }

@@ -5,5 +5,8 @@ mod lines;
 mod rewrite;
 
 pub use changed_span::{ChangedSpan, SpanFacts, span_facts};
-pub use lines::{full_range, has_crlf, line_count, with_unix_line_ends, without_final_line_end, without_half_line_end};
+pub use lines::{
+    full_range, has_crlf, line_count, with_unix_line_ends, without_final_line_end,
+    without_half_line_end,
+};
 pub use rewrite::Rewrite;

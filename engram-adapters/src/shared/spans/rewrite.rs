@@ -55,8 +55,17 @@ impl<'b> Rewrite<'b> {
 
     /// As [`Rewrite::new`]. Reuses the memory of `scratch` for the text that replacements make.
     pub fn with_scratch(before: &'b str, scratch: String) -> Self {
-        let budget = before.len().saturating_mul(COPIES).saturating_add(MAX_BYTES);
-        Rewrite { before, after: Cow::Borrowed(before), scratch, regions: Vec::new(), budget }
+        let budget = before
+            .len()
+            .saturating_mul(COPIES)
+            .saturating_add(MAX_BYTES);
+        Rewrite {
+            before,
+            after: Cow::Borrowed(before),
+            scratch,
+            regions: Vec::new(),
+            budget,
+        }
     }
 
     /// Undoes all replacements.
@@ -84,9 +93,13 @@ impl<'b> Rewrite<'b> {
 
     /// The number of lines that replacements added; negative if they removed some.
     pub fn growth(&self) -> i64 {
-        let added = |region: &Region| line_ends(&self.after, &region.after) as i64 - line_ends(self.before, &region.before) as i64;
+        let added = |region: &Region| {
+            line_ends(&self.after, &region.after) as i64
+                - line_ends(self.before, &region.before) as i64
+        };
         let open_line = |text: &str| i64::from(has_open_line(text));
-        self.regions.iter().map(added).sum::<i64>() + open_line(&self.after) - open_line(self.before)
+        self.regions.iter().map(added).sum::<i64>() + open_line(&self.after)
+            - open_line(self.before)
     }
 
     /// Replaces the first occurrence of `old`, or all of them. Returns whether there is one, and the text after is not too long.
@@ -95,7 +108,9 @@ impl<'b> Rewrite<'b> {
             return false;
         }
         let found: Vec<usize> = if all {
-            memmem::find_iter(self.after.as_bytes(), old.as_bytes()).take(MAX_CUTS).collect()
+            memmem::find_iter(self.after.as_bytes(), old.as_bytes())
+                .take(MAX_CUTS)
+                .collect()
         } else {
             find(&self.after, old).into_iter().collect()
         };
@@ -109,11 +124,24 @@ impl<'b> Rewrite<'b> {
 
     /// Replaces these ranges of the present text, which ascend and do not overlap. Changes nothing and returns false if the text after
     /// would be too long, or if the edits of this text have cost too much.
-    pub fn replace_each<'n>(&mut self, cuts: impl Iterator<Item = (Bytes<usize>, &'n str)> + Clone) -> bool {
+    pub fn replace_each<'n>(
+        &mut self,
+        cuts: impl Iterator<Item = (Bytes<usize>, &'n str)> + Clone,
+    ) -> bool {
         let cut = cuts.clone().map(|(at, _)| at.len()).sum::<usize>();
-        let Some(len) = cuts.clone().try_fold(self.after.len() - cut, |len, (_, new)| len.checked_add(new.len())) else { return false };
+        let Some(len) = cuts
+            .clone()
+            .try_fold(self.after.len() - cut, |len, (_, new)| {
+                len.checked_add(new.len())
+            })
+        else {
+            return false;
+        };
         let cost = len.saturating_add(self.after.len());
-        if len > MAX_BYTES.max(self.before.len()) || cost > self.budget || cuts.clone().nth(MAX_CUTS - 1).is_some() {
+        if len > MAX_BYTES.max(self.before.len())
+            || cost > self.budget
+            || cuts.clone().nth(MAX_CUTS - 1).is_some()
+        {
             return false;
         }
         self.budget -= cost;
@@ -142,7 +170,9 @@ impl<'b> Rewrite<'b> {
         loop {
             let next_cut = cuts.peek().map(|(at, _)| at.start);
             let next_old = old.peek().map(|region| region.after.start);
-            let Some(start) = next_cut.into_iter().chain(next_old).min() else { break };
+            let Some(start) = next_cut.into_iter().chain(next_old).min() else {
+                break;
+            };
             let (begin, mut end) = (start + added - cut, start);
             let before_start = start - last_after + last_before;
             loop {
@@ -158,7 +188,10 @@ impl<'b> Rewrite<'b> {
                 }
             }
             let before_end = end - last_after + last_before;
-            self.regions.push(Region { before: before_start..before_end, after: begin..end + added - cut });
+            self.regions.push(Region {
+                before: before_start..before_end,
+                after: begin..end + added - cut,
+            });
         }
     }
 
@@ -174,7 +207,12 @@ impl<'b> Rewrite<'b> {
             before_line = before_first + line_ends(self.before, &block.before);
             after_line = after_first + line_ends(&self.after, &block.after);
             unchanged.start = block.before.end;
-            ChangedSpan::trimmed(before_first, &self.before[block.before], after_first, &self.after[block.after])
+            ChangedSpan::trimmed(
+                before_first,
+                &self.before[block.before],
+                after_first,
+                &self.after[block.after],
+            )
         };
         self.regions_by_line().iter().map(span).collect()
     }
@@ -202,7 +240,10 @@ impl<'b> Rewrite<'b> {
         let tail_after = rest_of_line(&self.after, &region.after);
         // Both regions are followed by the same text, so the longer rest completes the lines of both.
         let tail = tail_before.max(tail_after);
-        Region { before: region.before.start - lead..region.before.end + tail, after: region.after.start - lead..region.after.end + tail }
+        Region {
+            before: region.before.start - lead..region.before.end + tail,
+            after: region.after.start - lead..region.after.end + tail,
+        }
     }
 }
 
@@ -210,7 +251,11 @@ impl<'b> Rewrite<'b> {
 fn rest_of_line(text: &str, region: &Bytes<usize>) -> usize {
     let at_line_start = region.end == 0 || text.as_bytes()[region.end - 1] == b'\n';
     let rest = &text.as_bytes()[region.end..];
-    if at_line_start { 0 } else { memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1) }
+    if at_line_start {
+        0
+    } else {
+        memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1)
+    }
 }
 
 #[cfg(test)]
@@ -220,21 +265,34 @@ mod tests {
     use super::super::lines::line_count;
     use super::*;
 
-    fn spans_of(before: &str, edits: &[(&str, &str, bool)]) -> Vec<(u64, u64, String, u64, u64, String)> {
+    fn spans_of(
+        before: &str,
+        edits: &[(&str, &str, bool)],
+    ) -> Vec<(u64, u64, String, u64, u64, String)> {
         let mut rewrite = Rewrite::new(before);
         for (old, new, all) in edits {
             assert!(rewrite.replace(old, new, *all));
         }
         let to_owned = |span: &ChangedSpan<'_>| {
             let (before, after) = (span.before_text.to_owned(), span.after_text.to_owned());
-            (span.before.first, span.before.last, before, span.after.first, span.after.last, after)
+            (
+                span.before.first,
+                span.before.last,
+                before,
+                span.after.first,
+                span.after.last,
+                after,
+            )
         };
         rewrite.spans().iter().map(to_owned).collect()
     }
 
     #[test]
     fn changed_word_gives_its_line() {
-        assert_eq!(spans_of("a\nb c\nd\n", &[("b", "B", false)]), [(2, 2, "b c".into(), 2, 2, "B c".into())]);
+        assert_eq!(
+            spans_of("a\nb c\nd\n", &[("b", "B", false)]),
+            [(2, 2, "b c".into(), 2, 2, "B c".into())]
+        );
     }
 
     #[test]
@@ -245,19 +303,41 @@ mod tests {
 
     #[test]
     fn removed_line_end_includes_the_next_line() {
-        assert_eq!(spans_of("a\nb\nc\n", &[("b\n", "B", false)]), [(2, 3, "b\nc".into(), 2, 2, "Bc".into())]);
+        assert_eq!(
+            spans_of("a\nb\nc\n", &[("b\n", "B", false)]),
+            [(2, 3, "b\nc".into(), 2, 2, "Bc".into())]
+        );
     }
 
     #[test]
     fn occurrences_on_one_line_share_a_span() {
         let spans = spans_of("x x\ny\nx\n", &[("x", "long", true)]);
-        assert_eq!(spans, [(1, 1, "x x".into(), 1, 1, "long long".into()), (3, 3, "x".into(), 3, 3, "long".into())]);
+        assert_eq!(
+            spans,
+            [
+                (1, 1, "x x".into(), 1, 1, "long long".into()),
+                (3, 3, "x".into(), 3, 3, "long".into())
+            ]
+        );
     }
 
     #[test]
     fn edits_apply_to_the_result_of_earlier_edits() {
-        let spans = spans_of("one\ntwo\nthree\n", &[("two", "2\n2", false), ("2\nthree", "3", false), ("one", "1", false)]);
-        assert_eq!(spans, [(1, 1, "one".into(), 1, 1, "1".into()), (2, 3, "two\nthree".into(), 2, 3, "2\n3".into())]);
+        let spans = spans_of(
+            "one\ntwo\nthree\n",
+            &[
+                ("two", "2\n2", false),
+                ("2\nthree", "3", false),
+                ("one", "1", false),
+            ],
+        );
+        assert_eq!(
+            spans,
+            [
+                (1, 1, "one".into(), 1, 1, "1".into()),
+                (2, 3, "two\nthree".into(), 2, 3, "2\n3".into())
+            ]
+        );
     }
 
     #[test]
@@ -273,7 +353,9 @@ mod tests {
     fn the_edits_of_one_text_have_a_bounded_cost() {
         let before = "a".repeat(MAX_BYTES);
         let mut rewrite = Rewrite::new(&before);
-        let edits = (0..100).take_while(|_| rewrite.replace("a", "b", false)).count();
+        let edits = (0..100)
+            .take_while(|_| rewrite.replace("a", "b", false))
+            .count();
         assert_eq!(edits, COPIES.div_ceil(2));
     }
 

@@ -47,17 +47,31 @@ impl Images {
         let mut line = Vec::new();
         let mut room = PAGE_BYTES;
         while log.read_until(b'\n', &mut line)? > 0 {
-            let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-            for text in line.split(|byte| !is_base64(byte)).filter(|text| text.len() >= LEAST_BYTES) {
+            let is_base64 =
+                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+            for text in line
+                .split(|byte| !is_base64(byte))
+                .filter(|text| text.len() >= LEAST_BYTES)
+            {
                 if text.len() > room {
                     continue;
                 }
-                let Ok(bytes) = STANDARD.decode(text) else { continue };
-                let Some(media_type) = media_type(&bytes) else { continue };
+                let Ok(bytes) = STANDARD.decode(text) else {
+                    continue;
+                };
+                let Some(media_type) = media_type(&bytes) else {
+                    continue;
+                };
                 let hash = Hash::of_bytes(&bytes).to_string();
                 if wanted.contains(&hash) && !self.0.contains_key(&hash) {
                     room -= text.len();
-                    self.0.insert(hash, Image { media_type, base64: String::from_utf8_lossy(text).into_owned() });
+                    self.0.insert(
+                        hash,
+                        Image {
+                            media_type,
+                            base64: String::from_utf8_lossy(text).into_owned(),
+                        },
+                    );
                 }
             }
             line.clear();
@@ -75,11 +89,19 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
 pub fn hashes(view: &SessionView) -> HashSet<String> {
     let attached = |body: &'_ Body| match body {
         Body::Message(message) => message.attachments.clone(),
-        Body::Call(call) => call.result.as_ref().map(|result| result.files.clone()).unwrap_or_default(),
+        Body::Call(call) => call
+            .result
+            .as_ref()
+            .map(|result| result.files.clone())
+            .unwrap_or_default(),
         _ => Vec::new(),
     };
     let views = view.agents().into_iter().chain([view]);
-    views.flat_map(|view| &view.items).flat_map(|item| attached(&item.body)).filter_map(|attached| attached.hash).collect()
+    views
+        .flat_map(|view| &view.items)
+        .flat_map(|item| attached(&item.body))
+        .filter_map(|attached| attached.hash)
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,12 +111,26 @@ mod tests {
     #[test]
     fn only_pictures_that_the_session_names_are_taken() {
         let png = [TYPES[0].0, &[7; 80][..]].concat();
-        let (wanted, other) = (Hash::of_bytes(&png).to_string(), Hash::of_bytes(b"x").to_string());
-        let log = format!("{{\"data\":\"{}\",\"text\":\"{}\"}}\n", STANDARD.encode(&png), STANDARD.encode([b'x'; 99]));
+        let (wanted, other) = (
+            Hash::of_bytes(&png).to_string(),
+            Hash::of_bytes(b"x").to_string(),
+        );
+        let log = format!(
+            "{{\"data\":\"{}\",\"text\":\"{}\"}}\n",
+            STANDARD.encode(&png),
+            STANDARD.encode([b'x'; 99])
+        );
         let found = |hash: &String| {
             let mut images = Images::default();
-            images.read(log.as_bytes(), &HashSet::from([hash.clone()])).unwrap();
-            images.get(&Attached { label: String::new(), hash: Some(wanted.clone()) }).map(|image| image.media_type)
+            images
+                .read(log.as_bytes(), &HashSet::from([hash.clone()]))
+                .unwrap();
+            images
+                .get(&Attached {
+                    label: String::new(),
+                    hash: Some(wanted.clone()),
+                })
+                .map(|image| image.media_type)
         };
         assert_eq!((found(&wanted), found(&other)), (Some("image/png"), None));
     }

@@ -15,7 +15,8 @@ pub fn of_markdown(text: &str) -> Option<String> {
         return None;
     }
     let text = visible(text);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut links = Vec::new();
     let events: Vec<Event<'_>> = Parser::new_ext(&text, options)
@@ -42,25 +43,43 @@ fn safe<'t>(event: Event<'t>, links: &mut Vec<bool>) -> Option<Event<'t>> {
     Some(match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         // Where cells are aligned is a style, which the policy of the page forbids.
-        Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
-        // Headings of a text are below those of the page.
-        Event::Start(Tag::Heading { level, .. }) => {
-            Event::Start(Tag::Heading { level: lower(level), id: None, classes: Vec::new(), attrs: Vec::new() })
+        Event::Start(Tag::Table(columns)) => {
+            Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))
         }
+        // Headings of a text are below those of the page.
+        Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
+            level: lower(level),
+            id: None,
+            classes: Vec::new(),
+            attrs: Vec::new(),
+        }),
         Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
-        Event::Start(Tag::Link { dest_url, link_type, id, .. }) => {
+        Event::Start(Tag::Link {
+            dest_url,
+            link_type,
+            id,
+            ..
+        }) => {
             links.push(is_web(&dest_url));
             // The address is what a reader must see before a click, whatever the log calls it.
             let title = dest_url.clone();
-            is_web(&dest_url).then_some(Event::Start(Tag::Link { link_type, dest_url, title, id }))?
+            is_web(&dest_url).then_some(Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            }))?
         }
         Event::Start(Tag::Image { dest_url, .. }) => {
             links.push(false);
             Event::Text(CowStr::from(format!("[picture {dest_url}] ")))
         }
-        Event::End(TagEnd::Link) => links.pop().unwrap_or(false).then_some(Event::End(TagEnd::Link))?,
+        Event::End(TagEnd::Link) => links
+            .pop()
+            .unwrap_or(false)
+            .then_some(Event::End(TagEnd::Link))?,
         Event::End(TagEnd::Image) => {
             links.pop();
             return None;
@@ -70,7 +89,11 @@ fn safe<'t>(event: Event<'t>, links: &mut Vec<bool>) -> Option<Event<'t>> {
 }
 
 fn is_web(address: &str) -> bool {
-    ["https://", "http://"].iter().any(|scheme| address.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)))
+    ["https://", "http://"].iter().any(|scheme| {
+        address
+            .get(..scheme.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+    })
 }
 
 fn lower(level: HeadingLevel) -> HeadingLevel {
@@ -92,8 +115,15 @@ mod tests {
 
     #[test]
     fn markdown_is_rendered() {
-        let html = html_of("# Title\n\n- **a** `b`\n\n| x | y |\n|:--|--:|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n");
-        for part in ["<h3>Title</h3>", "<li><strong>a</strong> <code>b</code></li>", "<td>1</td>", "fn main() {}\n</code></pre>"] {
+        let html = html_of(
+            "# Title\n\n- **a** `b`\n\n| x | y |\n|:--|--:|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n",
+        );
+        for part in [
+            "<h3>Title</h3>",
+            "<li><strong>a</strong> <code>b</code></li>",
+            "<td>1</td>",
+            "fn main() {}\n</code></pre>",
+        ] {
             assert!(html.contains(part), "{part} in {html}");
         }
         assert!(!html.contains("style="), "{html}");
@@ -104,12 +134,26 @@ mod tests {
         let evil = "<script>alert(1)</script>\n\nx <img src=x onerror=alert(1)> ![a](http://x/y.png) \
                     [j](javascript:alert(1)) [d](data:text/html,x) <b>\n\n<div>\n<script>\n</div>\n\n[ok](https://example.org \"t\")";
         let html = html_of(evil);
-        for part in ["<script", "<img", "<b>", "<div", "javascript:alert(1)\"", " src=\"", "href=\"data"] {
+        for part in [
+            "<script",
+            "<img",
+            "<b>",
+            "<div",
+            "javascript:alert(1)\"",
+            " src=\"",
+            "href=\"data",
+        ] {
             assert!(!html.contains(part), "{part} in {html}");
         }
-        assert!(html.contains("&lt;script&gt;") && html.contains("[picture http://x/y.png]"), "{html}");
+        assert!(
+            html.contains("&lt;script&gt;") && html.contains("[picture http://x/y.png]"),
+            "{html}"
+        );
         assert_eq!(html.matches("<a ").count(), 1, "{html}");
-        assert!(html.contains("<a href=\"https://example.org\" title=\"https://example.org\">ok</a>"), "{html}");
+        assert!(
+            html.contains("<a href=\"https://example.org\" title=\"https://example.org\">ok</a>"),
+            "{html}"
+        );
     }
 
     #[test]

@@ -14,7 +14,9 @@ pub use images::{Images, hashes};
 
 use super::safe::{visible, visible_line};
 use super::view::*;
-use super::words::{clock, first_line, heading, outcome, page_title, short_usage, summary, titles, usage};
+use super::words::{
+    clock, first_line, heading, outcome, page_title, short_usage, summary, titles, usage,
+};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -43,7 +45,11 @@ pub struct Style<'i> {
 /// When `out` cannot be written to.
 pub fn write(view: &SessionView, style: Style<'_>, out: &mut impl Write) -> io::Result<()> {
     begin(&page_title(view), out)?;
-    let mut page = Page { out, style, prompts: Numbers::Given(0) };
+    let mut page = Page {
+        out,
+        style,
+        prompts: Numbers::Given(0),
+    };
     page.header(view, "h1")?;
     page.out.write_all(
         b"<div id=\"bar\" hidden><input id=\"filter\" type=\"search\" placeholder=\"Search  /\" aria-label=\"Search\">\
@@ -75,7 +81,10 @@ fn begin(title: &str, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn end(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "<footer>Made by engram from the log of the session.</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>")
+    writeln!(
+        out,
+        "<footer>Made by engram from the log of the session.</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>"
+    )
 }
 
 /// The policy allows the page's own style and script, by their hashes, and pictures that are inside the page.
@@ -111,18 +120,32 @@ fn is_prompt(item: &Item) -> bool {
 impl<W: Write> Page<'_, '_, W> {
     fn header(&mut self, view: &SessionView, element: &str) -> io::Result<()> {
         let (title, heading) = (page_title(view), heading(&view.facts));
-        write!(self.out, "<header><{element}>{}</{element}>", escaped(&visible_line(&title)))?;
-        let lines = (title != heading).then_some(heading).into_iter().chain(summary(view));
+        write!(
+            self.out,
+            "<header><{element}>{}</{element}>",
+            escaped(&visible_line(&title))
+        )?;
+        let lines = (title != heading)
+            .then_some(heading)
+            .into_iter()
+            .chain(summary(view));
         for line in lines {
             write!(self.out, "<p>{}</p>", escaped(&visible_line(&line)))?;
         }
         let files = view.all_files();
         if element == "h1" && !files.is_empty() {
             let count = super::words::count(files.len() as u64, "file");
-            write!(self.out, "<details><summary>{count} changed</summary><ul class=\"files\">")?;
+            write!(
+                self.out,
+                "<details><summary>{count} changed</summary><ul class=\"files\">"
+            )?;
             for (file, edits) in files {
                 let edits = super::words::count(edits, "edit");
-                write!(self.out, "<li>{} <b>{edits}</b></li>", escaped(&visible_line(file)))?;
+                write!(
+                    self.out,
+                    "<li>{} <b>{edits}</b></li>",
+                    escaped(&visible_line(file))
+                )?;
             }
             write!(self.out, "</ul></details>")?;
         }
@@ -137,14 +160,21 @@ impl<W: Write> Page<'_, '_, W> {
         }
         writeln!(self.out, "<div class=\"columns\">")?;
         let count = super::words::count(prompts.len() as u64, "prompt");
-        write!(self.out, "<nav aria-label=\"Prompts\"><details open><summary>{count}</summary><ol>")?;
+        write!(
+            self.out,
+            "<nav aria-label=\"Prompts\"><details open><summary>{count}</summary><ol>"
+        )?;
         for (number, item) in (1..).zip(prompts) {
             let text = match &item.body {
                 Body::Message(message) => message.text.as_deref().and_then(first_line),
                 _ => None,
             };
             let text = text.unwrap_or_else(|| "(no text)".to_owned());
-            write!(self.out, "<li><a href=\"#p{number}\">{}</a></li>", escaped(&visible_line(&text)))?;
+            write!(
+                self.out,
+                "<li><a href=\"#p{number}\">{}</a></li>",
+                escaped(&visible_line(&text))
+            )?;
         }
         writeln!(self.out, "</ol></details></nav>")
     }
@@ -176,7 +206,12 @@ impl<W: Write> Page<'_, '_, W> {
     /// Notices of no importance, folded into one article.
     fn group(&mut self, first: &Item, items: &[Item]) -> io::Result<()> {
         self.begin(first, "aside")?;
-        write!(self.out, "<details><summary>{}<b>{}</b></summary>", time(first), escaped(&titles(items)))?;
+        write!(
+            self.out,
+            "<details><summary>{}<b>{}</b></summary>",
+            time(first),
+            escaped(&titles(items))
+        )?;
         items.iter().try_for_each(|item| self.item(item))?;
         self.end(true)
     }
@@ -192,7 +227,11 @@ impl<W: Write> Page<'_, '_, W> {
                 }
                 self.begin(item, "usage")?;
                 let short = escaped(&short_usage(sum));
-                writeln!(self.out, "<details><summary>{short}</summary>{}</details></article>", escaped(&visible_line(&line)))
+                writeln!(
+                    self.out,
+                    "<details><summary>{short}</summary>{}</details></article>",
+                    escaped(&visible_line(&line))
+                )
             }
             Body::Notice(notice) => self.notice(item, notice),
             Body::Agent(agent) => {
@@ -237,13 +276,39 @@ impl<W: Write> Page<'_, '_, W> {
     }
 
     fn call(&mut self, item: &Item, call: &Call) -> io::Result<()> {
-        self.begin(item, if call.has_failed() { "call failed" } else { "call" })?;
-        let size: usize = call.diffs.iter().flat_map(|diff| &diff.parts).map(|(_, text)| text.len()).sum();
+        self.begin(
+            item,
+            if call.has_failed() {
+                "call failed"
+            } else {
+                "call"
+            },
+        )?;
+        let size: usize = call
+            .diffs
+            .iter()
+            .flat_map(|diff| &diff.parts)
+            .map(|(_, text)| text.len())
+            .sum();
         let is_open = !call.agents.is_empty() || (size > 0 && size <= UNFOLDED_BYTES);
-        write!(self.out, "<details{}><summary>{}", if is_open { " open" } else { "" }, time(item))?;
+        write!(
+            self.out,
+            "<details{}><summary>{}",
+            if is_open { " open" } else { "" },
+            time(item)
+        )?;
         let summary = visible_line(call.summary.as_deref().unwrap_or_default());
-        write!(self.out, "<b>{}</b> <code>{}</code>", escaped(&visible_line(&call.tool)), escaped(&summary))?;
-        writeln!(self.out, " <i>{}</i></summary>", escaped(&visible_line(&outcome(call))))?;
+        write!(
+            self.out,
+            "<b>{}</b> <code>{}</code>",
+            escaped(&visible_line(&call.tool)),
+            escaped(&summary)
+        )?;
+        writeln!(
+            self.out,
+            " <i>{}</i></summary>",
+            escaped(&visible_line(&outcome(call)))
+        )?;
         self.arguments(&call.arguments)?;
         for diff in &call.diffs {
             self.diff(diff)?;
@@ -262,11 +327,17 @@ impl<W: Write> Page<'_, '_, W> {
     /// Short arguments side by side, long ones in boxes.
     fn arguments(&mut self, arguments: &[(String, String)]) -> io::Result<()> {
         let is_short = |value: &str| value.len() <= LINE_BYTES && !value.contains('\n');
-        let (short, long): (Vec<_>, Vec<_>) = arguments.iter().partition(|(_, value)| is_short(value));
+        let (short, long): (Vec<_>, Vec<_>) =
+            arguments.iter().partition(|(_, value)| is_short(value));
         if !short.is_empty() {
             write!(self.out, "<dl class=\"arguments\">")?;
             for (name, value) in short {
-                write!(self.out, "<dt>{}</dt><dd>{}</dd>", escaped(&visible_line(name)), escaped(&visible_line(value)))?;
+                write!(
+                    self.out,
+                    "<dt>{}</dt><dd>{}</dd>",
+                    escaped(&visible_line(name)),
+                    escaped(&visible_line(value))
+                )?;
             }
             writeln!(self.out, "</dl>")?;
         }
@@ -279,9 +350,14 @@ impl<W: Write> Page<'_, '_, W> {
 
     fn result(&mut self, result: &CallResult, is_folded: bool) -> io::Result<()> {
         for (name, text) in [("output", &result.stdout), ("error output", &result.stderr)] {
-            let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else { continue };
+            let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else {
+                continue;
+            };
             if is_folded {
-                write!(self.out, "<details><summary class=\"fact\">{name}</summary>")?;
+                write!(
+                    self.out,
+                    "<details><summary class=\"fact\">{name}</summary>"
+                )?;
                 self.output(text)?;
                 write!(self.out, "</details>")?;
             } else {
@@ -298,10 +374,16 @@ impl<W: Write> Page<'_, '_, W> {
         if self.style.is_full || text.len() <= first + last {
             return self.block("code", text);
         }
-        let (begin, end) = (text.floor_char_boundary(first), text.ceil_char_boundary(text.len() - last));
+        let (begin, end) = (
+            text.floor_char_boundary(first),
+            text.ceil_char_boundary(text.len() - last),
+        );
         self.block("code", &text[..begin])?;
         let left_out = super::words::number((end - begin) as u64);
-        write!(self.out, "<p class=\"fact\">{left_out} bytes are left out; <code>--full</code> shows them</p>")?;
+        write!(
+            self.out,
+            "<p class=\"fact\">{left_out} bytes are left out; <code>--full</code> shows them</p>"
+        )?;
         self.block("code", &text[end..])
     }
 
@@ -310,7 +392,11 @@ impl<W: Write> Page<'_, '_, W> {
         for file in files {
             let label = escaped(&visible_line(&file.label));
             match self.style.images.get(file) {
-                Some(image) => write!(self.out, "<img src=\"data:{};base64,{}\" alt=\"{label}\">", image.media_type, image.base64)?,
+                Some(image) => write!(
+                    self.out,
+                    "<img src=\"data:{};base64,{}\" alt=\"{label}\">",
+                    image.media_type, image.base64
+                )?,
                 None => write!(self.out, "<p class=\"fact\">{label}</p>")?,
             }
         }
@@ -326,7 +412,10 @@ impl<W: Write> Page<'_, '_, W> {
                 Sign::Same | Sign::Header => "span",
             };
             let prefix = sign.prefix();
-            let text = format!("{prefix}{}", visible(text).replace('\n', &format!("\n{prefix}")));
+            let text = format!(
+                "{prefix}{}",
+                visible(text).replace('\n', &format!("\n{prefix}"))
+            );
             write!(self.out, "<{element}>{}\n</{element}>", escaped(&text))?;
         }
         writeln!(self.out, "</pre>")
@@ -348,7 +437,10 @@ impl<W: Write> Page<'_, '_, W> {
 
     fn agent(&mut self, agent: &SessionView) -> io::Result<()> {
         let title = escaped(&visible_line(&page_title(agent)));
-        write!(self.out, "<details class=\"agent\"><summary>sub-agent <b>{title}</b></summary>")?;
+        write!(
+            self.out,
+            "<details class=\"agent\"><summary>sub-agent <b>{title}</b></summary>"
+        )?;
         self.header(agent, "h3")?;
         let outer = std::mem::replace(&mut self.prompts, Numbers::No);
         self.items(&agent.items)?;
@@ -369,34 +461,71 @@ impl<W: Write> Page<'_, '_, W> {
 
     /// The heading of an item. If `folded`, it is all that is visible at first; [`Page::end`] ends what it folds.
     fn title(&mut self, item: &Item, title: &str, folded: bool) -> io::Result<()> {
-        let marks = [(item.is_replay, " <i>repeated from another session</i>"), (item.is_undone, " <i>undone</i>")];
-        let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+        let marks = [
+            (item.is_replay, " <i>repeated from another session</i>"),
+            (item.is_undone, " <i>undone</i>"),
+        ];
+        let marks: String = marks
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, mark)| *mark)
+            .collect();
         let link = match self.prompts {
-            Numbers::Given(number) if is_prompt(item) => format!("<a href=\"#p{number}\" title=\"link to this prompt\">#{number}</a>"),
+            Numbers::Given(number) if is_prompt(item) => {
+                format!("<a href=\"#p{number}\" title=\"link to this prompt\">#{number}</a>")
+            }
             _ => String::new(),
         };
-        let (begin, end) = if folded { ("<details><summary>", "</summary>") } else { ("<h2>", "</h2>") };
+        let (begin, end) = if folded {
+            ("<details><summary>", "</summary>")
+        } else {
+            ("<h2>", "</h2>")
+        };
         let title = escaped(&visible_line(title));
-        write!(self.out, "{begin}{link}{}<b>{title}</b>{marks}{end}", time(item))
+        write!(
+            self.out,
+            "{begin}{link}{}<b>{title}</b>{marks}{end}",
+            time(item)
+        )
     }
 
     fn end(&mut self, folded: bool) -> io::Result<()> {
-        writeln!(self.out, "{}</article>", if folded { "</details>" } else { "" })
+        writeln!(
+            self.out,
+            "{}</article>",
+            if folded { "</details>" } else { "" }
+        )
     }
 
     fn list(&mut self, lines: &[String]) -> io::Result<()> {
-        lines.iter().try_for_each(|line| write!(self.out, "<p class=\"fact\">{}</p>", escaped(&visible_line(line))))
+        lines.iter().try_for_each(|line| {
+            write!(
+                self.out,
+                "<p class=\"fact\">{}</p>",
+                escaped(&visible_line(line))
+            )
+        })
     }
 
     /// A line end directly after `<pre>` is not a part of its text.
     fn block(&mut self, class: &str, text: &str) -> io::Result<()> {
-        writeln!(self.out, "<pre class=\"{class}\" dir=\"auto\">\n{}</pre>", escaped(&visible(text)))
+        writeln!(
+            self.out,
+            "<pre class=\"{class}\" dir=\"auto\">\n{}</pre>",
+            escaped(&visible(text))
+        )
     }
 }
 
 fn time(item: &Item) -> String {
-    let Some(time) = &item.time else { return String::new() };
-    format!("<time title=\"{}\">{}</time> ", escaped(&visible_line(time)), escaped(&visible_line(clock(time))))
+    let Some(time) = &item.time else {
+        return String::new();
+    };
+    format!(
+        "<time title=\"{}\">{}</time> ",
+        escaped(&visible_line(time)),
+        escaped(&visible_line(clock(time)))
+    )
 }
 
 /// Text for an element or a quoted attribute.
@@ -424,7 +553,10 @@ mod tests {
 
     #[test]
     fn text_is_escaped_for_elements_and_attributes() {
-        assert_eq!(escaped("<script>'a' & \"b\"</script>"), "&lt;script&gt;&#39;a&#39; &amp; &quot;b&quot;&lt;/script&gt;");
+        assert_eq!(
+            escaped("<script>'a' & \"b\"</script>"),
+            "&lt;script&gt;&#39;a&#39; &amp; &quot;b&quot;&lt;/script&gt;"
+        );
         assert_eq!(escaped("é\n"), "é\n");
     }
 

@@ -26,16 +26,30 @@ impl Entry {
     /// What the index says about a session.
     pub fn new(file: String, view: &SessionView) -> Entry {
         let prompts = view.items.iter().filter_map(|item| match &item.body {
-            Body::Message(message) if message.who == Who::Person && !item.is_replay => message.text.as_deref(),
+            Body::Message(message) if message.who == Who::Person && !item.is_replay => {
+                message.text.as_deref()
+            }
             _ => None,
         });
-        let short = |text: &str| visible_line(text).chars().take(PROMPT_CHARS).collect::<String>();
+        let short = |text: &str| {
+            visible_line(text)
+                .chars()
+                .take(PROMPT_CHARS)
+                .collect::<String>()
+        };
         Entry {
             file,
             title: page_title(view),
-            lines: std::iter::once(heading(&view.facts)).chain(summary(view)).collect(),
+            lines: std::iter::once(heading(&view.facts))
+                .chain(summary(view))
+                .collect(),
             prompts: prompts.take(PROMPTS).map(short).collect(),
-            last: view.facts.times.as_ref().map(|(_, last)| last.clone()).unwrap_or_default(),
+            last: view
+                .facts
+                .times
+                .as_ref()
+                .map(|(_, last)| last.clone())
+                .unwrap_or_default(),
         }
     }
 }
@@ -59,13 +73,25 @@ pub fn write(entries: &[Entry], out: &mut impl Write) -> io::Result<()> {
             escaped(&entry.file.replace('%', "%25")),
             escaped(&visible_line(&entry.title))
         )?;
-        let [place, numbers] = [&entry.lines[..entry.lines.len().min(3)], entry.lines.get(3..).unwrap_or_default()];
-        for lines in [place, numbers].into_iter().filter(|lines| !lines.is_empty()) {
+        let [place, numbers] = [
+            &entry.lines[..entry.lines.len().min(3)],
+            entry.lines.get(3..).unwrap_or_default(),
+        ];
+        for lines in [place, numbers]
+            .into_iter()
+            .filter(|lines| !lines.is_empty())
+        {
             write!(out, "<p>{}</p>", escaped(&visible_line(&lines.join(" · "))))?;
         }
         if entry.prompts.len() > 1 {
-            write!(out, "<details><summary class=\"fact\">prompts</summary><ol>")?;
-            entry.prompts.iter().try_for_each(|prompt| write!(out, "<li>{}</li>", escaped(prompt)))?;
+            write!(
+                out,
+                "<details><summary class=\"fact\">prompts</summary><ol>"
+            )?;
+            entry
+                .prompts
+                .iter()
+                .try_for_each(|prompt| write!(out, "<li>{}</li>", escaped(prompt)))?;
             write!(out, "</ol></details>")?;
         }
         writeln!(out, "</article>")?;

@@ -14,7 +14,9 @@ pub(crate) struct Buffer {
 impl Buffer {
     /// An empty buffer with this capacity in bytes.
     pub fn with_capacity(bytes: usize) -> Buffer {
-        Buffer { bytes: Vec::with_capacity(bytes) }
+        Buffer {
+            bytes: Vec::with_capacity(bytes),
+        }
     }
 
     /// Appends ASCII.

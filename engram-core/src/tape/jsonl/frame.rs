@@ -177,5 +177,8 @@ fn push_unknown_members(out: &mut Buffer, unknown: &UnknownMembers) {
         }
         out.ascii(b"]");
     }
-    out.number(key!("unknown_members_more"), Some(unknown.more).filter(|more| *more > 0));
+    out.number(
+        key!("unknown_members_more"),
+        Some(unknown.more).filter(|more| *more > 0),
+    );
 }

@@ -87,7 +87,11 @@ impl Buffer {
         if let Some(hash) = hash {
             self.push_str(key);
             self.ascii(b"\"blake3:");
-            hash.bytes().as_chunks().0.iter().for_each(|bytes| self.ascii(&hex_digits(*bytes)));
+            hash.bytes()
+                .as_chunks()
+                .0
+                .iter()
+                .for_each(|bytes| self.ascii(&hex_digits(*bytes)));
             self.ascii(b"\"");
         }
     }
@@ -188,7 +192,13 @@ pub(crate) fn push_number(out: &mut Buffer, number: u64) {
 
 /// Two hex digits per byte.
 fn hex_digits(bytes: [u8; 8]) -> [u8; 16] {
-    let half = |at: usize| if at.is_multiple_of(2) { bytes[at / 2] >> 4 } else { bytes[at / 2] & 0xf };
+    let half = |at: usize| {
+        if at.is_multiple_of(2) {
+            bytes[at / 2] >> 4
+        } else {
+            bytes[at / 2] & 0xf
+        }
+    };
     std::array::from_fn(|at| b"0123456789abcdef"[usize::from(half(at))])
 }
 
@@ -200,7 +210,10 @@ mod tests {
     fn every_byte_has_two_hex_digits() {
         for byte in 0..=u8::MAX {
             let expected = format!("{byte:02x}{:02x}", !byte).repeat(4);
-            assert_eq!(hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]), expected.as_bytes());
+            assert_eq!(
+                hex_digits([byte, !byte, byte, !byte, byte, !byte, byte, !byte]),
+                expected.as_bytes()
+            );
         }
     }
 }

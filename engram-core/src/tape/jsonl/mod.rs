@@ -35,7 +35,10 @@ pub struct JsonLines<W> {
 impl<W: Write> JsonLines<W> {
     /// Writes to `writer` in chunks of at least 64 KiB. [`EventSink::finish`] writes the rest; a conversion calls it.
     pub fn new(writer: W) -> Self {
-        JsonLines { writer, lines: Buffer::with_capacity(2 * FLUSH_BYTES) }
+        JsonLines {
+            writer,
+            lines: Buffer::with_capacity(2 * FLUSH_BYTES),
+        }
     }
 
     #[inline(never)]
@@ -49,7 +52,11 @@ impl<W: Write> JsonLines<W> {
 impl<W: Write> EventSink for JsonLines<W> {
     fn event(&mut self, record: &EventRef<'_>) -> io::Result<()> {
         push_record(&mut self.lines, record);
-        if self.lines.len() >= FLUSH_BYTES { self.write() } else { Ok(()) }
+        if self.lines.len() >= FLUSH_BYTES {
+            self.write()
+        } else {
+            Ok(())
+        }
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -84,7 +84,12 @@ fn push_pointer(out: &mut Buffer, pointer: Pointer<'_>) {
 }
 
 fn push_path(out: &mut Buffer, path: &str) {
-    debug_assert!(!path.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'), "the path needs escapes: {path:?}");
+    debug_assert!(
+        !path
+            .bytes()
+            .any(|byte| byte < b' ' || byte == b'"' || byte == b'\\'),
+        "the path needs escapes: {path:?}"
+    );
     out.push_str(path);
 }
 
@@ -278,7 +283,14 @@ fn push_usage(out: &mut Buffer, usage: &Usage<'_>) {
     let before = out.len();
     out.push_str(key!("tokens"));
     let start = out.len();
-    let Tokens { input, cache_read, cache_write, cache_write_1h, output, reasoning } = usage.tokens;
+    let Tokens {
+        input,
+        cache_read,
+        cache_write,
+        cache_write_1h,
+        output,
+        reasoning,
+    } = usage.tokens;
     out.number(key!("input"), input);
     out.number(key!("cache_read"), cache_read);
     out.number(key!("cache_write"), cache_write);

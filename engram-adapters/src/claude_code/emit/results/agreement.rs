@@ -10,10 +10,16 @@ use crate::shared::value::Field;
 /// True if the patch has no line of the file before the edit that is another one in this text.
 pub(super) fn fits_before(before: &str, patch: Field<'_>) -> bool {
     let mut lines = LineCursor::new(before);
-    patch_lines(patch).filter(|line| line.is_before()).all(|line| {
-        let number = line.before;
-        line.text().is_some_and(|shown| lines.find(number).is_some_and(|at| is_displayed_as(&before[at], &shown)))
-    })
+    patch_lines(patch)
+        .filter(|line| line.is_before())
+        .all(|line| {
+            let number = line.before;
+            line.text().is_some_and(|shown| {
+                lines
+                    .find(number)
+                    .is_some_and(|at| is_displayed_as(&before[at], &shown))
+            })
+        })
 }
 
 /// Sets the lines that the patch shows to be written otherwise. False if what was written is not known exactly.
@@ -23,7 +29,9 @@ pub(super) fn settle(rewrite: &mut Rewrite<'_>, patch: Field<'_>) -> bool {
     let after = rewrite.after();
     let mut lines = LineCursor::new(after);
     for line in patch_lines(patch).filter(|line| line.is_after()) {
-        let (Some(shown), Some(at)) = (line.text(), lines.find(line.after)) else { return false };
+        let (Some(shown), Some(at)) = (line.text(), lines.find(line.after)) else {
+            return false;
+        };
         if is_displayed_as(&after[at.clone()], &shown) {
             continue;
         }
@@ -32,7 +40,8 @@ pub(super) fn settle(rewrite: &mut Rewrite<'_>, patch: Field<'_>) -> bool {
             None => return false,
         }
     }
-    written.is_empty() || rewrite.replace_each(written.iter().map(|(at, text)| (at.clone(), text.as_str())))
+    written.is_empty()
+        || rewrite.replace_each(written.iter().map(|(at, text)| (at.clone(), text.as_str())))
 }
 
 /// The line of the file that is displayed so, if it begins with the same white space as the expected one, or has none there.
@@ -54,7 +63,11 @@ struct LineCursor<'t> {
 
 impl<'t> LineCursor<'t> {
     fn new(text: &'t str) -> Self {
-        LineCursor { text, number: 1, start: 0 }
+        LineCursor {
+            text,
+            number: 1,
+            start: 0,
+        }
     }
 
     /// The bytes of a line, without its line end. After a final line end there is one more, empty line.
@@ -78,13 +91,30 @@ mod tests {
     fn lines_are_found_by_number() {
         let mut lines = LineCursor::new("a\nbc\n\nd\n");
         let found = [1, 2, 2, 4, 5, 6, 1].map(|number| lines.find(number));
-        assert_eq!(found, [Some(0..1), Some(2..4), Some(2..4), Some(6..7), Some(8..8), None, None]);
+        assert_eq!(
+            found,
+            [
+                Some(0..1),
+                Some(2..4),
+                Some(2..4),
+                Some(6..7),
+                Some(8..8),
+                None,
+                None
+            ]
+        );
     }
 
     #[test]
     fn a_line_is_known_if_its_indentation_is() {
-        assert_eq!(as_written("\tsay \"x\"", "  say “x”").as_deref(), Some("\tsay “x”"));
-        assert_eq!(as_written("say \"x\"", "say “x”").as_deref(), Some("say “x”"));
+        assert_eq!(
+            as_written("\tsay \"x\"", "  say “x”").as_deref(),
+            Some("\tsay “x”")
+        );
+        assert_eq!(
+            as_written("say \"x\"", "say “x”").as_deref(),
+            Some("say “x”")
+        );
         assert_eq!(as_written("x", "  “x”"), None);
     }
 }

@@ -18,7 +18,9 @@ use super::{located, patch_lines, patches};
 use crate::claude_code::emit::state::last_edit::LastEdit;
 use crate::claude_code::readers::Structured;
 use crate::claude_code::schema::Replacement;
-use crate::shared::spans::{ChangedSpan, Rewrite, full_range, span_facts, with_unix_line_ends, without_final_line_end};
+use crate::shared::spans::{
+    ChangedSpan, Rewrite, full_range, span_facts, with_unix_line_ends, without_final_line_end,
+};
 use crate::shared::value::{Field, is_true, raw_str, text};
 
 /// Where the events of an edit point to.
@@ -51,16 +53,34 @@ pub(super) fn decoded<'a>(field: Option<Text<'a>>) -> Option<Cow<'a, str>> {
 }
 
 /// As [`decoded`], into a buffer.
-fn decoded_into<'r, 'a: 'r>(field: Option<Text<'a>>, buffer: &'r mut DecodeBuffer) -> Option<Cow<'r, str>> {
-    field?.decode_into(buffer).ok().map(|text| with_unix_line_ends(text.into()))
+fn decoded_into<'r, 'a: 'r>(
+    field: Option<Text<'a>>,
+    buffer: &'r mut DecodeBuffer,
+) -> Option<Cow<'r, str>> {
+    field?
+        .decode_into(buffer)
+        .ok()
+        .map(|text| with_unix_line_ends(text.into()))
 }
 
 /// Write. A `create` has no text before; up to 2.0.45 the log has none for an `update` either, and later none of a big file.
 #[inline(never)]
-fn emit_write(edit: &EditTarget<'_>, result: &Structured<'_>, last: &mut LastEdit, buffer: &mut DecodeBuffer, out: &mut Emitter) -> bool {
+fn emit_write(
+    edit: &EditTarget<'_>,
+    result: &Structured<'_>,
+    last: &mut LastEdit,
+    buffer: &mut DecodeBuffer,
+    out: &mut Emitter,
+) -> bool {
     let is_new = raw_str(result.kind()) == "create";
-    let mut event = edit.event(if is_new { EditOp::Create } else { EditOp::Overwrite });
-    let Some(content) = text(result.content()) else { return false };
+    let mut event = edit.event(if is_new {
+        EditOp::Create
+    } else {
+        EditOp::Overwrite
+    });
+    let Some(content) = text(result.content()) else {
+        return false;
+    };
     let Some(after) = decoded(Some(content)) else {
         // Half a surrogate pair: what the file has in its place is not in the log.
         out.emit(event, RESULT);
@@ -98,22 +118,33 @@ fn emit_write(edit: &EditTarget<'_>, result: &Structured<'_>, last: &mut LastEdi
 
 /// True if the log leaves out the file before, which is big. Then the patch of a Write is empty, too.
 fn is_left_out(result: &Structured<'_>) -> bool {
-    result.object().members().any(|(name, value)| name == "originalFile" && value.is_null())
+    result
+        .object()
+        .members()
+        .any(|(name, value)| name == "originalFile" && value.is_null())
 }
 
 /// True if a Write left the file as it was.
 fn is_unchanged(before: Option<&str>, after: &str, result: &Structured<'_>) -> bool {
     let patch = result.structured_patch();
     match before {
-        Some(before) => before == after && patch.is_none_or(|patch| patch_lines::is_empty(Some(patch))),
+        Some(before) => {
+            before == after && patch.is_none_or(|patch| patch_lines::is_empty(Some(patch)))
+        }
         // An empty patch does not show what became of line ends.
-        None => patch_lines::is_empty(patch) && !is_left_out(result) && !has_carriage_return(result.content()),
+        None => {
+            patch_lines::is_empty(patch)
+                && !is_left_out(result)
+                && !has_carriage_return(result.content())
+        }
     }
 }
 
 /// False if the text has `\r\n` and its patch does not: those versions write the line ends of the file, and double a `\r`.
 fn are_line_ends_kept(result: &Structured<'_>) -> bool {
-    !has_carriage_return(result.content()) || has_carriage_return(result.structured_patch()) || is_left_out(result)
+    !has_carriage_return(result.content())
+        || has_carriage_return(result.structured_patch())
+        || is_left_out(result)
 }
 
 fn has_carriage_return(field: Field<'_>) -> bool {
@@ -123,7 +154,11 @@ fn has_carriage_return(field: Field<'_>) -> bool {
 /// Sets the after side of an event that created or replaced a whole file.
 pub(super) fn set_after_side(event: &mut CodeEdit<'_>, after: &str) {
     event.after_range = Some(full_range(after));
-    (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(without_final_line_end(after));
+    (
+        event.after_hash,
+        event.after_anchor_hashes,
+        event.after_text,
+    ) = span_facts(without_final_line_end(after));
     event.file_after_hash = Hash::of_lossless_text(after);
 }
 
@@ -138,25 +173,46 @@ fn emit_replacements(
 ) -> bool {
     let patch = result.structured_patch();
     // Lines that were appended again have an empty text before.
-    let before = decoded_into(text_before(result), buffer).filter(|before| fits_before(before, patch));
-    let Some(before) = before else { return emit_without_file(edit, result, out) };
-    let single = Replacement { old: result.old_string(), new: result.new_string(), everywhere: is_true(result.replace_all()) };
+    let before =
+        decoded_into(text_before(result), buffer).filter(|before| fits_before(before, patch));
+    let Some(before) = before else {
+        return emit_without_file(edit, result, out);
+    };
+    let single = Replacement {
+        old: result.old_string(),
+        new: result.new_string(),
+        everywhere: is_true(result.replace_all()),
+    };
     let replacements = Replacement::list_or(result.edits(), single);
     // If a person changed the proposal, no field has the text that was written.
-    let rewrite = (!is_true(result.user_modified())).then(|| Rewrite::with_scratch(&before, last.take_scratch()));
+    let rewrite = (!is_true(result.user_modified()))
+        .then(|| Rewrite::with_scratch(&before, last.take_scratch()));
     let applied = rewrite.and_then(|rewrite| apply(rewrite, &replacements, patch));
-    let Some(rewrite) = applied.and_then(|mut rewrite| settle(&mut rewrite, patch).then_some(rewrite)) else {
+    let Some(rewrite) =
+        applied.and_then(|mut rewrite| settle(&mut rewrite, patch).then_some(rewrite))
+    else {
         return patches::emit_ranges(edit, last.hash_of(&before), patch, out);
     };
-    if before.is_empty() && replacements.first().is_some_and(|first| raw_str(first.old).is_empty()) {
+    if before.is_empty()
+        && replacements
+            .first()
+            .is_some_and(|first| raw_str(first.old).is_empty())
+    {
         let mut event = edit.event(EditOp::Create);
         set_after_side(&mut event, rewrite.after());
         out.emit(event, RESULT);
         return true;
     }
-    let (file_before_hash, file_after_hash) = (last.hash_of(&before), Hash::of_lossless_text(rewrite.after()));
+    let (file_before_hash, file_after_hash) = (
+        last.hash_of(&before),
+        Hash::of_lossless_text(rewrite.after()),
+    );
     for span in rewrite.spans() {
-        let mut event = CodeEdit { file_before_hash, file_after_hash, ..edit.event(EditOp::Update) };
+        let mut event = CodeEdit {
+            file_before_hash,
+            file_after_hash,
+            ..edit.event(EditOp::Update)
+        };
         span.set_in(&mut event);
         out.emit(event, RESULT);
     }
@@ -168,11 +224,18 @@ fn emit_replacements(
 #[cold]
 fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> bool {
     let patch = result.structured_patch();
-    let texts = (decoded(text(result.old_string())), decoded(text(result.new_string())));
+    let texts = (
+        decoded(text(result.old_string())),
+        decoded(text(result.new_string())),
+    );
     match texts {
-        (Some(old), Some(new)) if !is_true(result.user_modified()) => {
-            located::emit(edit, (&old, &new), is_true(result.replace_all()), patch, out)
-        }
+        (Some(old), Some(new)) if !is_true(result.user_modified()) => located::emit(
+            edit,
+            (&old, &new),
+            is_true(result.replace_all()),
+            patch,
+            out,
+        ),
         _ => patches::emit_ranges(edit, None, patch, out),
     }
 }
@@ -180,7 +243,11 @@ fn emit_without_file(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut E
 /// The text after all replacements. None if one does not fit, or the number of lines is not that of the patch.
 ///
 /// A deletion also removes the line end after it, unless the old text has it. The patch shows whether it did.
-fn apply<'b>(mut rewrite: Rewrite<'b>, replacements: &[Replacement<'_>], patch: Field<'_>) -> Option<Rewrite<'b>> {
+fn apply<'b>(
+    mut rewrite: Rewrite<'b>,
+    replacements: &[Replacement<'_>],
+    patch: Field<'_>,
+) -> Option<Rewrite<'b>> {
     let grown = patch_lines::growth(patch);
     for with_line_ends in [true, false] {
         let fits = replace_all(&mut rewrite, replacements, with_line_ends).is_some();
@@ -193,9 +260,16 @@ fn apply<'b>(mut rewrite: Rewrite<'b>, replacements: &[Replacement<'_>], patch: 
 }
 
 /// Applies the replacements. None if one does not fit.
-fn replace_all(rewrite: &mut Rewrite<'_>, replacements: &[Replacement<'_>], with_line_ends: bool) -> Option<()> {
+fn replace_all(
+    rewrite: &mut Rewrite<'_>,
+    replacements: &[Replacement<'_>],
+    with_line_ends: bool,
+) -> Option<()> {
     for replacement in replacements {
-        let (mut old, new) = (decoded(text(replacement.old))?, decoded(text(replacement.new))?);
+        let (mut old, new) = (
+            decoded(text(replacement.old))?,
+            decoded(text(replacement.new))?,
+        );
         if old.is_empty() {
             rewrite.insert_first(&new).then_some(())?;
             continue;
@@ -215,9 +289,16 @@ fn replace_all(rewrite: &mut Rewrite<'_>, replacements: &[Replacement<'_>], with
 
 /// NotebookEdit (2.1.0 and later): the whole file before and after.
 #[inline(never)]
-pub(super) fn emit_notebook_edit(edit: &EditTarget<'_>, result: &Structured<'_>, out: &mut Emitter) -> bool {
+pub(super) fn emit_notebook_edit(
+    edit: &EditTarget<'_>,
+    result: &Structured<'_>,
+    out: &mut Emitter,
+) -> bool {
     let mut event = edit.event(EditOp::Update);
-    let (before, after) = (decoded(text(result.notebook_before())), decoded(text(result.notebook_after())));
+    let (before, after) = (
+        decoded(text(result.notebook_before())),
+        decoded(text(result.notebook_after())),
+    );
     if let (Some(before), Some(after)) = (&before, &after) {
         if before == after {
             return false;

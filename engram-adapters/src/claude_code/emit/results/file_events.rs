@@ -47,30 +47,53 @@ impl<'a> Shape<'a> {
 
 /// Up to 2.0.69 the result of a notebook edit does not name the file.
 fn is_unnamed_notebook_edit(result: &Structured<'_>) -> bool {
-    result.edit_mode().is_some() && result.new_source().is_some() && raw_str(result.error()).is_empty()
+    result.edit_mode().is_some()
+        && result.new_source().is_some()
+        && raw_str(result.error()).is_empty()
 }
 
 /// Emits what a successful call read or changed. Returns whether there was anything.
 #[inline(never)]
-pub(super) fn emit_file_events(state: &mut State, result: &ResultContext<'_>, index: usize, out: &mut Emitter) -> bool {
+pub(super) fn emit_file_events(
+    state: &mut State,
+    result: &ResultContext<'_>,
+    index: usize,
+    out: &mut Emitter,
+) -> bool {
     let structured = result.structured;
     let buffer = &mut state.scratch.text;
     match Shape::of(structured) {
-        Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => true,
+        Shape::Read(file) if reads::emit_read(result, file, &state.marked_files, buffer, out) => {
+            true
+        }
         Shape::ShellDiff(diff) => patches::emit_shell_diff(result, diff, &mut state.calls, out),
         Shape::Notebook(file) => {
             state.calls.set_changed(file);
             edits::emit_notebook_edit(&result.edit_of(file), structured, out)
         }
         Shape::File(file) => {
-            let before = structured.original_file().or(structured.original_file_contents());
+            let before = structured
+                .original_file()
+                .or(structured.original_file_contents());
             state.marked_files.note(file, before, structured.content());
             state.calls.set_changed(file);
-            edits::emit_file_edit(&result.edit_of(file), structured, &mut state.last_edit, buffer, out)
+            edits::emit_file_edit(
+                &result.edit_of(file),
+                structured,
+                &mut state.last_edit,
+                buffer,
+                out,
+            )
         }
         Shape::Read(_) | Shape::OnlyArguments => {
             let kept = (&mut state.scratch, &mut state.last_cell);
-            text_only_results::emit_from_arguments(result, index, kept, state.permission_is_asked, out)
+            text_only_results::emit_from_arguments(
+                result,
+                index,
+                kept,
+                state.permission_is_asked,
+                out,
+            )
         }
         Shape::Other => false,
     }

@@ -19,15 +19,28 @@ const MAX_COMPARED: usize = 100_000;
 /// Emits the edit: its lines and their hashes, as far as they are known; if no line is, the old and new text as a snippet; if the
 /// patch shows another text than the new one, the lines alone.
 #[inline(never)]
-pub(super) fn emit(edit: &EditTarget<'_>, (old, new): (&str, &str), everywhere: bool, patch: Field<'_>, out: &mut Emitter) -> bool {
+pub(super) fn emit(
+    edit: &EditTarget<'_>,
+    (old, new): (&str, &str),
+    everywhere: bool,
+    patch: Field<'_>,
+    out: &mut Emitter,
+) -> bool {
     let lines: Option<Vec<ShownLine<'_>>> = patch_lines(patch).map(ShownLine::new).collect();
-    let Some(lines) = lines.filter(|lines| !lines.is_empty() && lines.iter().all(ShownLine::has_numbers)) else {
+    let Some(lines) =
+        lines.filter(|lines| !lines.is_empty() && lines.iter().all(ShownLine::has_numbers))
+    else {
         return emit_ranges(edit, None, patch, out);
     };
-    let with_line_end = if new.is_empty() && !old.ends_with('\n') { Some(format!("{old}\n")) } else { None };
+    let with_line_end = if new.is_empty() && !old.ends_with('\n') {
+        Some(format!("{old}\n"))
+    } else {
+        None
+    };
     let variants = with_line_end.iter().map(|old| &**old).chain([old]);
-    let located =
-        variants.map(|old| Located::find(old, new, everywhere, &lines, growth(patch))).find(|located| *located != Located::Nowhere);
+    let located = variants
+        .map(|old| Located::find(old, new, everywhere, &lines, growth(patch)))
+        .find(|located| *located != Located::Nowhere);
     let located = located.unwrap_or(Located::Nowhere);
     if located == Located::Nowhere {
         return emit_ranges(edit, None, patch, out);
@@ -35,9 +48,17 @@ pub(super) fn emit(edit: &EditTarget<'_>, (old, new): (&str, &str), everywhere: 
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
     let mut changed = lines.iter().filter(|line| line.at.side != Side::Unchanged);
     let runs = runs_of(lines.iter().map(|line| line.at));
-    let events: Vec<CodeEdit<'_>> = runs.map(|run| located.event(edit, &run, changed.by_ref().take(run.lines))).collect();
-    if events.iter().all(|event| event.before_hash.is_none() && event.after_hash.is_none()) {
-        out.emit(snippet(edit, Some(old), Some(new)), Pointer::At("/toolUseResult"));
+    let events: Vec<CodeEdit<'_>> = runs
+        .map(|run| located.event(edit, &run, changed.by_ref().take(run.lines)))
+        .collect();
+    if events
+        .iter()
+        .all(|event| event.before_hash.is_none() && event.after_hash.is_none())
+    {
+        out.emit(
+            snippet(edit, Some(old), Some(new)),
+            Pointer::At("/toolUseResult"),
+        );
         return true;
     }
     for event in events {
@@ -47,15 +68,30 @@ pub(super) fn emit(edit: &EditTarget<'_>, (old, new): (&str, &str), everywhere: 
 }
 
 /// The old and new text of a call, at unknown lines. A text that is none has half a surrogate pair.
-pub(super) fn snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&str>) -> CodeEdit<'a> {
-    let mut event = CodeEdit { snippet: true, ..edit.event(EditOp::Update) };
-    (event.after_hash, event.after_anchor_hashes, event.after_text) = new.map(span_facts).unwrap_or_default();
+pub(super) fn snippet<'a>(
+    edit: &EditTarget<'a>,
+    old: Option<&str>,
+    new: Option<&str>,
+) -> CodeEdit<'a> {
+    let mut event = CodeEdit {
+        snippet: true,
+        ..edit.event(EditOp::Update)
+    };
+    (
+        event.after_hash,
+        event.after_anchor_hashes,
+        event.after_text,
+    ) = new.map(span_facts).unwrap_or_default();
     event.after_lines = new.filter(|_| event.after_hash.is_some()).map(line_count);
     if old == Some("") {
         event.op = EditOp::Create;
         return event;
     }
-    (event.before_hash, event.before_anchor_hashes, event.before_text) = old.map(span_facts).unwrap_or_default();
+    (
+        event.before_hash,
+        event.before_anchor_hashes,
+        event.before_text,
+    ) = old.map(span_facts).unwrap_or_default();
     event.before_lines = old.filter(|_| event.before_hash.is_some()).map(line_count);
     event
 }
@@ -68,7 +104,10 @@ struct ShownLine<'a> {
 
 impl<'a> ShownLine<'a> {
     fn new(at: PatchLine<'a>) -> Option<Self> {
-        Some(ShownLine { text: at.text()?, at })
+        Some(ShownLine {
+            text: at.text()?,
+            at,
+        })
     }
 
     fn has_numbers(&self) -> bool {
@@ -84,21 +123,47 @@ enum Located<'t> {
     /// The patch fits it, but not at one place.
     Somewhere,
     /// The old and new text begin in this line.
-    At { line: u64, old: Vec<&'t str>, new: Vec<&'t str> },
+    At {
+        line: u64,
+        old: Vec<&'t str>,
+        new: Vec<&'t str>,
+    },
 }
 
 impl<'t> Located<'t> {
-    fn find(old: &'t str, new: &'t str, everywhere: bool, lines: &[ShownLine<'_>], grown: Option<i64>) -> Self {
-        let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
+    fn find(
+        old: &'t str,
+        new: &'t str,
+        everywhere: bool,
+        lines: &[ShownLine<'_>],
+        grown: Option<i64>,
+    ) -> Self {
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.split('\n').collect(), new.split('\n').collect());
         if everywhere {
-            let shows = |line: &ShownLine<'_>| line.at.side != Side::Added || line.text.contains(new[0]);
-            return if new.len() == 1 && lines.iter().all(shows) { Located::Somewhere } else { Located::Nowhere };
+            let shows =
+                |line: &ShownLine<'_>| line.at.side != Side::Added || line.text.contains(new[0]);
+            return if new.len() == 1 && lines.iter().all(shows) {
+                Located::Somewhere
+            } else {
+                Located::Nowhere
+            };
         }
         let first_changed = lines.iter().find(|line| line.at.side != Side::Unchanged);
-        let (Some(first), true) = (first_changed, grown == Some(new.len() as i64 - old.len() as i64)) else { return Located::Nowhere };
+        let (Some(first), true) = (
+            first_changed,
+            grown == Some(new.len() as i64 - old.len() as i64),
+        ) else {
+            return Located::Nowhere;
+        };
         let mut budget = MAX_COMPARED;
-        let lowest = first.at.before.saturating_sub(old.len().max(new.len()) as u64 - 1).max(1);
-        let mut places = (lowest..=first.at.before).filter(|line| fits(*line, &old, &new, lines, &mut budget));
+        let lowest = first
+            .at
+            .before
+            .saturating_sub(old.len().max(new.len()) as u64 - 1)
+            .max(1);
+        let mut places =
+            (lowest..=first.at.before).filter(|line| fits(*line, &old, &new, lines, &mut budget));
         let (place, another) = (places.next(), places.next());
         match (place, another) {
             (None, _) if budget > 0 => Located::Nowhere,
@@ -108,14 +173,32 @@ impl<'t> Located<'t> {
     }
 
     /// The event of a run of changed lines.
-    fn event<'a, 'l>(&self, edit: &EditTarget<'a>, run: &Run, lines: impl Iterator<Item = &'l ShownLine<'l>>) -> CodeEdit<'a> {
-        let mut event = CodeEdit { before_range: Some(run.before), after_range: Some(run.after), ..edit.event(EditOp::Update) };
-        let (removed, added): (Vec<_>, Vec<_>) = lines.partition(|line| line.at.side == Side::Removed);
+    fn event<'a, 'l>(
+        &self,
+        edit: &EditTarget<'a>,
+        run: &Run,
+        lines: impl Iterator<Item = &'l ShownLine<'l>>,
+    ) -> CodeEdit<'a> {
+        let mut event = CodeEdit {
+            before_range: Some(run.before),
+            after_range: Some(run.after),
+            ..edit.event(EditOp::Update)
+        };
+        let (removed, added): (Vec<_>, Vec<_>) =
+            lines.partition(|line| line.at.side == Side::Removed);
         if let Some(text) = self.exact(&removed, true) {
-            (event.before_hash, event.before_anchor_hashes, event.before_text) = span_facts(&text);
+            (
+                event.before_hash,
+                event.before_anchor_hashes,
+                event.before_text,
+            ) = span_facts(&text);
         }
         if let Some(text) = self.exact(&added, false) {
-            (event.after_hash, event.after_anchor_hashes, event.after_text) = span_facts(&text);
+            (
+                event.after_hash,
+                event.after_anchor_hashes,
+                event.after_text,
+            ) = span_facts(&text);
         }
         event
     }
@@ -124,18 +207,32 @@ impl<'t> Located<'t> {
     fn exact(&self, lines: &[&ShownLine<'_>], is_before: bool) -> Option<String> {
         let exact = |shown: &ShownLine<'_>| match self {
             Located::At { line, old, new } => {
-                let (number, segments) = if is_before { (shown.at.before, old) } else { (shown.at.after, new) };
+                let (number, segments) = if is_before {
+                    (shown.at.before, old)
+                } else {
+                    (shown.at.after, new)
+                };
                 let index = usize::try_from(number.checked_sub(*line)?).ok()?;
                 exact_line(&shown.text, segments, index).map(Cow::into_owned)
             }
             _ => (!is_ambiguous(&shown.text)).then(|| shown.text.to_string()),
         };
-        lines.iter().map(|line| exact(line)).collect::<Option<Vec<String>>>().map(|texts| texts.join("\n"))
+        lines
+            .iter()
+            .map(|line| exact(line))
+            .collect::<Option<Vec<String>>>()
+            .map(|texts| texts.join("\n"))
     }
 }
 
 /// True if the patch is that of a replacement of `old` by `new`, which both begin in this line.
-fn fits(first: u64, old: &[&str], new: &[&str], lines: &[ShownLine<'_>], budget: &mut usize) -> bool {
+fn fits(
+    first: u64,
+    old: &[&str],
+    new: &[&str],
+    lines: &[ShownLine<'_>],
+    budget: &mut usize,
+) -> bool {
     lines.iter().all(|line| {
         *budget = budget.saturating_sub(1);
         let is_changed = line.at.side != Side::Unchanged;
@@ -147,8 +244,15 @@ fn fits(first: u64, old: &[&str], new: &[&str], lines: &[ShownLine<'_>], budget:
 
 /// True if a displayed line is the one that the text has at this place, or is outside of the text and unchanged.
 fn is_at(number: u64, first: u64, segments: &[&str], shown: &str, is_changed: bool) -> bool {
-    let Some(index) = number.checked_sub(first).and_then(|index| usize::try_from(index).ok()) else { return !is_changed };
-    let Some(segment) = segments.get(index) else { return !is_changed };
+    let Some(index) = number
+        .checked_sub(first)
+        .and_then(|index| usize::try_from(index).ok())
+    else {
+        return !is_changed;
+    };
+    let Some(segment) = segments.get(index) else {
+        return !is_changed;
+    };
     let whole = displayed(segment);
     match (index == 0, index + 1 == segments.len()) {
         (false, false) => shown == whole,

@@ -26,8 +26,14 @@ pub(super) fn emit_echoed_arguments(result: &ResultContext<'_>, out: &mut Emitte
     for (name, pointer) in ECHOED {
         // A list in `content` is what the model saw.
         let is_list = |value: &Value<'_>| *name != "content" && value.elements().next().is_some();
-        let is_text = |value: &Value<'_>| non_empty_text(Some(*value)).is_some_and(|text| !repeats(text, result.content));
-        let argument = result.structured.object().member(name).filter(|value| is_text(value) || is_list(value));
+        let is_text = |value: &Value<'_>| {
+            non_empty_text(Some(*value)).is_some_and(|text| !repeats(text, result.content))
+        };
+        let argument = result
+            .structured
+            .object()
+            .member(name)
+            .filter(|value| is_text(value) || is_list(value));
         if let Some(argument) = argument {
             emit_context(Some(argument.text_or_json()), Pointer::At(pointer), out);
         }

@@ -31,14 +31,28 @@ impl Run {
 }
 
 /// Emits an edit whose text is not known: the line numbers of its patch, and the hash of the file before, if that is known.
-pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>, patch: Field<'_>, out: &mut Emitter) -> bool {
+pub(super) fn emit_ranges(
+    edit: &EditTarget<'_>,
+    file_before_hash: Option<Hash>,
+    patch: Field<'_>,
+    out: &mut Emitter,
+) -> bool {
     let runs: Vec<Run> = runs_of(patch_lines(patch)).collect();
     let pointer = Pointer::At("/toolUseResult/structuredPatch");
     if runs.is_empty() {
-        out.emit(CodeEdit { file_before_hash, ..edit.event(EditOp::Update) }, pointer);
+        out.emit(
+            CodeEdit {
+                file_before_hash,
+                ..edit.event(EditOp::Update)
+            },
+            pointer,
+        );
     }
     for run in runs {
-        let mut event = CodeEdit { file_before_hash, ..edit.event(EditOp::Update) };
+        let mut event = CodeEdit {
+            file_before_hash,
+            ..edit.event(EditOp::Update)
+        };
         (event.before_range, event.after_range) = run.ranges().unzip();
         out.emit(event, pointer);
     }
@@ -49,19 +63,41 @@ pub(super) fn emit_ranges(edit: &EditTarget<'_>, file_before_hash: Option<Hash>,
 /// or binary; the others it only names, and whether they are new or deleted is not known. A file that another call has changed meanwhile is
 /// among them, too: what the command did to it is not known.
 #[inline(never)]
-pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, calls: &mut OpenCalls, out: &mut Emitter) -> bool {
+pub(super) fn emit_shell_diff(
+    result: &ResultContext<'_>,
+    diff: Value<'_>,
+    calls: &mut OpenCalls,
+    out: &mut Emitter,
+) -> bool {
     let pointer = Pointer::At("/toolUseResult/bashEditDiff");
-    let is_others = |file: Text<'_>| result.call.as_ref().is_some_and(|call| calls.is_changed_since(call, file));
+    let is_others = |file: Text<'_>| {
+        result
+            .call
+            .as_ref()
+            .is_some_and(|call| calls.is_changed_since(call, file))
+    };
     let (mut shown, mut changed) = (HashSet::new(), Vec::new());
-    for file in diff.member("files").into_iter().flat_map(Value::elements).map(DiffFile::lenient) {
-        let Some(path) = text(file.path()) else { continue };
+    for file in diff
+        .member("files")
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(DiffFile::lenient)
+    {
+        let Some(path) = text(file.path()) else {
+            continue;
+        };
         shown.insert(path.raw());
         if !is_others(path) {
             emit_changed_file(&result.edit_of(path), &file, pointer, out);
             changed.push(path);
         }
     }
-    for path in diff.member("changedFiles").into_iter().flat_map(Value::elements).filter_map(Value::text) {
+    for path in diff
+        .member("changedFiles")
+        .into_iter()
+        .flat_map(Value::elements)
+        .filter_map(Value::text)
+    {
         if shown.insert(path.raw()) && !is_others(path) {
             out.emit(result.edit_of(path).event(EditOp::Update), pointer);
             changed.push(path);
@@ -72,7 +108,12 @@ pub(super) fn emit_shell_diff(result: &ResultContext<'_>, diff: Value<'_>, calls
 }
 
 /// One file of which the changed lines are shown.
-fn emit_changed_file(edit: &EditTarget<'_>, file: &DiffFile<'_>, pointer: Pointer<'_>, out: &mut Emitter) {
+fn emit_changed_file(
+    edit: &EditTarget<'_>,
+    file: &DiffFile<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) {
     let op = match (is_true(file.created()), is_true(file.deleted())) {
         (true, _) => EditOp::Create,
         (_, true) => EditOp::Delete,
@@ -96,15 +137,29 @@ pub(super) fn runs_of<'a>(lines: impl Iterator<Item = PatchLine<'a>>) -> impl It
     let mut next = None;
     for line in lines.filter(|line| line.side != Side::Unchanged) {
         if next != Some((line.before, line.after)) {
-            let empty = |first: u64| Range { first, last: first.wrapping_sub(1) };
-            runs.push(Run { before: empty(line.before), after: empty(line.after), lines: 0 });
+            let empty = |first: u64| Range {
+                first,
+                last: first.wrapping_sub(1),
+            };
+            runs.push(Run {
+                before: empty(line.before),
+                after: empty(line.after),
+                lines: 0,
+            });
         }
         if let Some(run) = runs.last_mut() {
-            let (side, number) = if line.is_before() { (&mut run.before, line.before) } else { (&mut run.after, line.after) };
+            let (side, number) = if line.is_before() {
+                (&mut run.before, line.before)
+            } else {
+                (&mut run.after, line.after)
+            };
             side.last = number;
             run.lines += 1;
         }
-        next = Some((line.before + u64::from(line.is_before()), line.after + u64::from(line.is_after())));
+        next = Some((
+            line.before + u64::from(line.is_before()),
+            line.after + u64::from(line.is_after()),
+        ));
     }
     runs.into_iter()
 }

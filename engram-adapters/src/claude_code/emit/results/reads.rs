@@ -30,12 +30,18 @@ pub(super) fn emit_read(
         Some(KeptArguments::ReadFile(path)) => Some(Text::Token(path)),
         _ => None,
     };
-    let Some(path) = text(file.path()).or(argument) else { return false };
-    let mut event = CodeRead { call_id: result.call_id, ..CodeRead::new(path) };
+    let Some(path) = text(file.path()).or(argument) else {
+        return false;
+    };
+    let mut event = CodeRead {
+        call_id: result.call_id,
+        ..CodeRead::new(path)
+    };
     let content = text(file.content()).and_then(|content| content.decode_into(buffer).ok());
     let numbers = (file.start_line(), file.line_count(), file.total_lines());
     if let (Some(content), (Some(start), Some(count), Some(total))) = (content, numbers)
-        && let (Some(start), Some(count), Some(total)) = (start.unsigned(), count.unsigned(), total.unsigned())
+        && let (Some(start), Some(count), Some(total)) =
+            (start.unsigned(), count.unsigned(), total.unsigned())
         && let Some(span) = span(content, start, count, total)
     {
         event.range = Some(span.range);
@@ -57,8 +63,13 @@ pub(super) fn emit_shown_read(
     buffer: &mut DecodeBuffer,
     out: &mut Emitter,
 ) {
-    let mut event = CodeRead { call_id: result.call_id, ..CodeRead::new(path) };
-    let content = result.content.and_then(|content| content.decode_into(buffer).ok());
+    let mut event = CodeRead {
+        call_id: result.call_id,
+        ..CodeRead::new(path)
+    };
+    let content = result
+        .content
+        .and_then(|content| content.decode_into(buffer).ok());
     if let Some(lines) = content.and_then(linenum::strip_gutter) {
         event.range = Some(lines.range);
         if lines.longest_line_bytes < MAX_SHOWN_LINE {
@@ -86,16 +97,36 @@ fn span(content: &str, start: u64, count: u64, total: u64) -> Option<Span<'_>> {
     let ends = last == total;
     let has_empty_last = ends && (content.is_empty() || content.ends_with('\n'));
     let last = last - u64::from(has_empty_last);
-    let text = if has_empty_last { without_final_line_end(content) } else { content };
-    Some(Span { range: Range { first: start, last }, text, total_lines: ends.then_some(last) })
+    let text = if has_empty_last {
+        without_final_line_end(content)
+    } else {
+        content
+    };
+    Some(Span {
+        range: Range { first: start, last },
+        text,
+        total_lines: ends.then_some(last),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(content: &str, start: u64, count: u64, total: u64) -> Option<(u64, u64, &str, Option<u64>)> {
-        span(content, start, count, total).map(|span| (span.range.first, span.range.last, span.text, span.total_lines))
+    fn read(
+        content: &str,
+        start: u64,
+        count: u64,
+        total: u64,
+    ) -> Option<(u64, u64, &str, Option<u64>)> {
+        span(content, start, count, total).map(|span| {
+            (
+                span.range.first,
+                span.range.last,
+                span.text,
+                span.total_lines,
+            )
+        })
     }
 
     #[test]

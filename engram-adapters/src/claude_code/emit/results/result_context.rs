@@ -1,7 +1,9 @@
 //! One tool result with its call, and the events for what the log keeps beside the text that the model saw.
 
 use engram_core::emit::Pointer;
-use engram_core::event::{Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Permission, Role, Status};
+use engram_core::event::{
+    Author, CodeEdit, Decision, EditOp, Meta, MsgIn, Permission, Role, Status,
+};
 use engram_core::steps::Emitter;
 use engram_core::text::Text;
 
@@ -35,7 +37,10 @@ impl<'a> ResultContext<'a> {
 
     /// The target of edits of this file.
     pub fn edit_of(&self, file: Text<'a>) -> EditTarget<'a> {
-        EditTarget { call_id: self.call_id, file }
+        EditTarget {
+            call_id: self.call_id,
+            file,
+        }
     }
 
     /// Emits the fields of the structured result that the model did not see.
@@ -44,10 +49,19 @@ impl<'a> ResultContext<'a> {
         let structured = self.structured;
         let of_task = |name| structured.task().and_then(|task| task.member(name));
         let fields = [
-            (structured.return_code_interpretation(), "/toolUseResult/returnCodeInterpretation"),
+            (
+                structured.return_code_interpretation(),
+                "/toolUseResult/returnCodeInterpretation",
+            ),
             (structured.output_file(), "/toolUseResult/outputFile"),
-            (structured.object().member("worktreePath"), "/toolUseResult/worktreePath"),
-            (structured.object().member("worktreeBranch"), "/toolUseResult/worktreeBranch"),
+            (
+                structured.object().member("worktreePath"),
+                "/toolUseResult/worktreePath",
+            ),
+            (
+                structured.object().member("worktreeBranch"),
+                "/toolUseResult/worktreeBranch",
+            ),
             (of_task("output"), "/toolUseResult/task/output"),
             (of_task("description"), "/toolUseResult/task/description"),
         ];
@@ -68,9 +82,14 @@ impl<'a> ResultContext<'a> {
             KeptArguments::WrittenText(text) => (Some(*text), None, None),
             KeptArguments::ReplacedText { old, new } => (None, Some(*old), Some(*new)),
             KeptArguments::All(json) if structured.file_path().is_some() => {
-                let arguments = FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
+                let arguments =
+                    FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
                 let hash = |field: Field<'_>| field.map(|value| hash64(value.raw()));
-                (hash(arguments.content()), hash(arguments.old_string()), hash(arguments.new_string()))
+                (
+                    hash(arguments.content()),
+                    hash(arguments.old_string()),
+                    hash(arguments.new_string()),
+                )
             }
             _ => return,
         };
@@ -87,7 +106,8 @@ impl<'a> ResultContext<'a> {
 
     /// True if the model saw only the beginning of the output, and the name of a file with all of it.
     pub fn is_persisted(&self) -> bool {
-        self.content.is_some_and(|content| content.starts_with(PERSISTED))
+        self.content
+            .is_some_and(|content| content.starts_with(PERSISTED))
     }
 
     /// Emits the full output of a sub-agent or of an MCP tool, which the log has in blocks.
@@ -110,12 +130,23 @@ impl<'a> ResultContext<'a> {
     pub fn emit_denial_reason(&self, reason: Option<Text<'_>>, out: &mut Emitter) {
         const POINTER: Pointer<'static> = Pointer::At("/toolUseResult");
         if self.status == Status::Denied {
-            let denied = Permission { decision: Decision::Deny, tool: self.tool(), call_id: self.call_id, text: reason };
+            let denied = Permission {
+                decision: Decision::Deny,
+                tool: self.tool(),
+                call_id: self.call_id,
+                text: reason,
+            };
             out.emit(Meta::Permission(denied), Pointer::Root);
         } else if matches!(self.status, Status::Ok | Status::Cancelled) {
             emit_context(reason, POINTER, out);
         } else {
-            out.emit(Meta::Error { code: None, text: reason }, POINTER);
+            out.emit(
+                Meta::Error {
+                    code: None,
+                    text: reason,
+                },
+                POINTER,
+            );
         }
     }
 }
@@ -123,13 +154,24 @@ impl<'a> ResultContext<'a> {
 impl ResultContext<'_> {
     /// Emits who decided about the call, and what a person typed when denying it.
     #[inline]
-    pub fn emit_decision(&self, line: &Line<'_>, (index, failed): (usize, bool), out: &mut Emitter) {
+    pub fn emit_decision(
+        &self,
+        line: &Line<'_>,
+        (index, failed): (usize, bool),
+        out: &mut Emitter,
+    ) {
         if let Some(decision) = line.permission_decision()
             && self.status != Status::Denied
         {
             self.emit_stated_decision(decision, out);
         }
-        if failed && self.content.is_some_and(|content| DENIED_BY_PERSON.iter().any(|denied| content.starts_with(denied))) {
+        if failed
+            && self.content.is_some_and(|content| {
+                DENIED_BY_PERSON
+                    .iter()
+                    .any(|denied| content.starts_with(denied))
+            })
+        {
             self.emit_words(index, out);
         } else if failed && is_true(line.holds_persons_words()) {
             self.emit_stated_words(line, index, out);
@@ -144,33 +186,59 @@ impl ResultContext<'_> {
             _ => Decision::Ask,
         };
         let text = text(stated.member("source"));
-        let permission = Permission { decision, tool: self.tool(), call_id: self.call_id, text };
-        out.emit(Meta::Permission(permission), Pointer::At("/permissionDecision"));
+        let permission = Permission {
+            decision,
+            tool: self.tool(),
+            call_id: self.call_id,
+            text,
+        };
+        out.emit(
+            Meta::Permission(permission),
+            Pointer::At("/permissionDecision"),
+        );
     }
 
     /// Emits the result of a call that a person denied: it is what the person typed.
     #[cold]
     fn emit_stated_words(&self, line: &Line<'_>, index: usize, out: &mut Emitter) {
-        let source = line.permission_decision().and_then(|decision| decision.member("source"));
+        let source = line
+            .permission_decision()
+            .and_then(|decision| decision.member("source"));
         if raw_str(source) != "user_reject" || self.content.is_none() {
             return;
         }
-        let message = MsgIn { role: Role::User, by: Author::Person, text: self.content, attachments: Vec::new() };
+        let message = MsgIn {
+            role: Role::User,
+            by: Author::Person,
+            text: self.content,
+            attachments: Vec::new(),
+        };
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
     }
 
     #[cold]
     fn emit_words(&self, index: usize, out: &mut Emitter) {
-        let content = self.content.map(|content| content.decode_lossy()).unwrap_or_default();
-        let Some(words) = authors::words_of_denial(&content) else { return };
-        let message = MsgIn { role: Role::User, by: Author::Person, text: Some(Text::Plain(words)), attachments: Vec::new() };
+        let content = self
+            .content
+            .map(|content| content.decode_lossy())
+            .unwrap_or_default();
+        let Some(words) = authors::words_of_denial(&content) else {
+            return;
+        };
+        let message = MsgIn {
+            role: Role::User,
+            by: Author::Person,
+            text: Some(Text::Plain(words)),
+            attachments: Vec::new(),
+        };
         out.emit(message, Pointer::Field(CONTENT, index, "/content"));
     }
 }
 
 /// Emits a text whose hash is not that of the call's argument.
 fn emit_if_changed(text: Field<'_>, argument: u64, pointer: &str, out: &mut Emitter) {
-    if let Some(text) = text.filter(|text| text.text().is_some() && hash64(text.raw()) != argument) {
+    if let Some(text) = text.filter(|text| text.text().is_some() && hash64(text.raw()) != argument)
+    {
         emit_context(text.text(), Pointer::At(pointer), out);
     }
 }
@@ -190,6 +258,9 @@ pub(super) struct EditTarget<'a> {
 impl<'a> EditTarget<'a> {
     /// An event of this result.
     pub fn event(&self, op: EditOp) -> CodeEdit<'a> {
-        CodeEdit { call_id: self.call_id, ..CodeEdit::new(op, self.file) }
+        CodeEdit {
+            call_id: self.call_id,
+            ..CodeEdit::new(op, self.file)
+        }
     }
 }

@@ -39,9 +39,14 @@ fn text_of_block(block: Value<'_>) -> Option<Field<'_>> {
 /// True if `content` contains the text. A beginning `Error: ` does not count.
 #[inline(never)]
 pub(super) fn repeats(text: Text<'_>, content: Option<Text<'_>>) -> bool {
-    let Some(content) = content else { return text.is_empty() };
+    let Some(content) = content else {
+        return text.is_empty();
+    };
     let (text, content) = (text.comparable(), content.comparable());
-    contains(&content, text.strip_prefix("Error: ").unwrap_or(&text).trim())
+    contains(
+        &content,
+        text.strip_prefix("Error: ").unwrap_or(&text).trim(),
+    )
 }
 
 /// How the text of a result begins whose output is in a file, because it is too big for the model.
@@ -50,33 +55,59 @@ pub(super) const PERSISTED: &str = "<persisted-output>";
 /// The file that such a text names.
 pub(super) fn persisted_path(shown: &str) -> Option<&str> {
     let (_, path) = shown.split_once("Full output saved to: ")?;
-    path.lines().next().map(str::trim).filter(|path| !path.is_empty())
+    path.lines()
+        .next()
+        .map(str::trim)
+        .filter(|path| !path.is_empty())
 }
 
 /// True if a command printed nothing, and the model gets a text that states this: `(Bash completed with no output)`.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
-    let is_silent = |stream: Field<'_>| stream.and_then(Value::text).is_some_and(|text| text.is_empty());
+    let is_silent = |stream: Field<'_>| {
+        stream
+            .and_then(Value::text)
+            .is_some_and(|text| text.is_empty())
+    };
     let names_no_output = |content: Text<'_>| {
-        content.starts_with("(") && content.raw().trim_end_matches('"').ends_with(" completed with no output)")
+        content.starts_with("(")
+            && content
+                .raw()
+                .trim_end_matches('"')
+                .ends_with(" completed with no output)")
             || content.eq_str("Tool ran without output or errors")
     };
-    content.is_some_and(names_no_output) && is_silent(structured.stdout()) && is_silent(structured.stderr())
+    content.is_some_and(names_no_output)
+        && is_silent(structured.stdout())
+        && is_silent(structured.stderr())
 }
 
 /// The full output of a search whose result was shortened for the model (2.0.27 to 2.1.42). For tools that write files, the field is
 /// the file.
-pub(super) fn full_output<'a>(structured: &Structured<'a>, content: Option<Text<'_>>) -> Option<Text<'a>> {
-    let output = non_empty_text(structured.content()).filter(|_| structured.file_path().is_none())?;
-    let is_shown = content.is_some_and(|content| content.token() == output.token()) || repeats(output, content);
+pub(super) fn full_output<'a>(
+    structured: &Structured<'a>,
+    content: Option<Text<'_>>,
+) -> Option<Text<'a>> {
+    let output =
+        non_empty_text(structured.content()).filter(|_| structured.file_path().is_none())?;
+    let is_shown = content.is_some_and(|content| content.token() == output.token())
+        || repeats(output, content);
     (!is_shown).then_some(output)
 }
 
 /// True if `content` is the one stream that the command wrote to. White space at its ends does not count.
 #[inline(never)]
-pub(super) fn is_stream(content: Option<Text<'_>>, stdout: Option<Text<'_>>, stderr: Option<Text<'_>>) -> bool {
+pub(super) fn is_stream(
+    content: Option<Text<'_>>,
+    stdout: Option<Text<'_>>,
+    stderr: Option<Text<'_>>,
+) -> bool {
     match (content, stdout, stderr) {
         (None, ..) => true,
-        (Some(content), Some(stream), None) if content.token().is_some() && content.token() == stream.token() => true,
+        (Some(content), Some(stream), None)
+            if content.token().is_some() && content.token() == stream.token() =>
+        {
+            true
+        }
         (Some(content), Some(stream), None) if differ_at_once(content, stream) => false,
         (Some(content), Some(stream), None) | (Some(content), None, Some(stream)) => {
             content.comparable().trim() == stream.comparable().trim()
@@ -87,6 +118,12 @@ pub(super) fn is_stream(content: Option<Text<'_>>, stdout: Option<Text<'_>>, std
 
 /// True if the first characters of two tokens show that the texts differ by more than white space.
 fn differ_at_once(one: Text<'_>, other: Text<'_>) -> bool {
-    let first = |text: Text<'_>| text.token()?.as_bytes().get(1).copied().filter(|byte| byte.is_ascii_graphic() && *byte != b'\\');
+    let first = |text: Text<'_>| {
+        text.token()?
+            .as_bytes()
+            .get(1)
+            .copied()
+            .filter(|byte| byte.is_ascii_graphic() && *byte != b'\\')
+    };
     matches!((first(one), first(other)), (Some(one), Some(other)) if one != other)
 }

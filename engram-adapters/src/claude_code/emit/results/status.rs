@@ -8,21 +8,44 @@ use crate::claude_code::readers::{Block, Line, Structured};
 use crate::shared::value::{Value, is_true, raw_str};
 
 /// How the harness reports that a call was denied, beside the denials of a person.
-const DENIED: &[&str] = &["The user doesn't want to take this action right now.", "Claude requested permissions to ", "Permission to use "];
+const DENIED: &[&str] = &[
+    "The user doesn't want to take this action right now.",
+    "Claude requested permissions to ",
+    "Permission to use ",
+];
 
 /// How the harness reports that a call was cancelled.
-const CANCELLED: &[&str] = &["[Tool call interrupted", "[Request interrupted by user", "Interrupted by user", "<tool_use_error>Cancelled"];
+const CANCELLED: &[&str] = &[
+    "[Tool call interrupted",
+    "[Request interrupted by user",
+    "Interrupted by user",
+    "<tool_use_error>Cancelled",
+];
 
 /// How the call ended.
 #[inline(never)]
-pub(super) fn status(line: &Line<'_>, block: &Block<'_>, content: Option<Text<'_>>, structured: &Structured<'_>) -> Status {
-    let begins = |texts: &[&str]| content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)));
-    let was_stopped = || begins(&DENIED_BY_PERSON) && content.is_some_and(|content| authors::was_stopped(&content.decode_lossy()));
+pub(super) fn status(
+    line: &Line<'_>,
+    block: &Block<'_>,
+    content: Option<Text<'_>>,
+    structured: &Structured<'_>,
+) -> Status {
+    let begins = |texts: &[&str]| {
+        content.is_some_and(|content| texts.iter().any(|text| content.starts_with(text)))
+    };
+    let was_stopped = || {
+        begins(&DENIED_BY_PERSON)
+            && content.is_some_and(|content| authors::was_stopped(&content.decode_lossy()))
+    };
     if is_true(structured.interrupted()) || begins(CANCELLED) || was_stopped() {
         Status::Cancelled
     } else if !is_true(block.is_error()) {
         Status::Ok
-    } else if line.tool_denial_kind().is_some() || is_denied(line, block) || begins(&DENIED_BY_PERSON) || begins(DENIED) {
+    } else if line.tool_denial_kind().is_some()
+        || is_denied(line, block)
+        || begins(&DENIED_BY_PERSON)
+        || begins(DENIED)
+    {
         Status::Denied
     } else {
         Status::Error
@@ -34,11 +57,17 @@ fn is_denied(line: &Line<'_>, block: &Block<'_>) -> bool {
     // These calls were stopped.
     const STOPPED: [&str; 2] = ["interrupted", "cancelled"];
     let of_call = |stated: &Value<'_>| raw_str(stated.member("id")) == raw_str(block.tool_use_id());
-    line.result_meta().into_iter().flat_map(Value::elements).filter(of_call).any(|stated| {
-        let kind = raw_str(stated.member("non_execution_kind"));
-        let decision = stated.member("permission_decision").and_then(|decision| decision.member("decision"));
-        raw_str(decision) == "reject" || !(kind.is_empty() || STOPPED.contains(&kind))
-    })
+    line.result_meta()
+        .into_iter()
+        .flat_map(Value::elements)
+        .filter(of_call)
+        .any(|stated| {
+            let kind = raw_str(stated.member("non_execution_kind"));
+            let decision = stated
+                .member("permission_decision")
+                .and_then(|decision| decision.member("decision"));
+            raw_str(decision) == "reject" || !(kind.is_empty() || STOPPED.contains(&kind))
+        })
 }
 
 /// The number of `Exit code N`, with which the results of failed commands begin (2.0.45 and later).

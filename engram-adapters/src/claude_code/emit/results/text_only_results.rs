@@ -32,10 +32,14 @@ pub(super) fn emit_from_arguments(
     may_be_changed: bool,
     out: &mut Emitter,
 ) -> bool {
-    let Some(call) = &result.call else { return false };
+    let Some(call) = &result.call else {
+        return false;
+    };
     let pointer = Pointer::Item(CONTENT, index);
     let json = match &call.arguments {
-        KeptArguments::Nothing | KeptArguments::ReplacedText { .. } | KeptArguments::WrittenText(_) => return false,
+        KeptArguments::Nothing
+        | KeptArguments::ReplacedText { .. }
+        | KeptArguments::WrittenText(_) => return false,
         KeptArguments::ReadFile(path) => {
             reads::emit_shown_read(result, Text::Token(path), pointer, &mut scratch.text, out);
             return true;
@@ -45,10 +49,22 @@ pub(super) fn emit_from_arguments(
     let arguments = FileArguments::lenient_opt(parse(json, &mut scratch.arguments).ok());
     let file = text(arguments.path().or(arguments.notebook_path()));
     let Some(file) = file else { return false };
-    let edit = EditTarget { call_id: result.call_id, file };
+    let edit = EditTarget {
+        call_id: result.call_id,
+        file,
+    };
     match call.kind {
-        ToolKind::Write if may_be_changed => drop(out.emit(edit.event(write_op(result.content)), pointer)),
-        ToolKind::Write => emit_write(&edit, &arguments, result.content, pointer, &mut scratch.text, out),
+        ToolKind::Write if may_be_changed => {
+            drop(out.emit(edit.event(write_op(result.content)), pointer))
+        }
+        ToolKind::Write => emit_write(
+            &edit,
+            &arguments,
+            result.content,
+            pointer,
+            &mut scratch.text,
+            out,
+        ),
         ToolKind::Edit if arguments.notebook_path().is_some() => {
             let is_replacement = matches!(raw_str(arguments.edit_mode()), "" | "replace");
             if !last_cell.set(is_replacement.then(|| hash64(&**json))) {
@@ -76,7 +92,10 @@ fn emit_write(
     let mut event = edit.event(op);
     // Over a file with `\r\n`, some versions write another `\r`.
     let is_kept = |content: &Text<'_>| op == EditOp::Create || !content.raw().contains("\\r");
-    if let Some(after) = text(arguments.content()).filter(is_kept).and_then(|content| content.decode_into(buffer).ok()) {
+    if let Some(after) = text(arguments.content())
+        .filter(is_kept)
+        .and_then(|content| content.decode_into(buffer).ok())
+    {
         set_after_side(&mut event, after);
     }
     out.emit(event, pointer);
@@ -85,20 +104,43 @@ fn emit_write(
 /// Whether the file is new, as the text of the result states it.
 fn write_op(content: Option<Text<'_>>) -> EditOp {
     let created = content.is_some_and(|content| content.starts_with("File created successfully"));
-    if created { EditOp::Create } else { EditOp::Overwrite }
+    if created {
+        EditOp::Create
+    } else {
+        EditOp::Overwrite
+    }
 }
 
 /// Edit and MultiEdit: one snippet for each replacement.
-fn emit_snippets(edit: &EditTarget<'_>, arguments: &FileArguments<'_>, pointer: Pointer<'_>, out: &mut Emitter) {
-    let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: is_true(arguments.replace_all()) };
+fn emit_snippets(
+    edit: &EditTarget<'_>,
+    arguments: &FileArguments<'_>,
+    pointer: Pointer<'_>,
+    out: &mut Emitter,
+) {
+    let single = Replacement {
+        old: arguments.old_string(),
+        new: arguments.new_string(),
+        everywhere: is_true(arguments.replace_all()),
+    };
     for replacement in Replacement::list_or(arguments.edits(), single) {
-        let (old, new) = (decoded(text(replacement.old)), decoded(text(replacement.new)));
-        out.emit(certain_snippet(edit, old.as_deref(), new.as_deref()), pointer);
+        let (old, new) = (
+            decoded(text(replacement.old)),
+            decoded(text(replacement.new)),
+        );
+        out.emit(
+            certain_snippet(edit, old.as_deref(), new.as_deref()),
+            pointer,
+        );
     }
 }
 
 /// The old and the new text as far as they are certain.
-fn certain_snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&str>) -> CodeEdit<'a> {
+fn certain_snippet<'a>(
+    edit: &EditTarget<'a>,
+    old: Option<&str>,
+    new: Option<&str>,
+) -> CodeEdit<'a> {
     if !old.is_some_and(has_quotation_mark) {
         return snippet(edit, old, new);
     }
@@ -106,7 +148,13 @@ fn certain_snippet<'a>(edit: &EditTarget<'a>, old: Option<&str>, new: Option<&st
         return edit.event(EditOp::Update);
     }
     let (before_hash, before_anchor_hashes, before_text) = SpanFacts::default();
-    CodeEdit { before_hash, before_anchor_hashes, before_text, before_lines: None, ..snippet(edit, old, new) }
+    CodeEdit {
+        before_hash,
+        before_anchor_hashes,
+        before_text,
+        before_lines: None,
+        ..snippet(edit, old, new)
+    }
 }
 
 /// The text of an edit with these marks is found in a file that has typographic ones, which newer versions keep in the new text.

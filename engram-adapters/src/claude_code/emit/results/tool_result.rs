@@ -8,7 +8,9 @@ use engram_core::text::Text;
 use super::file_events::emit_file_events;
 use super::orphan_results::emit_echoed_arguments;
 use super::result_context::{ResultContext, emit_context};
-use super::result_text::{PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats};
+use super::result_text::{
+    PERSISTED, full_output, is_placeholder, is_stream, joined_text, persisted_path, repeats,
+};
 use super::status::{exit_code, status};
 use crate::claude_code::blocks::{CONTENT, images};
 use crate::claude_code::emit::state::State;
@@ -41,7 +43,13 @@ pub fn tool_result(
         return false;
     }
     let status = status(line, block, content, structured);
-    let result = ResultContext { call_id, status, content, structured, call: state.calls.close(key) };
+    let result = ResultContext {
+        call_id,
+        status,
+        content,
+        structured,
+        call: state.calls.close(key),
+    };
     if is_new {
         emit_result(state, line, block, index, &result, out);
         if structured.object().is_object() && state.plan.lacks_call(at, index) {
@@ -54,18 +62,28 @@ pub fn tool_result(
 }
 
 #[inline(never)]
-fn emit_result(state: &mut State, line: &Line<'_>, block: &Block<'_>, index: usize, result: &ResultContext<'_>, out: &mut Emitter) {
+fn emit_result(
+    state: &mut State,
+    line: &Line<'_>,
+    block: &Block<'_>,
+    index: usize,
+    result: &ResultContext<'_>,
+    out: &mut Emitter,
+) {
     let (structured, content) = (result.structured, result.content);
     let stdout = non_empty_text(structured.stdout()).or_else(|| full_output(structured, content));
     let stderr = non_empty_text(structured.stderr());
     let failed = is_true(block.is_error());
-    let has_streams = stdout.is_some() || stderr.is_some() || (!failed && is_placeholder(structured, content));
+    let has_streams =
+        stdout.is_some() || stderr.is_some() || (!failed && is_placeholder(structured, content));
     let streams = match (has_streams, failed) {
         (true, _) => (stdout, stderr),
         (false, true) => (None, content),
         (false, false) => (content, None),
     };
-    let shown = content.filter(|content| content.starts_with(PERSISTED)).map(|content| content.decode_lossy());
+    let shown = content
+        .filter(|content| content.starts_with(PERSISTED))
+        .map(|content| content.decode_lossy());
     let bytes = structured.persisted_output_size().and_then(Value::unsigned);
     let path = non_empty_text(structured.persisted_output_path());
     let path = path.or_else(|| shown.as_deref().and_then(persisted_path).map(Text::Plain));
@@ -74,13 +92,20 @@ fn emit_result(state: &mut State, line: &Line<'_>, block: &Block<'_>, index: usi
         tool: result.tool(),
         call_id: result.call_id,
         status: Some(result.status),
-        exit: if failed { content.and_then(exit_code) } else { None },
+        exit: if failed {
+            content.and_then(exit_code)
+        } else {
+            None
+        },
         stdout: streams.0,
         stderr: streams.1,
         truncated: artifact.is_some() || shown.is_some() || is_true(structured.truncated()),
         artifact,
         attachments: images(block.content()),
-        duration_ms: structured.total_duration_ms().or(structured.duration_ms()).and_then(Value::unsigned),
+        duration_ms: structured
+            .total_duration_ms()
+            .or(structured.duration_ms())
+            .and_then(Value::unsigned),
     };
     out.emit(event, Pointer::Item(CONTENT, index));
     if has_streams && !is_stream(content, stdout, stderr) {
@@ -100,6 +125,14 @@ fn emit_result(state: &mut State, line: &Line<'_>, block: &Block<'_>, index: usi
 /// The file with the whole output of a call whose result has only its beginning.
 #[cold]
 fn side_file<'a>(state: &State, path: Text<'a>, bytes: Option<u64>) -> SideFile<'a> {
-    let found = state.side_info.side_files.as_ref().and_then(|files| files.hash(&path.decode_lossy()));
-    SideFile { path, hash: found.map(|(hash, _)| hash), bytes: found.map(|(_, bytes)| bytes).or(bytes) }
+    let found = state
+        .side_info
+        .side_files
+        .as_ref()
+        .and_then(|files| files.hash(&path.decode_lossy()));
+    SideFile {
+        path,
+        hash: found.map(|(hash, _)| hash),
+        bytes: found.map(|(_, bytes)| bytes).or(bytes),
+    }
 }

@@ -51,8 +51,15 @@ impl LastStated {
     /// Stores the first `count` facts of a line. Hardly any line changes one.
     #[inline(never)]
     pub fn set_facts(&mut self, line: &Line<'_>, count: usize) -> Changes {
-        let facts = self.facts.iter_mut().zip(line.facts()).take(count).enumerate();
-        Changes(facts.fold(0, |changes, (number, (stored, value))| changes | u16::from(set(stored, value)) << number))
+        let facts = self
+            .facts
+            .iter_mut()
+            .zip(line.facts())
+            .take(count)
+            .enumerate();
+        Changes(facts.fold(0, |changes, (number, (stored, value))| {
+            changes | u16::from(set(stored, value)) << number
+        }))
     }
 
     /// Stores the facts that only lines of the conversation state, and adds their changes.
@@ -64,10 +71,16 @@ impl LastStated {
         if is_first_of_agent {
             self.has_parent = true;
         }
-        let mode_changed = record.kind == "user" && set(&mut self.permission_mode, record.line.permission_mode());
-        let effort_changed = record.kind == "assistant" && set(&mut self.effort, record.line.effort());
-        let changes = changes.with(Fact::PermissionMode, mode_changed).with(Fact::Effort, effort_changed);
-        changes.with(Fact::Model, model_changed).with(Fact::Parent, is_first_of_agent)
+        let mode_changed =
+            record.kind == "user" && set(&mut self.permission_mode, record.line.permission_mode());
+        let effort_changed =
+            record.kind == "assistant" && set(&mut self.effort, record.line.effort());
+        let changes = changes
+            .with(Fact::PermissionMode, mode_changed)
+            .with(Fact::Effort, effort_changed);
+        changes
+            .with(Fact::Model, model_changed)
+            .with(Fact::Parent, is_first_of_agent)
     }
 
     /// True if the last line belongs to this sub-agent, or to none.
@@ -102,13 +115,18 @@ impl LastStated {
 
     /// Stores the session's cost so far, if it is an amount. Returns whether it changed.
     pub fn set_cost(&mut self, cost: Field<'_>) -> bool {
-        set(&mut self.cost, cost.filter(|cost| amount(Some(*cost)).is_some()))
+        set(
+            &mut self.cost,
+            cost.filter(|cost| amount(Some(*cost)).is_some()),
+        )
     }
 }
 
 /// Stores the raw JSON of a value. Returns whether it changed; an absent value changes nothing.
 fn set(stored: &mut String, value: Field<'_>) -> bool {
-    let Some(value) = value.map(|value| value.raw()) else { return false };
+    let Some(value) = value.map(|value| value.raw()) else {
+        return false;
+    };
     let changed = stored.as_str() != value;
     if changed {
         value.clone_into(stored);

@@ -20,10 +20,15 @@ impl MarkedFiles {
     /// Notes the text of a file before an edit, or as it was written.
     #[inline]
     pub fn note(&mut self, file: Text<'_>, before: Field<'_>, written: Field<'_>) {
-        let has_mark = |content: Field<'_>| text(content).is_some_and(|content| content.decode_lossy().starts_with(MARK));
-        let may_have = |content: Field<'_>| content.is_some_and(|content| may_begin_with_mark(content.raw()));
+        let has_mark = |content: Field<'_>| {
+            text(content).is_some_and(|content| content.decode_lossy().starts_with(MARK))
+        };
+        let may_have =
+            |content: Field<'_>| content.is_some_and(|content| may_begin_with_mark(content.raw()));
         match written.or(before) {
-            content if may_have(content) && has_mark(content) => drop(self.files.insert(hash64(file.decode_lossy()))),
+            content if may_have(content) && has_mark(content) => {
+                drop(self.files.insert(hash64(file.decode_lossy())))
+            }
             Some(_) if self.files.is_empty() => {}
             Some(_) => drop(self.files.remove(&hash64(file.decode_lossy()))),
             None => {}
@@ -38,5 +43,7 @@ impl MarkedFiles {
 
 /// True for a JSON string that begins with the mark, as a character or as an escape.
 fn may_begin_with_mark(token: &str) -> bool {
-    token.strip_prefix('"').is_some_and(|content| content.starts_with([MARK, '\\']))
+    token
+        .strip_prefix('"')
+        .is_some_and(|content| content.starts_with([MARK, '\\']))
 }

@@ -23,7 +23,13 @@ pub struct OpenCalls {
 impl OpenCalls {
     /// Adds a call.
     pub fn open(&mut self, key: u64, call: Call) {
-        self.calls.open(key, Call { changed_before: self.changed.len(), ..call });
+        self.calls.open(
+            key,
+            Call {
+                changed_before: self.changed.len(),
+                ..call
+            },
+        );
     }
 
     /// A result states that its call has changed this file.
@@ -51,7 +57,11 @@ impl OpenCalls {
     /// The id of the open call that started a sub-agent with this prompt, if there is exactly one.
     pub fn id_by_prompt(&self, prompt: Text<'_>) -> Option<&str> {
         let prompt = hash64(prompt.comparable());
-        let mut spawned = self.calls.iter().filter_map(|call| call.spawned.as_deref()).filter(|spawned| spawned.prompt == prompt);
+        let mut spawned = self
+            .calls
+            .iter()
+            .filter_map(|call| call.spawned.as_deref())
+            .filter(|spawned| spawned.prompt == prompt);
         let SpawnedAgent { call_id, .. } = spawned.next()?;
         spawned.next().is_none().then_some(call_id)
     }
@@ -98,29 +108,51 @@ impl Call {
         let (tool, kind) = TOOLS.named(tool);
         let arguments = FileArguments::lenient_opt(input);
         let prompt = text(arguments.prompt()).map(|prompt| hash64(prompt.comparable()));
-        let spawned = prompt.map(|prompt| Box::new(SpawnedAgent { call_id: call_id.decode_lossy().into_owned(), prompt }));
+        let spawned = prompt.map(|prompt| {
+            Box::new(SpawnedAgent {
+                call_id: call_id.decode_lossy().into_owned(),
+                prompt,
+            })
+        });
         let is_own = matches!(tool, Cow::Borrowed(_));
-        Call { tool, kind, spawned, changed_before: 0, arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all) }
+        Call {
+            tool,
+            kind,
+            spawned,
+            changed_before: 0,
+            arguments: KeptArguments::of((kind, is_own), &arguments, input, keep_all),
+        }
     }
 }
 
 impl KeptArguments {
-    fn of((kind, is_own): (ToolKind, bool), arguments: &FileArguments<'_>, input: Field<'_>, keep_all: bool) -> Self {
+    fn of(
+        (kind, is_own): (ToolKind, bool),
+        arguments: &FileArguments<'_>,
+        input: Field<'_>,
+        keep_all: bool,
+    ) -> Self {
         let all = |input: Value<'_>| KeptArguments::All(input.raw().to_owned());
         let Some(file) = arguments.path().or(arguments.notebook_path()) else {
             // They are compared with the member table if the result does not name the file either.
-            let is_needed = is_own && matches!(kind, ToolKind::Read | ToolKind::Edit | ToolKind::Write);
-            return input.filter(|_| is_needed).map_or(KeptArguments::Nothing, all);
+            let is_needed =
+                is_own && matches!(kind, ToolKind::Read | ToolKind::Edit | ToolKind::Write);
+            return input
+                .filter(|_| is_needed)
+                .map_or(KeptArguments::Nothing, all);
         };
         // Results of reads and of notebook edits do not always name the file.
         match (kind, input) {
             (ToolKind::Read, _) => KeptArguments::ReadFile(file.raw().to_owned()),
             (_, Some(input)) if keep_all || arguments.notebook_path().is_some() => all(input),
-            (ToolKind::Write, _) => {
-                arguments.content().map_or(KeptArguments::Nothing, |text| KeptArguments::WrittenText(hash64(text.raw())))
-            }
+            (ToolKind::Write, _) => arguments.content().map_or(KeptArguments::Nothing, |text| {
+                KeptArguments::WrittenText(hash64(text.raw()))
+            }),
             (ToolKind::Edit, _) => match (arguments.old_string(), arguments.new_string()) {
-                (Some(old), Some(new)) => KeptArguments::ReplacedText { old: hash64(old.raw()), new: hash64(new.raw()) },
+                (Some(old), Some(new)) => KeptArguments::ReplacedText {
+                    old: hash64(old.raw()),
+                    new: hash64(new.raw()),
+                },
                 _ => KeptArguments::Nothing,
             },
             _ => KeptArguments::Nothing,
@@ -134,11 +166,20 @@ pub fn lacks_arguments(kind: ToolKind, input: Field<'_>) -> bool {
         return false;
     }
     let arguments = FileArguments::lenient_opt(input);
-    let single = Replacement { old: arguments.old_string(), new: arguments.new_string(), everywhere: false };
-    let is_whole = |replacement: &Replacement<'_>| replacement.old.is_some() && replacement.new.is_some();
+    let single = Replacement {
+        old: arguments.old_string(),
+        new: arguments.new_string(),
+        everywhere: false,
+    };
+    let is_whole =
+        |replacement: &Replacement<'_>| replacement.old.is_some() && replacement.new.is_some();
     let lacks_text = match kind {
         ToolKind::Write => text(arguments.content()).is_none(),
-        ToolKind::Edit if arguments.notebook_path().is_none() => !Replacement::list_or(arguments.edits(), single).iter().all(is_whole),
+        ToolKind::Edit if arguments.notebook_path().is_none() => {
+            !Replacement::list_or(arguments.edits(), single)
+                .iter()
+                .all(is_whole)
+        }
         _ => false,
     };
     lacks_text || arguments.path().or(arguments.notebook_path()).is_none()

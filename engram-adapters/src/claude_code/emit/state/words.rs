@@ -42,7 +42,8 @@ impl Words {
 
     /// The line has a result, which may launch a command.
     pub fn set_result(&mut self, line: &Line<'_>, dialect: Dialect) {
-        let is_launched = |result: Value<'_>| result.is_object() && result.member("commandName").is_some();
+        let is_launched =
+            |result: Value<'_>| result.is_object() && result.member("commandName").is_some();
         if line.tool_use_result().is_some_and(is_launched) {
             self.launched = key(line.uuid());
         }
@@ -53,7 +54,8 @@ impl Words {
 
     /// True if the line follows the result of a call that launches a command.
     pub fn is_launched(&self, line: &Line<'_>) -> bool {
-        self.is_next_launched || (self.launched.is_some() && self.launched == key(line.parent_uuid()))
+        self.is_next_launched
+            || (self.launched.is_some() && self.launched == key(line.parent_uuid()))
     }
 
     /// True for a text that the harness adds to a result: the child of a result that begins as these do, or the child of one.

@@ -14,10 +14,22 @@ use crate::shared::value::{Value, non_empty_text, text};
 const COMMAND_TOOLS: &[&str] = &["SlashCommand", "Skill"];
 
 /// `assistant`: one block of a message.
-pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
-    let texts = stream.record.message.content().into_iter().flat_map(Value::elements).map(Block::lenient);
+pub(super) fn assistant(
+    state: &mut StreamState,
+    stream: &StreamRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let texts = stream
+        .record
+        .message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(Block::lenient);
     if stream.record.agent.is_none()
-        && let Some(text) = texts.filter_map(|block| non_empty_text(block.text())).last()
+        && let Some(text) = texts
+            .filter_map(|block| non_empty_text(block.text()))
+            .last()
     {
         state.last_text = Some(hash64(text.raw()));
     }
@@ -25,7 +37,11 @@ pub(super) fn assistant(state: &mut StreamState, stream: &StreamRecord<'_>, out:
 }
 
 /// `user`: a tool result, the prompt of a sub-agent, or a text of the harness. What a person typed is printed only on demand.
-pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
+pub(super) fn user(
+    state: &mut StreamState,
+    stream: &StreamRecord<'_>,
+    out: &mut Emitter<'_>,
+) -> Outcome {
     // The command before its output is not printed.
     let is_output = text(stream.record.message.content()).is_some_and(is_whole_command_output);
     state.session.words.follows_command = is_output;
@@ -37,7 +53,15 @@ pub(super) fn user(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut
 
 /// True if the line has the result of a call by which the model starts a slash command.
 fn starts_command(state: &StreamState, stream: &StreamRecord<'_>) -> bool {
-    let blocks = stream.record.message.content().into_iter().flat_map(Value::elements).map(Block::lenient);
+    let blocks = stream
+        .record
+        .message
+        .content()
+        .into_iter()
+        .flat_map(Value::elements)
+        .map(Block::lenient);
     let calls = blocks.filter_map(|block| text(block.tool_use_id()));
-    calls.filter_map(|call| state.session.calls.tool(hash64(call.raw()))).any(|tool| COMMAND_TOOLS.contains(&tool))
+    calls
+        .filter_map(|call| state.session.calls.tool(hash64(call.raw())))
+        .any(|tool| COMMAND_TOOLS.contains(&tool))
 }

@@ -45,15 +45,31 @@ fn handler(kind: PrintedKind) -> Result<Handler, Outcome> {
 }
 
 /// Converts one printed line, whose note is at this place.
-pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, at: usize, out: &mut Emitter<'_>) -> Outcome {
-    let mut stream = StreamRecord { record: Record { at, line: as_transcript(&printed), ..Record::default() }, printed };
+pub(super) fn line(
+    state: &mut StreamState,
+    printed: Printed<'_>,
+    at: usize,
+    out: &mut Emitter<'_>,
+) -> Outcome {
+    let mut stream = StreamRecord {
+        record: Record {
+            at,
+            line: as_transcript(&printed),
+            ..Record::default()
+        },
+        printed,
+    };
     let record = &mut stream.record;
     let agent = text(agent_of(&stream.printed));
     record.agent = agent.map(|agent| agent.decode_lossy());
     fill_in(&mut state.session, record);
     if state.session.plan.fate(at) != Fate::Convert {
-        let record = members::named_type(&mut state.session.scratch, &record.line).unwrap_or_default();
-        return Outcome::Duplicate { record, rule: rule::HISTORY_REPEATED };
+        let record =
+            members::named_type(&mut state.session.scratch, &record.line).unwrap_or_default();
+        return Outcome::Duplicate {
+            record,
+            rule: rule::HISTORY_REPEATED,
+        };
     }
     let facts_changed = begin_record(&mut state.session, record, out);
     let is_first = agent.is_some_and(|agent| state.agents.insert(hash64(agent.raw())));
@@ -61,12 +77,18 @@ pub(super) fn line(state: &mut StreamState, printed: Printed<'_>, at: usize, out
         emit_agent(&stream, out);
     }
     let outcome = convert(state, &stream, out);
-    if facts_changed || is_first { Outcome::Mapped } else { outcome }
+    if facts_changed || is_first {
+        Outcome::Mapped
+    } else {
+        outcome
+    }
 }
 
 fn convert(state: &mut StreamState, stream: &StreamRecord<'_>, out: &mut Emitter<'_>) -> Outcome {
     // The check has found its type.
-    let Ok(kind) = kind_of(&stream.printed) else { return Outcome::Mapped };
+    let Ok(kind) = kind_of(&stream.printed) else {
+        return Outcome::Mapped;
+    };
     match handler(kind) {
         Ok(handler) => {
             let outcome = handler(state, stream, out);
@@ -97,7 +119,9 @@ fn record_type<'a>(printed: &Printed<'a>) -> Cow<'a, str> {
 /// The sub-agent that a line names. That a call runs is no line of its sub-agent.
 pub fn agent_of<'a>(printed: &Printed<'a>) -> Field<'a> {
     if raw_str(printed.kind()) == PrintedKind::ToolProgress.name() {
-        return printed.agent_retry().and_then(|retry| retry.member("agent_id"));
+        return printed
+            .agent_retry()
+            .and_then(|retry| retry.member("agent_id"));
     }
     printed.agent_id().or(printed.parent_call())
 }
@@ -111,16 +135,37 @@ pub fn as_transcript<'a>(printed: &Printed<'a>) -> Line<'a> {
         (const { Line::number("uuid") }, printed.uuid()),
         (const { Line::number("timestamp") }, printed.timestamp()),
         (const { Line::number("sessionId") }, printed.session_id()),
-        (const { Line::number("message") }, printed.message().filter(|message| message.is_object())),
-        (const { Line::number("toolUseResult") }, printed.tool_use_result()),
-        (const { Line::number("parentToolUseID") }, printed.parent_call()),
+        (
+            const { Line::number("message") },
+            printed.message().filter(|message| message.is_object()),
+        ),
+        (
+            const { Line::number("toolUseResult") },
+            printed.tool_use_result(),
+        ),
+        (
+            const { Line::number("parentToolUseID") },
+            printed.parent_call(),
+        ),
         (const { Line::number("isMeta") }, printed.is_synthetic()),
         (const { Line::number("requestId") }, printed.request_id()),
         (const { Line::number("error") }, printed.error()),
-        (const { Line::number("isApiErrorMessage") }, printed.is_api_error()),
-        (const { Line::number("apiErrorStatus") }, printed.api_error_status()),
-        (const { Line::number("compactMetadata") }, printed.compact_metadata()),
-        (const { Line::number("tool_result_meta") }, printed.result_meta()),
+        (
+            const { Line::number("isApiErrorMessage") },
+            printed.is_api_error(),
+        ),
+        (
+            const { Line::number("apiErrorStatus") },
+            printed.api_error_status(),
+        ),
+        (
+            const { Line::number("compactMetadata") },
+            printed.compact_metadata(),
+        ),
+        (
+            const { Line::number("tool_result_meta") },
+            printed.result_meta(),
+        ),
     ] {
         line.set(number, field);
     }
@@ -137,5 +182,9 @@ fn emit_agent(stream: &StreamRecord<'_>, out: &mut Emitter<'_>) {
         ..SessionFacts::default()
     };
     let parent = call.and_then(|call| out.seq_of_call(call));
-    out.emit_child(parent, Meta::Session(facts), Pointer::At("/parent_tool_use_id"));
+    out.emit_child(
+        parent,
+        Meta::Session(facts),
+        Pointer::At("/parent_tool_use_id"),
+    );
 }

@@ -26,6 +26,10 @@ pub(super) struct StreamState {
 impl StreamState {
     /// The state before the first line.
     pub fn new(side_info: SideInfo) -> Self {
-        StreamState { session: State::new(side_info), agents: HashSet::new(), last_text: None }
+        StreamState {
+            session: State::new(side_info),
+            agents: HashSet::new(),
+            last_text: None,
+        }
     }
 }

@@ -42,9 +42,18 @@ pub struct Stream {
 impl Stream {
     /// The converter of a capture.
     pub fn new(init: &SessionInit<'_>) -> Self {
-        let sessions = BySession::new(StreamState::new(init.context.clone()), || StreamState::new(SideInfo::default()));
+        let sessions = BySession::new(StreamState::new(init.context.clone()), || {
+            StreamState::new(SideInfo::default())
+        });
         let (checkers, plans) = (KeyMap::default(), KeyMap::default());
-        Stream { dialect: dialect(init.revision), checkers, plans, first: 0, current: 0, sessions }
+        Stream {
+            dialect: dialect(init.revision),
+            checkers,
+            plans,
+            first: 0,
+            current: 0,
+            sessions,
+        }
     }
 
     /// The key of the session of a line. A line without one belongs to the session of the line before.
@@ -69,7 +78,10 @@ impl Conversion for Stream {
         if is_first && let Some(first) = self.checkers.remove(&0) {
             self.checkers.insert(session, first);
         }
-        let checker = self.checkers.entry(session).or_insert_with(|| Checker::new(dialect));
+        let checker = self
+            .checkers
+            .entry(session)
+            .or_insert_with(|| Checker::new(dialect));
         checker.printed_line(record.value, record.number, check)?;
         self.first = if is_first { session } else { self.first };
         self.current = session;
@@ -77,8 +89,16 @@ impl Conversion for Stream {
     }
 
     fn decide(&mut self) {
-        let plan = |(session, mut checker): (u64, Checker)| (session, Rc::new(Plan::of(mem::take(&mut checker.notes), |_| Vec::new())));
-        self.plans = mem::take(&mut self.checkers).into_iter().map(plan).collect();
+        let plan = |(session, mut checker): (u64, Checker)| {
+            (
+                session,
+                Rc::new(Plan::of(mem::take(&mut checker.notes), |_| Vec::new())),
+            )
+        };
+        self.plans = mem::take(&mut self.checkers)
+            .into_iter()
+            .map(plan)
+            .collect();
         self.current = self.first;
     }
 
@@ -86,7 +106,11 @@ impl Conversion for Stream {
         out.set_pointer_alias("/toolUseResult", "/tool_use_result");
         let printed = Printed::lenient(record.value);
         self.current = self.session_of(&printed);
-        let plan = self.plans.get(&self.current).map(Rc::clone).unwrap_or_default();
+        let plan = self
+            .plans
+            .get(&self.current)
+            .map(Rc::clone)
+            .unwrap_or_default();
         if let Some(session) = text(printed.session_id()) {
             self.sessions.switch_to(&session.decode_lossy());
         }
@@ -103,6 +127,10 @@ impl Conversion for Stream {
 
     fn envelope(&mut self, record: &Record<'_>, out: &mut Emitter<'_>) {
         let line = as_transcript(&Printed::lenient(record.value));
-        out.set_header(RecordHeader { t: line_time(&line).as_deref(), id: text(line.uuid()), replay: false });
+        out.set_header(RecordHeader {
+            t: line_time(&line).as_deref(),
+            id: text(line.uuid()),
+            replay: false,
+        });
     }
 }

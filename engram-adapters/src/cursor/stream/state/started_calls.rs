@@ -20,12 +20,18 @@ impl StartedCalls {
     /// Adds a call.
     pub(in crate::cursor::stream) fn start(&mut self, call: &CallRecord<'_>) {
         let args_hash = call.payload.args().map(|args| hash64(args.raw()));
-        let started = StartedCall { args_hash, requests_line_numbers: call.payload.requests_line_numbers() };
+        let started = StartedCall {
+            args_hash,
+            requests_line_numbers: call.payload.requests_line_numbers(),
+        };
         self.open.open(call.call_id.decode_lossy(), started);
     }
 
     /// The arguments as JSON, if they differ from those with which the call was started.
-    pub(in crate::cursor::stream) fn changed_args<'a>(&self, call: &CallRecord<'a>) -> Option<&'a str> {
+    pub(in crate::cursor::stream) fn changed_args<'a>(
+        &self,
+        call: &CallRecord<'a>,
+    ) -> Option<&'a str> {
         let args = call.payload.args().map(Value::raw)?;
         let started = self.open.get(call.call_id.decode_lossy())?;
         (started.args_hash != Some(hash64(args))).then_some(args)
@@ -33,7 +39,9 @@ impl StartedCalls {
 
     /// True if the call requested line numbers in the content that it reads.
     pub(in crate::cursor::stream) fn requests_line_numbers(&self, call: &CallRecord<'_>) -> bool {
-        self.open.get(call.call_id.decode_lossy()).is_some_and(|started| started.requests_line_numbers)
+        self.open
+            .get(call.call_id.decode_lossy())
+            .is_some_and(|started| started.requests_line_numbers)
     }
 
     /// Removes a call.
