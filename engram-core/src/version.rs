@@ -74,7 +74,7 @@ pub struct KnownBad {
 /// How well the version of an artifact is known. The best known level is the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// Fixtures prove exactly this version, or the schema if no version is recorded.
+    /// Fixtures or a sweep prove exactly this version, or the schema if no version is recorded.
     Tested,
     /// Between two proven versions of one schema.
     Between,
@@ -139,6 +139,8 @@ pub struct Nearest {
 pub struct VersionMatrix {
     /// The revisions.
     pub revisions: &'static [Revision],
+    /// Versions that were run with the scenarios of the recorder, and every check of their tapes held. They need no fixtures.
+    pub swept: &'static [&'static str],
     /// Versions whose logs cannot be trusted.
     pub known_bad: &'static [KnownBad],
 }
@@ -151,17 +153,13 @@ impl VersionMatrix {
         let Some(parsed) = version.and_then(parse) else {
             return (newest.or(self.revisions.last()), Support::Unknown);
         };
-        let found = self.covering(&parsed);
+        let is_in = |list: &[&str]| list.iter().any(|known| Some(*known) == version);
+        let is_swept = is_in(self.swept);
+        let covering = self.covering(&parsed);
+        let found = covering.or_else(|| self.before(&parsed).filter(|_| is_swept));
         let support = match found {
             _ if self.is_known_bad(&parsed) => Support::KnownBad,
-            Some(revision)
-                if revision
-                    .tested
-                    .iter()
-                    .any(|tested| Some(*tested) == version) =>
-            {
-                Support::Tested
-            }
+            Some(revision) if is_swept || is_in(revision.tested) => Support::Tested,
             Some(_) => Support::Between,
             None if newest.is_some_and(|newest| is_ahead(&parsed, newest)) => Support::Ahead,
             None => Support::Unknown,
@@ -240,6 +238,21 @@ impl VersionMatrix {
             .find(|revision| revision.versions.is_some())
     }
 
+    /// The last revision that begins before a version that no range covers, else the first one.
+    fn before(&self, version: &Version) -> Option<&'static Revision> {
+        let versioned = || {
+            let revisions = self.revisions.iter();
+            revisions.filter(|revision| revision.versions.is_some())
+        };
+        let begins_before = |revision: &&Revision| {
+            let oldest = revision.recorded().min();
+            oldest.is_some_and(|(oldest, _)| release(&oldest) <= release(version))
+        };
+        versioned()
+            .rfind(begins_before)
+            .or_else(|| versioned().next())
+    }
+
     fn covering(&self, version: &Version) -> Option<&'static Revision> {
         self.revisions
             .iter()
@@ -269,7 +282,9 @@ impl VersionMatrix {
         let (oldest, newest) = (revision.recorded().min(), revision.recorded().max());
         match (oldest, newest) {
             _ if self.is_known_bad(&parsed) => Support::KnownBad,
-            _ if revision.tested.contains(&version) => Support::Tested,
+            _ if revision.tested.contains(&version) || self.swept.contains(&version) => {
+                Support::Tested
+            }
             (Some((oldest, _)), _) if release(&parsed) < release(&oldest) => Support::Unknown,
             (_, Some((newest, _))) if release(&parsed) < release(&newest) => Support::Between,
             (_, Some(_)) => Support::Ahead,

@@ -212,7 +212,7 @@ impl Session<'_> {
         if node || text.trim().is_empty() {
             let first = text
                 .lines()
-                .find(|line| line.contains("Error"))
+                .find(|line| line.contains("Error: "))
                 .unwrap_or("it printed nothing")
                 .trim();
             return Err(RecorderError::new(

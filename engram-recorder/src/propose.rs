@@ -1,91 +1,48 @@
-//! Writes the change that a recorded version earns: a place among the tested versions of its adapter.
+//! Writes the change that recorded versions earn: a place among the swept versions of their adapter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use semver::Version;
-
 use crate::error::{Fault, RecorderError};
+use crate::matrix::{Matrix, Outcome};
 use crate::sandbox::write;
 
-/// The list of tested versions of a revision, in the source of an adapter.
-const LIST: &str = "tested: &[";
-/// The beginning of a revision there.
-const REVISION: &str = "Revision {";
-
-/// The source file with the revisions of a harness's adapter, below the repository.
+/// The file with the swept versions of a harness's adapter, below the repository. An adapter whose logs have no version has none.
 pub fn source(harness: &str) -> PathBuf {
     Path::new("engram-adapters/src")
         .join(harness.replace('-', "_"))
-        .join("revisions.rs")
+        .join("swept.rs")
 }
 
-/// The text with `new` beside `near` in each list of tested versions that has `near`; a range that ends with `near` ends with `new`.
-/// `None` if no list has it, or one has `new` already.
-pub fn with_version(text: &str, near: &str, new: &str) -> Option<String> {
-    let (near_number, new_number) = (Version::parse(near).ok()?, Version::parse(new).ok()?);
-    let quoted = format!("\"{near}\"");
-    let both = if new_number > near_number {
-        format!("\"{near}\", \"{new}\"")
-    } else {
-        format!("\"{new}\", \"{near}\"")
-    };
-    let mut out = String::new();
-    let mut rest = text;
-    let mut changed = false;
-    while let Some(at) = rest.find(LIST) {
-        let end = at + rest[at..].find(']')?;
-        let list = &rest[at..end];
-        if list.contains(&format!("\"{new}\"")) {
-            return None;
+/// The content of that file: the versions of the matrix whose checks all hold, oldest first.
+pub fn swept(harness: &str, matrix: &Matrix) -> String {
+    let mut text = format!(
+        "//! The versions whose recordings pass every check. Generated from `matrix/{harness}.tsv` (`engram matrix propose`). Do not edit it.\n\n\
+         /// Oldest first.\n#[rustfmt::skip]\npub(super) const SWEPT: &[&str] = &[\n"
+    );
+    for (version, row) in &matrix.0 {
+        if matches!(row.outcome, Outcome::Earned | Outcome::Additive) {
+            text.push_str(&format!("    \"{version}\",\n"));
         }
-        let (before, from) = (&rest[..at], rest[..at].rfind(REVISION).unwrap_or(0));
-        if list.contains(&quoted) {
-            changed = true;
-            let range = if new_number > near_number {
-                before[from..].replace(&format!("<={near}"), &format!("<={new}"))
-            } else {
-                before[from..].to_owned()
-            };
-            out.push_str(&before[..from]);
-            out.push_str(&range);
-            out.push_str(&list.replace(&quoted, &both));
-        } else {
-            out.push_str(&rest[..end]);
-        }
-        rest = &rest[end..];
     }
-    out.push_str(rest);
-    changed.then_some(out)
+    text.push_str("];\n");
+    text
 }
 
-/// The change for one version, as a patch of the repository.
+/// The change of a file of the repository to this content, as a patch; empty if it has it.
 ///
 /// # Errors
-/// If the source cannot be read, has no place for the version, or `diff` cannot be run.
-pub fn patch(
-    repository: &Path,
-    harness: &str,
-    near: &str,
-    new: &str,
-) -> Result<String, RecorderError> {
-    let file = source(harness);
-    let path = repository.join(&file);
-    let text = fs::read_to_string(&path).map_err(|error| RecorderError::io(&path, &error))?;
-    let none = || {
-        RecorderError::new(
-            Fault::Misconfigured,
-            format!(
-                "{} has no list with {near} and without {new}",
-                file.display()
-            ),
-        )
-    };
-    let changed = with_version(&text, near, new).ok_or_else(none)?;
+/// If the file cannot be read, or `diff` cannot be run.
+pub fn patch(repository: &Path, file: &Path, content: &str) -> Result<String, RecorderError> {
+    let path = repository.join(file);
+    let is_same = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+    if is_same == content.as_bytes() {
+        return Ok(String::new());
+    }
     let staged = tempfile::tempdir().map_err(|error| RecorderError::new(Fault::Io, error))?;
     let other = staged.path().join("new");
-    write(&other, changed.as_bytes())?;
+    write(&other, content.as_bytes())?;
     let name = file.display().to_string();
     let labels = [format!("a/{name}"), format!("b/{name}")];
     let output = Command::new("diff")
@@ -100,28 +57,47 @@ pub fn patch(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Row;
 
-    const TEXT: &str = "Revision { versions: Some(\">=1.0.0, <=1.2.0\"), tested: &[\"1.0.0\", \"1.2.0\"] },\n\
-        Revision { versions: Some(\">=0.1.0, <=0.9.0\"), tested: &[\"0.9.0\"] },\n";
+    fn matrix(rows: &[(&str, Outcome)]) -> Matrix {
+        let row = |outcome| Row {
+            outcome,
+            ..Row::default()
+        };
+        let rows = rows
+            .iter()
+            .map(|(version, outcome)| (version.parse().unwrap(), row(*outcome)));
+        Matrix(rows.collect())
+    }
 
     #[test]
-    fn version_stands_beside_its_neighbour_and_ends_the_range() {
-        let newer = with_version(TEXT, "1.2.0", "1.3.0").unwrap();
+    fn only_versions_whose_checks_hold_are_swept() {
+        let matrix = matrix(&[
+            ("1.10.0", Outcome::Additive),
+            ("1.9.0", Outcome::Earned),
+            ("1.8.0", Outcome::Broken),
+            ("1.7.0", Outcome::Unrun),
+            ("1.6.0", Outcome::Unrecordable),
+        ]);
+        let text = swept("codex", &matrix);
         assert!(
-            newer.contains("<=1.3.0\"), tested: &[\"1.0.0\", \"1.2.0\", \"1.3.0\"]")
-                && newer.contains("<=0.9.0"),
-            "{newer}"
-        );
-        let older = with_version(TEXT, "1.2.0", "1.1.0").unwrap();
-        assert!(
-            older.contains("<=1.2.0\"), tested: &[\"1.0.0\", \"1.1.0\", \"1.2.0\"]"),
-            "{older}"
+            text.ends_with("= &[\n    \"1.9.0\",\n    \"1.10.0\",\n];\n"),
+            "{text}"
         );
     }
 
     #[test]
-    fn unknown_neighbour_and_known_version_change_nothing() {
-        assert_eq!(with_version(TEXT, "3.0.0", "3.1.0"), None);
-        assert_eq!(with_version(TEXT, "1.2.0", "0.9.0"), None);
+    fn patch_changes_the_file_into_the_content() {
+        let repository = tempfile::tempdir().unwrap();
+        let file = source("claude-code");
+        write(&repository.path().join(&file), b"a\nb\n").unwrap();
+        let patch = |content| patch(repository.path(), &file, content).unwrap();
+        assert_eq!(patch("a\nb\n"), "");
+        let changed = patch("a\nc\n");
+        assert!(
+            changed.starts_with("--- a/engram-adapters/src/claude_code/swept.rs\n+++ b/")
+                && changed.ends_with("-b\n+c\n"),
+            "{changed}"
+        );
     }
 }

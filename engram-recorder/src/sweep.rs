@@ -2,23 +2,28 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use semver::Version;
 
+use crate::bounded;
 use crate::error::{Fault, RecorderError};
 use crate::harness::Harness;
 use crate::isolation::Isolation;
 use crate::judge::{self, Judged};
 use crate::lists;
 use crate::matrix::{Matrix, Outcome, Row, digest};
+use crate::process::{End, Running};
 use crate::record::Job;
 use crate::scenario::Scenario;
 use crate::shape::{Entry, Shape};
 
 /// How much of a reason stands in the matrix.
 const WHY_CHARS: usize = 240;
+/// The longest that the script may take: a registry that does not answer must not stop the sweep.
+const SCRIPT_LIMIT: Duration = Duration::from_secs(600);
+/// The longest list of versions, or text of errors, of the script.
+const MAX_LISTED: u64 = 1 << 20;
 /// How many new facts of a shape are named.
 const NAMED_FACTS: usize = 6;
 
@@ -186,26 +191,8 @@ impl Sweep<'_> {
             .map(drop)
     }
 
-    /// Runs the script and returns what it prints.
     fn script(&self, arguments: &[&str]) -> Result<String, RecorderError> {
-        let output = Command::new(self.installer)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output();
-        let output = output.map_err(|error| RecorderError::io(self.installer, &error))?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last = said
-            .lines()
-            .rev()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or("no reason given");
-        Err(RecorderError::new(
-            Fault::Misconfigured,
-            format!("install: {last}"),
-        ))
+        says(self.installer, arguments, SCRIPT_LIMIT)
     }
 
     fn record(&self, version: &Version, root: &Path, known: &Shape) -> Result<Row, RecorderError> {
@@ -240,27 +227,83 @@ impl Sweep<'_> {
                 Err(error) => refused.push(format!("{}: {}", scenario.id, error.what)),
             }
         }
-        let judged = judge::version(self.out, self.harness.family(), &version.to_string())?;
-        let shape = Shape::of_version(self.harness.family(), &self.recordings(version))?;
-        let beyond: Vec<String> = shape
-            .beyond(known)
-            .iter()
-            .filter(|Entry(.., json)| json != "null")
-            .map(|Entry(kind, pointer, _)| format!("{kind}{pointer}"))
-            .collect();
-        let (outcome, why) = outcome(&judged, &beyond, &refused);
+        let row = judged_row(
+            self.out,
+            self.harness.family(),
+            &version.to_string(),
+            known,
+            &refused,
+        )?;
         Ok(Row {
-            outcome,
-            why,
-            as_version: judged.as_version.clone().unwrap_or_default(),
-            shape: shape.hash(),
-            digest: digest(&self.recordings(version)),
             scenarios: recorded.join(" "),
-            features: judged.shows.keys().cloned().collect::<Vec<_>>().join(" "),
-            checks: format!("{}/{}", judged.held, judged.failing.len()),
-            ..Row::default()
+            ..row
         })
     }
+}
+
+/// The line of a version that is recorded below `tree`: what the checks say, and what its logs have that `known` has not. `refused` are
+/// the scenarios that could not be recorded. The scenarios themselves, the date and the time that it took are missing.
+///
+/// # Errors
+/// If there are no recordings of it, or no adapter knows the harness.
+pub fn judged_row(
+    tree: &Path,
+    harness: &str,
+    version: &str,
+    known: &Shape,
+    refused: &[String],
+) -> Result<Row, RecorderError> {
+    let recordings = tree.join(harness).join(version);
+    let judged = judge::version(tree, harness, version)?;
+    let shape = Shape::of_version(harness, &recordings)?;
+    let beyond: Vec<String> = shape
+        .beyond(known)
+        .iter()
+        .filter(|Entry(.., json)| json != "null")
+        .map(|Entry(kind, pointer, _)| format!("{kind}{pointer}"))
+        .collect();
+    let (outcome, why) = outcome(&judged, &beyond, refused);
+    Ok(Row {
+        outcome,
+        why,
+        as_version: judged.as_version.clone().unwrap_or_default(),
+        shape: shape.hash(),
+        digest: digest(&recordings),
+        features: judged.shows.keys().cloned().collect::<Vec<_>>().join(" "),
+        checks: format!("{}/{}", judged.held, judged.failing.len()),
+        ..Row::default()
+    })
+}
+
+/// Runs the script and returns what it prints.
+fn says(script: &Path, arguments: &[&str], limit: Duration) -> Result<String, RecorderError> {
+    let io = |error: std::io::Error| RecorderError::io(script, &error);
+    let directory = tempfile::tempdir().map_err(io)?;
+    let (printed, errors) = (directory.path().join("out"), directory.path().join("err"));
+    let program = script.to_string_lossy();
+    let words = std::iter::once(program.as_ref()).chain(arguments.iter().copied());
+    let argv: Vec<String> = words.map(str::to_owned).collect();
+    let env = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let stdout = fs::File::create(&printed).map_err(io)?;
+    let running =
+        Running::start(&argv, Path::new("."), &env, stdout.into(), &errors).map_err(io)?;
+    let end = running.wait(limit, &printed, || false).map_err(io)?;
+    if end == End::Exit(0) {
+        return bounded::read_text(&printed, MAX_LISTED).map_err(io);
+    }
+    let said = bounded::read_text(&errors, MAX_LISTED).unwrap_or_default();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let what = match end {
+        End::Exit(_) => last.unwrap_or("no reason given").to_owned(),
+        End::Timeout => format!("it took longer than {} s", limit.as_secs()),
+        other => format!("it ended by {other:?}"),
+    };
+    Err(RecorderError::new(
+        Fault::Misconfigured,
+        format!("install: {what}"),
+    ))
 }
 
 /// What came of a version that was recorded.
@@ -303,6 +346,25 @@ fn outcome(judged: &Judged, beyond: &[String], refused: &[String]) -> (Outcome, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn script_that_does_not_end_or_fails_says_why() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("script");
+        let text = "#!/bin/sh\ncase $1 in ok) echo 1.0.0 ;; no) echo none >&2; exit 1 ;; *) sleep 100 ;; esac\n";
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let says = |word: &str, limit| {
+            says(&script, &[word], Duration::from_millis(limit)).map_err(|error| error.what)
+        };
+        assert_eq!(says("ok", 20_000), Ok("1.0.0\n".to_owned()));
+        assert_eq!(says("no", 20_000), Err("install: none".to_owned()));
+        assert_eq!(
+            says("hang", 100),
+            Err("install: it took longer than 0 s".to_owned())
+        );
+    }
 
     #[test]
     fn failing_check_outranks_what_is_new() {

@@ -32,6 +32,7 @@ mod record;
 mod revisions;
 mod schema;
 mod source;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -3,6 +3,8 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
+use super::swept::SWEPT;
+
 /// The behaviour that differs between revisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -285,5 +287,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             },
         },
     ],
+    swept: SWEPT,
     known_bad: &[],
 };

@@ -36,6 +36,7 @@ mod records;
 mod revisions;
 mod schema;
 mod source;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -3,6 +3,8 @@
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, VersionMatrix};
 
+use super::swept::SWEPT;
+
 /// The schema of the TypeScript document.
 pub(super) const TS_JSON: &str = "ts-json";
 /// The schema of bare lines.
@@ -130,5 +132,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             coverage: CHANGES,
         },
     ],
+    swept: SWEPT,
     known_bad: &[],
 };

@@ -97,6 +97,7 @@ pub(super) static MATRIX: VersionMatrix = VersionMatrix {
             coverage: HOOKS_COVERAGE,
         },
     ],
+    swept: &[],
     known_bad: &[],
 };
 

@@ -156,5 +156,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             ),
         },
     ],
+    swept: &[],
     known_bad: &[],
 };

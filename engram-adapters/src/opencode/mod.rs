@@ -25,6 +25,7 @@ mod results;
 mod revisions;
 mod schema;
 mod source;
+mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -4,6 +4,8 @@ use engram_core::adapter::Identity;
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::version::{Revision, Support, VersionMatrix};
 
+use super::swept::SWEPT;
+
 /// Differences between revisions that the records themselves do not show, named after behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
@@ -236,6 +238,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             },
         },
     ],
+    swept: SWEPT,
     known_bad: &[],
 };
 

@@ -28,5 +28,6 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         tested: &["1"],
         coverage: CLAIMS,
     }],
+    swept: &[],
     known_bad: &[],
 };

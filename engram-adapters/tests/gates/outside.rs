@@ -44,6 +44,7 @@ const TOY: AdapterDescriptor = AdapterDescriptor {
             tested: &["synthetic"],
             coverage: NONE,
         }],
+        swept: &[],
         known_bad: &[],
     },
     schema_detection_strategy: "a test",

@@ -39,6 +39,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             tested: &["synthetic"],
             coverage: COVERAGE,
         }],
+        swept: &[],
         known_bad: &[],
     },
     schema_detection_strategy: "a test",

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use engram_recorder::error::{Fault, RecorderError};
-use engram_recorder::matrix::{Matrix as Lines, Outcome};
+use engram_recorder::harness::HARNESSES;
+use engram_recorder::matrix::{Matrix as Lines, Outcome, Row};
 use engram_recorder::shape::Shape;
-use engram_recorder::{judge, lists, propose};
+use engram_recorder::sweep::judged_row;
+use engram_recorder::{lists, propose};
 
 use crate::exit::Exit;
 use crate::report::{Reporter, printable};
@@ -44,13 +46,14 @@ pub enum Command {
         #[arg(long, value_name = "DIR", default_value = "matrix/lists")]
         lists: PathBuf,
     },
-    /// Print the change to the adapters that recordings earn, as a patch
+    /// Print the change that the matrix and recordings earn, as a patch
     ///
-    /// Judges each version. Prints `earned`, `additive` or `broken` on standard error, and the patch for those whose checks hold.
+    /// Each adapter has a list of the versions whose checks all hold. Recordings are judged first: `earned`, `additive` or `broken` goes to
+    /// standard error, and their lines are part of the patch.
     Propose {
-        /// The tree of recordings
-        #[arg(long, value_name = "DIR", default_value = "recordings")]
-        recordings: PathBuf,
+        /// Also judge the versions in this tree of recordings
+        #[arg(long, value_name = "DIR")]
+        recordings: Option<PathBuf>,
         /// The tree of recordings whose structure is known
         #[arg(long, value_name = "DIR", default_value = "fixtures")]
         known: PathBuf,
@@ -76,7 +79,7 @@ pub fn run(args: &Matrix, report: &Reporter) -> io::Result<Exit> {
             recordings,
             known,
             repository,
-        } => proposed(recordings, known, repository, report),
+        } => proposed(recordings.as_deref(), known, repository, report),
     };
     match done {
         Ok((text, exit)) => crate::print(&text).map(|_| exit),
@@ -144,60 +147,88 @@ fn kept(
 }
 
 fn proposed(
-    recordings: &Path,
+    recordings: Option<&Path>,
     known: &Path,
     repository: &Path,
     report: &Reporter,
 ) -> Result<(String, Exit), RecorderError> {
-    let (mut text, mut exit, mut versions) = (String::new(), Exit::Success, 0);
-    for family in names(recordings)?.iter().filter(|path| path.is_dir()) {
-        let harness = family.file_name().unwrap_or_default().to_string_lossy();
-        if harness.starts_with('.') {
-            continue;
-        }
-        let shape = Shape::of_harness(&harness, known)?;
-        for directory in names(family)?.iter().filter(|path| path.is_dir()) {
-            versions += 1;
-            let version = directory.file_name().unwrap_or_default().to_string_lossy();
-            let judged = judge::version(recordings, &harness, &version)?;
-            let found = Shape::of_version(&harness, directory)?;
-            let new = found.beyond(&shape);
-            if !judged.failing.is_empty() {
-                let names: Vec<&str> = judged.failing.keys().map(String::as_str).collect();
-                report.note(&format!("{harness}@{version}: broken: {}", names.join(" ")));
-                for (place, what) in judged.failing.values().flatten() {
-                    report.note(&printable(&format!("  {place}: {what}")));
-                }
+    let (mut text, mut exit) = (String::new(), Exit::Success);
+    let tree = recordings.unwrap_or(Path::new(""));
+    let versions = recordings.map(versions_of).transpose()?.unwrap_or_default();
+    for harness in HARNESSES.iter().map(|harness| harness.family()) {
+        let file = Path::new("matrix").join(format!("{harness}.tsv"));
+        let mut matrix = Lines::read(&repository.join(&file))?;
+        for version in versions.get(harness).into_iter().flatten() {
+            let row = judged(tree, harness, version, known, report)?;
+            if row.outcome == Outcome::Broken {
                 exit = Exit::PartialFailure;
-                continue;
             }
-            let facts: Vec<String> = new
-                .iter()
-                .map(|entry| format!("{}{}", entry.0, entry.1))
-                .collect();
-            let word = if facts.is_empty() {
-                "earned".to_owned()
-            } else {
-                format!("additive: {}", facts.join(" "))
+            let version = version
+                .parse()
+                .map_err(|error| RecorderError::new(Fault::Misconfigured, error))?;
+            let line = matrix.0.entry(version).or_default();
+            *line = Row {
+                published: std::mem::take(&mut line.published),
+                ..row
             };
-            report.note(&printable(&format!("{harness}@{version}: {word}")));
-            match judged.as_version {
-                Some(near) => {
-                    text.push_str(&propose::patch(repository, &harness, &near, &version)?)
-                }
-                None => report.note(&format!(
-                    "{harness}@{version}: an adapter has a row for it; nothing to change"
-                )),
-            }
+        }
+        text.push_str(&propose::patch(repository, &file, &matrix.to_string())?);
+        let source = propose::source(harness);
+        if repository.join(&source).is_file() {
+            let swept = propose::swept(harness, &matrix);
+            text.push_str(&propose::patch(repository, &source, &swept)?);
         }
     }
-    if versions == 0 {
+    Ok((text, exit))
+}
+
+/// The line of a recorded version; what came of it goes to standard error.
+fn judged(
+    tree: &Path,
+    harness: &str,
+    version: &str,
+    known: &Path,
+    report: &Reporter,
+) -> Result<Row, RecorderError> {
+    let shape = Shape::of_harness(harness, known)?;
+    let scenarios = names(&tree.join(harness).join(version))?;
+    let scenarios: Vec<String> = scenarios
+        .iter()
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    let row = Row {
+        scenarios: scenarios.join(" "),
+        ..judged_row(tree, harness, version, &shape, &[])?
+    };
+    let line = format!("{harness}@{version}: {} {}", row.outcome.as_str(), row.why);
+    report.note(&printable(line.trim_end()));
+    Ok(row)
+}
+
+/// The recorded versions of each harness.
+fn versions_of(recordings: &Path) -> Result<BTreeMap<String, Vec<String>>, RecorderError> {
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut versions = BTreeMap::new();
+    for family in names(recordings)?.iter().filter(|path| path.is_dir()) {
+        let found = names(family)?;
+        let found = found.iter().filter(|path| path.is_dir());
+        versions.insert(name(family), found.map(|path| name(path)).collect());
+    }
+    if !versions
+        .keys()
+        .any(|found| HARNESSES.iter().any(|harness| harness.family() == found))
+    {
         return Err(RecorderError::new(
             Fault::Misconfigured,
             format!("{} has no recordings", recordings.display()),
         ));
     }
-    Ok((text, exit))
+    Ok(versions)
 }
 
 fn names(directory: &Path) -> Result<Vec<PathBuf>, RecorderError> {

@@ -100,6 +100,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             tested: &["1.0.0"],
             coverage: COVERAGE,
         }],
+        swept: &[],
         known_bad: &[],
     },
     schema_detection_strategy: "a test",

@@ -39,6 +39,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             tested: &["1"],
             coverage: COVERAGE,
         }],
+        swept: &[],
         known_bad: &[],
     },
     schema_detection_strategy: "all logs are toys",

@@ -54,6 +54,7 @@ const fn descriptor(omission_rules: &'static [OmissionRule]) -> AdapterDescripto
         harness_family: "toy",
         matrix: VersionMatrix {
             revisions: &[],
+            swept: &[],
             known_bad: &[],
         },
         schema_detection_strategy: "",

@@ -54,6 +54,7 @@ static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             tested: &["1.0.0", "1.9.0"],
             coverage: COVERAGE,
         }],
+        swept: &[],
         known_bad: &[KnownBad {
             versions: "=1.5.0",
             reason: "a test",

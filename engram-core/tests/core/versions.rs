@@ -35,6 +35,7 @@ const MATRIX: VersionMatrix = VersionMatrix {
         revision("old", Some(">=1.0.0, <=1.2.0"), &["1.0.0", "1.2.0"]),
         revision("new", Some(">=1.10.0, <=2.1.0"), &["1.10.0", "2.1.0"]),
     ],
+    swept: &["0.5.0", "1.1.1", "1.1.5", "1.9.1", "2.1.2"],
     known_bad: &[KnownBad {
         versions: "=1.1.5",
         reason: "a test",
@@ -56,15 +57,19 @@ fn each_version_has_one_level() {
     for (version, schema, support) in [
         ("1.0.0", "old", Support::Tested),
         ("1.1.0", "old", Support::Between),
+        ("1.1.1", "old", Support::Tested),
         ("1.2.0-beta.1", "old", Support::Between),
         ("1.1.5", "old", Support::KnownBad),
         ("1.2.1", "new", Support::Unknown),
         ("1.9.0", "new", Support::Unknown),
+        ("1.9.1", "old", Support::Tested),
         ("2.0.0", "new", Support::Between),
         ("2.1.0-beta.1", "new", Support::Between),
         ("2.1.1", "new", Support::Ahead),
+        ("2.1.2", "new", Support::Tested),
         ("2.1.1-beta.1", "new", Support::Ahead),
         ("0.2.0", "new", Support::Unknown),
+        ("0.5.0", "old", Support::Tested),
         ("0.0.1", "new", Support::Unknown),
         ("next", "new", Support::Unknown),
     ] {
@@ -78,6 +83,7 @@ fn no_version_is_ahead_of_schemas_that_record_none() {
     const BARE: &[Revision] = &[revision("bare", None, &["0.1.0"])];
     let bare = VersionMatrix {
         revisions: BARE,
+        swept: &[],
         known_bad: &[],
     };
     assert_eq!(bare.resolve(Some("9.0.0")).1, Support::Unknown);
@@ -163,6 +169,7 @@ fn a_range_runs_from_the_oldest_to_the_newest_recorded_version() {
     let defects = |revisions| {
         VersionMatrix {
             revisions,
+            swept: &[],
             known_bad: &[],
         }
         .defects()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engram_conformance::SCENARIOS;
 use engram_recorder::harness::HARNESSES;
 use engram_recorder::matrix::{Matrix, Outcome};
+use engram_recorder::propose;
 use engram_recorder::scenario::Scenario;
 use engram_recorder::tools::OpTable;
 
@@ -138,4 +139,27 @@ fn matrix_has_a_line_for_many_versions_and_a_reason_for_each_that_failed() {
             }
         }
     }
+}
+
+#[test]
+fn adapters_list_the_versions_that_the_matrix_proves() {
+    let mut compared = 0;
+    for harness in HARNESSES.iter().map(|harness| harness.family()) {
+        let path = repository().join(propose::source(harness));
+        let Ok(listed) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        let matrix = Matrix::read(&repository().join(format!("matrix/{harness}.tsv"))).unwrap();
+        let expected = propose::swept(harness, &matrix);
+        if std::env::var_os("ENGRAM_BLESS").is_some() {
+            std::fs::write(&path, &expected).unwrap();
+        } else {
+            assert!(
+                listed == expected,
+                "{harness}: `engram matrix propose | git apply` makes its list"
+            );
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 3, "the harnesses whose logs have a version");
 }

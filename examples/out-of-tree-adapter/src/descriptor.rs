@@ -35,6 +35,7 @@ pub static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
             tested: &["synthetic"],
             coverage: COVERAGE,
         }],
+        swept: &[],
         known_bad: &[],
     },
     schema_detection_strategy: "No version is recorded. A header line of known fields proves the schema.",

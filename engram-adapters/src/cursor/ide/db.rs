@@ -227,7 +227,7 @@ impl EditorDatabase {
                             });
                         }
                         Entry::Vacant(vacant) => {
-                            drop(vacant.insert(Location::Inline { record, json }))
+                            vacant.insert(Location::Inline { record, json });
                         }
                     }
                 }

@@ -55,7 +55,7 @@ pub(super) fn emit_from_arguments(
     };
     match call.kind {
         ToolKind::Write if may_be_changed => {
-            drop(out.emit(edit.event(write_op(result.content)), pointer))
+            out.emit(edit.event(write_op(result.content)), pointer);
         }
         ToolKind::Write => emit_write(
             &edit,

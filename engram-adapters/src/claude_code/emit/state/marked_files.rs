@@ -27,7 +27,7 @@ impl MarkedFiles {
             |content: Field<'_>| content.is_some_and(|content| may_begin_with_mark(content.raw()));
         match written.or(before) {
             content if may_have(content) && has_mark(content) => {
-                drop(self.files.insert(hash64(file.decode_lossy())))
+                self.files.insert(hash64(file.decode_lossy()));
             }
             Some(_) if self.files.is_empty() => {}
             Some(_) => drop(self.files.remove(&hash64(file.decode_lossy()))),
