@@ -28,6 +28,8 @@ mod library;
 mod list;
 mod looking;
 mod many_sessions;
+#[cfg(unix)]
+mod matrix;
 mod one_session;
 mod opened_files;
 mod public_index;
