@@ -139,12 +139,9 @@ impl Sweep<'_> {
         // A list that cannot be read is missing; the recording says what matters.
         let entries = self.keep_lists(version, &root).unwrap_or_default();
         if !entries.is_empty() {
-            row.why = format!(
-                "lists have {} new: {}; {}",
-                entries.len(),
-                entries.join(" "),
-                row.why
-            );
+            let lists = format!("lists have {} new: {}", entries.len(), entries.join(" "));
+            let both = [row.why, lists];
+            row.why = both.join("; ").trim_start_matches("; ").to_owned();
         }
         if !was_there && !self.keep {
             // What is left is only space.

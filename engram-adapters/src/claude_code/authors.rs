@@ -4,7 +4,7 @@ use engram_core::event::Author;
 use engram_core::text::Text;
 
 use crate::claude_code::readers::Line;
-use crate::claude_code::revisions::summaries_may_be_unmarked;
+use crate::claude_code::revisions::{feedback_may_be_plain, summaries_may_be_unmarked};
 use crate::shared::value::{Field, Value, is_true, raw_str};
 
 /// Beginnings of texts that only the harness writes.
@@ -149,7 +149,7 @@ pub(super) fn of_text(line: &Line<'_>, text: Text<'_>, place: Place) -> Author {
             Author::Agent
         };
     }
-    if is_harness_text(text, place) {
+    if is_harness_text(line, text, place) {
         Author::Harness
     } else {
         Author::Person
@@ -200,11 +200,11 @@ pub(super) fn is_whole_command_output(text: Text<'_>) -> bool {
     text.starts_with("<local-command-std") && is_end(text.decode_lossy().trim_end())
 }
 
-fn is_harness_text(text: Text<'_>, place: Place) -> bool {
+fn is_harness_text(line: &Line<'_>, text: Text<'_>, place: Place) -> bool {
     begins(text, HARNESS_TEXT)
         || (place.follows_command && begins(text, COMMAND_OUTPUT))
         || (place.is_block && text.starts_with("<system-reminder>"))
-        || is_hook_feedback(text)
+        || is_hook_feedback(text, raw_str(line.version()))
 }
 
 fn begins(text: Text<'_>, beginnings: &[&str]) -> bool {
@@ -213,8 +213,8 @@ fn begins(text: Text<'_>, beginnings: &[&str]) -> bool {
         .any(|beginning| text.starts_with(beginning))
 }
 
-/// `Stop hook feedback:`, `Bash operation feedback:` and others, followed by a list (1.0.80 to 2.0.20).
-fn is_hook_feedback(text: Text<'_>) -> bool {
+/// `Stop hook feedback:`, `Bash operation feedback:` and others, followed by a list (1.0.80 to 2.0.20), or by the words alone.
+fn is_hook_feedback(text: Text<'_>, version: &str) -> bool {
     const LONGEST: usize = 80;
     let raw = text.raw().as_bytes();
     let Some(at) = memchr::memmem::find(&raw[..raw.len().min(LONGEST)], b" feedback:") else {
@@ -224,7 +224,13 @@ fn is_hook_feedback(text: Text<'_>) -> bool {
     let names_hook = head.ends_with(b" hook") || head.ends_with(b" operation");
     names_hook
         && head.first().is_some_and(u8::is_ascii_uppercase)
-        && text.decode_lossy().contains(" feedback:\n- ")
+        && text
+            .decode_lossy()
+            .contains(if feedback_may_be_plain(version) {
+                " feedback:\n"
+            } else {
+                " feedback:\n- "
+            })
 }
 
 /// True if the text is the notice that a background task has ended. A person may type the beginning of one.
@@ -322,15 +328,24 @@ mod tests {
     }
 
     #[test]
-    fn feedback_of_hooks_is_a_list() {
+    fn feedback_of_hooks_is_a_list_or_of_a_version_without_lists() {
         let cases = [
-            ("Stop hook feedback:\n- no", true),
-            ("Bash operation feedback:\n- no", true),
-            ("Stop hook feedback:\nI wrote this", false),
-            ("my feedback:\n- no", false),
+            ("Stop hook feedback:\n- no", "1.0.106", true),
+            ("Bash operation feedback:\n- no", "1.0.106", true),
+            ("Stop hook feedback:\nlook again", "1.0.106", false),
+            ("Stop hook feedback:\nlook again", "2.0.20", false),
+            ("Stop hook feedback:\nlook again", "2.0.22", true),
+            ("Stop hook feedback:\nlook again", "2.0.36", true),
+            ("Stop hook feedback:\nlook again", "2.0.42", false),
+            ("Stop hook feedback:\nI wrote this", "2.1.331", false),
+            ("my feedback:\n- no", "2.0.22", false),
         ];
-        for (text, expected) in cases {
-            assert_eq!(is_hook_feedback(Text::Plain(text)), expected, "{text}");
+        for (text, version, expected) in cases {
+            assert_eq!(
+                is_hook_feedback(Text::Plain(text), version),
+                expected,
+                "{text} {version}"
+            );
         }
     }
 

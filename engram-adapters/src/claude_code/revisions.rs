@@ -90,6 +90,13 @@ pub(super) fn summaries_may_be_unmarked(version: &str) -> bool {
     version.is_empty() || version.starts_with("0.") || version.starts_with("1.")
 }
 
+/// True if a line of this version may have the words of a hook without a list and without a field that marks them: recorded with 2.0.22,
+/// 2.0.32 and 2.0.36, while 2.0.20 writes a list and 2.0.42 a field. Captures have no version.
+pub(super) fn feedback_may_be_plain(version: &str) -> bool {
+    let patch = version.strip_prefix("2.0.").map(str::parse);
+    version.is_empty() || matches!(patch, Some(Ok(21..42_u32)))
+}
+
 /// The claim of every revision; only reads and edits differ.
 const fn coverage(code_read: Grade, code_edit: Grade) -> Coverage {
     Coverage {

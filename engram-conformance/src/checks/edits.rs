@@ -7,7 +7,7 @@ use super::attribution;
 use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, is_of, matching};
 use super::spans::{self, Lines};
 use crate::case::Case;
-use crate::converted_session::ConvertedSession;
+use crate::converted_session::{ConvertedSession, escaped};
 use crate::gaps::names_only;
 use crate::ground_truth::{Call, FileState, RealEdit, is_outside_project};
 use crate::outcome::Findings;
@@ -446,6 +446,19 @@ fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> b
     })
 }
 
+/// True if a record of this call contains a text: the record of its event, or one that names no other call. A history names many.
+fn is_in_record(case: &Case<'_>, call: &Call, own: Option<&[u8]>, text: &str) -> bool {
+    let text = escaped(text);
+    let has = |record: &[u8], text: &str| memchr::memmem::find(record, text.as_bytes()).is_some();
+    let others = || case.truth.calls.iter().filter(|other| other.id != call.id);
+    let is_history = |record: &[u8]| others().any(|other| has(record, &other.id));
+    case.sessions.iter().any(|session| {
+        session
+            .records_with(&call.id)
+            .any(|record| has(record, &text) && (own == Some(record) || !is_history(record)))
+    })
+}
+
 /// An edit has its lines, and the hash of the file if the call's record contains the whole file.
 fn is_complete(
     (subject, case): (&Subject<'_>, &Case<'_>),
@@ -499,11 +512,8 @@ fn is_complete(
         let Some((session, event)) = events.iter().find(|(_, event)| lacks_hash(event)) else {
             continue;
         };
-        if !case
-            .sessions
-            .iter()
-            .any(|session| session.record_contains(&call.id, &whole))
-        {
+        let own = session.record_of(event);
+        if !is_in_record(case, call, own, &whole) {
             continue;
         }
         if let Some(code) = subject.missing_hash_gap(session, event) {

@@ -158,7 +158,8 @@ fn is_id(logged: &str, real: &str) -> bool {
         .is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))
 }
 
-/// True if a session contains the name of this tool and all texts in the arguments.
+/// True if a session contains the name of this tool and all texts in the arguments. Some versions keep the words of sub-agents and not
+/// their calls, so a call of theirs must have its arguments as they are.
 fn is_logged(call: &Value, sessions: &[ConvertedSession]) -> bool {
     let tool = call["tool"].as_str().unwrap_or_default();
     let texts: Vec<String> = call["args"]
@@ -182,13 +183,36 @@ fn is_logged(call: &Value, sessions: &[ConvertedSession]) -> bool {
                     .records_with(&format!("\"{tool}\""))
                     .any(|record| is_in(record, &call["args"]))
         };
-        is_named && has_args() && texts.iter().all(|text| session.contains(text.as_bytes()))
+        let is_agents = call["thread"]
+            .as_str()
+            .is_some_and(|thread| thread.starts_with("sub:"));
+        let is_there = !is_agents
+            || session
+                .records_with(&format!("\"{tool}\""))
+                .any(|record| has_value(record, &call["args"]));
+        is_named
+            && is_there
+            && has_args()
+            && texts.iter().all(|text| session.contains(text.as_bytes()))
     })
 }
 
 /// True if a record contains this JSON value.
 fn is_in(record: &[u8], value: &Value) -> bool {
     memchr::memmem::find(record, value.to_string().as_bytes()).is_some()
+}
+
+/// True if a record has this JSON value anywhere.
+fn has_value(record: &[u8], wanted: &Value) -> bool {
+    fn is_in(value: &Value, wanted: &Value) -> bool {
+        value == wanted
+            || match value {
+                Value::Object(members) => members.values().any(|inner| is_in(inner, wanted)),
+                Value::Array(items) => items.iter().any(|inner| is_in(inner, wanted)),
+                _ => false,
+            }
+    }
+    serde_json::from_slice(record).is_ok_and(|record| is_in(&record, wanted))
 }
 
 /// The result with the logged id of its call, and with the text inside `{"output": ...}` or `{"error": ...}`.

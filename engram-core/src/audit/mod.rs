@@ -23,6 +23,7 @@ use crate::hash::Hash;
 use crate::input::head::{BOM, first_value};
 use crate::input::terminal::controls;
 use crate::input::truncation::complete_items;
+use crate::json::is_cut;
 use crate::keys::hash64;
 use crate::members::{MemberTable, RawNode};
 use crate::tape::TapeError;
@@ -496,7 +497,10 @@ fn resync(text: &str, before_cut: Option<usize>) -> Option<usize> {
             .count();
         match failed {
             None => return Some(at),
-            Some(error) if error.is_eof() && before_cut.is_some_and(|least| complete >= least) => {
+            Some(error)
+                if is_cut(&text[at..], &error)
+                    && before_cut.is_some_and(|least| complete >= least) =>
+            {
                 return Some(at);
             }
             // The text is one line, so the column is the number of bytes read.

@@ -3,6 +3,7 @@
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 use crate::error::{AdapterError, ErrorCode};
+use crate::json::is_cut;
 
 /// A document that ends too early, or is not JSON or UTF-8 from some position on.
 pub(crate) struct Broken<'b> {
@@ -14,7 +15,7 @@ pub(crate) struct Broken<'b> {
 
 impl<'b> Broken<'b> {
     pub fn json(text: &'b str, error: &serde_json::Error) -> Self {
-        if error.is_eof() {
+        if is_cut(text, error) {
             return Broken::truncated(
                 text,
                 format!(

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use simdutf8::compat::{Utf8Error, from_utf8};
 
 use super::terminal::controls;
+use crate::json::is_cut;
 use crate::text::canonical::{has_other_escapes, with_canonical_escapes};
 
 /// The byte order mark that may come before the first record.
@@ -171,7 +172,7 @@ pub(crate) fn first_value(text: &str) -> Result<usize, bool> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     match values.next() {
         Some(Ok(_)) => Ok(values.byte_offset()),
-        Some(Err(error)) => Err(error.is_eof()),
+        Some(Err(error)) => Err(is_cut(text, &error)),
         None => Err(false),
     }
 }

@@ -1,5 +1,6 @@
 //! JSON text without a tree: a validating pass builds an index of all values.
 
+mod cut;
 mod index;
 mod json_type;
 mod member_node;
@@ -8,6 +9,7 @@ mod scan;
 mod string_mask;
 mod value;
 
+pub(crate) use cut::is_cut;
 pub use index::StructuralIndex;
 pub use json_type::{JsonType, NULL};
 pub use node::Node;

@@ -38,6 +38,10 @@ const HARNESS_TEXTS: &[&str] = &[
     "\\nContent from @",
     "\\n--- End of content ---",
     "System: Please continue.",
+    // What a sub-agent gets that stops without its last call, or too late. Up to 0.31 the log of its session has it.
+    "You have stopped calling tools without finishing. You have one final chance ",
+    "You have exceeded the time limit. You have one final chance ",
+    "You have exceeded the maximum number of turns. You have one final chance ",
     // The request for a summary, which 0.4.1 records as a prompt.
     "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
 ];
