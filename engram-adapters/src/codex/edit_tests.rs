@@ -1,8 +1,13 @@
 //! Edits of patches whose list or text does not state all: a CR that stands alone, files that are changed twice, patches in an odd form.
 
+use engram_core::adapter::convert_str;
+use engram_core::error::ErrorCode;
+use engram_core::pipeline::Options;
+use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
-use super::tests::{event, events, events_of, of_kind, session_with};
+use super::Codex;
+use super::tests::{call, event, events, events_of, of_kind, output, session_with};
 
 fn patch(id: &str, text: &str) -> (&'static str, Value) {
     let input = format!("*** Begin Patch\n{text}\n*** End Patch\n");
@@ -255,4 +260,56 @@ fn a_failed_patch_has_no_edits() {
         .is_empty()
     );
     assert!(of_kind(&events(&[patch("c", "*** Update File: f")]), "code.edit").is_empty());
+}
+
+#[test]
+fn a_patch_names_files_from_the_directory_of_its_call() {
+    let patch = |before: &str, extra: Value| {
+        let script = format!(
+            "{before}apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** End Patch\nE"
+        );
+        let mut arguments = json!({"cmd": script});
+        arguments
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        let done = "Wall time: 0.1 seconds\nOutput:\n{\"output\":\"Success. Updated the following files:\\nM a.py\\n\",\"metadata\":{\"exit_code\":0}}";
+        let events = events(&[
+            call("c1", "exec_command", &arguments.to_string()),
+            output("c1", done),
+        ]);
+        let edit = of_kind(&events, "code.edit")[0].clone();
+        assert_eq!(
+            (&edit["before_lines"], &edit["after_lines"]),
+            (&json!(1), &json!(2))
+        );
+        edit["file"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(patch("", json!({})), "/p/a.py");
+    assert_eq!(patch("", json!({"workdir": "/q/src"})), "/q/src/a.py");
+    assert_eq!(patch("cd src && ", json!({})), "/p/src/a.py");
+    assert_eq!(patch("mkdir d && cd d && ", json!({})), "a.py");
+}
+
+#[test]
+fn hunks_at_lines_that_cannot_be_make_the_record_malformed() {
+    for diff in ["@@ -0,1 +1,1 @@\n-a\n+b\n", "@@ -0,1 +1,2 @@\n+b\n a\n"] {
+        let changes = json!({"/p/f": {"type": "update", "unified_diff": diff, "move_path": null}});
+        let end = json!({"type": "patch_apply_end", "call_id": "c1", "stdout": "done", "stderr": "", "success": true, "changes": changes});
+        let log = session_with(json!({}), &[event(end)]);
+        let error = convert_str(
+            &Codex,
+            &log,
+            &Options {
+                policy: Policy::Strict,
+                ..Options::default()
+            },
+        )
+        .unwrap_err();
+        assert_eq!(
+            (error.code, error.line),
+            (ErrorCode::MalformedRecord, Some(2)),
+            "{error}"
+        );
+    }
 }

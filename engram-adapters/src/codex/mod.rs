@@ -10,6 +10,8 @@ use crate::registration::Registration;
 use crate::session_file::SessionFile;
 
 mod blocks;
+#[cfg(test)]
+mod call_tests;
 #[cfg(feature = "conformance")]
 mod certification;
 mod check;
@@ -30,11 +32,15 @@ mod notes;
 mod plan;
 #[cfg(test)]
 mod printed_tests;
+#[cfg(test)]
+mod prompt_tests;
 mod readers;
 mod record;
 mod records;
 mod revisions;
 mod schema;
+#[cfg(test)]
+mod session_tests;
 mod source;
 mod swept;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What `exec --json` prints up to 0.42: lines that no fixture has.
+//! What `exec --json` prints, up to 0.42 as events of the protocol: lines that no fixture has.
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
@@ -7,6 +7,7 @@ use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::Codex;
+use super::tests::{call, event, events, item, message, of_kind, system_events};
 
 const SETTINGS: &str = r#"{"model":"m","provider":"p","workdir":"/p","approval":"never","sandbox":"read-only","reasoning effort":"low"}"#;
 
@@ -159,4 +160,101 @@ fn runs_that_are_printed_one_after_the_other_are_sessions_of_their_own() {
         assert!(!alone.is_empty());
         assert_eq!(of_session(&both, id), alone, "{id}");
     }
+}
+
+#[test]
+fn what_exec_prints_is_converted() {
+    let item = |stage: &str, item: Value| json!({"type": format!("item.{stage}"), "item": item});
+    let todo = |done: bool| json!({"id": "item_0", "type": "todo_list", "items": [{"text": "look at it", "completed": done}]});
+    let change = json!({"id": "item_2", "type": "file_change", "changes": [{"path": "/p/a b.txt", "kind": "add"}], "status": "completed"});
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t 1"}),
+        json!({"type": "turn.started"}),
+        item("started", todo(false)),
+        item("updated", todo(true)),
+        item("completed", todo(true)),
+        item(
+            "started",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "", "exit_code": null, "status": "in_progress"}),
+        ),
+        item(
+            "completed",
+            json!({"id": "item_1", "type": "command_execution", "command": "ls -l", "aggregated_output": "no such file", "exit_code": 2, "status": "failed"}),
+        ),
+        item("completed", change),
+        item(
+            "completed",
+            json!({"id": "item_3", "type": "agent_message", "text": "It is done."}),
+        ),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 5, "cached_input_tokens": 1, "output_tokens": 2}}),
+        json!({"type": "error", "message": "stream lost"}),
+    ];
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let log = log.replacen(
+        r#"{"thread_id":"t 1","type":"thread.started"}"#,
+        r#"{"type":"thread.started","thread_id":"t 1"}"#,
+        1,
+    );
+    let options = Options {
+        policy: Policy::Permissive,
+        ..Options::default()
+    };
+    let tape = convert_str(&Codex, &log, &options).unwrap();
+    let report = audit(log.as_bytes(), &tape, Codex.describe()).unwrap();
+    assert_eq!(
+        (report.left_over.bytes, report.leaves.left_over),
+        (0, 0),
+        "{report:?}"
+    );
+    let spaced = convert_str(
+        &Codex,
+        &log.replace("\"items\":[{", "\"items\": [ {"),
+        &options,
+    )
+    .unwrap();
+    let lists = |tape: &str| {
+        tape.lines()
+            .filter(|line| line.contains("\"name\":\"todo_list\""))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lists(&spaced),
+        lists(&tape),
+        "white space of the JSON is no text"
+    );
+    assert!(report.disagreements.is_empty(), "{report:?}");
+    let events: Vec<Value> = tape
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (
+            &events[0]["harness"]["schema"],
+            &events[0]["source"]["session_id"]
+        ),
+        (&json!("exec-json"), &json!("t 1"))
+    );
+    assert_eq!(events.last().unwrap()["ledger"]["unrecognized"], 0);
+    assert_eq!(system_events(&events).len(), 2);
+    let results = of_kind(&events, "tool.result");
+    assert_eq!(
+        (
+            &results[0]["status"],
+            &results[0]["exit"],
+            &results[0]["stdout"]
+        ),
+        (&json!("error"), &json!(2), &json!("no such file"))
+    );
+    let edit = of_kind(&events, "code.edit")[0];
+    assert_eq!(
+        (&edit["file"], &edit["op"], &edit["parent"]),
+        (
+            &json!("/p/a b.txt"),
+            &json!("create"),
+            &of_kind(&events, "tool.call")[1]["seq"]
+        )
+    );
+    assert!(events.iter().all(|event| event["label"] != "usage"));
+    assert_eq!(of_kind(&events, "msg.out").len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Records of real sessions that no fixture has.
 
-use engram_core::adapter::{StreamAdapter, convert_str};
+use engram_core::adapter::convert_str;
 use engram_core::audit::audit;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::Codex;
 
-const VERSION: &str = "0.142.5";
+pub(super) const VERSION: &str = "0.142.5";
 
-fn line(number: usize, kind: &str, payload: Value) -> Value {
+pub(super) fn line(number: usize, kind: &str, payload: Value) -> Value {
     json!({"timestamp": format!("2026-01-01T00:00:{number:02}.000Z"), "type": kind, "payload": payload})
 }
 
@@ -114,121 +114,6 @@ pub(super) fn output(id: &str, text: &str) -> (&'static str, Value) {
         "response_item",
         json!({"type": "function_call_output", "call_id": id, "output": text}),
     )
-}
-
-#[test]
-fn web_search_in_event_and_item_is_one_call() {
-    let action = json!({"type": "search", "query": "how to fold", "queries": ["how to fold", "how to fold paper"]});
-    let result = json!({"type": "text_result", "title": "Folding paper", "url": "https://e.invalid/fold", "snippet": "Fold it once."});
-    let events = events(&[
-        event(
-            json!({"type": "web_search_end", "call_id": "ws_1", "query": "how to fold ...", "action": action, "results": [result]}),
-        ),
-        (
-            "response_item",
-            json!({"type": "web_search_call", "status": "completed", "action": action}),
-        ),
-        (
-            "response_item",
-            json!({"type": "web_search_call", "id": "ws_2", "status": "completed", "action": {"type": "open_page", "url": "u"}}),
-        ),
-    ]);
-    let calls = of_kind(&events, "tool.call");
-    assert_eq!(
-        calls.iter().map(|call| &call["kind"]).collect::<Vec<_>>(),
-        ["web_search", "web_search"]
-    );
-    assert_eq!(
-        (&calls[0]["call_id"], &calls[0]["args"]),
-        (&json!("ws_1"), &action)
-    );
-    assert_eq!(calls[1]["call_id"], "ws_2");
-    let results = of_kind(&events, "tool.result");
-    assert_eq!(
-        results[0]["stdout"],
-        "Folding paper\nhttps://e.invalid/fold\nFold it once."
-    );
-    assert_eq!((results.len(), &results[1]["status"]), (2, &json!("ok")));
-}
-
-#[test]
-fn web_search_event_of_a_tool_call_is_a_duplicate() {
-    let search = json!({"type": "web_search_end", "call_id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}, "results": [{"title": "A page"}]});
-    let shown = item(
-        json!({"type": "WebSearch", "id": "c1", "query": "a b", "action": {"type": "search", "query": "a b"}}),
-    );
-    let events = events(&[
-        call("c1", "run", "{\"q\":\"a b\"}"),
-        event(search),
-        shown,
-        output("c1", "A page"),
-    ]);
-    assert_eq!(
-        (
-            of_kind(&events, "tool.call").len(),
-            of_kind(&events, "tool.result").len()
-        ),
-        (1, 1)
-    );
-}
-
-#[test]
-fn a_sleep_on_the_screen_is_that_of_the_call_of_its_tool() {
-    let slept = |id: &str| item(json!({"type": "Sleep", "id": id, "duration_ms": 5}));
-    let of_tool = |tool| events(&[call("c1", tool, "{}"), slept("c1"), output("c1", "done")]);
-    assert_eq!(of_kind(&of_tool("sleep"), "tool.call").len(), 1);
-    assert_eq!(of_kind(&of_tool("run"), "tool.call").len(), 2);
-}
-
-#[test]
-fn generated_image_in_event_and_item_is_one_result() {
-    let image = |kind: &str, id: &str| json!({"type": kind, id: "ig_1", "status": "completed", "revised_prompt": "a red fox", "result": "Zm94"});
-    let events = events(&[
-        event(image("image_generation_end", "call_id")),
-        ("response_item", image("image_generation_call", "id")),
-    ]);
-    let results = of_kind(&events, "tool.result");
-    assert_eq!(
-        (results.len(), &results[0]["stdout"]),
-        (1, &json!("a red fox"))
-    );
-    assert_eq!(results[0]["attachments"][0]["bytes"], 3);
-}
-
-#[test]
-fn approval_review_is_a_permission() {
-    let review = |status: &str| {
-        json!({"type": "guardian_assessment", "id": "g", "target_item_id": "c1", "status": status, "rationale": "It only reads files.",
-            "action": {"type": "command", "command": "/bin/sh -c \"ls -la\""}})
-    };
-    let (begun, denied) = (review("in_progress"), review("denied"));
-    let events = events(&[
-        call("c1", "exec_command", "{\"cmd\":\"ls -la\"}"),
-        event(begun),
-        event(denied),
-        output("c1", "no"),
-    ]);
-    let permissions: Vec<&Value> = events
-        .iter()
-        .filter(|event| event["label"] == "permission")
-        .collect();
-    assert_eq!(permissions.len(), 1);
-    assert_eq!(
-        (&permissions[0]["decision"], &permissions[0]["tool"]),
-        (&json!("deny"), &json!("exec_command"))
-    );
-    assert_eq!(
-        (&permissions[0]["call_id"], &permissions[0]["text"]),
-        (&json!("c1"), &json!("It only reads files."))
-    );
-    let alone = json!({"type": "guardian_assessment", "status": "approved", "action": {"type": "network_access", "host": "e.invalid"}});
-    assert_eq!(
-        system_events(&self::events(&[event(alone)])),
-        [(
-            "guardian_assessment",
-            r#"{"host":"e.invalid","type":"network_access"}"#
-        )]
-    );
 }
 
 #[test]
@@ -364,94 +249,6 @@ fn answer_with_citations_is_not_repeated() {
 }
 
 #[test]
-fn patch_without_changes_gives_no_edit() {
-    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a b\n+a b\n*** End Patch";
-    let done = "Success. Updated the following files:\nM a.txt\n";
-    let changes = json!({"/p/a.txt": {"type": "update", "unified_diff": "", "move_path": null}});
-    let events = events(&[
-        (
-            "response_item",
-            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}),
-        ),
-        event(
-            json!({"type": "patch_apply_end", "call_id": "c1", "stdout": done, "success": true, "changes": changes, "status": "completed"}),
-        ),
-        (
-            "response_item",
-            json!({"type": "custom_tool_call_output", "call_id": "c1", "output": format!("Exit code: 0\nOutput:\n{done}")}),
-        ),
-    ]);
-    assert_eq!(
-        (
-            of_kind(&events, "code.edit").len(),
-            of_kind(&events, "tool.result").len()
-        ),
-        (0, 1)
-    );
-}
-
-#[test]
-fn a_file_that_is_moved_onto_itself_is_deleted() {
-    let patch =
-        "*** Begin Patch\n*** Update File: a.txt\n*** Move to: a.txt\n@@\n-a\n+b\n*** End Patch";
-    let call = (
-        "response_item",
-        json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": patch}),
-    );
-    let end = |moved: &str| {
-        let changes = json!({"/p/a.txt": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+b\n", "move_path": moved}});
-        event(
-            json!({"type": "patch_apply_end", "call_id": "c1", "stdout": "", "success": true, "changes": changes, "status": "completed"}),
-        )
-    };
-    let ops = |moved: &str| -> Vec<Value> {
-        let events = events(&[call.clone(), end(moved)]);
-        of_kind(&events, "code.edit")
-            .iter()
-            .map(|edit| json!([edit["op"], edit["file"]]))
-            .collect()
-    };
-    assert_eq!(ops("/p/a.txt"), [json!(["delete", "/p/a.txt"])]);
-    assert_eq!(
-        ops("/p/b.txt"),
-        [json!(["move", "/p/a.txt"]), json!(["update", "/p/b.txt"])]
-    );
-}
-
-#[test]
-fn truncated_end_event_is_a_duplicate_of_the_output() {
-    let middle = "m".repeat(500);
-    let full = format!("Chunk ID: a\nProcess exited with code 0\nOutput:\nhead {middle} tail");
-    let truncated = "head …500 chars truncated… tail";
-    let ended = json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": truncated, "exit_code": 0, "duration": {"secs": 1, "nanos": 0}});
-    let events = events(&[
-        call("c1", "exec_command", "{\"cmd\":\"x\"}"),
-        event(ended),
-        output("c1", &full),
-    ]);
-    assert_eq!(system_events(&events), []);
-    assert_eq!(of_kind(&events, "tool.result")[0]["duration_ms"], 1000);
-}
-
-#[test]
-fn an_output_that_was_cut_to_be_saved_is_truncated() {
-    let mark = "\n... command output truncated for persistence ...\n";
-    let (start, end) = ("1\n".repeat(16_000), "2\n".repeat(16_000));
-    let ended = |text: &str| json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": text, "exit_code": 0});
-    for (text, expected) in [
-        (format!("{start}{mark}{end}"), json!(true)),
-        (mark.to_owned(), Value::Null),
-        (start + &end, Value::Null),
-    ] {
-        let events = events(&[
-            call("c1", "exec_command", "{\"cmd\":\"x\"}"),
-            event(ended(&text)),
-        ]);
-        assert_eq!(of_kind(&events, "tool.result")[0]["truncated"], expected);
-    }
-}
-
-#[test]
 fn desktop_client_header_and_settings_are_converted() {
     let tools =
         json!([{"name": "automation_update", "description": "Makes or changes an automation."}]);
@@ -485,31 +282,6 @@ fn desktop_client_header_and_settings_are_converted() {
             .any(|event| event["label"] == "session" && event["agent"] == "guardian")
     );
     assert_eq!(of_kind(&events, "msg.in")[0]["by"], "harness");
-}
-
-#[test]
-fn client_tool_call_in_item_and_events_is_one_call() {
-    let request = json!({"type": "dynamic_tool_call_request", "callId": "c1", "turnId": "t", "tool": "open_page", "arguments": {"page": "the first one"}});
-    let done = json!({"type": "dynamic_tool_call_response", "call_id": "c1", "tool": "open_page", "arguments": {"page": "the first one"},
-        "content_items": [{"type": "inputText", "text": "page one is open"}], "success": true, "error": null, "duration": {"secs": 2, "nanos": 0}});
-    let events = events(&[
-        call("c1", "open_page", "{\"page\":\"the first one\"}"),
-        event(request.clone()),
-        event(done.clone()),
-        output("c1", "page one is open"),
-    ]);
-    let results = of_kind(&events, "tool.result");
-    assert_eq!((of_kind(&events, "tool.call").len(), results.len()), (1, 1));
-    assert_eq!(
-        (&results[0]["status"], &results[0]["duration_ms"]),
-        (&json!("ok"), &json!(2000))
-    );
-    let alone = events_of(&session_with(json!({}), &[event(request), event(done)]));
-    assert_eq!(of_kind(&alone, "tool.call")[0]["tool"], "open_page");
-    assert_eq!(
-        of_kind(&alone, "tool.result")[0]["stdout"],
-        "page one is open"
-    );
 }
 
 #[test]
@@ -556,110 +328,6 @@ fn header_on_a_shared_line_is_found() {
 }
 
 #[test]
-fn web_search_records_on_one_line_are_one_call() {
-    let action = json!({"type": "search", "query": "how to fold paper"});
-    let log = session_with(
-        json!({}),
-        &[
-            (
-                "event_msg",
-                json!({"type": "web_search_end", "call_id": "ws_1", "query": "how to fold paper", "action": action}),
-            ),
-            (
-                "response_item",
-                json!({"type": "web_search_call", "status": "completed", "action": action}),
-            ),
-        ],
-    );
-    for log in [
-        log.clone(),
-        log.replace("}\n{", "}{"),
-        log.replace('\n', "\n\n"),
-    ] {
-        let calls = events_of(&log)
-            .iter()
-            .filter(|event| event["k"] == "tool.call")
-            .count();
-        assert_eq!(calls, 1, "{log}");
-    }
-}
-
-#[test]
-fn repeated_own_header_does_not_start_a_replay() {
-    let mine = "01a1fda5-4307-7000-bbe5-da9ea7a40358";
-    let again = |id: &str, branch: &str| {
-        let git = json!({"branch": branch});
-        json!({"id": id, "cwd": "/p", "cli_version": VERSION, "source": "cli", "originator": "codex_cli_rs", "git": git, "memory_mode": "enabled"})
-    };
-    let log = session_with(
-        json!({"id": mine, "git": {"branch": "main"}}),
-        &[
-            ("session_meta", again(mine, "main")),
-            message("assistant", "It is mine."),
-            ("session_meta", again(mine, "other")),
-            message("assistant", "It is mine too."),
-            (
-                "session_meta",
-                again("01a1fda5-0000-7000-bbe5-da9ea7a40358", "main"),
-            ),
-            message("assistant", "It is the parent's."),
-            ("session_meta", again(mine, "other")),
-            message("assistant", "It is mine again."),
-        ],
-    );
-    let events = events_of(&log);
-    let answers: Vec<bool> = of_kind(&events, "msg.out")
-        .iter()
-        .map(|answer| answer["replay"] == true)
-        .collect();
-    assert_eq!(answers, [false, false, true, false]);
-    let branches: Vec<&Value> = events
-        .iter()
-        .filter(|event| event["label"] == "session")
-        .map(|event| &event["repo_branch"])
-        .collect();
-    assert_eq!(branches, ["main", "other", "main"]);
-}
-
-#[test]
-fn structured_mcp_answer_is_the_result_and_its_plain_text_a_system_event() {
-    let done = |id: &str, text: &str| {
-        let answer = json!({"content": [{"type": "text", "text": text}], "structuredContent": {"title": "fold it twice"}, "isError": false});
-        event(
-            json!({"type": "mcp_tool_call_end", "call_id": id, "invocation": {"server": "m", "tool": "look", "arguments": {}},
-            "duration": {"secs": 0, "nanos": 0}, "result": {"Ok": answer}}),
-        )
-    };
-    let structured = r#"{"title":"fold it twice"}"#;
-    let events = events(&[
-        call("c1", "look", "{}"),
-        done("c1", "It is done."),
-        output(
-            "c1",
-            &format!("Wall time: 1.0 seconds\nOutput:\n{structured}"),
-        ),
-        done("nested", "It is done."),
-        done("the same", structured),
-    ]);
-    let outputs: Vec<&str> = of_kind(&events, "tool.result")
-        .iter()
-        .map(|result| result["stdout"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        outputs,
-        [
-            &format!("Wall time: 1.0 seconds\nOutput:\n{structured}"),
-            structured,
-            structured
-        ]
-    );
-    assert_eq!(
-        system_events(&events),
-        [("mcp_tool_call_end", "It is done."); 2]
-    );
-}
-
-#[test]
 fn image_tags_are_synthetic_messages() {
     let parts = [
         "Look at this.",
@@ -677,53 +345,6 @@ fn image_tags_are_synthetic_messages() {
         .map(|event| event["by"] != "person")
         .collect();
     assert_eq!(synthetic, [false, true, true, true]);
-}
-
-#[test]
-fn replay_without_thread_time_ends_at_a_pause() {
-    let id = |last: &str| format!("7803e6bd-9e47-4d44-bca1-44735c92b{last}");
-    let parent = json!({"id": id("705"), "cwd": "/p", "cli_version": VERSION, "source": "cli"});
-    let (kind, answer) = message("assistant", "It is the parent's.");
-    let at = |number: usize, millis: usize, kind: &str, payload: &Value| {
-        let mut line = line(number, kind, payload.clone());
-        line["timestamp"] = json!(format!("2026-01-01T00:00:{number:02}.{millis:03}Z"));
-        format!("{line}\n")
-    };
-    let header = session_with(json!({"id": id("701")}), &[]);
-    let copy =
-        at(5, 990, "session_meta", &parent) + &at(5, 999, kind, &answer) + &at(6, 2, kind, &answer);
-    let events = events_of(&(header + &copy + &at(9, 0, kind, &answer) + &at(9, 1, kind, &answer)));
-    let replayed: Vec<bool> = of_kind(&events, "msg.out")
-        .iter()
-        .map(|answer| answer["replay"] == true)
-        .collect();
-    assert_eq!(replayed, [true, true, false, false]);
-}
-
-#[test]
-fn exit_code_of_the_end_event_outranks_that_of_the_output() {
-    let end = json!({"type": "exec_command_end", "call_id": "c1", "aggregated_output": "no", "exit_code": 3,
-        "duration": {"secs": 1, "nanos": 0}});
-    let text = "Chunk ID: a\nWall time: 2.0 seconds\nProcess exited with code 7\nOutput:\nno";
-    let events = events(&[
-        call("c1", "exec_command", "{\"cmd\":\"x\"}"),
-        event(end),
-        output("c1", text),
-    ]);
-    let results = of_kind(&events, "tool.result");
-    assert_eq!(
-        (
-            results.len(),
-            &results[0]["exit"],
-            &results[0]["duration_ms"]
-        ),
-        (1, &json!(3), &json!(1000))
-    );
-    let alone = self::events(&[
-        call("c1", "exec_command", "{\"cmd\":\"x\"}"),
-        output("c1", text),
-    ]);
-    assert_eq!(of_kind(&alone, "tool.result")[0]["exit"], 7);
 }
 
 #[test]

@@ -24,9 +24,11 @@ mod emit {
     pub mod calls;
     pub mod files;
     pub mod messages;
+    pub mod prompts;
     pub mod result_texts;
     pub mod state;
     pub mod stream;
+    pub mod turns;
 }
 #[rustfmt::skip]
 mod format;
@@ -41,7 +43,13 @@ mod plan {
 mod author_tests;
 #[cfg(test)]
 mod hook_tests;
+#[cfg(test)]
+mod member_tests;
 mod readers;
+#[cfg(test)]
+mod repeat_tests;
+#[cfg(test)]
+mod result_tests;
 mod revisions;
 mod schema;
 mod source;

@@ -35,6 +35,7 @@ mod opened_files;
 mod public_index;
 #[cfg(unix)]
 mod recipes;
+mod redaction;
 mod rerun;
 mod show;
 #[cfg(unix)]

@@ -13,16 +13,19 @@
 
 mod check;
 mod damage;
+mod first_read;
 mod lookup;
 mod member_check;
 mod run;
+mod second_read;
 #[cfg(test)]
 mod toy;
 
 pub use crate::emit::Emitter;
 pub use check::Check;
+pub(crate) use first_read::Start;
 pub use lookup::{Again, Lookup};
-pub(crate) use run::{Start, convert};
+pub(crate) use run::convert;
 
 use crate::emit::Fault;
 use crate::event::Pointer;

@@ -1,38 +1,26 @@
 //! Plays a scenario: chooses the answer to each request, and keeps what really happened.
 
+mod aside;
+mod happened;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use regex::Regex;
 use serde_json::{Value, json};
 
-use super::message::{Block, Dialect, Ending, Reply, Request, Usage, text_at};
-use crate::sandbox::{Snapshot, differences, snapshot};
+use super::message::{Block, Dialect, Ending, Reply, Request, Usage};
+use crate::sandbox::{Snapshot, snapshot};
 use crate::scenario::{Op, Scenario, Step, marker};
 use crate::tools::{Call, Form, OpTable, Place};
-use crate::truth::{Answer, Counted, Edit, MadeCall, Returned, Truth};
+use crate::truth::{Counted, Truth};
+use aside::{aside, is_compaction, summary};
 
-/// Of longer results the ground truth has only so many characters.
-const RESULT_CHARS: usize = 2000;
 /// The most requests of a recording: a harness that asks for ever is answered with an error.
 const MAX_REQUESTS: u64 = 5_000;
 /// The most tokens of one kind in one answer.
 const MAX_TOKENS: u64 = 1 << 40;
-/// What requests for a summary of the history say, in the last text of a user or in the system prompt; in small letters.
-const COMPACTING: &[&str] = &[
-    "detailed summary of the conversation",
-    "detailed summary of our conversation",
-    "detailed summary of this conversation",
-    "summary of the conversation so far",
-    "create a detailed summary",
-    "context checkpoint compaction",
-    "state_snapshot",
-    "detailed prompt for continuing our conversation",
-    "anchored summary",
-    "summarize the conversation history",
-];
 /// What a request for a suggestion begins with: it offers tools, yet nobody asked it.
 const SUGGESTION: &str = "SUGGESTION MODE";
 /// What the system prompt of a request for a title says.
@@ -332,90 +320,6 @@ impl Stage {
     }
 }
 
-fn is_compaction(request: &Request) -> bool {
-    let says = |text: &str| {
-        let text = text.to_lowercase();
-        COMPACTING.iter().any(|phrase| text.contains(phrase))
-    };
-    // Among tools, a system prompt may describe how summaries are made.
-    let system_too = request.tools.is_empty() || request.dialect == Dialect::GeminiGenerate;
-    request.compacts || says(&request.last) || (system_too && says(&request.system))
-}
-
-/// The answer to a request for a summary. It names the conversation, so that what follows is known to go on with it.
-fn summary(request: &Request, key: &str) -> Block {
-    let text = format!(
-        "The person asked for work on the project, and some of it is done. The work goes on. [[{key}]]"
-    );
-    match request.dialect {
-        Dialect::OpenaiResponses if request.compacts => {
-            Block::Item(json!({"type": "compaction", "encrypted_content": "sealed".repeat(12)}))
-        }
-        Dialect::GeminiGenerate => Block::Say(
-            format!("<state_snapshot><overall_goal>{text}</overall_goal></state_snapshot>"),
-            None,
-        ),
-        Dialect::AnthropicMessages => Block::Say(
-            format!("<analysis>Looked at all of it.</analysis>\n<summary>\n{text}\n</summary>"),
-            None,
-        ),
-        _ => Block::Say(text, None),
-    }
-}
-
-/// The answer to what a harness asks on its own behalf: in its schema, if it has one.
-fn aside(request: &Request) -> String {
-    let Some(schema) = &request.schema else {
-        let wants_json = request.system.contains("JSON") || request.system.contains("isNewTopic");
-        return if wants_json {
-            json!({"isNewTopic": true, "title": "A title"}).to_string()
-        } else {
-            "A title".to_owned()
-        };
-    };
-    example(schema).to_string()
-}
-
-/// The simplest value that a schema allows.
-fn example(schema: &Value) -> Value {
-    if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
-        return first.clone();
-    }
-    match text_at(schema, "type").to_ascii_lowercase().as_str() {
-        "string" => json!(if schema["title"].is_string() {
-            "A title"
-        } else {
-            "text"
-        }),
-        "boolean" => json!(false),
-        "array" => json!([]),
-        "number" | "integer" => json!(0),
-        _ => {
-            let members = schema["properties"].as_object().into_iter().flatten();
-            Value::Object(
-                members
-                    .map(|(name, schema)| {
-                        (
-                            name.clone(),
-                            known_answer(name).unwrap_or_else(|| example(schema)),
-                        )
-                    })
-                    .collect(),
-            )
-        }
-    }
-}
-
-/// Members whose simplest value would change what the harness does next.
-fn known_answer(name: &str) -> Option<Value> {
-    Some(match name {
-        "next_speaker" => json!("user"),
-        "model_choice" => json!("flash"),
-        "outcome" => json!("allow"),
-        _ => return None,
-    })
-}
-
 impl Inner {
     /// The next step of a conversation. Steps are skipped whose tools are not offered.
     fn turn(&mut self, key: &str, request: &Request) -> Reply {
@@ -589,140 +493,6 @@ impl Inner {
             pace: Duration::ZERO,
             stall: None,
         }
-    }
-
-    /// Looks at the project, keeps the results that came, and forgets the calls that they end.
-    fn take_results(&mut self, request: &Request) {
-        self.look();
-        for result in &request.results {
-            let is_known =
-                result.id.is_some() && self.truth.results.iter().any(|known| known.id == result.id);
-            if is_known {
-                continue;
-            }
-            self.learn(&result.text);
-            let text = result.text.chars().take(RESULT_CHARS).collect();
-            self.truth.results.push(Returned {
-                id: result.id.clone(),
-                tool: result.tool.clone(),
-                text,
-                is_error: result.is_error,
-            });
-            let ends = |sent: &Sent| match (&sent.id, &result.id) {
-                (Some(sent), Some(id)) => sent == id,
-                _ => Some(&sent.tool) == result.tool.as_ref(),
-            };
-            if let Some(at) = self.in_flight.iter().position(ends) {
-                self.in_flight.remove(at);
-            }
-        }
-    }
-
-    /// Ids that results state and later calls need: of a shell or an agent in the background, of a session of a terminal.
-    fn learn(&mut self, text: &str) {
-        const IDS: &[(&str, &str)] = &[
-            (
-                "background_task",
-                r"(?:running in (?:the )?background with ID|task_id|bash_id|shell_id|agentId|ID)[: ]+.?([a-z0-9_]{6,})",
-            ),
-            ("terminal", r"session[ _]ID[^A-Za-z0-9]{0,6}([0-9]+)"),
-            (
-                "agent",
-                r"agent_id[^A-Za-z0-9]{1,8}([0-9a-f]{8}-[0-9a-f-]{27})",
-            ),
-        ];
-        for (name, pattern) in IDS {
-            let Some(found) = Regex::new(pattern)
-                .ok()
-                .and_then(|pattern| pattern.captures(text).map(|found| found[1].to_owned()))
-            else {
-                continue;
-            };
-            let value = found
-                .parse::<u64>()
-                .ok()
-                .filter(|_| *name == "terminal")
-                .map_or_else(|| json!(found), |number| json!(number));
-            self.known.insert((*name).to_owned(), value);
-        }
-    }
-
-    /// Attributes what has changed to the calls that were running.
-    fn look(&mut self) {
-        let now = snapshot(&self.project);
-        let running = if self.in_flight.is_empty() {
-            &self.last_step
-        } else {
-            &self.in_flight
-        };
-        for name in differences(&self.files, &now) {
-            let (before, after) = (self.files.get(name), now.get(name));
-            self.truth.edits.push(Edit {
-                call_ids: running.iter().map(|sent| sent.id.clone()).collect(),
-                tools: running.iter().map(|sent| sent.tool.clone()).collect(),
-                file: name.to_owned(),
-                before: before
-                    .and_then(|state| state.text.as_deref())
-                    .map(str::to_owned),
-                after: after
-                    .and_then(|state| state.text.as_deref())
-                    .map(str::to_owned),
-                before_sha256: before.map(|state| state.sha256.clone()),
-                after_sha256: after.map(|state| state.sha256.clone()),
-            });
-        }
-        self.files = now;
-    }
-
-    fn keep(&mut self, asked: &Asked, dialect: Dialect, reply: &Reply) {
-        if matches!(reply.ending, Ending::Refused { .. }) {
-            return;
-        }
-        let (kind, thread) = match asked {
-            Asked::Turn(key) if self.main.contains(key) => ("main".to_owned(), "main".to_owned()),
-            Asked::Turn(key) => (format!("sub:{key}"), format!("sub:{key}")),
-            Asked::Compaction => ("compact".to_owned(), "main".to_owned()),
-            Asked::Aside => ("aux".to_owned(), "main".to_owned()),
-        };
-        let mut step = Vec::new();
-        for block in &reply.blocks {
-            let (channel, text) = match block {
-                Block::Say(text, _) => ("text", text.as_str()),
-                Block::Think(text) => ("reasoning", text.as_str()),
-                Block::Call(id, call) => {
-                    // One API gives calls no ids.
-                    let id = (dialect != Dialect::GeminiGenerate).then(|| id.clone());
-                    self.truth.calls.push(made(id.clone(), call, &thread));
-                    step.push(Sent {
-                        id,
-                        tool: call.tool.clone(),
-                    });
-                    continue;
-                }
-                Block::Redacted(_) | Block::Item(_) => continue,
-            };
-            let (message_id, kind) = (reply.id.clone(), kind.clone());
-            self.truth.answers.push(Answer {
-                message_id,
-                kind,
-                channel: channel.to_owned(),
-                text: text.to_owned(),
-            });
-        }
-        self.truth.usage.push(Counted::new(reply, kind));
-        self.in_flight.extend(step.iter().cloned());
-        if !step.is_empty() {
-            self.last_step = step;
-        }
-    }
-}
-
-fn made(id: Option<String>, call: &Call, thread: &str) -> MadeCall {
-    MadeCall {
-        id,
-        tool: call.tool.clone(),
-        args: call.args.clone(),
-        thread: thread.to_owned(),
     }
 }
 

@@ -1,50 +1,18 @@
 //! The events of each record: headers, changes, messages and notices.
 
 use engram_core::emit::{Pointer, RecordHeader};
-use engram_core::event::{
-    self, Author, Channel, ImplicitInput, Meta, MsgIn, MsgOut, Role, SessionFacts,
-};
+use engram_core::event::{ImplicitInput, Meta, SessionFacts};
 use engram_core::keys::hash64;
 use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::result_texts::ResultTexts;
-use super::state::{Events, OpenUsage, attachment, set_header};
+use super::state::{Events, set_header};
 use crate::gemini::format::{ChangeKind, HeaderKind, MessageKind, SavedKind, rule};
 use crate::gemini::notes::Note;
-use crate::gemini::plan::responses::Usage;
-use crate::gemini::readers::{
-    FunctionResponse, Line, SavedTurn, StreamLine, Thought, Tokens, TypedPrompt,
-};
-use crate::gemini::schema::{
-    FILLERS, Form, HOOK_BEGIN, LOADED_CONTEXT, SESSION_CONTEXT, STATE_SNAPSHOT, TypedTexts,
-    UNTAGGED_CONTEXT, count_responses, displayed_responses, hook_before, joined_thought, objective,
-    parts,
-};
-use crate::shared::time::tape_time;
-use crate::shared::value::{
-    Field, Value, count, count_or_zero, is_true, non_empty_text, raw_str, text,
-};
-
-/// Prefixes of texts that the harness writes in the user's place, as raw JSON.
-const HARNESS_TEXTS: &[&str] = &[
-    // In a message in place of a tool result (0.16.0).
-    "[Function Response: ",
-    // The output of a command that the user ran with `!`.
-    "I ran the following shell command:\\n",
-    // Files that the user named with `@`, inserted in the prompt.
-    "\\n--- Content from referenced files ---",
-    "\\nContent from @",
-    "\\n--- End of content ---",
-    "System: Please continue.",
-    // What a sub-agent gets that stops without its last call, or too late. Up to 0.31 the log of its session has it.
-    "You have stopped calling tools without finishing. You have one final chance ",
-    "You have exceeded the time limit. You have one final chance ",
-    "You have exceeded the maximum number of turns. You have one final chance ",
-    // The request for a summary, which 0.4.1 records as a prompt.
-    "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
-];
+use crate::gemini::readers::{Line, SavedTurn, StreamLine, TypedPrompt};
+use crate::gemini::schema::{Form, parts};
+use crate::shared::value::{Field, Value, non_empty_text, raw_str, text};
 
 /// One message, as its handlers get it.
 pub(super) struct Message<'m> {
@@ -145,6 +113,11 @@ impl Events {
         is_header: bool,
         out: &mut Emitter<'_>,
     ) {
+        let (summary_at, directories_at) = if is_header {
+            ("/summary", "/directories")
+        } else {
+            ("/$set/summary", "/$set/directories")
+        };
         let directories: Vec<Text<'_>> = header
             .directories()
             .into_iter()
@@ -164,20 +137,8 @@ impl Events {
                 name: Text::Plain("summary"),
                 text: Some(summary),
             };
-            out.emit(
-                system,
-                Pointer::At(if is_header {
-                    "/summary"
-                } else {
-                    "/$set/summary"
-                }),
-            );
+            out.emit(system, Pointer::At(summary_at));
         }
-        let path = if is_header {
-            "/directories"
-        } else {
-            "/$set/directories"
-        };
         for (n, directory) in directories.iter().enumerate().skip(1) {
             let name = Text::Plain("directory");
             let input = ImplicitInput {
@@ -187,7 +148,7 @@ impl Events {
                 bytes: None,
                 text: None,
             };
-            out.emit(Meta::Context(input), Pointer::Item(path, n));
+            out.emit(Meta::Context(input), Pointer::Item(directories_at, n));
         }
     }
 
@@ -256,15 +217,12 @@ impl Events {
         out: &mut Emitter<'_>,
     ) -> Outcome {
         let (record, in_history) = self.message_events(line, out);
-        self.outcome(
-            record,
-            if in_history {
-                rule::HISTORY_RELOGGED
-            } else {
-                repeated
-            },
-            out,
-        )
+        let repeated = if in_history {
+            rule::HISTORY_RELOGGED
+        } else {
+            repeated
+        };
+        self.outcome(record, repeated, out)
     }
 
     /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was stated before, else without content.
@@ -322,328 +280,6 @@ impl Events {
         (kind.name(), decision.in_history)
     }
 
-    /// A turn of the model.
-    fn turn(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
-        let line = &message.line;
-        if let Some(model) = non_empty_text(line.model())
-            && self.plan.is_new()
-        {
-            let facts = SessionFacts {
-                model: Some(model),
-                ..SessionFacts::default()
-            };
-            out.emit(Meta::Session(facts), Pointer::At("/model"));
-        }
-        let (_, repeated) = self.plan.next_note();
-        self.plan.has_repeats |= repeated.is_repeated;
-        for (n, thought) in line
-            .thoughts()
-            .into_iter()
-            .flat_map(Value::elements)
-            .enumerate()
-        {
-            let joined = joined_thought(&Thought::lenient(thought));
-            let text = Text::Token(&joined);
-            if !text.is_empty() && self.plan.is_new() {
-                emit_text(
-                    text,
-                    Some(Channel::Reasoning),
-                    line,
-                    Pointer::Item("/thoughts", n),
-                    out,
-                );
-            }
-        }
-        self.model_content(message, out);
-        if let Some(calls) = line.tool_calls() {
-            self.tool_calls(calls, line.id(), out);
-        }
-        if let Some(tokens) = line.tokens().filter(|_| !repeated.tokens) {
-            self.usage(tokens_of(&Tokens::lenient(tokens)), message, out);
-        }
-    }
-
-    fn model_content(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
-        let (line, path) = (&message.line, message.path);
-        let Some(content) = line.content() else {
-            return;
-        };
-        if let Some(text) = content.text() {
-            if !text.is_empty() && self.plan.is_new() {
-                self.answer(text, line, Pointer::At(path), out);
-            }
-            return;
-        }
-        for (n, part) in parts(Some(content)).enumerate() {
-            if let Some(call) = part.call() {
-                self.function_call(
-                    call,
-                    line.id(),
-                    Pointer::Field(path, n, "/functionCall"),
-                    out,
-                );
-            } else if let Some(text) = text(part.plain_text()) {
-                let place = Pointer::Field(path, n, "/text");
-                if text.is_empty() || !self.plan.is_new() {
-                    continue;
-                }
-                match is_true(part.thought()) {
-                    true => emit_text(text, Some(Channel::Reasoning), line, place, out),
-                    false => self.answer(text, line, place, out),
-                }
-            } else {
-                out.unrecognized_block(
-                    part.unknown_name(),
-                    part.object().raw(),
-                    Pointer::Item(path, n),
-                );
-            }
-        }
-    }
-
-    /// An answer, or what the harness wrote in place of one.
-    fn answer(&self, text: Text<'_>, line: &Line<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
-        if self.follows_context && FILLERS.iter().any(|filler| text.eq_str(filler)) {
-            out.emit(
-                Meta::System {
-                    name: Text::Plain("filler"),
-                    text: Some(text),
-                },
-                place,
-            );
-        } else {
-            emit_text(text, None, line, place, out);
-        }
-    }
-
-    /// The token counts of a turn: in a log of lines they stand after the last record of the turn.
-    fn usage(&mut self, tokens: event::Tokens, message: &Message<'_>, out: &mut Emitter<'_>) {
-        let line = &message.line;
-        if self.form == Form::Lines && !message.in_history {
-            let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
-            let time = tape_time(line.timestamp()).map(|time| time.into_owned());
-            self.usage = Some(OpenUsage {
-                of: self.number,
-                tokens,
-                time,
-                id: owned(line.id()),
-                model: owned(line.model()),
-            });
-            return;
-        }
-        // Calls have times and ids of their own.
-        set_header(line.timestamp(), line.id(), out);
-        let usage = event::Usage {
-            message_id: text(line.id()),
-            model: text(line.model()),
-            tokens,
-            ..event::Usage::default()
-        };
-        out.emit(Meta::Usage(usage), Pointer::At("/tokens"));
-    }
-
-    /// Emits the token counts that stand after the current record.
-    fn end_response(&mut self, out: &mut Emitter<'_>) {
-        let Some(Usage { of, after }) = self.plan.usages.get(self.plan.usage_at).copied() else {
-            return;
-        };
-        if after as usize != self.number {
-            return;
-        }
-        self.plan.usage_at += 1;
-        let Some(OpenUsage {
-            tokens,
-            time,
-            id,
-            model,
-            ..
-        }) = self.usage.take()
-        else {
-            return;
-        };
-        let header = RecordHeader {
-            t: time.as_deref(),
-            id: token_text(&id),
-            replay: false,
-        };
-        let usage = event::Usage {
-            message_id: token_text(&id),
-            model: token_text(&model),
-            tokens,
-            ..event::Usage::default()
-        };
-        out.of_record(of as usize, header, |out| {
-            out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
-        });
-    }
-
-    /// A message in the user's place: prompts, expanded prompts, results as the model gets them, files.
-    fn user(&mut self, message: &Message<'_>, out: &mut Emitter<'_>) {
-        let (line, path) = (&message.line, message.path);
-        let Some(content) = line.content() else {
-            return;
-        };
-        if let Some(text) = content.text() {
-            return self.user_text(text, true, message.in_history, Pointer::At(path), out);
-        }
-        let typed = TypedTexts::of(line);
-        if typed.are_missing {
-            for text in &typed.texts {
-                self.user_text(
-                    *text,
-                    true,
-                    message.in_history,
-                    Pointer::At("/displayContent"),
-                    out,
-                );
-            }
-        }
-        for (n, response) in displayed_responses(line) {
-            if self.plan.is_new() {
-                emit_displayed_response(
-                    &response,
-                    Pointer::Field("/displayContent", n, "/functionResponse"),
-                    out,
-                );
-            }
-        }
-        let responses = count_responses(Some(content));
-        for (n, part) in parts(Some(content)).enumerate() {
-            if let Some(response) = part.response() {
-                // A file next to a single result is part of that result.
-                let files = (responses == 1).then_some(content);
-                if self.plan.is_new() {
-                    self.response(
-                        response,
-                        files,
-                        Pointer::Field(path, n, "/functionResponse"),
-                        out,
-                    );
-                }
-            } else if let Some(text) = text(part.plain_text()) {
-                self.user_text(
-                    text,
-                    typed.is_typed(text),
-                    message.in_history,
-                    Pointer::Field(path, n, "/text"),
-                    out,
-                );
-            } else if let Some(file) = part.file() {
-                if responses == 0 && self.plan.is_new() {
-                    let message = MsgIn {
-                        role: Role::User,
-                        by: self.prompt_author(),
-                        text: None,
-                        attachments: vec![attachment(file)],
-                    };
-                    out.emit(message, Pointer::Item(path, n));
-                }
-            } else {
-                out.unrecognized_block(
-                    part.unknown_name(),
-                    part.object().raw(),
-                    Pointer::Item(path, n),
-                );
-            }
-        }
-    }
-
-    /// A text in the user's place: a prompt, the environment, or the summary of a compaction. `is_typed` unless the harness expanded what
-    /// the user typed.
-    pub(super) fn user_text(
-        &mut self,
-        text: Text<'_>,
-        is_typed: bool,
-        in_history: bool,
-        place: Pointer<'_>,
-        out: &mut Emitter<'_>,
-    ) {
-        let is_instructions = self.is_subagent && text.starts_with(LOADED_CONTEXT);
-        let is_context = text.starts_with(SESSION_CONTEXT)
-            || text.starts_with(UNTAGGED_CONTEXT)
-            || is_instructions;
-        let is_summary = text.starts_with(STATE_SNAPSHOT);
-        self.follows_context = is_context || is_summary;
-        if text.is_empty() || !self.plan.is_new() {
-            return;
-        }
-        if is_context {
-            emit_context(
-                if is_instructions {
-                    "instructions"
-                } else {
-                    "environment"
-                },
-                text,
-                place,
-                out,
-            );
-        } else if in_history && is_summary {
-            out.emit(
-                Meta::Compaction {
-                    text: Some(text),
-                    trigger: None,
-                },
-                place,
-            );
-        } else {
-            let words = split_hook(text, place, out);
-            let text = words.as_deref().map_or(text, Text::Plain);
-            if text.is_empty() {
-                return;
-            }
-            let is_harness_text =
-                !is_typed || HARNESS_TEXTS.iter().any(|prefix| text.starts_with(prefix));
-            let by = match text {
-                _ if is_harness_text => Author::Harness,
-                _ if self.is_task(text) => Author::Agent,
-                _ => self.prompt_author(),
-            };
-            let message = |text| MsgIn {
-                role: Role::User,
-                by,
-                text: Some(text),
-                attachments: Vec::new(),
-            };
-            let task = if by == Author::Agent {
-                objective(&text.decode_lossy())
-            } else {
-                None
-            };
-            match task.as_deref() {
-                // The harness has put the task into a template.
-                Some(task) => {
-                    out.emit(message(Text::Token(task)), place);
-                    emit_context("agent_template", text, place, out);
-                }
-                None => drop(out.emit(message(text), place)),
-            }
-        }
-    }
-
-    /// True for the prompt of a sub-agent whose messages are in the log of its parent: a call asks the same.
-    fn is_task(&self, text: Text<'_>) -> bool {
-        !self.objectives.is_empty()
-            && text
-                .decode()
-                .ok()
-                .and_then(|text| objective(&text))
-                .is_some_and(|task| self.objectives.contains(&hash64(&*task)))
-    }
-
-    /// Who wrote a prompt. A sub-agent has one task, which the call that started it gives.
-    fn prompt_author(&mut self) -> Author {
-        if !self.is_subagent {
-            return Author::Person;
-        }
-        let task = *self.task.get_or_insert(self.number);
-        if task == self.number {
-            Author::Agent
-        } else {
-            Author::Harness
-        }
-    }
-
     /// A notice of the terminal: an information, a warning, an error, a cancellation.
     #[cold]
     fn notice(&mut self, kind: MessageKind, message: &Message<'_>, out: &mut Emitter<'_>) {
@@ -662,48 +298,6 @@ impl Events {
             },
         };
         out.emit(event, Pointer::At("/content"));
-    }
-
-    /// An entry of `logs.json`: what was typed at the terminal, its commands included.
-    fn typed_prompt(&mut self, prompt: &TypedPrompt<'_>, out: &mut Emitter<'_>) -> Outcome {
-        let session = text(prompt.session_id()).map(|id| id.decode_lossy());
-        out.set_source(session.as_deref(), None);
-        let time = tape_time(prompt.timestamp());
-        let message = text(prompt.message());
-        let replay =
-            message.is_some_and(|message| self.is_logged_prompt(session.as_deref(), message));
-        out.set_header(RecordHeader {
-            t: time.as_deref(),
-            id: None,
-            replay,
-        });
-        out.emit(
-            MsgIn {
-                role: Role::User,
-                by: Author::Person,
-                text: message,
-                attachments: Vec::new(),
-            },
-            Pointer::At("/message"),
-        );
-        Outcome::Mapped
-    }
-
-    /// True if the log of this session has this prompt as often as this file has stated it by now.
-    fn is_logged_prompt(&mut self, session_id: Option<&str>, prompt: Text<'_>) -> bool {
-        let Some(files) = &self.side_info.side_files else {
-            return false;
-        };
-        let logged = files.count_prompts(session_id, prompt.raw());
-        if logged == 0 {
-            return false;
-        }
-        let typed = self
-            .typed
-            .entry(hash64((session_id, prompt.raw())))
-            .or_default();
-        *typed = typed.saturating_add(1);
-        *typed <= logged
     }
 
     /// A turn of a saved conversation, as the message that it would be in a log.
@@ -749,110 +343,4 @@ impl Events {
             }
         }
     }
-}
-
-/// An answer, or reasoning.
-#[inline(never)]
-fn emit_text(
-    text: Text<'_>,
-    channel: Option<Channel>,
-    line: &Line<'_>,
-    place: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) {
-    let (model, message_id) = (self::text(line.model()), self::text(line.id()));
-    out.emit(
-        MsgOut {
-            text: Some(text),
-            channel,
-            model,
-            message_id,
-            redacted: false,
-        },
-        place,
-    );
-}
-
-/// The texts of a result that the terminal shows, if the log has the call's own result truncated.
-#[cold]
-fn emit_displayed_response(
-    response: &FunctionResponse<'_>,
-    place: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) {
-    let texts = ResultTexts::of_response(response);
-    let call_id = text(response.id());
-    for text in texts
-        .output
-        .iter()
-        .chain(texts.error.iter())
-        .filter_map(Value::text)
-    {
-        let input = ImplicitInput {
-            name: Text::Plain("tool_result"),
-            file: None,
-            hash: None,
-            bytes: None,
-            text: Some(text),
-        };
-        out.emit_child(
-            call_id.and_then(|id| out.seq_of_call(id)),
-            Meta::Context(input),
-            place,
-        );
-    }
-}
-
-/// The text of a kept JSON string.
-fn token_text(raw: &Option<String>) -> Option<Text<'_>> {
-    raw.as_deref()
-        .map(Text::Token)
-        .filter(|text| !text.is_empty())
-}
-
-/// The counts of a turn.
-fn tokens_of(tokens: &Tokens<'_>) -> event::Tokens {
-    let [cached, of_tools, thoughts] =
-        [tokens.cached(), tokens.tool(), tokens.thoughts()].map(count_or_zero);
-    let input = count(tokens.input()).zip(cached.zip(of_tools));
-    event::Tokens {
-        // The harness counts what came from the cache as input. It counts the results of the provider's tools apart from the input, and
-        // reasoning apart from the output.
-        input: input.map(|(input, (cached, of_tools))| {
-            input.saturating_sub(cached).saturating_add(of_tools)
-        }),
-        cache_read: count(tokens.cached()),
-        output: count(tokens.output())
-            .zip(thoughts)
-            .map(|(output, thoughts)| output.saturating_add(thoughts)),
-        reasoning: count(tokens.thoughts()),
-        ..event::Tokens::default()
-    }
-}
-
-/// Emits what a hook has put before a prompt (`<hook_context>`), and returns the prompt without it; `None` if there is no such text.
-pub(super) fn split_hook(
-    text: Text<'_>,
-    place: Pointer<'_>,
-    out: &mut Emitter<'_>,
-) -> Option<String> {
-    let decoded = text
-        .decode()
-        .ok()
-        .filter(|_| text.starts_with(HOOK_BEGIN))?;
-    let (section, words) = hook_before(&decoded)?;
-    emit_context("hook", Text::Plain(section), place, out);
-    Some(words.to_owned())
-}
-
-/// Emits a text that the harness gives the model beside the conversation.
-fn emit_context(name: &str, text: Text<'_>, place: Pointer<'_>, out: &mut Emitter<'_>) {
-    let input = ImplicitInput {
-        name: Text::Plain(name),
-        file: None,
-        hash: None,
-        bytes: None,
-        text: Some(text),
-    };
-    out.emit(Meta::Context(input), place);
 }

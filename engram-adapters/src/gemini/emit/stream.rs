@@ -8,7 +8,7 @@ use engram_core::ledger::Outcome;
 use engram_core::steps::{Emitter, Record};
 use engram_core::text::Text;
 
-use super::messages::split_hook;
+use super::prompts::split_hook;
 use super::state::{Answer, Events, set_header};
 use crate::gemini::descriptor::TOOLS;
 use crate::gemini::format::{StreamKind, rule};

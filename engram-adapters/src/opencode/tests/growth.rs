@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::{database, open};
+use super::open;
+use super::stores::database;
 
 const ROWS: usize = 10_000;
 const CHILDREN: usize = 3_000;

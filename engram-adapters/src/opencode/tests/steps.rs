@@ -6,7 +6,8 @@ use engram_core::policy::Policy;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::{convert, database, open, tape_of};
+use super::stores::database;
+use super::{convert, open, tape_of};
 use crate::open::store::Store;
 
 const TABLES: &str = "

@@ -1,0 +1,282 @@
+//! Who wrote a message, and which records state the same one.
+
+use serde_json::{Value, json};
+
+use super::Codex;
+use super::tests::{by_and_text, call, event, events, message, of_kind, output, sent};
+
+#[test]
+fn a_message_is_of_a_person_if_the_next_record_says_that_it_was_sent() {
+    let said = [
+        "# AGENTS.md instructions are out of date",
+        "<image> tags are broken",
+        "<skill> is the tag",
+    ];
+    let mut lines = vec![
+        message("user", "<hook_prompt>go on</hook_prompt>"),
+        message("user", "Codex could not read the image"),
+    ];
+    for text in said {
+        lines.extend([message("user", text), sent(text)]);
+    }
+    lines.extend([
+        message("user", "injected by a client"),
+        message("assistant", "Yes."),
+        message("user", "the end of the file"),
+    ]);
+    let events = events(&lines);
+    let expected: Vec<&str> = of_kind(&events, "msg.in")
+        .iter()
+        .filter(|event| event["by"] == "person")
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(expected, said);
+    assert_eq!(by_and_text(&events).len(), 7);
+    let order: Vec<u64> = of_kind(&events, "msg.in")
+        .iter()
+        .map(|event| event["origin"]["line"].as_u64().unwrap())
+        .collect();
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn a_prompt_stands_once_although_other_records_are_before_its_twin() {
+    let settings = ("turn_context", json!({"cwd": "/p", "model": "m"}));
+    let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
+    let harness = || message("user", "<environment_context>x</environment_context>");
+    let behind: [&[(&str, Value)]; 4] = [
+        std::slice::from_ref(&settings),
+        &[notice.clone(), settings.clone()],
+        &[harness()],
+        &[settings.clone(), harness(), notice.clone()],
+    ];
+    for between in behind {
+        let lines = [
+            &[harness(), message("user", "do it")][..],
+            between,
+            &[sent("do it"), message("assistant", "Yes.")],
+        ]
+        .concat();
+        let events = events(&lines);
+        let prompts: Vec<_> = of_kind(&events, "msg.in")
+            .into_iter()
+            .filter(|event| event["by"] == "person")
+            .collect();
+        assert_eq!(prompts.len(), 1, "{between:?}");
+        assert_eq!(
+            (&prompts[0]["text"], &prompts[0]["origin"]["line"]),
+            (&json!("do it"), &json!(3)),
+            "{between:?}"
+        );
+        let order: Vec<u64> = events
+            .iter()
+            .filter_map(|event| event["origin"]["line"].as_u64())
+            .collect();
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(
+            events.last().unwrap()["ledger"]["records"],
+            json!(lines.len() + 1)
+        );
+    }
+}
+
+#[test]
+fn two_messages_with_their_twins_behind_both_are_two_prompts() {
+    let events = events(&[
+        message("user", "a"),
+        message("user", "b"),
+        sent("a"),
+        sent("b"),
+        message("assistant", "Yes."),
+    ]);
+    assert_eq!(by_and_text(&events), [("person", "a"), ("person", "b")]);
+}
+
+#[test]
+fn a_message_without_a_twin_is_of_the_harness() {
+    let notice = event(json!({"type": "token_count", "info": null, "rate_limits": null}));
+    let mut lines = vec![message("user", "injected")];
+    lines.extend(std::iter::repeat_n(notice, 40));
+    assert_eq!(by_and_text(&events(&lines)), [("harness", "injected")]);
+}
+
+#[test]
+fn parts_that_were_sent_together_have_one_twin() {
+    let parts = ["<image name=[Image #1]>", "first", "second"]
+        .map(|text| json!({"type": "input_text", "text": text}));
+    let events = events(&[
+        (
+            "response_item",
+            json!({"type": "message", "role": "user", "content": parts}),
+        ),
+        sent("first\nsecond"),
+    ]);
+    assert_eq!(
+        by_and_text(&events),
+        [
+            ("harness", "<image name=[Image #1]>"),
+            ("person", "first"),
+            ("person", "second")
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_of_white_space_is_of_a_person() {
+    let events = events(&[
+        message("user", "\n"),
+        sent("\n"),
+        message("user", " "),
+        message("assistant", "Yes."),
+    ]);
+    assert_eq!(by_and_text(&events), [("person", "\n"), ("harness", " ")]);
+}
+
+#[test]
+fn the_image_of_a_tool_is_of_the_harness_although_it_has_a_twin() {
+    let url = |name: &str| format!("data:image/png;base64,{name}");
+    let image = |name: &str| {
+        (
+            "response_item",
+            json!({"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": url(name)}]}),
+        )
+    };
+    let twin = |name: &str| {
+        event(
+            json!({"type": "user_message", "message": "", "images": [url(name)], "local_images": [], "text_elements": []}),
+        )
+    };
+    let view = |id: &str, told: &str| {
+        [
+            call(id, "view_image", "{\"path\": \"a.png\"}"),
+            output(id, told),
+        ]
+    };
+    let lines = [
+        &view("c1", "attached local image path")[..],
+        &[image("aaaa"), twin("aaaa"), image("bbbb"), twin("bbbb")],
+        &view("c2", "unable to locate image at `/p/a.png`"),
+        &[image("cccc"), twin("cccc")],
+        &view("c3", "attached local image path"),
+        &[
+            event(json!({"type": "turn_aborted", "reason": "interrupted"})),
+            image("dddd"),
+            twin("dddd"),
+        ],
+    ];
+    let events = events(&lines.concat());
+    assert_eq!(
+        by_and_text(&events),
+        [
+            ("harness", ""),
+            ("person", ""),
+            ("person", ""),
+            ("person", "")
+        ]
+    );
+}
+
+#[test]
+fn an_image_that_only_the_event_of_a_prompt_states_is_on_the_tape() {
+    let image = "data:image/png;base64,aaaa";
+    let event = event(json!({"type": "user_message", "message": "", "images": [image]}));
+    let lines = [
+        message("user", "<environment_context>x</environment_context>"),
+        event,
+        message("user", "look"),
+        sent("look"),
+    ];
+    let events = events(&lines);
+    let prompts: Vec<&Value> = of_kind(&events, "msg.in")
+        .into_iter()
+        .filter(|event| event["by"] == "person")
+        .collect();
+    assert_eq!(prompts.len(), 2);
+    assert_eq!(
+        (
+            &prompts[0]["text"],
+            &prompts[0]["attachments"][0]["media_type"]
+        ),
+        (&Value::Null, &json!("image/png"))
+    );
+    assert_eq!(
+        (&prompts[1]["text"], &prompts[1]["attachments"]),
+        (&json!("look"), &Value::Null)
+    );
+    let parts = json!([{"type": "input_image", "image_url": image}]);
+    let sent = (
+        "response_item",
+        json!({"type": "message", "role": "user", "content": parts}),
+    );
+    let events = super::tests::events(&[lines[0].clone(), sent, lines[1].clone()]);
+    let prompts: Vec<&Value> = of_kind(&events, "msg.in")
+        .into_iter()
+        .filter(|event| event["by"] == "person")
+        .collect();
+    assert_eq!(
+        (prompts.len(), &prompts[0]["origin"]["line"]),
+        (1, &json!(3))
+    );
+}
+
+#[test]
+fn a_message_may_state_what_its_parts_are() {
+    let noted = |text: &str, kind: &str| {
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],
+            "internal_chat_message_metadata_passthrough": {"content_item_kinds": [kind]}})
+    };
+    let events = events(&[
+        (
+            "response_item",
+            noted("copied without an event", "user.text"),
+        ),
+        ("response_item", noted("a notice", "generic.notice")),
+        message("assistant", "Yes."),
+    ]);
+    assert_eq!(
+        by_and_text(&events),
+        [
+            ("person", "copied without an event"),
+            ("harness", "a notice")
+        ]
+    );
+}
+
+#[test]
+fn the_prompts_of_a_reviewer_are_no_prompts_of_the_thread() {
+    let target = json!({"type": "uncommittedChanges"});
+    let events = events(&[
+        event(
+            json!({"type": "entered_review_mode", "target": target, "user_facing_hint": "current changes"}),
+        ),
+        sent("Review the current code changes."),
+        sent("Review the current code changes."),
+        event(json!({"type": "exited_review_mode", "review_output": null})),
+        message("user", "thanks"),
+        sent("thanks"),
+    ]);
+    assert_eq!(
+        by_and_text(&events),
+        [
+            ("harness", "Review the current code changes."),
+            ("person", "thanks")
+        ]
+    );
+}
+
+#[test]
+fn a_large_message_is_on_the_tape_once() {
+    let large = "a large text\n".repeat(700_000);
+    let events = events(&[
+        message("user", "first"),
+        sent("first"),
+        message("user", &large),
+        sent(&large),
+    ]);
+    let messages = by_and_text(&events);
+    assert!(
+        messages == [("person", "first"), ("person", large.as_str())],
+        "{} messages",
+        messages.len()
+    );
+}
