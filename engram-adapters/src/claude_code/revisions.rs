@@ -216,7 +216,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: AGENT_FILES,
             versions: Some(">=2.0.30, <=2.1.12"),
             tested: &[
-                "2.0.30", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12",
+                "2.0.30", "2.0.32", "2.0.45", "2.0.60", "2.0.69", "2.1.0", "2.1.10", "2.1.12",
             ],
             coverage: with_early_counts(coverage(
                 READS,

@@ -119,7 +119,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: "envelope",
             versions: Some(">=0.34.0, <=0.128.0"),
             tested: &[
-                "0.34.0", "0.44.0", "0.63.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0", "0.128.0",
+                "0.34.0", "0.44.0", "0.63.0", "0.89.0", "0.98.0", "0.105.0", "0.117.0", "0.125.0",
+                "0.128.0",
             ],
             coverage: TWINS,
         },
@@ -127,7 +128,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: "envelope-changes",
             versions: Some(">=0.129.0, <=0.171.0"),
             tested: &[
-                "0.129.0", "0.135.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0", "0.171.0",
+                "0.129.0", "0.135.0", "0.146.0", "0.149.1", "0.150.0", "0.166.0", "0.169.0",
+                "0.171.0",
             ],
             coverage: CHANGES,
         },

@@ -115,7 +115,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: DOCUMENT_EDITS,
             versions: None,
             tested: &[
-                "0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.38.2",
+                "0.25.0", "0.26.0", "0.28.2", "0.30.1", "0.31.0", "0.32.1", "0.35.3", "0.36.0",
+                "0.38.2",
             ],
             coverage: conversation(
                 Grade::Full,

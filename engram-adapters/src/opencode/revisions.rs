@@ -75,6 +75,9 @@ const CACHED_INPUT: Grade = Grade::Partial(&["usage.cached_input"]);
 /// Prompts of 2.x.
 const STEP_PROMPTS: Grade = Grade::Partial(&["prompt.attached_text", "prompt.reverted"]);
 
+/// Prompts of versions with reverts.
+const REVERTED: Grade = Grade::Partial(&["prompt.reverted"]);
+
 /// Prompts of versions with commands and reverts.
 const PROMPTS: Grade = Grade::Partial(&["prompt.command", "prompt.reverted"]);
 
@@ -182,10 +185,12 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: PART_RECORDS,
             versions: Some(">=0.5.29, <=1.2.27"),
-            tested: &["0.5.29", "1.0.0", "1.0.98", "1.1.65", "1.2.1", "1.2.27"],
+            tested: &[
+                "0.5.29", "1.0.0", "1.0.98", "1.1.53", "1.1.65", "1.2.1", "1.2.27",
+            ],
             coverage: with_meta(
                 CACHED_INPUT,
-                coverage(Grade::Full, Grade::Full, READS, EDITS, Grade::None),
+                coverage(REVERTED, Grade::Full, READS, EDITS, Grade::None),
             ),
         },
         Revision {
@@ -224,7 +229,7 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
         Revision {
             schema: STREAM,
             versions: None,
-            tested: &["1.0.0", "1.0.98", "1.14.34", "1.18.33", "1.18.34"],
+            tested: &["1.0.0", "1.0.98", "1.1.53", "1.14.34", "1.18.33", "1.18.34"],
             coverage: Coverage {
                 meta: CACHED_INPUT,
                 tool_call: CALLS,

@@ -26,6 +26,8 @@ struct Ended<'s> {
     tool: &'s str,
     call: u64,
     result: u64,
+    /// What the result says.
+    said: [Option<&'s str>; 3],
 }
 
 /// In each session, some calls get the id of the call before them, in all their records.
@@ -92,6 +94,7 @@ fn ended(session: &ConvertedSession) -> Vec<Ended<'_>> {
                     tool: call.text("tool").unwrap_or_default(),
                     call: seq(call),
                     result: seq(result),
+                    said: ["status", "stdout", "stderr"].map(|field| result.text(field)),
                 }),
                 _ => None,
             },
@@ -104,10 +107,12 @@ fn ended(session: &ConvertedSession) -> Vec<Ended<'_>> {
 /// A seeded choice of neighbours: two calls one after the other, and two that are open at the same time.
 fn chosen<'e, 's>(ended: &'e [Ended<'s>], place: &str) -> Vec<(&'e Ended<'s>, &'e Ended<'s>)> {
     let is_open = |earlier: &Ended<'_>, later: &Ended<'_>| earlier.result > later.call;
-    // Which of two open calls a result belongs to is not stated, so their results must have one form.
+    // Which of two open calls a result belongs to is not said, so their results must have one form, and the second may not repeat the first.
+    let differ = |earlier: &Ended<'_>, later: &Ended<'_>| {
+        earlier.tool == later.tool && earlier.said != later.said
+    };
     let pairs = ended.windows(2).map(|pair| (&pair[0], &pair[1]));
-    let pairs =
-        pairs.filter(|(earlier, later)| earlier.tool == later.tool || !is_open(earlier, later));
+    let pairs = pairs.filter(|(earlier, later)| differ(earlier, later) || !is_open(earlier, later));
     if is_full_run() {
         return pairs.collect();
     }

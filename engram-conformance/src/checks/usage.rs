@@ -269,9 +269,18 @@ impl Ledger<'_, '_> {
                 |count: u64| count >= LEAST_TELLING && has_count(record, WORDS[*at], count);
             stated.counts.0[*at].is_none() && real.0[*at].is_some_and(is_logged)
         });
+        // Whether the output has the reasoning in it is a part of the same gap.
+        let may_be_unknown = |name: &str| match name {
+            "input" => true,
+            "output" => stated
+                .event
+                .number("reasoning")
+                .is_some_and(|count| count > 0),
+            _ => false,
+        };
         match lost {
             Some(at)
-                if NAMES[at] == "input"
+                if may_be_unknown(NAMES[at])
                     && self.subject.declares_for(
                         stated.session.schema(),
                         Kind::Meta,
