@@ -7,7 +7,7 @@ use engram_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::Codex;
-use super::tests::{call, event, events, item, message, of_kind, system_events};
+use super::tests::{of_kind, system_events};
 
 const SETTINGS: &str = r#"{"model":"m","provider":"p","workdir":"/p","approval":"never","sandbox":"read-only","reasoning effort":"low"}"#;
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::Codex;
 use super::tests::{by_and_text, call, event, events, message, of_kind, output, sent};
 
 #[test]

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tests::{
-    VERSION, call, event, events, events_of, item, line, message, of_kind, sent, session_with,
-    system_events,
+    VERSION, event, events, events_of, line, message, of_kind, sent, session_with, system_events,
 };
 
 #[test]

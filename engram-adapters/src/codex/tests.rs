@@ -1,6 +1,6 @@
 //! Records of real sessions that no fixture has.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
 use engram_core::pipeline::Options;
 use engram_core::policy::Policy;

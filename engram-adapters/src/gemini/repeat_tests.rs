@@ -1,6 +1,6 @@
 //! What the log states again: prompts, turns, thoughts, messages of one id, and whole histories.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
 use engram_core::pipeline::Options;
 use serde_json::Value;

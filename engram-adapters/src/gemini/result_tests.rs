@@ -1,6 +1,6 @@
 //! Results of calls: in the call, as a response in a message, masked, and with words of a person beside them.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
 use engram_core::pipeline::Options;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Records that no fixture shows: token counts, prompts of the harness, unknown and malformed records.
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::pipeline::Options;
