@@ -37,17 +37,24 @@ const WITHOUT_A_LOG: &[(&str, &str)] = &[
     ("claude-code", "ended-by-model"),
     ("claude-code", "history-suppression"),
     ("claude-code", "isolation-latch"),
+    ("claude-code", "marble-origami-commit"),
+    ("claude-code", "marble-origami-reset"),
+    ("claude-code", "marble-origami-snapshot"),
     ("claude-code", "memory-mode"),
     ("claude-code", "observer-ref"),
     ("claude-code", "resume-head-vouch"),
     ("claude-code", "session-owner"),
+    ("claude-code", "speculation-accept"),
     ("codex", "response_item/compaction"),
+    ("codex", "response_item/compaction_summary"),
     ("codex", "response_item/compaction_trigger"),
     ("codex", "response_item/configuration_update"),
     ("codex", "response_item/context_compaction"),
     // The reader's name for what it does not know.
     ("codex", "response_item/other"),
+    ("codex", "event_msg/item_completed/CodeReview"),
     ("codex", "event_msg/item_completed/FunctionCallOutput"),
+    ("codex", "event_msg/item_completed/TodoList"),
 ];
 
 /// The record types that one file of lists of a harness names.
