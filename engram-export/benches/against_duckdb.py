@@ -3,9 +3,10 @@
 
     against_duckdb.py ENGRAM LOG... [--runs N] [--callgrind]
 
-Each LOG is a file of JSON lines. The ways: `engram ingest` (JSON Lines), `engram ingest --to parquet`, and DuckDB's `read_ndjson` to Parquet. All use
-one thread and zstd's level 1. DuckDB copies records: it makes no events, so its figure is what reading and writing alone cost. Compare ratios of one
-run; `--callgrind` counts instructions of Engram instead, which do not depend on what else the machine does. Needs `pip install duckdb`.
+Each LOG is a file of JSON lines. The ways: `engram ingest` (JSON Lines, plain and with zstd), `engram ingest --to parquet`, and DuckDB's `read_ndjson` to
+Parquet, with zstd's level 1 as ours. All use one thread. DuckDB copies records: it makes no events. It reads all records for their types before it
+copies them, since the first ones do not have all members; the start of Python and DuckDB is not counted, that of Engram is. Compare ratios of one run;
+`--callgrind` counts instructions of Engram instead, which do not depend on what else the machine does. Needs `pip install duckdb`.
 """
 
 import argparse
@@ -31,7 +32,7 @@ def cpu(command):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 1):
+    if done.returncode != 0:
         sys.exit(f"{command[0]}: {done.returncode}: {done.stderr.decode()[-400:]}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -61,6 +62,7 @@ def main():
     out = work / "out"
     ways = {
         "json lines": [given.engram, "ingest", "--jobs", "1", "--out", str(out), *given.logs],
+        "with zstd": [given.engram, "ingest", "--jobs", "1", "--zstd", "--out", str(out), *given.logs],
         "parquet": [given.engram, "ingest", "--jobs", "1", "--to", "parquet", "--out", str(out), *given.logs],
         "duckdb": [sys.executable, "-c", COPY, json.dumps(given.logs), str(out)],
     }

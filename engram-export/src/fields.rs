@@ -1,7 +1,7 @@
 //! The fields of an event as JSON, for the places where a target keeps what it has no form for.
 
 use engram_core::event::EventRecord;
-use engram_core::tape::RawEvent;
+use engram_core::tape::Members;
 use engram_core::text::replace_lone_surrogates;
 use serde_json::{Map, Value};
 
@@ -14,13 +14,10 @@ const FINGERPRINTS: [&str; 3] = [
 
 /// The fields of an event as a tape has them, without the envelope and without fingerprints. Half surrogate pairs are U+FFFD.
 pub(crate) fn fields(record: &EventRecord<'_>) -> Map<String, Value> {
-    let line = record.to_line();
-    let line = replace_lone_surrogates(line.trim_end_matches('\n'));
-    let Ok(raw) = RawEvent::parse(&line) else {
-        return Map::new();
-    };
-    let fields = raw
-        .fields
+    let json = record.event.fields_json();
+    let json = replace_lone_surrogates(&json);
+    let fields = Members::of(&json)
+        .unwrap_or_default()
         .0
         .into_iter()
         .filter(|(key, _)| !FINGERPRINTS.contains(key));

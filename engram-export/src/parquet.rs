@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
@@ -19,7 +19,7 @@ const GROUP_ROWS: usize = 122_880;
 const GROUP_BYTES: usize = 64 << 20;
 /// A file has at most this many rows, unless the caller says otherwise.
 pub const FILE_ROWS: u64 = 1_000_000;
-/// Columns of long texts that hardly repeat. A dictionary of them would cost time and save nothing, and nobody asks for the smallest one.
+/// Columns of long texts. Nobody asks for the smallest one, and they hardly repeat.
 const LONG_TEXTS: [&str; 8] = [
     "text",
     "stdout",
@@ -29,6 +29,26 @@ const LONG_TEXTS: [&str; 8] = [
     "after_text",
     "raw",
     "rest",
+];
+/// Columns of numbers that go up in small steps, of which hardly two are alike. The steps are written.
+const STEPS: [&str; 7] = [
+    "seq",
+    "result_seq",
+    "parent",
+    "turn",
+    "t",
+    "result_t",
+    "origin.line",
+];
+/// Further columns whose values hardly repeat.
+const UNIQUE: [&str; 7] = [
+    "call_id",
+    "message_id",
+    "request_id",
+    "origin.id",
+    "anchors.list.item",
+    "before_anchors.list.item",
+    "after_anchors.list.item",
 ];
 /// The version of the tables, in each file.
 const VERSION: (&str, &str) = ("engram.tables", "1");
@@ -158,13 +178,16 @@ fn properties(table: Table) -> io::Result<WriterProperties> {
             VERSION.0.to_owned(),
             VERSION.1.to_owned(),
         )]));
+    let path = |name: &str| ColumnPath::new(name.split('.').map(str::to_owned).collect());
     for name in LONG_TEXTS {
-        if schema.index_of(name).is_ok() {
-            let path = ColumnPath::from(name);
-            properties = properties
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_statistics_enabled(path, EnabledStatistics::None);
-        }
+        properties = properties.set_column_statistics_enabled(path(name), EnabledStatistics::None);
+    }
+    for name in STEPS {
+        properties = properties.set_column_encoding(path(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    // A dictionary of values that hardly repeat costs time and saves nothing.
+    for name in LONG_TEXTS.iter().chain(&STEPS).chain(&UNIQUE) {
+        properties = properties.set_column_dictionary_enabled(path(name), false);
     }
     // The columns before these have one leaf each, so their places in the schema are those in the file.
     let sorted = ["tape", "seq"].into_iter().filter_map(|name| {

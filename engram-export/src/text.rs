@@ -1,9 +1,13 @@
 //! Texts and JSON values of events as UTF-8. Half surrogate pairs become U+FFFD, and are noticed.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use engram_core::text::{DecodeBuffer, Text, canonical_json, replace_lone_surrogates};
-use memchr::memmem;
+use memchr::memmem::Finder;
+
+/// Finds what every half surrogate pair begins with. Few texts have it at all.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
 /// Decodes texts, and remembers whether anything was replaced.
 #[derive(Debug, Default)]
@@ -22,7 +26,7 @@ impl Decoder {
     /// A JSON value of the source in canonical form.
     pub fn json<'r>(&mut self, json: &'r str) -> Cow<'r, str> {
         let canonical = canonical_json(json);
-        if memmem::find(canonical.as_bytes(), b"\\u").is_none() {
+        if ESCAPE.find(canonical.as_bytes()).is_none() {
             return canonical;
         }
         match replace_lone_surrogates(&canonical) {
@@ -40,12 +44,12 @@ impl Decoder {
     }
 }
 
-/// True if a text has half a surrogate pair. Few texts have such an escape at all.
+/// True if a text has half a surrogate pair.
 fn has_surrogate(text: Text<'_>) -> bool {
     let (Text::Token(token) | Text::Canonical(token)) = text else {
         return false;
     };
-    memmem::find(token.as_bytes(), b"\\u").is_some()
+    ESCAPE.find(token.as_bytes()).is_some()
         && matches!(replace_lone_surrogates(token), Cow::Owned(_))
 }
 

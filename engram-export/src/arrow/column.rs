@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder, Int64Builder,
-    StringBuilder, TimestampNanosecondBuilder,
+    ArrayBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Float64Builder, Int32Builder,
+    Int64Builder, StringBuilder, TimestampNanosecondBuilder,
 };
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray};
@@ -30,14 +30,67 @@ pub trait Column: Default {
     fn finish(&mut self) -> ArrayRef;
 }
 
+/// Builders that append many rows without a value at once.
+pub trait Gaps: ArrayBuilder {
+    /// Appends nulls.
+    fn append_gaps(&mut self, rows: usize);
+}
+
+macro_rules! gaps {
+    ($($builder:ty),+) => {
+        $(impl Gaps for $builder {
+            fn append_gaps(&mut self, rows: usize) {
+                self.append_nulls(rows);
+            }
+        })+
+    };
+}
+
+gaps!(
+    BooleanBuilder,
+    FixedSizeBinaryBuilder,
+    Float64Builder,
+    Int32Builder,
+    Int64Builder,
+    StringBuilder,
+    TimestampNanosecondBuilder
+);
+
+/// A builder, and the nulls that are not in it yet. Most columns of a row are null, and a null that waits costs next to nothing.
+#[derive(Debug, Default)]
+pub struct Sparse<B> {
+    builder: B,
+    nulls: usize,
+}
+
+impl<B: Gaps> Sparse<B> {
+    /// The rows so far.
+    pub fn len(&self) -> usize {
+        self.builder.len() + self.nulls
+    }
+
+    /// Appends a null.
+    pub fn push_null(&mut self) {
+        self.nulls += 1;
+    }
+
+    /// The builder with all rows so far.
+    pub fn filled(&mut self) -> &mut B {
+        if self.nulls > 0 {
+            self.builder.append_gaps(std::mem::take(&mut self.nulls));
+        }
+        &mut self.builder
+    }
+}
+
 /// Strings.
 #[derive(Debug, Default)]
-pub struct Texts(StringBuilder);
+pub struct Texts(Sparse<StringBuilder>);
 
 impl Texts {
     /// Appends a string.
     pub fn push(&mut self, text: &str) {
-        self.0.append_value(text);
+        self.0.filled().append_value(text);
     }
 }
 
@@ -47,26 +100,26 @@ impl Column for Texts {
     }
 
     fn len(&self) -> usize {
-        self.0.offsets_slice().len() - 1
+        self.0.len()
     }
 
     fn push_null(&mut self) {
-        self.0.append_null();
+        self.0.push_null();
     }
 
     fn bytes(&self) -> usize {
-        self.0.values_slice().len()
+        self.0.builder.values_slice().len()
     }
 
     fn finish(&mut self) -> ArrayRef {
-        Arc::new(self.0.finish())
+        Arc::new(self.0.filled().finish())
     }
 }
 
 /// Strings of which few differ: a dictionary with 32-bit keys.
 #[derive(Debug, Default)]
 pub struct Words {
-    keys: Int32Builder,
+    keys: Sparse<Int32Builder>,
     values: StringBuilder,
     key_of: HashMap<String, i32, foldhash::fast::RandomState>,
     last: Option<(String, i32)>,
@@ -79,7 +132,7 @@ impl Words {
             Some((last, key)) if last == word => *key,
             _ => self.key(word),
         };
-        self.keys.append_value(key);
+        self.keys.filled().append_value(key);
     }
 
     fn key(&mut self, word: &str) -> i32 {
@@ -106,11 +159,11 @@ impl Column for Words {
     }
 
     fn len(&self) -> usize {
-        self.keys.values_slice().len()
+        self.keys.len()
     }
 
     fn push_null(&mut self) {
-        self.keys.append_null();
+        self.keys.push_null();
     }
 
     fn bytes(&self) -> usize {
@@ -121,85 +174,41 @@ impl Column for Words {
         self.key_of.clear();
         self.last = None;
         Arc::new(DictionaryArray::<Int32Type>::new(
-            self.keys.finish(),
+            self.keys.filled().finish(),
             Arc::new(self.values.finish()),
         ))
     }
 }
 
-/// As [`Words`], in every row.
-#[derive(Debug, Default)]
-pub struct Names(Words);
-
-impl Names {
-    /// Appends a string.
-    pub fn push(&mut self, name: &str) {
-        self.0.push(name);
-    }
-}
-
-impl Column for Names {
-    const NULLABLE: bool = false;
-
-    fn data_type() -> DataType {
-        Words::data_type()
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn push_null(&mut self) {
-        self.0.push("");
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        self.0.finish()
-    }
-}
-
 /// A column of numbers or truth values: the same code for each.
 macro_rules! simple_column {
-    ($(#[$doc:meta])* $name:ident, $builder:ty, $value:ty, $type:expr, $nullable:expr, $null:expr) => {
+    ($(#[$doc:meta])* $name:ident, $builder:ty, $value:ty, $type:expr) => {
         $(#[$doc])*
         #[derive(Debug, Default)]
-        pub struct $name {
-            values: $builder,
-            rows: usize,
-        }
+        pub struct $name(Sparse<$builder>);
 
         impl $name {
             /// Appends a value.
             pub fn push(&mut self, value: $value) {
-                self.values.append_value(value);
-                self.rows += 1;
+                self.0.filled().append_value(value);
             }
         }
 
         impl Column for $name {
-            const NULLABLE: bool = $nullable;
-
             fn data_type() -> DataType {
                 $type
             }
 
             fn len(&self) -> usize {
-                self.rows
+                self.0.len()
             }
 
             fn push_null(&mut self) {
-                let null: Option<$value> = $null;
-                self.values.append_option(null);
-                self.rows += 1;
+                self.0.push_null();
             }
 
             fn finish(&mut self) -> ArrayRef {
-                self.rows = 0;
-                Arc::new(self.values.finish())
+                Arc::new(self.0.filled().finish())
             }
         }
     };
@@ -207,37 +216,78 @@ macro_rules! simple_column {
 
 simple_column!(
     /// Whole numbers.
-    Ints, Int64Builder, i64, DataType::Int64, true, None
-);
-simple_column!(
-    /// Whole numbers, in every row.
-    Counts, Int64Builder, i64, DataType::Int64, false, Some(0)
+    Ints, Int64Builder, i64, DataType::Int64
 );
 simple_column!(
     /// Decimal numbers.
-    Decimals, Float64Builder, f64, DataType::Float64, true, None
+    Decimals, Float64Builder, f64, DataType::Float64
 );
 simple_column!(
     /// Truth values.
-    Bools, BooleanBuilder, bool, DataType::Boolean, true, None
+    Bools, BooleanBuilder, bool, DataType::Boolean
 );
-simple_column!(
+
+/// A column that has a value in every row: this one where nothing is said.
+macro_rules! full_column {
+    ($(#[$doc:meta])* $name:ident, $column:ty, $value:ty, $nothing:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name($column);
+
+        impl $name {
+            /// Appends a value.
+            pub fn push(&mut self, value: $value) {
+                self.0.push(value);
+            }
+        }
+
+        impl Column for $name {
+            const NULLABLE: bool = false;
+
+            fn data_type() -> DataType {
+                <$column>::data_type()
+            }
+
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            fn push_null(&mut self) {
+                self.0.push($nothing);
+            }
+
+            fn bytes(&self) -> usize {
+                self.0.bytes()
+            }
+
+            fn finish(&mut self) -> ArrayRef {
+                self.0.finish()
+            }
+        }
+    };
+}
+
+full_column!(
+    /// As [`Words`], in every row.
+    Names, Words, &str, ""
+);
+full_column!(
+    /// Whole numbers, in every row.
+    Counts, Ints, i64, 0
+);
+full_column!(
     /// Truth values, false where nothing is said.
-    Flags, BooleanBuilder, bool, DataType::Boolean, false, Some(false)
+    Flags, Bools, bool, false
 );
 
 /// Moments in UTC, in nanoseconds since 1970.
 #[derive(Debug, Default)]
-pub struct Times {
-    values: TimestampNanosecondBuilder,
-    rows: usize,
-}
+pub struct Times(Sparse<TimestampNanosecondBuilder>);
 
 impl Times {
     /// Appends a moment.
     pub fn push(&mut self, nanoseconds: i64) {
-        self.values.append_value(nanoseconds);
-        self.rows += 1;
+        self.0.filled().append_value(nanoseconds);
     }
 }
 
@@ -247,43 +297,37 @@ impl Column for Times {
     }
 
     fn len(&self) -> usize {
-        self.rows
+        self.0.len()
     }
 
     fn push_null(&mut self) {
-        self.values.append_null();
-        self.rows += 1;
+        self.0.push_null();
     }
 
     fn finish(&mut self) -> ArrayRef {
-        self.rows = 0;
-        Arc::new(self.values.finish().with_timezone("UTC"))
+        Arc::new(self.0.filled().finish().with_timezone("UTC"))
     }
 }
 
 /// Hashes, as their 32 bytes.
 #[derive(Debug)]
-pub struct Hashes {
-    values: FixedSizeBinaryBuilder,
-    rows: usize,
-}
+pub struct Hashes(Sparse<FixedSizeBinaryBuilder>);
 
 impl Default for Hashes {
     fn default() -> Self {
-        Hashes {
-            values: FixedSizeBinaryBuilder::new(32),
-            rows: 0,
-        }
+        Hashes(Sparse {
+            builder: FixedSizeBinaryBuilder::new(32),
+            nulls: 0,
+        })
     }
 }
 
 impl Hashes {
     /// Appends a hash.
     pub fn push(&mut self, hash: &Hash) {
-        match self.values.append_value(hash.bytes()) {
-            Ok(()) => self.rows += 1,
-            // All hashes have 32 bytes.
-            Err(_) => self.push_null(),
+        // All hashes have 32 bytes.
+        if self.0.filled().append_value(hash.bytes()).is_err() {
+            self.push_null();
         }
     }
 }
@@ -294,17 +338,15 @@ impl Column for Hashes {
     }
 
     fn len(&self) -> usize {
-        self.rows
+        self.0.len()
     }
 
     fn push_null(&mut self) {
-        self.values.append_null();
-        self.rows += 1;
+        self.0.push_null();
     }
 
     fn finish(&mut self) -> ArrayRef {
-        self.rows = 0;
-        Arc::new(self.values.finish())
+        Arc::new(self.0.filled().finish())
     }
 }
 

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use engram_core::event::*;
-use engram_core::tape::RawEvent;
+use engram_core::tape::Members;
 use engram_core::text::push_text;
-use serde_json::value::RawValue;
 
 use super::column::*;
 use super::nested::{Anchors, Origins, Ranges, TokenSets};
@@ -203,31 +202,10 @@ pub(crate) fn has_rest(kind: Kind, label: Option<&str>) -> bool {
 }
 
 /// The fields without a column as a JSON object; `None` if the event has none. `more` are members that go there too.
-fn rest(record: &EventRef<'_>, label: Option<&str>, more: &str) -> Option<String> {
-    let EventRecord {
-        seq,
-        t,
-        t_basis,
-        source,
-        event,
-        parent,
-        origin,
-        replay,
-    } = *record;
-    let line = EventRecord {
-        seq,
-        t,
-        t_basis,
-        source,
-        event: event.clone(),
-        parent,
-        origin,
-        replay,
-    }
-    .to_line();
-    let raw = RawEvent::parse(line.trim_end_matches('\n')).ok()?;
+fn rest(event: &Event<'_>, label: Option<&str>, more: &str) -> Option<String> {
+    let json = event.fields_json();
     let columns = columns(event.kind(), label);
-    let mut members: Vec<(&str, &RawValue)> = raw.fields.0;
+    let mut members = Members::of(&json).ok()?.0;
     members.retain(|(key, _)| !columns.iter().any(|(field, _)| field == key));
     if members.is_empty() && more.is_empty() {
         return None;
@@ -309,7 +287,7 @@ impl EventRows {
             String::new()
         };
         if (has_rest(record.event.kind(), label) || !too_far.is_empty())
-            && let Some(rest) = rest(record, label, &too_far)
+            && let Some(rest) = rest(record.event, label, &too_far)
         {
             self.rest.push(&decoder.json(&rest));
         }

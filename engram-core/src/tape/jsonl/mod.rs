@@ -8,8 +8,8 @@ mod render;
 use std::io::{self, Write};
 
 use self::buffer::Buffer;
-use self::render::push_record;
-use crate::event::{EventRecord, EventRef};
+use self::render::{push_fields, push_record};
+use crate::event::{Event, EventRecord, EventRef};
 use crate::sink::EventSink;
 
 /// Bytes of events that are collected before they are written.
@@ -72,6 +72,23 @@ impl EventRecord<'_> {
         let mut line = Buffer::default();
         push_record(&mut line, &self.as_event_ref());
         line.to_str().to_owned()
+    }
+}
+
+impl Event<'_> {
+    /// The fields of its kind as a JSON object, in the order of the tape. The envelope is not in it.
+    ///
+    /// ```
+    /// use engram_core::event::{Event, Meta};
+    ///
+    /// let event = Event::Meta(Meta::Interrupt { text: None });
+    /// assert_eq!(event.fields_json(), r#"{"label":"interrupt"}"#);
+    /// ```
+    pub fn fields_json(&self) -> String {
+        let mut fields = Buffer::default();
+        push_fields(&mut fields, self);
+        fields.wrap_object(0);
+        fields.to_str().to_owned()
     }
 }
 

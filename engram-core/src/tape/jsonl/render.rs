@@ -100,7 +100,7 @@ fn push_item(out: &mut Buffer, path: &str, index: usize) {
 }
 
 /// Writes the event's own fields.
-fn push_fields(out: &mut Buffer, event: &Event<'_>) {
+pub(super) fn push_fields(out: &mut Buffer, event: &Event<'_>) {
     match event {
         Event::Meta(meta) => push_meta(out, meta),
         Event::MsgIn(msg) => {
