@@ -1,0 +1,427 @@
+//! The live smoke test: a question and one call, answered by a real provider. A recording of it has no ground truth, so it is judged by
+//! what must hold of any.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engram_adapters::sessions::{SessionFinder, SessionLocation, SessionOptions};
+use engram_core::audit::audit;
+use engram_core::check::check_stream;
+use engram_core::error::ErrorCode;
+use engram_core::tape::JsonLines;
+use engram_profiles::receipt::Verdict;
+use semver::Version;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::conform::Outcome;
+use crate::episode::suite::Settings;
+use crate::error::{Fault, RecorderError};
+use crate::harness::{self, HARNESSES, Harness};
+use crate::isolation::{self, Isolation};
+use crate::process::End;
+use crate::record::{Job, Recorded};
+use crate::scenario::Scenario;
+use crate::server::Provider;
+
+/// The checks: the scenario of each, and the file that its call must have written.
+const CHECKS: [(&str, &str, Option<&str>); 2] = [
+    ("live a_qa", "a_qa", None),
+    ("live l_call", "l_call", Some("live.txt")),
+];
+/// The model for a harness whose own list has only scripted ones.
+const OPENCODE_MODEL: &str = "gpt-5.5";
+
+/// Where the models of a harness are, and whose key they need.
+struct Account {
+    family: &'static str,
+    key: &'static str,
+    base: &'static str,
+    url: &'static str,
+    header: &'static str,
+}
+
+const fn openai(family: &'static str) -> Account {
+    Account {
+        family,
+        key: "OPENAI_API_KEY",
+        base: "OPENAI_BASE_URL",
+        url: "https://api.openai.com/v1",
+        header: "authorization: Bearer ",
+    }
+}
+
+const ACCOUNTS: &[Account] = &[
+    Account {
+        family: "claude-code",
+        key: "ANTHROPIC_API_KEY",
+        base: "ANTHROPIC_BASE_URL",
+        url: "https://api.anthropic.com",
+        header: "x-api-key: ",
+    },
+    openai("codex"),
+    openai("opencode"),
+    Account {
+        family: "gemini",
+        key: "GEMINI_API_KEY",
+        base: "GEMINI_BASE_URL",
+        url: "https://generativelanguage.googleapis.com",
+        header: "x-goog-api-key: ",
+    },
+];
+
+/// The outcomes of one harness.
+#[derive(Debug, Clone, Serialize)]
+pub struct Smoke {
+    /// `<harness>@<version>`, or the harness alone if nothing was run.
+    pub harness: String,
+    /// One for each scenario.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What is to be run, and where.
+pub struct Live<'l> {
+    /// Where harnesses are installed: `DIR/<harness>/<version>/node_modules`.
+    pub installed: &'l Path,
+    /// The directory of the scenarios.
+    pub scenarios: &'l Path,
+    /// The tree of live recordings.
+    pub out: &'l Path,
+    /// How each harness is kept apart.
+    pub isolation: &'l Isolation,
+    /// True if it may also run where the harness could read the key from the memory of the recorder.
+    pub open: bool,
+    /// The settings of the caller.
+    pub settings: Settings,
+}
+
+impl Live<'_> {
+    /// Runs both scenarios with this harness and version, or with the newest installed version of each harness that the settings name.
+    /// `variable` is the caller's environment.
+    ///
+    /// # Errors
+    /// If there is no such harness, or no such scenario.
+    pub fn run(
+        &self,
+        only: Option<(&str, &Version)>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<Smoke>, RecorderError> {
+        let named = self.settings.only.as_slice();
+        let is_meant = |family: &str| match only {
+            Some((other, _)) => other == family,
+            None => named.is_empty() || named.iter().any(|name| name == family),
+        };
+        let all = Scenario::read_all(self.scenarios)?;
+        if let Some((family, _)) = only {
+            harness::named(family)?;
+        }
+        let harnesses = HARNESSES.iter().filter(|one| is_meant(one.family()));
+        harnesses
+            .map(|harness| self.smoke(*harness, only.map(|(_, version)| version), &all, &variable))
+            .collect()
+    }
+
+    fn smoke(
+        &self,
+        harness: &'static dyn Harness,
+        version: Option<&Version>,
+        all: &BTreeMap<String, Scenario>,
+        variable: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Smoke, RecorderError> {
+        let family = harness.family();
+        let ready = self.provider(family, variable)?.and_then(|provider| {
+            let version = version.cloned().or_else(|| self.newest(harness));
+            let missing = || {
+                let at = self.installed.display();
+                format!(
+                    "{family} is not installed below {at}; `scripts/install-harness` installs it"
+                )
+            };
+            Ok((provider, version.ok_or_else(missing)?))
+        });
+        let (provider, version) = match ready {
+            Ok(ready) => ready,
+            Err(why) => {
+                return Ok(Smoke {
+                    harness: family.to_owned(),
+                    outcomes: CHECKS
+                        .map(|(check, ..)| Outcome::of(check, Verdict::Skipped, why.clone()))
+                        .to_vec(),
+                });
+            }
+        };
+        let mut outcomes = Vec::new();
+        for (check, id, file) in CHECKS {
+            let scenario = self.scenario(all, id)?;
+            let job = Job {
+                harness,
+                version: &version,
+                installed: &self.installed.join(family).join(version.to_string()),
+                scenario: &scenario,
+                scenarios: self.scenarios,
+                out: self.out,
+                isolation: self.isolation,
+                provider: Some(&provider),
+            };
+            outcomes.push(outcome(check, &job, file));
+        }
+        Ok(Smoke {
+            harness: format!("{family}@{version}"),
+            outcomes,
+        })
+    }
+
+    /// The provider of a harness; `Err` in it says why there is none.
+    fn provider(
+        &self,
+        family: &str,
+        variable: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Result<Provider, String>, RecorderError> {
+        let account = ACCOUNTS.iter().find(|account| account.family == family);
+        let Some(account) = account else {
+            return Ok(Err("no provider is known for it".to_owned()));
+        };
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let key = set(account.key);
+        let mut missing = Vec::new();
+        if !self.settings.live {
+            missing.push("RUN_LIVE_TESTS is not 1".to_owned());
+        }
+        if key.is_none() {
+            missing.push(format!("{} is not set", account.key));
+        }
+        if missing.is_empty() && !self.open && *self.isolation == Isolation::None {
+            let why = isolation::refusal().unwrap_or_default();
+            missing.push(format!(
+                "no private mounts here ({why}); with --open the harness can read the key"
+            ));
+        }
+        let Some(key) = key.filter(|_| missing.is_empty()) else {
+            return Ok(Err(missing.join("; ")));
+        };
+        let url = set(account.base).unwrap_or_else(|| account.url.to_owned());
+        let provider = Provider::new(&url, account.header, &key, self.settings.seconds);
+        provider.map(Ok).map_err(|error| {
+            let what = format!("{}, {}: {}", account.base, account.key, error.what);
+            RecorderError::new(error.fault, what)
+        })
+    }
+
+    fn newest(&self, harness: &dyn Harness) -> Option<Version> {
+        let directory = self.installed.join(harness.family());
+        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().to_string_lossy().parse::<Version>().ok())
+            .filter(|version| {
+                let bin = directory
+                    .join(version.to_string())
+                    .join("node_modules/.bin");
+                bin.join(harness.program()).exists()
+            })
+            .max()
+    }
+
+    /// A scenario with the bound of the settings, and with models that a provider has.
+    fn scenario(
+        &self,
+        all: &BTreeMap<String, Scenario>,
+        id: &str,
+    ) -> Result<Scenario, RecorderError> {
+        let unknown = || format!("no scenario is called `{id}`");
+        let found = all.get(id).cloned();
+        let mut scenario =
+            found.ok_or_else(|| RecorderError::new(Fault::UnknownScenario, unknown()))?;
+        for run in &mut scenario.runs {
+            run.timeout = self.settings.seconds;
+        }
+        let model = json!({"id": OPENCODE_MODEL, "name": OPENCODE_MODEL, "tool_call": true});
+        let models = json!({"provider": {"openai": {"models": {OPENCODE_MODEL: model}}}});
+        scenario.settings.insert("opencode".to_owned(), models);
+        let model = format!("openai/{OPENCODE_MODEL}");
+        scenario.model.insert("opencode".to_owned(), model);
+        Ok(scenario)
+    }
+}
+
+/// Records a scenario, and judges it. A recording with a key is not kept.
+fn outcome(check: &'static str, job: &Job<'_>, file: Option<&str>) -> Outcome {
+    const PROVIDER: &str = "ADAPTER_MISCONFIGURED/provider";
+    const LIVE: &str = "ADAPTER_PROTOCOL_VIOLATION/live";
+    let code = |fault: Fault| match fault {
+        Fault::Violation => LIVE,
+        _ => PROVIDER,
+    };
+    let recorded = match job.record() {
+        Ok(recorded) => recorded,
+        Err(error) => return Outcome::failed(check, code(error.fault), error.what),
+    };
+    let tapes = tapes(&recorded.directory.join("session")).and_then(|tapes| {
+        let mut keys = job.provider.into_iter().flat_map(|provider| {
+            tapes
+                .iter()
+                .filter_map(|tape| provider.key_in(tape.as_bytes()))
+        });
+        keys.next().map_or(Ok(()), |which| {
+            let kept = fs::remove_dir_all(&recorded.directory).is_err();
+            Err(format!(
+                "{which} is on a tape; the recording was kept: {kept}"
+            ))
+        })?;
+        Ok(tapes)
+    });
+    match tapes.and_then(|tapes| judge(&recorded, &job.scenario.runs[0].prompt, &tapes, file)) {
+        Ok(what) => Outcome::of(check, Verdict::Passed, what),
+        Err(what) => match recorded.relayed.and_then(|relayed| relayed.refused) {
+            Some(refused) => {
+                let what = format!("the provider refused: {refused}; {what}");
+                Outcome::failed(check, PROVIDER, what)
+            }
+            None => Outcome::failed(check, LIVE, what),
+        },
+    }
+}
+
+/// Converts every session, checks the tape, and audits it.
+fn tapes(directory: &Path) -> Result<Vec<String>, String> {
+    let options = SessionOptions::default();
+    let mut finder = SessionFinder::new(&options);
+    finder.add(directory);
+    let mut tapes = Vec::new();
+    for location in finder.finish().locations {
+        let location = location.map_err(|error| error.to_string())?;
+        tapes.extend(tape(&location, &options)?);
+    }
+    Ok(tapes)
+}
+
+/// The tape of one session; `None` of a file that is none.
+fn tape(location: &SessionLocation, options: &SessionOptions) -> Result<Option<String>, String> {
+    let at = |what: &dyn std::fmt::Display| format!("{}: {what}", location.path().display());
+    let log = Kept::default();
+    let session = match location.open_with_copy(log.clone(), options) {
+        Err(error) if error.code == ErrorCode::UnknownHarness => return Ok(None),
+        opened => opened.map_err(|error| at(&error))?,
+    };
+    let descriptor = session.registration().descriptor();
+    let mut tape = Vec::new();
+    session
+        .convert(&mut JsonLines::new(&mut tape))
+        .map_err(|error| at(&error))?;
+    let mut violations = Vec::new();
+    check_stream(tape.as_slice(), &mut |one| violations.push(one.to_string()))
+        .map_err(|error| at(&error))?;
+    if let Some(first) = violations.first() {
+        return Err(at(first));
+    }
+    let tape = String::from_utf8(tape).map_err(|error| at(&error))?;
+    let report = audit(log.taken().as_slice(), &tape, &descriptor).map_err(|error| at(&error))?;
+    if !report.holds() {
+        return Err(at(&"the audit found something that is not on the tape"));
+    }
+    Ok(Some(tape))
+}
+
+/// What was converted, as it was read.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    fn taken(self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is wrong with a recording, or what it shows.
+fn judge(
+    recorded: &Recorded,
+    prompt: &str,
+    tapes: &[String],
+    file: Option<&str>,
+) -> Result<String, String> {
+    for run in &recorded.done.runs {
+        match (run.end, &run.skipped) {
+            (Some(End::Exit(0)), _) => {}
+            (Some(end), _) => return Err(format!("a run ended with {end:?}")),
+            (None, why) => return Err(format!("a run was skipped: {why:?}")),
+        }
+    }
+    let relayed = recorded.relayed.clone().unwrap_or_default();
+    if relayed.streamed == 0 {
+        return Err("no answer was streamed".to_owned());
+    }
+    let events: Vec<Vec<Value>> = tapes
+        .iter()
+        .map(|tape| {
+            tape.lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect()
+        })
+        .collect();
+    let has = |kind: &str, holds: &dyn Fn(&Value) -> bool| {
+        let mut all = events.iter().flatten();
+        all.any(|event| event["k"] == kind && holds(event))
+    };
+    let text = |event: &Value| event["text"].as_str().unwrap_or_default().to_owned();
+    if !has("msg.in", &|event| text(event).contains(prompt)) {
+        return Err("the prompt is on no tape".to_owned());
+    }
+    if !has("msg.out", &|event| !text(event).trim().is_empty()) {
+        return Err("no answer is on a tape".to_owned());
+    }
+    if let Some(file) = file {
+        if !recorded
+            .done
+            .truth
+            .edits
+            .iter()
+            .any(|edit| edit.file == file)
+        {
+            return Err(format!("{file} was not written"));
+        }
+        if !events.iter().any(|tape| has_call(tape, file)) {
+            return Err(format!("no tape has a call for {file} with a result"));
+        }
+    }
+    Ok(format!(
+        "{} requests, {} streamed answers, {} tapes with nothing left over",
+        relayed.requests,
+        relayed.streamed,
+        tapes.len()
+    ))
+}
+
+/// True if a call names the file, and has a result that is no failure.
+fn has_call(tape: &[Value], file: &str) -> bool {
+    let names = |call: &&Value| {
+        call["k"] == "tool.call"
+            && tape.iter().any(|result| {
+                result["k"] == "tool.result"
+                    && result["parent"] == call["seq"]
+                    && !matches!(result["status"].as_str(), Some("error" | "denied"))
+            })
+    };
+    let calls = tape.iter().filter(names);
+    calls
+        .into_iter()
+        .any(|call| call["args"].to_string().contains(file))
+}
+
+/// The first outcome that failed.
+pub fn first_failure(all: &[Smoke]) -> Option<&Outcome> {
+    let mut outcomes = all.iter().flat_map(|smoke| &smoke.outcomes);
+    outcomes.find(|outcome| outcome.verdict == Verdict::Failed)
+}
