@@ -106,7 +106,7 @@ impl Live<'_> {
     /// If there is no such harness, or no such scenario.
     pub fn run(
         &self,
-        only: Option<(&str, &Version)>,
+        only: Option<(&str, &str)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Vec<Smoke>, RecorderError> {
         let named = self.settings.only.as_slice();
@@ -115,12 +115,12 @@ impl Live<'_> {
             None => named.is_empty() || named.iter().any(|name| name == family),
         };
         let all = Scenario::read_all(self.scenarios)?;
-        if let Some((family, _)) = only {
-            harness::named(family)?;
-        }
+        let version = only
+            .map(|(family, version)| checked(family, version))
+            .transpose()?;
         let harnesses = HARNESSES.iter().filter(|one| is_meant(one.family()));
         harnesses
-            .map(|harness| self.smoke(*harness, only.map(|(_, version)| version), &all, &variable))
+            .map(|harness| self.smoke(*harness, version.as_ref(), &all, &variable))
             .collect()
     }
 
@@ -244,6 +244,14 @@ impl Live<'_> {
         scenario.model.insert("opencode".to_owned(), model);
         Ok(scenario)
     }
+}
+
+/// The version of a harness that there is.
+fn checked(family: &str, version: &str) -> Result<Version, RecorderError> {
+    harness::named(family)?;
+    version
+        .parse()
+        .map_err(|error| RecorderError::new(Fault::UnknownHarness, format!("{version}: {error}")))
 }
 
 /// Records a scenario, and judges it. A recording with a key is not kept.
@@ -379,7 +387,9 @@ fn judge(
     if !has("msg.in", &|event| text(event).contains(prompt)) {
         return Err("the prompt is on no tape".to_owned());
     }
-    if !has("msg.out", &|event| !text(event).trim().is_empty()) {
+    let is_answer =
+        |event: &Value| event["channel"] != "reasoning" && !text(event).trim().is_empty();
+    if !has("msg.out", &is_answer) {
         return Err("no answer is on a tape".to_owned());
     }
     if let Some(file) = file {

@@ -7,22 +7,18 @@ use engram_recorder::error::RecorderError;
 use engram_recorder::live::{self, Live, Smoke};
 
 use super::args::Record;
-use super::{INSIDE, isolation, number};
+use super::{INSIDE, isolation};
 use crate::exit::Exit;
 use crate::profile::{exit_of, line_of};
 use crate::report::{Reporter, printable, write_json};
 
 /// Runs it, and prints one line for each scenario of each harness.
 pub fn run(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
-    let only = match args
-        .what
-        .as_deref()
-        .map(|what| (what, what.split_once('@')))
-    {
-        Some((what, None)) => {
-            return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION"))));
-        }
-        Some((_, Some((family, version)))) => Some((family, number(version)?)),
+    let only = match args.what.as_deref() {
+        Some(what) => match what.split_once('@') {
+            None => return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION")))),
+            parts => parts,
+        },
         None => None,
     };
     let variable = |name: &str| std::env::var(name).ok();
@@ -34,12 +30,11 @@ pub fn run(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorde
         open: args.open,
         settings: Settings::of(variable)?,
     };
-    let only = only.as_ref().map(|(family, version)| (*family, version));
     let all = live.run(only, variable)?;
     let printed = if args.json {
         write_json(&mut stdout().lock(), &all)
     } else {
-        crate::print(&all.iter().map(lines).collect::<String>())
+        crate::print(&all.iter().map(lines).collect::<String>()).map(drop)
     };
     let exit = live::first_failure(&all).map_or(Exit::Success, |outcome| {
         exit_of(outcome.code.unwrap_or("ADAPTER_MISCONFIGURED"))
