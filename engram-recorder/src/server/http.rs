@@ -29,7 +29,7 @@ use crate::error::{Fault, RecorderError};
 /// The largest request that is read.
 pub(super) const MAX_BODY: usize = 64 << 20;
 /// How long a cut waits for what was sent before.
-const BEFORE_CUT: Duration = Duration::from_millis(100);
+pub(super) const BEFORE_CUT: Duration = Duration::from_millis(100);
 /// Pieces that wait for a slow reader.
 pub(super) const WAITING_PIECES: usize = 16;
 

@@ -20,7 +20,8 @@ use tokio::net::UnixListener;
 use tokio::sync::{mpsc, oneshot};
 
 use super::http::{
-    Background, MAX_BODY, Pieces, WAITING_PIECES, aside, converse, document, listen, not_found, set,
+    BEFORE_CUT, Background, MAX_BODY, Pieces, WAITING_PIECES, aside, converse, document, listen,
+    not_found, set,
 };
 use crate::error::{Fault, RecorderError};
 use crate::harness::FAKE_KEY;
@@ -363,6 +364,7 @@ impl Shared {
             self.refuse(&format!("{status}: {}", String::from_utf8_lossy(&error)));
         }
         if !lock(child).wait().is_ok_and(|status| status.success()) {
+            std::thread::sleep(BEFORE_CUT);
             let _ = to.blocking_send(Err(ended(child)));
         }
     }
