@@ -256,40 +256,46 @@ fn checked(family: &str, version: &str) -> Result<Version, RecorderError> {
 
 /// Records a scenario, and judges it. A recording with a key is not kept.
 fn outcome(check: &'static str, job: &Job<'_>, file: Option<&str>) -> Outcome {
+    const START: &str = "ADAPTER_MISCONFIGURED/start";
     const PROVIDER: &str = "ADAPTER_MISCONFIGURED/provider";
     const LIVE: &str = "ADAPTER_PROTOCOL_VIOLATION/live";
-    let code = |fault: Fault| match fault {
-        Fault::Violation => LIVE,
-        _ => PROVIDER,
-    };
     let recorded = match job.record() {
         Ok(recorded) => recorded,
-        Err(error) => return Outcome::failed(check, code(error.fault), error.what),
+        Err(error) if error.fault == Fault::Violation => {
+            return Outcome::failed(check, LIVE, error.what);
+        }
+        Err(error) => return Outcome::failed(check, START, error.what),
     };
-    let tapes = tapes(&recorded.directory.join("session")).and_then(|tapes| {
-        let mut keys = job.provider.into_iter().flat_map(|provider| {
-            tapes
-                .iter()
-                .filter_map(|tape| provider.key_in(tape.as_bytes()))
-        });
-        keys.next().map_or(Ok(()), |which| {
-            let kept = fs::remove_dir_all(&recorded.directory).is_err();
-            Err(format!(
-                "{which} is on a tape; the recording was kept: {kept}"
-            ))
-        })?;
-        Ok(tapes)
+    let what = tapes(&recorded.directory.join("session")).and_then(|tapes| {
+        without_keys(job.provider, &recorded.directory, &tapes)?;
+        judge(&recorded, &job.scenario.runs[0].prompt, &tapes, file)
     });
-    match tapes.and_then(|tapes| judge(&recorded, &job.scenario.runs[0].prompt, &tapes, file)) {
-        Ok(what) => Outcome::of(check, Verdict::Passed, what),
-        Err(what) => match recorded.relayed.and_then(|relayed| relayed.refused) {
-            Some(refused) => {
-                let what = format!("the provider refused: {refused}; {what}");
-                Outcome::failed(check, PROVIDER, what)
-            }
-            None => Outcome::failed(check, LIVE, what),
-        },
+    let refused = recorded.relayed.and_then(|relayed| relayed.refused);
+    match (what, refused) {
+        (Ok(what), _) => Outcome::of(check, Verdict::Passed, what),
+        (Err(what), None) => Outcome::failed(check, LIVE, what),
+        (Err(what), Some(refused)) => {
+            let what = format!("the provider refused: {refused}; {what}");
+            Outcome::failed(check, PROVIDER, what)
+        }
     }
+}
+
+/// Deletes a recording whose tape has a key: its log may be compressed, so a search in its files is not enough.
+fn without_keys(
+    provider: Option<&Provider>,
+    directory: &Path,
+    tapes: &[String],
+) -> Result<(), String> {
+    let key_in = |tape: &String| provider?.key_in(tape.as_bytes());
+    let Some(which) = tapes.iter().find_map(key_in) else {
+        return Ok(());
+    };
+    let kept = match fs::remove_dir_all(directory) {
+        Ok(()) => "nothing was kept".to_owned(),
+        Err(error) => format!("delete {}: {error}", directory.display()),
+    };
+    Err(format!("{which} is on a tape; {kept}"))
 }
 
 /// Converts every session, checks the tape, and audits it.
@@ -434,4 +440,111 @@ fn has_call(tape: &[Value], file: &str) -> bool {
 pub fn first_failure(all: &[Smoke]) -> Option<&Outcome> {
     let mut outcomes = all.iter().flat_map(|smoke| &smoke.outcomes);
     outcomes.find(|outcome| outcome.verdict == Verdict::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inside::{Done, Ran};
+    use crate::server::Relayed;
+    use crate::truth::{Edit, Truth};
+
+    const PROMPT: &str = r#"{"seq":1,"k":"msg.in","text":"please write"}"#;
+    const ANSWER: &str = r#"{"seq":4,"k":"msg.out","text":"done","channel":"final"}"#;
+    const CALL: &str = r#"{"seq":2,"k":"tool.call","args":{"path":"/p/live.txt"}}"#;
+    const RESULT: &str = r#"{"seq":3,"k":"tool.result","parent":2,"status":"ok"}"#;
+
+    fn recorded(end: End, streamed: u64, written: &str) -> Recorded {
+        let edit = json!({"call_ids": [], "tools": [], "file": written});
+        let edit: Edit = serde_json::from_value(edit).unwrap();
+        let run = Ran {
+            end: Some(end),
+            ..Ran::default()
+        };
+        Recorded {
+            directory: "/nowhere".into(),
+            done: Done {
+                runs: vec![run],
+                truth: Truth {
+                    edits: vec![edit],
+                    ..Truth::default()
+                },
+                left_running: Vec::new(),
+                requests: 0,
+            },
+            receipt: Value::Null,
+            relayed: Some(Relayed {
+                requests: 2,
+                streamed,
+                refused: None,
+            }),
+        }
+    }
+
+    fn judged(recorded: &Recorded, lines: &[&str]) -> Result<String, String> {
+        let file = Some("live.txt");
+        judge(recorded, "please write", &[lines.join("\n")], file)
+    }
+
+    #[test]
+    fn each_thing_that_is_missing_fails() {
+        let whole = [PROMPT, CALL, RESULT, ANSWER];
+        let good = recorded(End::Exit(0), 2, "live.txt");
+        assert!(judged(&good, &whole).is_ok());
+        for (bad, what) in [
+            (recorded(End::Exit(1), 2, "live.txt"), "Exit(1)"),
+            (recorded(End::Timeout, 2, "live.txt"), "Timeout"),
+            (recorded(End::Exit(0), 0, "live.txt"), "streamed"),
+            (recorded(End::Exit(0), 2, "other.txt"), "was not written"),
+        ] {
+            assert!(judged(&bad, &whole).unwrap_err().contains(what), "{what}");
+        }
+        let thought = ANSWER.replace("final", "reasoning");
+        let failed = RESULT.replace("ok", "error");
+        let of_other = RESULT.replace("\"parent\":2", "\"parent\":1");
+        for (lines, what) in [
+            ([CALL, RESULT, ANSWER, ""], "the prompt"),
+            ([PROMPT, CALL, RESULT, &thought], "no answer"),
+            ([PROMPT, RESULT, ANSWER, ""], "no tape has a call"),
+            ([PROMPT, CALL, ANSWER, ""], "no tape has a call"),
+            ([PROMPT, CALL, &failed, ANSWER], "no tape has a call"),
+            ([PROMPT, CALL, &of_other, ANSWER], "no tape has a call"),
+        ] {
+            let why = judged(&good, &lines).unwrap_err();
+            assert!(why.contains(what), "{why} {what}");
+        }
+    }
+
+    #[test]
+    fn recording_whose_tape_has_a_key_is_deleted() {
+        let provider = Provider::new("https://a.example", "x: ", "real-key-of-a-test", 7).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let check = |tape: &str| {
+            let tapes = ["a".to_owned(), tape.to_owned()];
+            without_keys(Some(&provider), directory.path(), &tapes)
+        };
+        assert!(check("no key").is_ok() && directory.path().exists());
+        let why = check("a real-key-of-a-test b").unwrap_err();
+        assert!(why.starts_with("the real key is on a tape"), "{why}");
+        assert!(!directory.path().exists());
+    }
+
+    #[test]
+    fn log_that_does_not_convert_or_leaves_something_over_fails() {
+        let fixture = "../fixtures/claude-code/2.1.329/a_qa/session";
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture);
+        let tapes_of = |change: &dyn Fn(String) -> String| {
+            let directory = tempfile::tempdir().unwrap();
+            for path in engram_conformance::files(&fixture) {
+                let to = directory.path().join(path.strip_prefix(&fixture).unwrap());
+                let text = change(fs::read_to_string(&path).unwrap());
+                crate::sandbox::write(&to, text.as_bytes()).unwrap();
+            }
+            tapes(directory.path())
+        };
+        assert!(!tapes_of(&|text| text).unwrap().is_empty());
+        let renamed = |text: String| text.replace("\"gitBranch\"", "\"gitBough\"");
+        let why = tapes_of(&renamed).unwrap_err();
+        assert!(why.contains("not on the tape"), "{why}");
+    }
 }
