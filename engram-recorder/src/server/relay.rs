@@ -1,7 +1,7 @@
 //! Hands requests on to a provider with the key that the harness must not see, and the answers back byte for byte.
 //!
 //! It listens on a socket of the file system, which a process without a network can reach. `curl` speaks TLS: a crate for that would bring
-//! some twenty others, for a test that few people run.
+//! a library of cryptography into every build, for a test that few people run.
 
 use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, Read, Write};
