@@ -41,6 +41,9 @@ pub struct Plan {
     pub scenario: Scenario,
     /// Where things are.
     pub places: Places,
+    /// True if [`RELAY`] answers, not the scenario.
+    #[serde(default)]
+    pub relayed: bool,
 }
 
 /// What was done.
@@ -75,6 +78,8 @@ pub struct Ran {
 pub const DONE: &str = "done.json";
 /// The file in the work folder that has the table of tools.
 pub const OPS: &str = "ops.json";
+/// The socket in the work folder that leads to a provider.
+pub const RELAY: &str = "relay";
 /// The directory in the work folder for what the commands print.
 pub const PRINTED: &str = "printed";
 
@@ -112,7 +117,11 @@ pub fn run(plan: &Plan) -> Result<Done, RecorderError> {
         place,
         plan.places.project.clone(),
     ));
-    let server = Server::start(Arc::clone(&stage), harness.documents())?;
+    let server = if plan.relayed {
+        Server::to_socket(plan.places.work.join(RELAY))?
+    } else {
+        Server::start(Arc::clone(&stage), harness.documents())?
+    };
     let version = plan.version.parse().map_err(|error| {
         RecorderError::new(Fault::Misconfigured, format!("{}: {error}", plan.version))
     })?;

@@ -16,6 +16,7 @@ pub mod inside;
 pub mod isolation;
 pub mod judge;
 pub mod lists;
+pub mod live;
 pub mod matrix;
 pub mod process;
 pub mod program;

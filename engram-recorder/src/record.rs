@@ -17,6 +17,7 @@ use crate::isolation::{self, HOME, Isolation, PASSWD, PROJECT, Places, give_away
 use crate::program::{self, node_directory};
 use crate::sandbox::{self, write};
 use crate::scenario::Scenario;
+use crate::server::{Provider, Relay, Relayed};
 use crate::will::WorkFolder;
 
 /// The most time that all runs of a scenario may take beyond their own limits.
@@ -44,6 +45,8 @@ pub struct Job<'j> {
     pub out: &'j Path,
     /// How it is kept apart.
     pub isolation: &'j Isolation,
+    /// Who answers instead of the scenario. There is no ground truth then.
+    pub provider: Option<&'j Provider>,
 }
 
 /// A recording.
@@ -55,6 +58,9 @@ pub struct Recorded {
     pub done: Done,
     /// What can be said of how it was made.
     pub receipt: Value,
+    /// What went to a provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relayed: Option<Relayed>,
 }
 
 impl Job<'_> {
@@ -66,6 +72,8 @@ impl Job<'_> {
         let begun = Instant::now();
         let work = WorkFolder::make("engram-record-", None)?;
         let node = node_directory();
+        // Before the user inside gets the work folder, and with it the socket.
+        let relay = self.relay(&work.path().join(inside::RELAY))?;
         let plan = self.prepare(work.path(), &node)?;
         let canary = format!(
             "canary-{}",
@@ -75,6 +83,7 @@ impl Job<'_> {
             Isolation::None => inside::run(&plan)?,
             Isolation::Private(inside) => self.run_private(work.path(), &node, inside, &canary)?,
         };
+        let relayed = relay.map(|relay| relay.relayed());
         let target = self
             .out
             .join(self.harness.family())
@@ -83,9 +92,14 @@ impl Job<'_> {
         fs::create_dir_all(self.out).map_err(|error| RecorderError::io(self.out, &error))?;
         let part = WorkFolder::make(".engram-record-", Some(self.out))?;
         let staged = part.path().join("recording");
-        self.collect(work.path(), &staged, &done)?;
-        let receipt = self.receipt(&done, &staged, &canary, begun.elapsed());
+        self.collect(work.path(), &staged, &done)
+            .map_err(|error| with_refusal(error, relayed.as_ref()))?;
+        let mut receipt = self.receipt(&done, &staged, &canary, begun.elapsed());
+        if let Some(relayed) = &relayed {
+            receipt["relayed"] = json!(relayed);
+        }
         write_json(&staged.join("receipt.json"), &receipt)?;
+        self.refuse_keys(&staged)?;
         remove(&target)?;
         let io = |error: std::io::Error| RecorderError::io(&target, &error);
         target
@@ -97,7 +111,30 @@ impl Job<'_> {
             directory: target,
             done,
             receipt,
+            relayed,
         })
+    }
+
+    fn relay(&self, socket: &Path) -> Result<Option<Relay>, RecorderError> {
+        self.provider
+            .map(|provider| Relay::start(socket, provider.clone(), self.harness.documents()))
+            .transpose()
+    }
+
+    /// A recording that a provider answered has no key in it, the fake one neither.
+    fn refuse_keys(&self, staged: &Path) -> Result<(), RecorderError> {
+        let Some(provider) = self.provider else {
+            return Ok(());
+        };
+        for path in engram_conformance::files(staged) {
+            let bytes = fs::read(&path).map_err(|error| RecorderError::io(&path, &error))?;
+            if let Some(which) = provider.key_in(&bytes) {
+                let name = path.strip_prefix(staged).unwrap_or(&path).display();
+                let what = format!("{which} is in {name}; nothing was kept");
+                return Err(RecorderError::new(Fault::Violation, what));
+            }
+        }
+        Ok(())
     }
 
     /// Makes the work folder and the plan.
@@ -124,6 +161,7 @@ impl Job<'_> {
             exe,
             scenario: self.scenario.clone(),
             places,
+            relayed: self.provider.is_some(),
         };
         let text =
             serde_json::to_vec(&plan).map_err(|error| RecorderError::new(Fault::Io, error))?;
@@ -143,6 +181,12 @@ impl Job<'_> {
     ) -> Result<Done, RecorderError> {
         let failed = |what: String| RecorderError::new(Fault::Misconfigured, what);
         let mut command = isolation::command(work, self.installed, node, inside);
+        if self.provider.is_some() {
+            // The harness can read the environment of the recorder beside it, and the caller's has a real key.
+            command
+                .env_clear()
+                .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        }
         command.env(CANARY, canary);
         let seconds = |timeout: u64| {
             if timeout > 0 {
@@ -209,15 +253,12 @@ impl Job<'_> {
                 number += 1;
             }
         }
-        let mut truth = serde_json::to_value(&done.truth)
-            .map_err(|error| RecorderError::new(Fault::Io, error))?;
-        for (name, aside) in self.harness.set_aside() {
-            truth[*aside] = truth[*name].take();
-            truth[*name] = json!([]);
+        if self.provider.is_none() {
+            write(
+                &staged.join("truth.json"),
+                &rewriter.bytes(self.truth(done)?),
+            )?;
         }
-        let truth = serde_json::to_vec_pretty(&truth)
-            .map_err(|error| RecorderError::new(Fault::Io, error))?;
-        write(&staged.join("truth.json"), &rewriter.bytes(truth))?;
         let argv: Vec<&Vec<String>> = done
             .runs
             .iter()
@@ -226,12 +267,22 @@ impl Job<'_> {
             .collect();
         let recording = json!({
             "harness": self.harness.family(), "version": self.version.to_string(), "scenario": self.scenario.id,
-            "real_harness": true, "model_server": "scripted, on loopback", "paths_rewritten": !rewriter.0.is_empty(),
+            "real_harness": true, "model_server": if self.provider.is_some() { "a provider" } else { "scripted, on loopback" }, "paths_rewritten": !rewriter.0.is_empty(),
             "argv": argv, "runs": done.runs,
         });
         let text = serde_json::to_vec_pretty(&recording)
             .map_err(|error| RecorderError::new(Fault::Io, error))?;
         write(&staged.join("recording.json"), &rewriter.bytes(text))
+    }
+
+    fn truth(&self, done: &Done) -> Result<Vec<u8>, RecorderError> {
+        let mut truth = serde_json::to_value(&done.truth)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
+        for (name, aside) in self.harness.set_aside() {
+            truth[*aside] = truth[*name].take();
+            truth[*name] = json!([]);
+        }
+        serde_json::to_vec_pretty(&truth).map_err(|error| RecorderError::new(Fault::Io, error))
     }
 
     /// Why there is no log, as far as the runs tell.
@@ -281,8 +332,13 @@ impl Job<'_> {
             (true, true) => "leaked",
         };
         let scenario = serde_json::to_vec(self.scenario).unwrap_or_default();
+        let egress = match (is_private, self.provider) {
+            (false, _) => "unknown",
+            (true, None) => "none",
+            (true, Some(_)) => "relayed",
+        };
         json!({
-            "egress": if is_private { "none" } else { "unknown" },
+            "egress": egress,
             "why_not": if is_private { None } else { isolation::refusal() },
             "paths": if is_private { "private mounts" } else { "rewritten" },
             "environment_canary": canary,
@@ -293,6 +349,14 @@ impl Job<'_> {
             "milliseconds": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         })
     }
+}
+
+/// An error behind which there may be a refusal of the provider.
+fn with_refusal(mut error: RecorderError, relayed: Option<&Relayed>) -> RecorderError {
+    if let Some(refused) = relayed.and_then(|relayed| relayed.refused.as_ref()) {
+        error.what = format!("the provider refused: {refused}; {}", error.what);
+    }
+    error
 }
 
 /// Replaces the paths of a work folder by those of all recordings, also as some harnesses spell them in names.

@@ -203,6 +203,7 @@ impl Sweep<'_> {
                 scenarios: self.directory,
                 out: self.out,
                 isolation: self.isolation,
+                provider: None,
             };
             match job.record() {
                 Ok(done) => {

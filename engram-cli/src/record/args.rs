@@ -12,7 +12,7 @@ use engram_recorder::scenario::Scenario;
 #[derive(Debug, Args)]
 pub struct Record {
     /// Which version of which harness, such as `claude-code@2.1.332`
-    #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep"])]
+    #[arg(value_name = "HARNESS@VERSION", required_unless_present_any = ["inside", "sweep", "live"])]
     pub what: Option<String>,
     /// Record this scenario; may be given several times [default: the core ones]
     #[arg(long, value_name = "ID")]
@@ -23,12 +23,21 @@ pub struct Record {
     /// The directory of the scenarios
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     pub scenarios: PathBuf,
-    /// The tree of recordings that they are added to
-    #[arg(long, value_name = "DIR", default_value = "recordings")]
+    /// The tree of recordings that they are added to; `live` with --live
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "recordings",
+        default_value_if("live", "true", "live")
+    )]
     pub out: PathBuf,
     /// Record without private mounts: paths are rewritten afterwards, and nothing keeps bytes from leaving
     #[arg(long)]
     pub open: bool,
+    /// Ask a real provider a question and for one call, if RUN_LIVE_TESTS is 1 and its key is there; without HARNESS@VERSION with the newest
+    /// version of each harness that ACK_ADAPTERS names
+    #[arg(long, conflicts_with_all = ["sweep", "scenario"])]
+    pub live: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::report::{Reporter, printable, write_json};
 
 mod args;
+mod live;
 pub mod matrix;
 pub mod shape;
 mod sweep;
@@ -57,6 +58,9 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
     if let Some(which) = &args.sweep.sweep {
         return sweep::run(args, which, &isolation(args.open, report, INSIDE), report);
     }
+    if args.live {
+        return live::run(args, report);
+    }
     let what = args.what.as_deref().unwrap_or_default();
     let Some((family, version)) = what.split_once('@') else {
         return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION"))));
@@ -79,6 +83,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
             scenarios: &args.scenarios,
             out: &args.out,
             isolation: &isolation,
+            provider: None,
         };
         let done = job.record()?;
         report.note(&line(&scenario.id, &done));

@@ -26,6 +26,8 @@ mod killed;
 mod large_records;
 mod library;
 mod list;
+#[cfg(all(unix, feature = "record"))]
+mod live;
 mod looking;
 mod many_sessions;
 #[cfg(unix)]

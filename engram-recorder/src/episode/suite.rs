@@ -261,7 +261,7 @@ impl Suite<'_> {
 
     fn live(&self) -> Outcome {
         let why = if self.settings.live {
-            "a profile has a fake key and a server on loopback: no provider can be asked"
+            "a profile has a fake key and a server on loopback: `engram record --live` asks a provider"
         } else {
             "RUN_LIVE_TESTS is not 1"
         };

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,7 +17,8 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{Dialect, Ending, Piece, Reply, Request};
@@ -25,59 +27,48 @@ use super::{anthropic, chat, gemini, responses};
 use crate::error::{Fault, RecorderError};
 
 /// The largest request that is read.
-const MAX_BODY: usize = 64 << 20;
+pub(super) const MAX_BODY: usize = 64 << 20;
 /// How long a cut waits for what was sent before.
-const BEFORE_CUT: Duration = Duration::from_millis(100);
+pub(super) const BEFORE_CUT: Duration = Duration::from_millis(100);
 /// Pieces that wait for a slow reader.
-const WAITING_PIECES: usize = 16;
+pub(super) const WAITING_PIECES: usize = 16;
 
-/// A server that runs until it is dropped.
-pub struct Server {
-    /// Its port on 127.0.0.1.
-    pub port: u16,
+/// Work in a thread of its own, until it is dropped.
+pub(super) struct Background {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Server {
-    /// Starts a server that answers from a stage. `fixed` has answers to requests for documents, by the end of the path.
-    ///
-    /// # Errors
-    /// If no port can be had.
-    pub fn start(stage: Arc<Stage>, fixed: Vec<(String, Value)>) -> Result<Server, RecorderError> {
-        let failed =
-            |error: io::Error| RecorderError::new(Fault::Io, format!("the model server: {error}"));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let listener = runtime
-            .block_on(TcpListener::bind(SocketAddr::from((
-                Ipv4Addr::LOCALHOST,
-                0,
-            ))))
-            .map_err(failed)?;
-        let port = listener.local_addr().map_err(failed)?.port();
-        let (stop, stopped) = oneshot::channel();
-        let fixed = Arc::new(fixed);
-        let thread = std::thread::spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = accept(&listener, &stage, &fixed) => {}
-                    _ = stopped => {}
-                }
-            });
-            runtime.shutdown_background();
+/// A listener of this kind, and work with it in the background.
+pub(super) fn listen<L: Send + 'static, W: Future<Output = ()> + Send + 'static>(
+    bind: impl Future<Output = io::Result<L>>,
+    work: impl FnOnce(L) -> W,
+) -> Result<Background, RecorderError> {
+    let failed =
+        |error: io::Error| RecorderError::new(Fault::Io, format!("the model server: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let listener = runtime.block_on(bind).map_err(failed)?;
+    let work = work(listener);
+    let (stop, stopped) = oneshot::channel();
+    let thread = std::thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = work => {}
+                _ = stopped => {}
+            }
         });
-        Ok(Server {
-            port,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
-    }
+        runtime.shutdown_background();
+    });
+    Ok(Background {
+        stop: Some(stop),
+        thread: Some(thread),
+    })
 }
 
-impl Drop for Server {
+impl Drop for Background {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
             // The thread may have ended already.
@@ -89,27 +80,93 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: &TcpListener, stage: &Arc<Stage>, fixed: &Arc<Vec<(String, Value)>>) {
+/// A server that runs until it is dropped.
+pub struct Server {
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    _background: Background,
+}
+
+impl Server {
+    /// Starts a server that answers from a stage. `fixed` has answers to requests for documents, by the end of the path.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn start(stage: Arc<Stage>, fixed: Vec<(String, Value)>) -> Result<Server, RecorderError> {
+        Server::on_loopback(|listener| accept(listener, stage, Arc::new(fixed)))
+    }
+
+    /// Starts a server that passes every byte on to a socket of the file system and back.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn to_socket(socket: PathBuf) -> Result<Server, RecorderError> {
+        Server::on_loopback(|listener| pass_on(listener, socket))
+    }
+
+    fn on_loopback<W: Future<Output = ()> + Send + 'static>(
+        work: impl FnOnce(TcpListener) -> W,
+    ) -> Result<Server, RecorderError> {
+        let mut port = 0;
+        let bind = async {
+            let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+            port = listener.local_addr()?.port();
+            Ok(listener)
+        };
+        let background = listen(bind, work)?;
+        Ok(Server {
+            port,
+            _background: background,
+        })
+    }
+}
+
+async fn pass_on(listener: TcpListener, socket: PathBuf) {
     loop {
-        let Ok((connection, _)) = listener.accept().await else {
+        let Ok((mut connection, _)) = listener.accept().await else {
             continue;
         };
-        let (stage, fixed) = (Arc::clone(stage), Arc::clone(fixed));
+        let socket = socket.clone();
         tokio::spawn(async move {
-            let service = service_fn(|request| {
-                let (stage, fixed) = (Arc::clone(&stage), Arc::clone(&fixed));
-                async move { Ok::<_, Infallible>(serve(request, stage, &fixed).await) }
-            });
-            // A harness that goes away ends its connection, and that is all.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(connection), service)
-                .await;
+            if let Ok(mut other) = UnixStream::connect(socket).await {
+                // Either side may go away, and that is all.
+                let _ = tokio::io::copy_bidirectional(&mut connection, &mut other).await;
+            }
         });
     }
 }
 
+async fn accept(listener: TcpListener, stage: Arc<Stage>, fixed: Arc<Vec<(String, Value)>>) {
+    loop {
+        let Ok((connection, _)) = listener.accept().await else {
+            continue;
+        };
+        let (stage, fixed) = (Arc::clone(&stage), Arc::clone(&fixed));
+        let answer = move |request| {
+            let (stage, fixed) = (Arc::clone(&stage), Arc::clone(&fixed));
+            async move { serve(request, stage, &fixed).await }
+        };
+        tokio::spawn(converse(connection, answer));
+    }
+}
+
+/// Answers the requests of one connection.
+pub(super) async fn converse<W: Future<Output = Response<Pieces>>>(
+    connection: impl AsyncRead + AsyncWrite + Unpin,
+    answer: impl Fn(hyper::Request<Incoming>) -> W,
+) {
+    let service = service_fn(|request| {
+        let answer = answer(request);
+        async move { Ok::<_, Infallible>(answer.await) }
+    });
+    // A harness that goes away ends its connection, and that is all.
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(connection), service)
+        .await;
+}
+
 /// The body of an answer: pieces as they are sent.
-struct Pieces(mpsc::Receiver<Result<Bytes, io::Error>>);
+pub(super) struct Pieces(pub(super) mpsc::Receiver<Result<Bytes, io::Error>>);
 
 impl Body for Pieces {
     type Data = Bytes;
@@ -219,7 +276,7 @@ fn whole(dialect: Dialect, reply: &Reply) -> Value {
 }
 
 /// Answers to requests that are no turn: counts of tokens, and a compact history.
-fn aside(path: &str, body: &Value) -> Response<Pieces> {
+pub(super) fn aside(path: &str, body: &Value) -> Response<Pieces> {
     if path.ends_with("count_tokens") {
         return document(StatusCode::OK, &json!({"input_tokens": 1234}));
     }
@@ -232,7 +289,7 @@ fn aside(path: &str, body: &Value) -> Response<Pieces> {
     document(StatusCode::OK, &json!({}))
 }
 
-fn not_found(path: &str) -> Response<Pieces> {
+pub(super) fn not_found(path: &str) -> Response<Pieces> {
     if path.ends_with("/models") {
         return document(
             StatusCode::OK,
@@ -262,7 +319,7 @@ fn decompressed(headers: &HeaderMap, bytes: &Bytes) -> Vec<u8> {
     }
 }
 
-fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
+pub(super) fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
     let (sender, receiver) = mpsc::channel(1);
     // The channel has room for one.
     let _ = sender.try_send(Ok(Bytes::from(value.to_string())));
@@ -272,7 +329,7 @@ fn document(status: StatusCode, value: &Value) -> Response<Pieces> {
     response
 }
 
-fn set(headers: &mut HeaderMap, name: &str, value: &str) {
+pub(super) fn set(headers: &mut HeaderMap, name: &str, value: &str) {
     if let (Ok(name), Ok(value)) = (name.parse::<hyper::header::HeaderName>(), value.parse()) {
         headers.insert(name, value);
     }

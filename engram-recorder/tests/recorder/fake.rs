@@ -50,6 +50,7 @@ fn record_one(out: &Path, scenario: &Scenario) -> Option<Recorded> {
         scenarios: &directory,
         out: &out.join("recordings"),
         isolation: &Isolation::None,
+        provider: None,
     };
     Some(job.record().unwrap())
 }
@@ -221,6 +222,7 @@ fn harness_that_is_not_there_is_named_with_what_to_do() {
         scenarios: &directory,
         out: out.path(),
         isolation: &Isolation::None,
+        provider: None,
     };
     let error = job.record().unwrap_err();
     assert!(

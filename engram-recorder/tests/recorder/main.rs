@@ -6,4 +6,5 @@ mod data;
 mod episode;
 mod fake;
 mod profiles;
+mod relay;
 mod server;
