@@ -113,7 +113,7 @@ impl Registration {
         }
     }
 
-    /// Adds the forms of which the harness can leave several of one session, the one that states most first.
+    /// Adds the forms of which the harness can leave several of one session, the one that says most first.
     #[must_use]
     pub const fn with_forms(self, forms: &'static [SessionForm]) -> Registration {
         Registration { forms, ..self }
@@ -166,7 +166,7 @@ impl Registration {
         self.stream()?.probe(head)
     }
 
-    /// What the head states about version, schema, session and start. Nothing for an adapter that converts complete texts only.
+    /// What the head says about version, schema, session and start. Nothing for an adapter that converts complete texts only.
     pub fn identify(&self, head: &Head<'_>) -> Identity {
         self.stream()
             .map(|adapter| adapter.identify(head))
@@ -193,7 +193,7 @@ impl Registration {
         self.files
     }
 
-    /// The forms of which the harness can leave several of one session, the one that states most first.
+    /// The forms of which the harness can leave several of one session, the one that says most first.
     pub fn forms(&self) -> &'static [SessionForm] {
         self.forms
     }

@@ -13,12 +13,12 @@ pub enum FormPlace<'p> {
     Stored(&'static str, &'p StoredSession),
 }
 
-/// One form of a harness's sessions. A harness lists those of which it can leave several of one session; the one that states most is first.
+/// One form of a harness's sessions. A harness lists those of which it can leave several of one session; the one that says most is first.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionForm {
     /// The name, for people.
     pub name: &'static str,
-    /// What only this form states, for people; empty if a form before it states everything.
+    /// What only this form says, for people; empty if a form before it says everything.
     pub only_here: &'static str,
     /// The id of the session if the place has this form. It may look at the path and at the first bytes of a file, because it is asked for
     /// every file that is found.

@@ -101,7 +101,7 @@ fn logs_of(harness: &'static str) -> Vec<Log> {
     found
 }
 
-/// The id that the first line states.
+/// The id that the first line says.
 fn id_in(text: &str) -> Option<String> {
     let line = text.lines().next()?;
     let after = ["\"sessionId\":\"", "\"session_id\":\"", "\"id\":\""]

@@ -111,7 +111,7 @@ pub enum Command {
     /// A unit is a session with its sub-agents and side files, or one session of a store. `engram ingest --units FILE --shard I/N` converts a
     /// part of them: give each of N machines another I.
     Units(crate::units::UnitsArgs),
-    /// Check that tapes follow the format, and that a directory is as its index states
+    /// Check that tapes follow the format, and that a directory is as its index says
     ///
     /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
     /// compared with its index: what is missing, changed or foreign is named.

@@ -20,7 +20,7 @@ pub struct Conversion {
     /// Largest record that is read: bytes, or a size such as `10MB` or `1GiB`
     #[arg(long, default_value_t = Limits::default().record_bytes, value_name = "SIZE", value_parser = size::bytes)]
     pub max_record_bytes: u64,
-    /// Convert each session in every form that is there, not only in the one that states most
+    /// Convert each session in every form that is there, not only in the one that says most
     #[arg(long)]
     pub every_form: bool,
     /// Parallel jobs [default: number of CPUs]

@@ -65,7 +65,7 @@ impl Filter {
                 .any(|wanted| is_harness(harness, wanted))
     }
 
-    /// True for a session that is wanted. One that states no time or no directory is not, if the filter asks for it.
+    /// True for a session that is wanted. One that has no time or no directory is not, if the filter asks for it.
     pub fn wants(&self, session: &Overview) -> bool {
         let time = |text: &Option<String>| {
             text.as_deref()
@@ -234,7 +234,7 @@ mod tests {
                 ..Filter::default()
             }
             .wants(&Overview::default()),
-            "it states no time"
+            "it has no time"
         );
     }
 

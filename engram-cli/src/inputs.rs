@@ -67,7 +67,7 @@ impl SessionInput {
         }
     }
 
-    /// The name of the tape if the content, which this adapter converts, states no session id.
+    /// The name of the tape if the content, which this adapter converts, has no session id.
     pub fn fallback_id(&self, registration: &Registration) -> Cow<'static, str> {
         match self {
             SessionInput::Stdin => "stdin".into(),
@@ -141,7 +141,7 @@ impl Inputs {
             .count() as u64;
         if skipped > 0 && !report.is_verbose() {
             let forms = count(skipped, "other form");
-            report.note(&format!("skipped     {forms} of sessions that are read in the form that states most (`-v` lists them)"));
+            report.note(&format!("skipped     {forms} of sessions that are read in the form that says most (`-v` lists them)"));
         }
     }
 }

@@ -60,7 +60,7 @@ impl<T> Once<T> {
         if !repeated.is_empty() && !report.is_verbose() {
             let inputs = count(repeated.len() as u64, "input");
             report.note(&format!(
-                "skipped     {inputs} with a session that another one states with as many prompts and calls (`-v` lists them)"
+                "skipped     {inputs} with a session that another one says with as many prompts and calls (`-v` lists them)"
             ));
         }
         let own = self
@@ -111,7 +111,7 @@ impl<T> Once<T> {
         repeated
     }
 
-    /// The order of inputs with as many prompts and calls: first the one that states most about them. Paths play no part, so the same input
+    /// The order of inputs with as many prompts and calls: first the one that says most about them. Paths play no part, so the same input
     /// is counted whether the logs are read or the tapes that were made of them.
     fn rank(&self, index: usize) -> impl Ord {
         let counts = self.0[index].stats.counts();

@@ -82,7 +82,7 @@ checks! {
         needs Nothing, from "ack: test_transcript_tool_use_before_tool_result", by Case(observable::parent);
     "tape.ledger" asserts "the sums of the ledger are right",
         needs Nothing, from "adapters: silently degrade behavior", by Case(observable::ledger);
-    "tape.time" asserts "every time is RFC 3339 in UTC, or states its basis",
+    "tape.time" asserts "every time is RFC 3339 in UTC, or has its basis",
         needs Nothing, from "ack: timestamp (valid ISO-8601)", by Case(observable::time);
     "tape.policy" asserts "a tape conforms to its policy",
         needs Nothing, from "adapters: enforce strict/permissive policy", by Case(observable::policy);
@@ -96,7 +96,7 @@ checks! {
         needs Nothing, from "adapters: silently degrade behavior", by Claims(members::known);
     "record.repeated" asserts "a record that has an id or a time and is repeated in the log changes no event",
         needs Nothing, from "adapters: Same input bytes -> same output bytes", by Conversion(repeated::records);
-    "id.shared" asserts "of records that share an id, each fact that only one of them states is on the tape",
+    "id.shared" asserts "of records that share an id, each fact that only one of them says is on the tape",
         needs Nothing, from "adapters: silently degrade behavior", by Conversion(shared_ids::records);
     "sessions.apart" asserts "a capture or log of two sessions at once has the events of each, as if it were alone",
         needs STREAM, from "runtime: Parallel tool calls", by Conversion(apart::sessions);
@@ -110,7 +110,7 @@ checks! {
         needs Nothing, from "runtime: Streaming", by Case(responses::together);
     "usage.sum" asserts "the usage on the tapes adds up to what the model server counted",
         needs Nothing, from "runtime: Streaming", by Conversion(usage::sums);
-    "usage.model" asserts "a usage has a model, if the tape stated one before",
+    "usage.model" asserts "a usage has a model, if the tape said one before",
         needs Nothing, from "runtime: Streaming", by Case(completeness::models);
     "call.all" asserts "every call in the log is a tool.call",
         needs CALLS, from "ack: test_tool_invoked_event", by Case(conversation::calls);
@@ -167,7 +167,7 @@ checks! {
         needs EDITS, from "adapters: before/after hashes", by Conversion(statements::agree);
     "edit.sides" asserts "an edit that creates a file has no side before, and one that deletes a file has no side after",
         needs EDITS, from "adapters: before/after hashes", by Case(completeness::sides);
-    "file.absolute" asserts "the file of a read or edit is absolute, if the tape stated a directory before",
+    "file.absolute" asserts "the file of a read or edit is absolute, if the tape said a directory before",
         needs Nothing, from "adapters: Structured edit/read spans", by Case(completeness::paths);
     "edit.files" asserts "every changed file that a record of its call names has an edit",
         needs EDITS, from "adapters: Structured edit/read spans", by Case(statements::files);

@@ -90,7 +90,7 @@ fn catch(
     result.map_err(|error| ConversionError::Refused(Box::new(error)))
 }
 
-/// The identity that the head of a session states.
+/// The identity that the head of a session says.
 fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
     Input::new(bytes, Limits::default())
         .head()
@@ -98,7 +98,7 @@ fn identity(stream: &dyn StreamAdapter, bytes: &[u8]) -> Option<Identity> {
         .map(|head| stream.identify(&head))
 }
 
-/// True if an artifact of this form may have the records of several sessions, as the adapter states.
+/// True if an artifact of this form may have the records of several sessions, as the adapter says.
 pub fn sessions_are_apart(stream: &dyn StreamAdapter, session: &Session) -> bool {
     let mut input = Input::new(session.bytes.as_slice(), Limits::default());
     let Ok(head) = input.head() else { return false };

@@ -80,7 +80,7 @@ impl ConvertedSession {
             .as_str()
     }
 
-    /// The revision's claim for a kind of event, as the tape states it.
+    /// The revision's claim for a kind of event, as the tape says it.
     pub(crate) fn claim(&self, kind: Kind) -> Option<&str> {
         self.events
             .first()?

@@ -1,9 +1,9 @@
-//! Paths of files as a tape has them: absolute where the log states the directory that they are relative to.
+//! Paths of files as a tape has them: absolute where the log has the directory that they are relative to.
 
 use std::borrow::Cow;
 
 /// A path in a directory. If the directory is absolute, the result has no `.` and `..` of the path. An absolute path stays as it is, and so
-/// does any path if the directory is empty, which means one that no record states.
+/// does any path if the directory is empty, which means one that no record says.
 pub fn full_path<'p>(directory: &str, path: &'p str) -> Cow<'p, str> {
     if directory.is_empty() || is_absolute(path) {
         return Cow::Borrowed(path);

@@ -113,7 +113,7 @@ impl fmt::Debug for SideInfo {
 }
 
 impl SideInfo {
-    /// The identity that the head states, with the session's id from here if the head has none.
+    /// The identity that the head says, with the session's id from here if the head has none.
     #[must_use]
     pub fn complete(&self, identity: Identity) -> Identity {
         let session_id = identity.session_id.or_else(|| self.session_id.clone());

@@ -16,7 +16,7 @@ use crate::sink::EventSink;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
 
-/// The name in [`Counts::calls`] for calls whose result states no status, or that have no result.
+/// The name in [`Counts::calls`] for calls whose result has no status, or that have no result.
 pub const NO_STATUS: &str = "unknown";
 
 /// The name in [`Counts::tokens`] for usage of a model that the log does not name.
@@ -44,7 +44,7 @@ pub struct Counts {
     pub tokens: BTreeMap<String, TokenCounts>,
 }
 
-/// Sums of token counts and costs, as the logs state them. A count that no response states is unknown, not 0.
+/// Sums of token counts and costs, as the logs state them. A count that no response says is unknown, not 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -134,7 +134,7 @@ pub struct Stats {
 struct Tape {
     /// Calls without a status so far.
     calls: HashMap<Seq, ToolKind>,
-    /// The session's model, as last stated.
+    /// The session's model, as last said.
     model: Option<String>,
 }
 
@@ -403,7 +403,7 @@ impl TokenCounts {
         partial.cost_usd |= cost != self.cost_usd;
     }
 
-    /// The sums that some response states.
+    /// The sums that some response says.
     fn known(&self) -> Partial {
         Partial {
             input: self.input.is_some(),

@@ -106,7 +106,7 @@ fn summary(
     })
 }
 
-/// The lowest support level that a tape states, and the version that has it.
+/// The lowest support level that a tape says, and the version that has it.
 fn lowest_support(tape: &str, start: &TapeStart<'_>) -> (Support, Option<String>) {
     let changes = tape
         .lines()

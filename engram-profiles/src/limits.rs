@@ -1,4 +1,4 @@
-//! Every bound on a profile and on an episode. The JSON Schema states those of a profile.
+//! Every bound on a profile and on an episode. The JSON Schema says those of a profile.
 
 /// The most letters of a profile's id, an intent, a tool or a request's id.
 pub const MAX_NAME: usize = 64;

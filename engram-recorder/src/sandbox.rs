@@ -35,7 +35,7 @@ const IDENTITY: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
 ];
 
-/// The content of a file of the project, as `_sandbox.json` states it.
+/// The content of a file of the project, as `_sandbox.json` says it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {

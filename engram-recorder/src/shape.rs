@@ -184,7 +184,7 @@ fn kind(record: &Value) -> String {
     }
 }
 
-/// The type that an item of a list states.
+/// The type that an item of a list says.
 fn typed(item: &Value) -> String {
     item.get("type")
         .and_then(Value::as_str)

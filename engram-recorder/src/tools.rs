@@ -19,7 +19,7 @@ pub struct Offered {
     pub namespace: Option<String>,
     /// How it is called.
     pub form: Form,
-    /// The properties of its arguments; empty if the request states none.
+    /// The properties of its arguments; empty if the request says none.
     pub properties: Map<String, Value>,
 }
 

@@ -106,7 +106,7 @@ pub struct Counted {
     pub cache_write: u64,
     /// Output tokens, with those of reasoning.
     pub output: u64,
-    /// The output tokens of reasoning, where the API states them.
+    /// The output tokens of reasoning, where the API says them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
 }

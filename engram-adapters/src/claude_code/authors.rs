@@ -1,4 +1,4 @@
-//! Who wrote a text in the user's place. What the line states comes first; how the text begins counts only where the line states nothing.
+//! Who wrote a text in the user's place. What the line says comes first; how the text begins counts only where the line says nothing.
 
 use engram_core::event::Author;
 use engram_core::text::Text;
@@ -183,7 +183,7 @@ pub(super) fn is_summary(line: &Line<'_>, text: Text<'_>) -> bool {
         || (text.starts_with(COMPACTED) && is_unstated(line) && may_be_unmarked())
 }
 
-/// True if no field states who wrote the line. The mode marks what was entered as a prompt.
+/// True if no field says who wrote the line. The mode marks what was entered as a prompt.
 fn is_unstated(line: &Line<'_>) -> bool {
     stated(line).is_none() && line.permission_mode().is_none()
 }

@@ -57,7 +57,7 @@ impl Flags {
     pub const RESULT: Flags = Flags(1 << 4);
     /// The line has the counts of its response.
     pub const USAGE: Flags = Flags(1 << 5);
-    /// The line states that a person wrote it.
+    /// The line says that a person wrote it.
     pub const PERSON: Flags = Flags(1 << 6);
     /// The stream of the response before broke. `request` is its request, if the line names it.
     pub const BROKEN: Flags = Flags(1 << 7);
@@ -81,7 +81,7 @@ impl Flags {
     pub const BESIDE: Flags = Flags(1 << 20);
     /// The harness wrote the result for a call whose session seemed to have ended.
     pub const MADE_UP: Flags = Flags(1 << 21);
-    /// The line states that it is the copy of a line of another session.
+    /// The line says that it is the copy of a line of another session.
     pub const FORKED: Flags = Flags(1 << 15);
     /// The queue delivers the prompt to the agent.
     pub const DELIVERS: Flags = Flags(1 << 16);
@@ -157,7 +157,7 @@ impl Note {
 /// A content block, or what the line has in place of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
-    /// What it states; [`NONE`] if the block only repeats a part of another one.
+    /// What it says; [`NONE`] if the block only repeats a part of another one.
     pub fact: u64,
     /// See [`BlockKind`].
     pub key: u64,

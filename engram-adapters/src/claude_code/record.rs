@@ -37,7 +37,7 @@ pub(super) struct Record<'a> {
     /// The sub-agent that wrote the line.
     pub agent: Option<Cow<'a, str>>,
     pub time: Option<Cow<'a, str>>,
-    /// The line belongs to the conversation, and gives events: the session facts that it states are emitted with it.
+    /// The line belongs to the conversation, and gives events: the session facts that it says are emitted with it.
     pub is_conversation: bool,
     /// The line is a copy of another session's history.
     pub replay: bool,

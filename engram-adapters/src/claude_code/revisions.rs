@@ -50,7 +50,7 @@ impl Dialect {
         matches!(self, Dialect::Newest | Dialect::Stream)
     }
 
-    /// What the harness adds to a result is a message of its own, which states no author.
+    /// What the harness adds to a result is a message of its own, which has no author.
     pub fn notes_are_messages(self) -> bool {
         self == Dialect::MessageRows
     }

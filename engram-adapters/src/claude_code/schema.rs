@@ -19,7 +19,7 @@ pub(super) enum Fact {
 }
 
 impl Fact {
-    /// The number of facts, from the first, that any line states.
+    /// The number of facts, from the first, that any line says.
     pub const OF_ANY_LINE: usize = 2;
     /// The number of facts, from the first, that are fields of nearly every line of the conversation.
     pub const REPEATED: usize = 5;

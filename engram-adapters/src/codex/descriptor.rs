@@ -27,7 +27,7 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     gaps: &[
         Gap {
             code: "edit.shell",
-            reason: "files that a shell command writes: no record states what changed",
+            reason: "files that a shell command writes: no record says what changed",
             fixture: "0.169.0/main",
         },
         Gap {
@@ -37,12 +37,12 @@ pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
         },
         Gap {
             code: "edit.add_over_file",
-            reason: "`Add File` or a move over an existing file replaces it and is logged as an addition or a move: nothing states the earlier content",
+            reason: "`Add File` or a move over an existing file replaces it and is logged as an addition or a move: nothing has the earlier content",
             fixture: "0.169.0/main",
         },
         Gap {
             code: "call.nested_parent",
-            reason: "if several scripts of code mode run at once, no record states which of them made a call: the call has no parent",
+            reason: "if several scripts of code mode run at once, no record says which of them made a call: the call has no parent",
             fixture: "0.169.0/main-codemode",
         },
         Gap {

@@ -34,7 +34,7 @@ const DOCUMENT: Coverage = Coverage {
     ..SNIPPETS
 };
 
-/// As [`SNIPPETS`], where a record behind a message states whether a person sent it.
+/// As [`SNIPPETS`], where a record behind a message says whether a person sent it.
 const TWINS: Coverage = Coverage {
     msg_in: Grade::Partial(&["prompt.last_record"]),
     ..SNIPPETS

@@ -34,7 +34,7 @@ pub(super) fn is_of_agent(meta: &SessionMeta<'_>) -> bool {
             .is_some_and(|source| source.member("subagent").is_some())
 }
 
-/// The spawning thread, if `source` states that an agent started the session.
+/// The spawning thread, if `source` says that an agent started the session.
 pub(super) fn spawned(source: Field<'_>) -> Option<ThreadSpawn<'_>> {
     source?
         .member("subagent")?

@@ -353,7 +353,7 @@ fn instructions_in_the_header_of_a_document_have_its_pointer() {
     let header =
         json!({"timestamp": "2026-01-01T00:00:00.000Z", "id": "s", "instructions": "be brief"});
     let document = format!(r#"{{"session":{header},"items":[{item}]}}"#);
-    // The document states no version.
+    // The document has no version.
     let options = Options {
         policy: Policy::Permissive,
         ..Options::default()

@@ -70,7 +70,7 @@ pub(super) fn kind(tool: &str, namespace: &str) -> ToolKind {
     })
 }
 
-/// The MCP server that a name states: in the namespace (0.128 and later), else before the tool in the name. None if the name can be read in
+/// The MCP server that a name says: in the namespace (0.128 and later), else before the tool in the name. None if the name can be read in
 /// several ways.
 pub(super) fn server<'n>(tool: &'n str, namespace: &'n str) -> Option<&'n str> {
     if !namespace.is_empty() {

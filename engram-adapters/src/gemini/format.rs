@@ -213,7 +213,7 @@ pub(super) const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate("history.relogged", "user", "a prompt or result of the history again, with a new id"),
     OmissionRule::duplicate("record.repeated", "*", "a record that the log has twice: all its bytes, its id or its time among them, were read before"),
     OmissionRule::piece("answer.piece", "message/assistant", "a piece of an answer; all pieces are joined at the first one"),
-    OmissionRule::bookkeeping("message.empty", "*", "a message without text, thought, call, result or token count, or a change that states nothing new"),
+    OmissionRule::bookkeeping("message.empty", "*", "a message without text, thought, call, result or token count, or a change that says nothing new"),
     OmissionRule::bookkeeping("session.clock", "lastUpdated", "when the file was last changed"),
     OmissionRule::bookkeeping("session.same_id", "sessionId", "the session's own id, repeated when the session is resumed"),
     OmissionRule::field("call.name", "gemini", "/toolCalls/*/displayName", "the tool's name as the terminal shows it"),

@@ -132,7 +132,7 @@ impl Conversion for Session {
         true
     }
 
-    /// A line that states only the time of the last change follows every message.
+    /// A line that says only the time of the last change follows every message.
     fn omitted(&self, text: &str) -> Option<Outcome> {
         let time = text
             .strip_prefix(r#"{"$set":{"lastUpdated":""#)?

@@ -90,7 +90,7 @@ pub enum History {
     Next,
 }
 
-/// Where a message states a call.
+/// Where a message has a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallList {
     /// In its list of calls.

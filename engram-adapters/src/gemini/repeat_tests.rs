@@ -1,4 +1,4 @@
-//! What the log states again: prompts, turns, thoughts, messages of one id, and whole histories.
+//! What the log says again: prompts, turns, thoughts, messages of one id, and whole histories.
 
 use engram_core::adapter::{StreamAdapter, convert_str};
 use engram_core::audit::audit;

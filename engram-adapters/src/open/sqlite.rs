@@ -64,7 +64,7 @@ impl Store {
     /// moment.
     ///
     /// # Errors
-    /// `unknown_harness` if the file is not a database (or an encrypted one), `truncated_input` if it is shorter than its header states,
+    /// `unknown_harness` if the file is not a database (or an encrypted one), `truncated_input` if it is shorter than its header says,
     /// `io` if it cannot be read or changes all the time. All have the path.
     pub fn open(path: &Path, limits: Limits) -> Result<Store, AdapterError> {
         // No policy converts the beginning of a database.
@@ -191,7 +191,7 @@ impl Store {
     }
 
     /// The plain tables. Views, virtual tables and tables with generated columns are left out: reading them would run what the
-    /// store states.
+    /// store says.
     ///
     /// # Errors
     /// As [`refused`]; `malformed_record` if the name of a column is not UTF-8.
@@ -284,7 +284,7 @@ fn refuse_links(path: &Path) -> Result<(), AdapterError> {
     }
 }
 
-/// Refuses what is not a database, and what ends before the size that its header states.
+/// Refuses what is not a database, and what ends before the size that its header says.
 fn check_header(path: &Path, has_companion: bool) -> Result<(), AdapterError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
     let file = regular(path)?;

@@ -75,7 +75,7 @@ impl State {
             && changed.is_some_and(|changed| changed.elapsed().is_ok_and(|age| age > QUIET))
     }
 
-    /// The bytes of the database: as many as its header states. A file may have more, such as a hole of any size. SQLite before 3.7 left the
+    /// The bytes of the database: as many as its header says. A file may have more, such as a hole of any size. SQLite before 3.7 left the
     /// number of pages as it was, which the two counters of the header show (fileformat.html, section 1.3.8).
     pub fn database_bytes(&self) -> u64 {
         let Some((length, _, header)) = &self.database else {

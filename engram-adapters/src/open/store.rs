@@ -63,7 +63,7 @@ impl fmt::Display for LostRecords {
 pub struct Export {
     /// The text that the adapter converts.
     pub text: String,
-    /// What the rest of the store states about the session.
+    /// What the rest of the store says about the session.
     pub context: SideInfo,
 }
 

@@ -240,8 +240,8 @@ pub(super) mod rule {
 /// Every rule, with its reason.
 pub(super) const RULES: &[OmissionRule] = &[
     OmissionRule::duplicate("record.repeated", "*", "a record that the log has twice: its id was there before, or, if it has none, all of it"),
-    OmissionRule::bookkeeping("message.envelope", "message/user", "role, time, agent and model of a prompt, all stated before"),
-    OmissionRule::bookkeeping("message.envelope", "message/assistant", "role, time, agent and model of an answer, all stated before"),
+    OmissionRule::bookkeeping("message.envelope", "message/user", "role, time, agent and model of a prompt, all said before"),
+    OmissionRule::bookkeeping("message.envelope", "message/assistant", "role, time, agent and model of an answer, all said before"),
     OmissionRule::bookkeeping("step.start", "part/step-start", "the start of a model request; the hash names a tree of the private snapshot repository"),
     OmissionRule::bookkeeping("step.start", "step_start", "the start of a model request; the hash names a tree of the private snapshot repository"),
     OmissionRule::field("result.title", "*", "/messages/*/parts/*/state/title", "a label for display, made from the call's arguments or the number of results"),

@@ -415,7 +415,7 @@ view! {
 }
 
 view! {
-    /// What a tool states about its result.
+    /// What a tool says about its result.
     StepDetails {
         /// Betas, `read`: the text of the file or of a page of it.
         content: "content" String,
@@ -456,7 +456,7 @@ view! {
 }
 
 view! {
-    /// What a stream line of 2.x states about a result.
+    /// What a stream line of 2.x says about a result.
     StreamDetails {
         metadata: "metadata" Object,
         structured: "structured" Object,

@@ -1,4 +1,4 @@
-//! What a message, a part or a line states, to compare it with an earlier one that has its id.
+//! What a message, a part or a line says, to compare it with an earlier one that has its id.
 
 use engram_core::keys::hash64;
 
@@ -14,7 +14,7 @@ pub enum RecordId<'a> {
     PartOf(u64, usize),
     /// The part of a line of a stream.
     Line(Field<'a>),
-    /// A line without a part: all that it states.
+    /// A line without a part: all that it says.
     WholeLine(Value<'a>),
 }
 
@@ -38,11 +38,11 @@ impl RecordId<'_> {
     }
 }
 
-/// The place of the fact that a part states a call.
+/// The place of the fact that a part has a call.
 pub const CALL: usize = 0;
-/// The place of the fact that a message states tokens.
+/// The place of the fact that a message has tokens.
 pub const TOKENS: usize = 1;
-/// The place of the fact that a message states an error.
+/// The place of the fact that a message has an error.
 pub const ERROR: usize = 2;
 
 /// Replaces the list by the facts of the record. Returns its time.

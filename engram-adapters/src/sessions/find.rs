@@ -19,7 +19,7 @@ use crate::open::store::{LostRecords, SkippedSession, StoredSession};
 #[non_exhaustive]
 pub struct FoundSessions {
     /// What may be sessions, in the order in which they were first found. The same file or session is listed once, and a session that is
-    /// there in several forms in the one that states most.
+    /// there in several forms in the one that says most.
     pub locations: Vec<Result<SessionLocation, AdapterError>>,
     /// Sessions in stores that are not converted, because a newer copy is, or because their id cannot be trusted.
     pub skipped: Vec<SkippedSession>,

@@ -43,7 +43,7 @@ impl FormFacts {
     /// Converts a session and keeps what is compared.
     ///
     /// # Errors
-    /// Those of opening and converting it; `unknown_harness` if it states no id.
+    /// Those of opening and converting it; `unknown_harness` if it has no id.
     pub(super) fn of(
         location: &SessionLocation,
         options: &SessionOptions,

@@ -14,13 +14,13 @@ use super::options::SessionOptions;
 /// At most this many sessions are compared at a time.
 const MAX_THREADS: usize = 8;
 
-/// A session in another form than the one that states most.
+/// A session in another form than the one that says most.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OtherForm {
     /// Where it is.
     pub location: SessionLocation,
-    /// The same session in the form that states more.
+    /// The same session in the form that says more.
     pub used: SessionLocation,
     /// True if it is skipped; false if it is converted too, because `used` lacks some of its prompts, calls or results.
     pub is_skipped: bool,
@@ -36,7 +36,7 @@ pub struct FormIdentity {
     pub harness: &'static str,
     /// The id of the session.
     pub session_id: String,
-    /// The index of the form in the list of the harness. The first states most.
+    /// The index of the form in the list of the harness. The first says most.
     rank: usize,
 }
 
@@ -123,7 +123,7 @@ struct Member<'f> {
     harness: &'static str,
 }
 
-/// Compares the forms of one session, from the one that states most to the one that states least.
+/// Compares the forms of one session, from the one that says most to the one that says least.
 fn compared(mut members: Vec<Member<'_>>, options: &SessionOptions) -> Vec<(usize, OtherForm)> {
     members.sort_by_key(|member| (member.rank, member.index));
     let (mut used, mut others): (Vec<(&Member<'_>, FormFacts)>, Vec<_>) = (Vec::new(), Vec::new());

@@ -78,7 +78,7 @@ impl SessionLocation {
         }
     }
 
-    /// A name for a session of this adapter if its content states no id: the file's stem, behind the name of its directory for a file that
+    /// A name for a session of this adapter if its content has no id: the file's stem, behind the name of its directory for a file that
     /// each project has, or the id in the store.
     pub fn fallback_id(&self, registration: &Registration) -> String {
         match &self.place {
@@ -213,7 +213,7 @@ impl SessionLocation {
         SessionSource::open(reader, origin, options)
     }
 
-    /// The bytes as stored, and for a session in a store its adapter and what the rest of the store states about it.
+    /// The bytes as stored, and for a session in a store its adapter and what the rest of the store says about it.
     fn reader(
         &self,
         options: &SessionOptions,

@@ -62,7 +62,7 @@ impl SessionOptions {
         SessionOptions { limits, ..self }
     }
 
-    /// Finds each session in every form that is there, not only in the one that states most.
+    /// Finds each session in every form that is there, not only in the one that says most.
     #[must_use]
     pub fn with_every_form(self) -> SessionOptions {
         SessionOptions {

@@ -27,7 +27,7 @@ pub(super) type BoxedCopy = Box<dyn Write + Send>;
 /// The text of a session, which is copied while it is read.
 type Text = Copied<Content<BoxedReader>>;
 
-/// The adapter that opened a store, and what the rest of the store states about a session.
+/// The adapter that opened a store, and what the rest of the store says about a session.
 pub(super) type KnownAdapter = (&'static Registration, SideInfo);
 
 /// A session whose harness is known. Holds the head of the log in memory, or the complete export of a session in a store.
@@ -269,7 +269,7 @@ impl SessionSource {
         self.evidence.as_ref()
     }
 
-    /// What the head states about version, schema, session and start.
+    /// What the head says about version, schema, session and start.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -281,7 +281,7 @@ impl SessionSource {
             .map_or(Framing::Lines, |evidence| evidence.framing)
     }
 
-    /// The session's id, if the head states it.
+    /// The session's id, if the head says it.
     pub fn session_id(&self) -> Option<&str> {
         self.identity.session_id.as_deref()
     }

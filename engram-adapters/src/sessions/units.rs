@@ -26,12 +26,12 @@ const MAX_FILES: usize = 100_000;
 /// A session with its sub-agents and side files, or one session of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
-    /// Its id: 32 hexadecimal digits, made from harness and session, and from the path of what states no session and of a store. It stays
+    /// Its id: 32 hexadecimal digits, made from harness and session, and from the path of what has no session and of a store. It stays
     /// the same when the session grows.
     pub unit: String,
     /// The harness.
     pub harness: String,
-    /// The id of the session; `None` if its log states none.
+    /// The id of the session; `None` if its log says none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// What is converted: the log of the session and those of its sub-agents, or the store. Absolute. Characters that are not Unicode are

@@ -15,7 +15,7 @@ pub struct BySession<S> {
 }
 
 struct OfSession<S> {
-    /// `None` before the first record that states a session.
+    /// `None` before the first record that has a session.
     id: Option<String>,
     /// When it became the current one.
     since: u64,
@@ -54,7 +54,7 @@ impl<S> BySession<S> {
             .states
             .iter()
             .position(|of| of.id.as_deref() == Some(id));
-        // The first session states its id only now.
+        // The first session has its id only now.
         let at = known.or_else(|| self.states.iter().position(|of| of.id.is_none()));
         self.current = at.unwrap_or_else(|| {
             self.forget_oldest();

@@ -221,7 +221,7 @@ impl Neighbours {
         }
     }
 
-    /// The fact with this key that a line of a file states. The file is read once for all artifacts beside it, and recorded as read.
+    /// The fact with this key that a line of a file says. The file is read once for all artifacts beside it, and recorded as read.
     pub fn line_fact<T: Clone>(&self, path: &Path, facts: &LineFacts<T>, key: &str) -> Option<T> {
         let reader = self.whole(path)?;
         let state = FileState::of(

@@ -98,7 +98,7 @@ impl<V> Remembered<V> {
 /// of them.
 #[derive(Debug)]
 pub struct LineFacts<T: 'static> {
-    /// A line without any of these texts states no facts.
+    /// A line without any of these texts has no facts.
     marks: &'static [&'static str],
     /// Gives the facts of a line with their keys. The first fact with a key counts.
     facts_of: fn(&str, &mut dyn FnMut(String, T)),

@@ -1,4 +1,4 @@
-//! What a repeat is: a record whose facts the log has stated before, under its id. For plans, which never take anything back.
+//! What a repeat is: a record whose facts the log has said before, under its id. For plans, which never take anything back.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,15 @@ use super::json::Value;
 /// Whether a record repeats earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repetition {
-    /// It states nothing that an earlier record with its id has stated.
+    /// It says nothing that an earlier record with its id has said.
     New,
-    /// Some of its facts were stated, others not: see [`Seen::is_stated`].
+    /// Some of its facts were given, others not: see [`Seen::is_stated`].
     Partial,
-    /// All its facts were stated.
+    /// All its facts were given.
     Whole,
 }
 
-/// What the records with each id have stated, as keys. An id alone makes no repeat: other records may have it too.
+/// What the records with each id have said, as keys. An id alone makes no repeat: other records may have it too.
 ///
 /// A record whose id was seen before is compared by its facts. If it shares none with the earlier records, its id does not identify it: from
 /// then on, only a fact with the time of an earlier one repeats it. A harness gives the keys of ids, times and facts
@@ -36,7 +36,7 @@ pub enum Repetition {
 pub struct Seen {
     /// The ids, and whether records without a common fact have it.
     ids: KeyMap<bool>,
-    /// Each fact with the id of its record, and the time of the first record that states it.
+    /// Each fact with the id of its record, and the time of the first record that says it.
     facts: KeyMap<u64>,
     /// Each fact with the id and the time of a later record.
     later: HashSet<(u64, u64)>,
@@ -45,7 +45,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds a record with an id. `facts` are what it states beside its id and time. A record without facts repeats any other one with its
+    /// Adds a record with an id. `facts` are what it says beside its id and time. A record without facts repeats any other one with its
     /// id.
     pub fn add(&mut self, id: u64, time: u64, facts: &[u64]) -> Repetition {
         let repetition = self.repetition(id, time, facts);
@@ -88,7 +88,7 @@ impl Seen {
         Repetition::New
     }
 
-    /// True if an earlier record with the id of the last one has stated the fact at this place of its list.
+    /// True if an earlier record with the id of the last one has said the fact at this place of its list.
     pub fn is_stated(&self, place: usize) -> bool {
         self.stated.get(place) == Some(&true)
     }
@@ -102,7 +102,7 @@ pub fn fact_of_members(object: Value<'_>, without: &[&str]) -> u64 {
     })
 }
 
-/// What a value states, as a hash. White space does not count.
+/// What a value says, as a hash. White space does not count.
 pub fn fact_of(value: Value<'_>) -> u64 {
     value.content_hash()
 }

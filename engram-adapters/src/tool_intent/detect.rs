@@ -1,4 +1,4 @@
-//! Detection by the header, and the identity that it states.
+//! Detection by the header, and the identity that it says.
 
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;

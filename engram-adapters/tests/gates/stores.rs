@@ -213,7 +213,7 @@ fn losses_of(database: &Path, table: &str) -> Vec<Loss> {
     losses
 }
 
-/// The losses of a database that nothing states.
+/// The losses of a database that nothing says.
 fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<String> {
     let whole = copy(database, "");
     let path = whole.path().join(file_name(database));
@@ -229,7 +229,7 @@ fn findings(registry: &Registry, database: &Path, tried: &mut usize) -> Vec<Stri
             is_lost |= now.is_thinner(whole);
             if now.is_thinner(whole) && !now.says_more(whole) {
                 found.push(format!(
-                    "{}, {}: {}: nothing states the loss",
+                    "{}, {}: {}: nothing has the loss",
                     database.display(),
                     policy.as_str(),
                     loss.sql

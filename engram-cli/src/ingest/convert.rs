@@ -41,7 +41,7 @@ pub struct Converted {
     pub summary: Summary,
     /// The tape.
     pub tape: Finished,
-    /// The name of the tape if the content states no session id.
+    /// The name of the tape if the content has no session id.
     pub fallback_id: String,
     /// True if the text of the older tape's source is the beginning of this one's.
     pub extends_old: bool,

@@ -109,7 +109,7 @@ fn tapes(out: &Path) -> BTreeMap<String, String> {
     tapes.collect()
 }
 
-/// What the index states of a tape is so.
+/// What the index says of a tape is so.
 fn assert_true(out: &Path, place: &str) {
     let index = fs::read_to_string(out.join(INDEX)).unwrap_or_default();
     for line in index.lines() {

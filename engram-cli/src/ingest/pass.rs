@@ -234,7 +234,7 @@ impl Pass {
     }
 
     /// True if a part of the store, or of what it is read with, cannot be read, and the session adds nothing to its tape: it may be an
-    /// older copy of a session in that part, or lack what is stated there.
+    /// older copy of a session in that part, or lack what is given there.
     fn is_older_copy(&self, work: &Work, new: &Converted) -> bool {
         let Some(key) = work
             .key

@@ -20,7 +20,7 @@ pub fn is_part(name: &str) -> bool {
     PAIRS.iter().any(|(old, new)| name == *old || name == *new)
 }
 
-/// The change that a pair of arguments states. `get` gives the text of an argument.
+/// The change that a pair of arguments says. `get` gives the text of an argument.
 pub fn of_pair(get: impl Fn(&str) -> Option<String>) -> Option<Diff> {
     let (old, new) = PAIRS
         .iter()

@@ -154,7 +154,7 @@ fn first_bytes<R: Read>(mut content: R) -> io::Result<(bool, impl Read + use<R>)
     Ok((first == FIRST_BYTES, Cursor::new(first).chain(content)))
 }
 
-/// What the beginning of a session states about whose it is.
+/// What the beginning of a session says about whose it is.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Peek {
     pub session_id: Option<String>,

@@ -42,7 +42,7 @@ pub enum What {
     },
 }
 
-/// Facts that one event states.
+/// Facts that one event says.
 #[derive(Debug, Default)]
 pub struct StatedFacts(Facts);
 

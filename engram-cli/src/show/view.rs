@@ -20,7 +20,7 @@ pub struct SessionView {
     pub is_complete: bool,
 }
 
-/// Facts about a session, as last stated.
+/// Facts about a session, as last said.
 #[derive(Debug, Default, Clone)]
 pub struct Facts {
     pub harness: String,
@@ -213,7 +213,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// True if the result states a failure.
+    /// True if the result has a failure.
     pub fn has_failed(&self) -> bool {
         self.result.as_ref().is_some_and(CallResult::is_failure)
     }
@@ -222,7 +222,7 @@ impl Call {
 /// What a call returned.
 #[derive(Debug, Default)]
 pub struct CallResult {
-    /// `ok`, `error`, `denied` or `cancelled`, if the log states it.
+    /// `ok`, `error`, `denied` or `cancelled`, if the log says it.
     pub status: Option<&'static str>,
     pub exit: Option<i64>,
     pub stdout: Option<String>,

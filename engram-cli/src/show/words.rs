@@ -177,7 +177,7 @@ fn span(first: &str, last: &str) -> Option<String> {
     }
 }
 
-/// Tokens and cost; empty if there are none. What no response states is left out, and a sum without the counts of some says so.
+/// Tokens and cost; empty if there are none. What no response says is left out, and a sum without the counts of some says so.
 pub fn tokens(sum: &TokenCounts) -> String {
     let least = |is_partial: bool| if is_partial { "at least " } else { "" };
     let of = |count: Option<u64>, is_partial: bool, what: &str| {

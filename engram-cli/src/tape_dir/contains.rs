@@ -19,7 +19,7 @@ const NO_TAPE: &str = "one of the two is no tape";
 const OTHER_SOURCE: &str =
     "the source does not begin as it did, and events of this tape are not in the new one";
 const FEWER_FILES: &str =
-    "files beside the source have changed, and what they stated is not in the new tape";
+    "files beside the source have changed, and what they said is not in the new tape";
 
 /// The events of a tape: how often each occurs. Its frame (`tape.start`, `tape.stop`) does not count.
 #[derive(Default)]

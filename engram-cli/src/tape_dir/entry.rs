@@ -26,7 +26,7 @@ pub enum State {
     Gone,
     /// A session that the filters of the run left out.
     Filtered,
-    /// A session that another source has in a form that states more.
+    /// A session that another source has in a form that says more.
     OtherForm,
     /// Not a session.
     NoSession,

@@ -1,7 +1,7 @@
 //! The directory of tapes: who may write to it, which files are in it, and what they were made from.
 //!
 //! One run at a time has the lock of the directory. It may be killed at any instant: each file is complete before it gets its name, and the
-//! index never states of a tape what is not true.
+//! index never says of a tape what is not true.
 
 mod contains;
 mod directory;

@@ -138,7 +138,7 @@ fn is_redacted(path: &Path) -> io::Result<bool> {
     Ok(start.get("redaction").is_some())
 }
 
-/// True if the entry states this hash of its tape. A run that did not end may have left the one before.
+/// True if the entry says this hash of its tape. A run that did not end may have left the one before.
 fn is_hash_of(entry: &Entry, hash: &str) -> bool {
     let is_before = entry.state == State::Writing && entry.replaces_hash.as_deref() == Some(hash);
     entry.tape_hash.as_deref() == Some(hash) || is_before

@@ -1,4 +1,4 @@
-//! One session that is there in several forms is one session: the form that states most is converted, and the others say why they are not.
+//! One session that is there in several forms is one session: the form that says most is converted, and the others say why they are not.
 
 use std::collections::BTreeMap;
 use std::fs;

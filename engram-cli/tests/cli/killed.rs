@@ -21,7 +21,7 @@ fn write_sessions(directory: &Path, log: &str, sessions: usize, records: usize) 
     }
 }
 
-/// Every tape is whole, and what the index states of a tape is so.
+/// Every tape is whole, and what the index says of a tape is so.
 pub(super) fn assert_whole_and_true(out: &Path) -> BTreeSet<String> {
     for path in tape_files(out) {
         let tape = fs::read_to_string(&path).unwrap();
@@ -155,7 +155,7 @@ impl Killed {
             text(fresh.path()),
         ]);
         assert_same_tapes(&out, fresh.path());
-        assert_eq!(leftovers(&out), [""; 0], "seen states: {:?}", self.states);
+        assert_eq!(leftovers(&out), [""; 0], "seen says: {:?}", self.states);
     }
 }
 
@@ -215,7 +215,7 @@ fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
         checked += tapes(&rounds.out()).len();
     }
     println!(
-        "200 runs, {} killed; {checked} tapes checked; states of sources: {:?}",
+        "200 runs, {} killed; {checked} tapes checked; says of sources: {:?}",
         rounds.killed, rounds.states
     );
     assert!(

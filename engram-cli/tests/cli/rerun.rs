@@ -269,7 +269,7 @@ fn another_version_of_an_adapter_reads_everything_again() {
     assert_eq!(index(out.path())[0]["adapters"], adapters);
 }
 
-/// A sub-agent's call is stated by the log of its parent only.
+/// A sub-agent's call is given by the log of its parent only.
 #[test]
 fn a_tape_stays_if_a_file_beside_its_source_is_gone() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Sessions in one artifact stay apart: what a capture states of one session does not depend on another that writes to it, too.
+//! Sessions in one artifact stay apart: what a capture says of one session does not depend on another that writes to it, too.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ pub fn sessions(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings)
                 &[Way::LineByLine, Way::OneAfterTheOther],
                 "sessions with a twin",
             ),
-            None => findings.note("sessions of which not every record states the session"),
+            None => findings.note("sessions of which not every record has the session"),
         }
     }
 }
@@ -110,7 +110,7 @@ fn is_capture(subject: &Subject<'_>, session: &ConvertedSession, findings: &mut 
     is_capture
 }
 
-/// True if every line states the session, and no event is of another one.
+/// True if every line has the session, and no event is of another one.
 fn all_lines_state_session(session: &ConvertedSession) -> bool {
     let Some(id) = session.session_id() else {
         return false;
@@ -159,7 +159,7 @@ impl Pair {
         })
     }
 
-    /// What the tape of both states differently from that of each alone.
+    /// What the tape of both says differently from that of each alone.
     fn difference(&self, subject: &Subject<'_>, input: &Session, way: Way) -> Result<(), String> {
         let lines: [Vec<&str>; 2] = [0, 1].map(|of: usize| self.texts[of].lines().collect());
         let order = way.order([lines[0].len(), lines[1].len()]);
@@ -211,7 +211,7 @@ fn session_of(event: &Event) -> Option<&str> {
         .and_then(Value::as_str)
 }
 
-/// What a tape states of one session: its events without those of the tape itself, with their order in the session in place of their
+/// What a tape says of one session: its events without those of the tape itself, with their order in the session in place of their
 /// numbers, and without inherited times. `line` is the line of the session alone.
 fn facts(events: &[Event], id: &str, line: impl Fn(u64) -> Option<u64>) -> Vec<Value> {
     let is_of_tape = |event: &Event| {

@@ -72,7 +72,7 @@ pub fn has_happened(case: &Case<'_>, edits: &CallEdits<'_>) -> bool {
             .events
             .iter()
             .any(|event| match event.text("after_hash") {
-                // It states which file changed, and no more.
+                // It says which file changed, and no more.
                 None => true,
                 Some(_) if event.range("after_range").is_some() => {
                     spans::refuted(event, "after", Some(&lines)).is_none()
@@ -166,7 +166,7 @@ fn commands(events: &[Event]) -> impl Iterator<Item = (&Event, &Event)> {
         .filter_map(move |call| Some((call, result(call)?)))
 }
 
-/// The time that the record of an event states. Times of one harness have one form, so that their texts have their order.
+/// The time that the record of an event says. Times of one harness have one form, so that their texts have their order.
 fn own_time(event: &Event) -> Option<&str> {
     event.text("t").filter(|_| !event.has("t_basis"))
 }

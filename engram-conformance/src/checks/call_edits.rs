@@ -22,7 +22,7 @@ pub struct CallEdits<'a> {
 }
 
 impl CallEdits<'_> {
-    /// True if the log has only the request, not its result: then the edit states nothing about the file.
+    /// True if the log has only the request, not its result: then the edit says nothing about the file.
     pub fn is_request(&self) -> bool {
         self.events
             .iter()

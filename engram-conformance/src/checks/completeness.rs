@@ -7,7 +7,7 @@ use crate::converted_session::ConvertedSession;
 use crate::outcome::Findings;
 use crate::tape::Event;
 
-/// What the session stated last, of one sub-agent or of none.
+/// What the session said last, of one sub-agent or of none.
 #[derive(Default)]
 struct Stated<'s> {
     has_cwd: bool,
@@ -38,7 +38,7 @@ fn is_of_command(session: &ConvertedSession, event: &Event) -> bool {
         .is_some_and(|call| call.text("kind") == Some("execute"))
 }
 
-/// Compares each event with what its tape stated before it.
+/// Compares each event with what its tape said before it.
 fn each<'s>(
     case: &'s Case<'_>,
     compare: impl Fn(&'s ConvertedSession, &'s Event, &Stated<'s>) -> Option<bool>,
@@ -58,7 +58,7 @@ fn each<'s>(
     }
 }
 
-/// The file of a read or edit is absolute if the tape stated a directory before.
+/// The file of a read or edit is absolute if the tape said a directory before.
 pub fn paths(case: &Case<'_>, findings: &mut Findings) {
     let compare = |session: &ConvertedSession, event: &Event, stated: &Stated<'_>| {
         let file = event
@@ -70,12 +70,12 @@ pub fn paths(case: &Case<'_>, findings: &mut Findings) {
     each(
         case,
         compare,
-        "a relative path, although the tape states the directory",
+        "a relative path, although the tape has the directory",
         findings,
     );
 }
 
-/// A usage has a model if the tape stated one before.
+/// A usage has a model if the tape said one before.
 pub fn models(case: &Case<'_>, findings: &mut Findings) {
     let compare = |_: &ConvertedSession, event: &Event, stated: &Stated<'_>| {
         let is_stated = event.is_meta("usage") && stated.models.contains(&agent(event));

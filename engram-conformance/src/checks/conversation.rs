@@ -184,7 +184,7 @@ pub fn results(case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// If the ground truth has no results: true if the call's record states that it ended, or if its id occurs in a second record.
+/// If the ground truth has no results: true if the call's record says that it ended, or if its id occurs in a second record.
 fn has_returned(case: &Case<'_>, call: &Call) -> bool {
     const ENDED: [&str; 3] = [
         "\"state\":{\"status\":\"completed\"",

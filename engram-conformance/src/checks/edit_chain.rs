@@ -28,7 +28,7 @@ enum State {
     Known(String),
     /// A gap or an unlogged change: any state may follow.
     Lost,
-    /// Neither the ground truth nor an edit states it.
+    /// Neither the ground truth nor an edit says it.
     Unstated,
 }
 

@@ -17,7 +17,7 @@ use crate::tape::Event;
 /// The gap of edits of a file without its byte order mark.
 const UNMARKED: &str = "edit.bom";
 
-/// The file of every `code.edit` really changed, unless the call failed or the edit itself states that nothing changed.
+/// The file of every `code.edit` really changed, unless the call failed or the edit itself says that nothing changed.
 pub fn real(case: &Case<'_>, findings: &mut Findings) {
     for edits in call_edits(case) {
         let Some(first) = edits.events.first() else {
@@ -155,7 +155,7 @@ pub fn spans(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
     }
 }
 
-/// The op states whether the file existed before and after.
+/// The op says whether the file existed before and after.
 fn ops(
     subject: &Subject<'_>,
     case: &Case<'_>,
@@ -412,7 +412,7 @@ pub fn logged_edits_are_there(subject: &Subject<'_>, case: &Case<'_>, findings: 
     }
 }
 
-/// True if the log states that the call was not successful, and the file does not have a text of its arguments that is new.
+/// True if the log says that the call was not successful, and the file does not have a text of its arguments that is new.
 fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
     let is_of = |result: &Event| result.text("call_id") == Some(call.id.as_str());
     let mut results = case
@@ -435,7 +435,7 @@ fn has_not_run(case: &Case<'_>, call: &Call, real: &RealEdit) -> bool {
         && !spans::strings(&call.args).iter().any(is_new)
 }
 
-/// True if the log states that the call failed, and is one of those where it may still have written the file.
+/// True if the log says that the call failed, and is one of those where it may still have written the file.
 fn may_fail_after_edit(subject: &Subject<'_>, case: &Case<'_>, call: &Call) -> bool {
     let has_failed = |result: &Event| {
         result.text("call_id") == Some(call.id.as_str()) && result.text("status") == Some("error")

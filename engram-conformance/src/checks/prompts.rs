@@ -160,7 +160,7 @@ fn is_unlisted_command(case: &Case<'_>, text: &str) -> bool {
     text.starts_with("<bash-input>") || command(text).is_some_and(|name| !is_listed(name))
 }
 
-/// True if the tape states that a person sent it.
+/// True if the tape says that a person sent it.
 fn is_by_person(event: &Event) -> bool {
     event.text("role") == Some("user") && event.text("by") == Some("person")
 }

@@ -88,7 +88,7 @@ fn ended(session: &ConvertedSession) -> Vec<Ended<'_>> {
         .filter(|(id, _)| id.len() >= LEAST_ID)
         .filter_map(
             |(id, (calls, results))| match (calls.as_slice(), results.as_slice()) {
-                // A call inside another one may be stated by its end alone.
+                // A call inside another one may be given by its end alone.
                 ([call], [result]) if !call.is_replay() && !call.has("parent") => Some(Ended {
                     id,
                     tool: call.text("tool").unwrap_or_default(),

@@ -62,7 +62,7 @@ pub fn together(case: &Case<'_>, findings: &mut Findings) {
 }
 
 /// What is wrong with a response, and at which event. Results, and events of other agents, that the log has between its parts stay there;
-/// behind its last part only what the record of that part states comes before the usage, and in a document, whose items may be nested,
+/// behind its last part only what the record of that part says comes before the usage, and in a document, whose items may be nested,
 /// what its calls caused.
 fn problem(
     session: &ConvertedSession,

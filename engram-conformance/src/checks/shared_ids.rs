@@ -1,4 +1,4 @@
-//! An id that several records have hides none of them: each fact that only one of them states is on the tape.
+//! An id that several records have hides none of them: each fact that only one of them says is on the tape.
 
 use std::collections::BTreeSet;
 

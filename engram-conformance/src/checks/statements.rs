@@ -352,7 +352,7 @@ fn has_other_call(session: &ConvertedSession, record: &[u8], id: &str) -> bool {
         .any(|other| memmem::find(record, escaped(other).as_bytes()).is_some())
 }
 
-/// True if the log states that the call failed.
+/// True if the log says that the call failed.
 fn has_failed(case: &Case<'_>, id: &str) -> bool {
     case.events(Kind::ToolResult).any(|(_, result)| {
         result.text("call_id") == Some(id)

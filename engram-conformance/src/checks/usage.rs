@@ -62,7 +62,7 @@ impl Counts {
         }
     }
 
-    /// The first count that is stated and is not the real one. What is stated from before the end may be less than the real output.
+    /// The first count that is given and is not the real one. What is given from before the end may be less than the real output.
     fn refuted_by(self, real: Counts, is_early: bool) -> Option<usize> {
         (0..NAMES.len()).find(|at| match (self.0[*at], real.0[*at]) {
             (Some(stated), Some(real)) => {
@@ -179,7 +179,7 @@ pub fn sums(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
         .into_iter()
         .partition(|stated| ledger.named(stated).is_some());
     named.iter().for_each(|stated| ledger.add_named(stated));
-    // A usage that states less fits more responses.
+    // A usage that says less fits more responses.
     others.sort_by_key(|stated| {
         stated
             .counts
@@ -463,7 +463,7 @@ fn part_of(
         sum.text(),
         total.text()
     );
-    // Each is stated by a record of its own, and together they are no more than all.
+    // Each is given by a record of its own, and together they are no more than all.
     let mut lines: Vec<Option<u64>> = usages.iter().map(|usage| usage.event.line()).collect();
     lines.sort_unstable();
     lines.dedup();

@@ -1,4 +1,4 @@
-//! A session with some of its lines written again, and what its tape states.
+//! A session with some of its lines written again, and what its tape says.
 
 use std::collections::BTreeMap;
 

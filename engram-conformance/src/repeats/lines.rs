@@ -45,14 +45,14 @@ pub fn repeatable(
     (repeatable, pieces)
 }
 
-/// True if the tape states that the record has an id of its own.
+/// True if the tape says that the record has an id of its own.
 fn has_id(events: &[&Event]) -> bool {
     events
         .iter()
         .any(|event| !event.is_meta("unrecognized") && event.0.pointer("/origin/id").is_some())
 }
 
-/// True if the tape states that the record has a time of its own.
+/// True if the tape says that the record has a time of its own.
 fn has_own_time(events: &[&Event]) -> bool {
     events
         .iter()

@@ -27,7 +27,7 @@ const DOCUMENT: &str = "document";
 /// The record of a document at a pointer, given the text of the item that contains it.
 pub(super) type RecordAt<'d, 'r> = dyn Fn(&str, &'r str) -> Option<Record<'r>> + 'd;
 
-/// Accounts for the leaf values of a line's record. Returns what the table states about them.
+/// Accounts for the leaf values of a line's record. Returns what the table says about them.
 pub(super) fn audit_record<'r>(
     record: &Record<'r>,
     table: &MemberTable,

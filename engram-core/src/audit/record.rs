@@ -27,13 +27,13 @@ const MAX_WORD_BYTES: usize = 64;
 /// The type pattern of rules for repeated records.
 const ANY_TYPE: &str = "*";
 
-/// What the member table states about the strings of a record that are not in the tape as they are, by their pointers.
+/// What the member table says about the strings of a record that are not in the tape as they are, by their pointers.
 pub(super) type Fates = Rc<HashMap<String, Treatment>>;
 
 /// How a string is treated that is not in the tape as it is.
 #[derive(Debug, Clone)]
 pub(super) enum Treatment {
-    /// As the row of its member states.
+    /// As the row of its member says.
     Row(Fate),
     /// The ledger counts its member as unknown.
     Unknown,
@@ -53,7 +53,7 @@ pub(super) struct Record<'r> {
     pub gave_events: bool,
     /// True if it gave no event, and all its bytes were read before.
     pub is_repeated: bool,
-    /// What the member table states about its strings.
+    /// What the member table says about its strings.
     pub fates: Fates,
     pub known: Known<'r>,
 }

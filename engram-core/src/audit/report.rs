@@ -32,7 +32,7 @@ pub struct Leaves {
     pub total: u64,
     /// Those in the tape as they are.
     pub in_tape: u64,
-    /// Those in the tape in another form, as the member table states.
+    /// Those in the tape in another form, as the member table says.
     pub converted: u64,
     /// Those that rules omit, by the name of the rule.
     pub omitted: BTreeMap<String, u64>,
@@ -81,7 +81,7 @@ pub struct AuditReport {
     pub records: u64,
     /// Text that is in the tape.
     pub in_tape: Amount,
-    /// Text that is in the tape in another form, as the member table states.
+    /// Text that is in the tape in another form, as the member table says.
     pub converted: Amount,
     /// Text that rules omit, by the name of the rule. `limit_exceeded` means records of which the tape has only size and hash,
     /// `terminal_controls` what a terminal got before a record.

@@ -5,7 +5,7 @@ use crate::descriptor::{AdapterDescriptor, Omission, OmissionRule};
 use crate::text::Text;
 
 /// The type of a record, as the ledger and the omission rules name it: the strings at the pointers of the descriptor, joined with `/`.
-/// Empty if the record states none.
+/// Empty if the record says none.
 pub fn record_type(descriptor: &AdapterDescriptor, record: &str) -> String {
     let mut parts: Vec<Option<String>> = vec![None; descriptor.record_type.len()];
     let mut walk = Walk::of_fragment(record);

@@ -159,7 +159,7 @@ impl SessionDrift {
         }
     }
 
-    /// In a document, where no change has a place, the first version that is stated wrote everything.
+    /// In a document, where no change has a place, the first version that is given wrote everything.
     fn add_version(&mut self, at: At, version: Option<String>) {
         let is_full = self.versions.len() >= MAX_VERSIONS;
         match self.versions.last_mut() {

@@ -69,7 +69,7 @@ pub struct Emitter<'s> {
     source: Source,
     /// The source before the current record changed it.
     source_before: Option<Source>,
-    /// Nothing that one session states reaches another.
+    /// Nothing that one session says reaches another.
     is_apart: bool,
     stated: Stated,
     /// Relative paths stay as they are.
@@ -242,7 +242,7 @@ impl<'s> Emitter<'s> {
         self.calls.latest(self.call_key(call_id))
     }
 
-    /// The number of the latest `tool.call` with this id that has no result; `None` if there is none. Where a log states a call by its end
+    /// The number of the latest `tool.call` with this id that has no result; `None` if there is none. Where a log has a call by its end
     /// alone, the end of a call that is not open is that of another call with the same id.
     pub fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
         self.calls.latest_open(self.call_key(call_id))
@@ -264,8 +264,8 @@ impl<'s> Emitter<'s> {
     }
 
     /// Emits an event, and returns its number. `pointer` is the place in the record that the event comes from. The parent of results, reads,
-    /// edits and links is the call with their `call_id`. A relative path becomes absolute by the directory that the session stated last, and a
-    /// usage without a model gets the one that the session stated last.
+    /// edits and links is the call with their `call_id`. A relative path becomes absolute by the directory that the session said last, and a
+    /// usage without a model gets the one that the session said last.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
         self.emit_child(None, event, pointer)
     }

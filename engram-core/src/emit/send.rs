@@ -1,4 +1,4 @@
-//! From an event to the sink: what a tape may have, what the session stated before, and the envelope.
+//! From an event to the sink: what a tape may have, what the session said before, and the envelope.
 
 use super::calls::call_key;
 use super::stated::{Missing, Speaker};
@@ -14,7 +14,7 @@ use crate::limits::LimitExceeded;
 use crate::text::Text;
 
 impl Emitter<'_> {
-    /// Emits an event if a tape may have it, completed by what the session stated.
+    /// Emits an event if a tape may have it, completed by what the session said.
     pub(super) fn emit_event(
         &mut self,
         parent: Option<Seq>,
@@ -44,7 +44,7 @@ impl Emitter<'_> {
         seq
     }
 
-    /// Emits an event that leaves nothing to what the session stated.
+    /// Emits an event that leaves nothing to what the session said.
     fn emit_complete(
         &mut self,
         parent: Option<Seq>,
@@ -74,7 +74,7 @@ impl Emitter<'_> {
                 self.register_call(call.call_id, seq);
                 seq
             }
-            // A snippet without a hash, for example of text with U+FFFD, states nothing about the text.
+            // A snippet without a hash, for example of text with U+FFFD, says nothing about the text.
             Event::CodeEdit(edit)
                 if edit.snippet && edit.before_hash.is_none() && edit.after_hash.is_none() =>
             {

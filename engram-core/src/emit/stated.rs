@@ -1,4 +1,4 @@
-//! What a session states once and later events leave out: the directory of relative paths, and the model of a response.
+//! What a session says once and later events leave out: the directory of relative paths, and the model of a response.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use crate::event::{CodeEdit, CodeRead, Event, Meta, SessionFacts, SpanLink, Usag
 use crate::file_path::full_path;
 use crate::text::{Text, push_text};
 
-/// The directories and the models that the sessions stated last.
+/// The directories and the models that the sessions said last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stated {
     /// By session. Empty if it is not Unicode.

@@ -56,13 +56,13 @@ impl Author {
 /// A file or image of a message or result. The tape has its name and hash, never its content.
 #[derive(Debug, Clone)]
 pub struct Attachment<'a> {
-    /// Media type, where the source states it.
+    /// Media type, where the source says it.
     pub media_type: Option<Text<'a>>,
     /// Hash of the decoded bytes, or of the base64 text if it cannot be decoded.
     pub hash: Option<Hash>,
     /// Number of hashed bytes.
     pub bytes: Option<u64>,
-    /// File name or path, where the source states it.
+    /// File name or path, where the source says it.
     pub name: Option<Text<'a>>,
 }
 

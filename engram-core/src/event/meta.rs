@@ -65,7 +65,7 @@ pub enum Meta<'a> {
     },
 }
 
-/// Facts about the session that the source states at this point.
+/// Facts about the session that the source says at this point.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFacts<'a> {
     /// Model identifier.

@@ -82,15 +82,15 @@ pub struct ToolResult<'a> {
     pub tool: Option<Text<'a>>,
     /// The call that returned.
     pub call_id: Option<Text<'a>>,
-    /// How the call ended, if the source states it.
+    /// How the call ended, if the source says it.
     pub status: Option<Status>,
-    /// Exit code, if the source states it.
+    /// Exit code, if the source says it.
     pub exit: Option<i64>,
     /// Output.
     pub stdout: Option<Text<'a>>,
     /// Error output, or the error text of a tool that has one output.
     pub stderr: Option<Text<'a>>,
-    /// True if the source states that the output was shortened.
+    /// True if the source says that the output was shortened.
     pub truncated: bool,
     /// Output that is in a side file.
     pub artifact: Option<SideFile<'a>>,

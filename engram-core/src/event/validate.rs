@@ -7,7 +7,7 @@ use super::{CodeEdit, CodeRead, Event, MsgOut, Range};
 pub(crate) enum Violation {
     /// The adapter left out what the event needs.
     Defect(&'static str),
-    /// The log states lines that cannot be.
+    /// The log has lines that cannot be.
     ImpossibleRange,
 }
 

@@ -53,7 +53,7 @@ pub enum Empty {
 pub enum Presence {
     /// Always present.
     Always,
-    /// Present if the source states it.
+    /// Present if the source says it.
     Stated,
 }
 

@@ -239,7 +239,7 @@ pub const EVENTS: &[EventSchema] = &[
             stated("cost_total_usd", FieldType::Number),
             stated("context_tokens", FieldType::Count),
         ],
-        "facts about the session, at the point where the source states them",
+        "facts about the session, at the point where the source says them",
     ),
     meta(
         "usage",

@@ -105,7 +105,7 @@ fn field(
     })
 }
 
-/// The type that a field states itself.
+/// The type that a field says itself.
 fn written_type(word: &Word<'_>) -> Option<JsonTypes> {
     let names = ["any", "string", "bool", "number", "object", "array"];
     names

@@ -135,7 +135,7 @@ pub trait Conversion {
         false
     }
 
-    /// True if an artifact of this form may have the records of several sessions, so that nothing that one session states reaches another:
+    /// True if an artifact of this form may have the records of several sessions, so that nothing that one session says reaches another:
     /// calls, working directories and models are those of the session that is set for a record ([`Emitter::set_source`]).
     fn sessions_are_apart(&self) -> bool {
         false

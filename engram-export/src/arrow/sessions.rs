@@ -76,7 +76,7 @@ impl Sessions {
         }
     }
 
-    /// The model that the session has stated last.
+    /// The model that the session has said last.
     pub(super) fn model(&self, place: &Place<'_>) -> Option<&str> {
         let facts = self.known.get(self.last)?;
         facts

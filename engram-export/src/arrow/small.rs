@@ -23,7 +23,7 @@ rows! {
         "the last time" end: Times,
         "the title, as last stated" title: Texts,
         "the first working directory" cwd: Words,
-        "the first model that is stated" model: Words,
+        "the first model that is given" model: Words,
         "the remote of the repository" repo_url: Words,
         "the branch" repo_branch: Words,
         "the commit" repo_head: Words,
@@ -43,7 +43,7 @@ rows! {
         "input tokens that went to a cache" cache_write: Ints,
         "output tokens with those of reasoning" output: Ints,
         "output tokens of reasoning" reasoning: Ints,
-        "the cost in US dollars, as far as it is stated" cost_usd: Decimals,
+        "the cost in US dollars, as far as it is given" cost_usd: Decimals,
     }
 }
 
@@ -139,7 +139,7 @@ rows! {
         "the time" t: Times,
         "the response" message_id: Texts,
         "the request" request_id: Texts,
-        "the model; that of the session where the response states none" model: Words,
+        "the model; that of the session where the response says none" model: Words,
         "input tokens that neither came from a cache nor went to one" input: Ints,
         "input tokens that came from a cache" cache_read: Ints,
         "input tokens that went to a cache" cache_write: Ints,

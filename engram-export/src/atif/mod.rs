@@ -144,7 +144,7 @@ impl Atif {
         &self.losses
     }
 
-    /// The document of a tape; `None` if it has no step. `name` is used where the tape states no session id.
+    /// The document of a tape; `None` if it has no step. `name` is used where the tape has no session id.
     pub fn trajectory(
         &mut self,
         name: &str,

@@ -51,7 +51,7 @@ pub(crate) const META: Rule = Rule {
 };
 pub(crate) const CODE: Rule = Rule {
     name: "code.left_out",
-    meaning: "a read, edit or link as the log states it: only its call and result are there",
+    meaning: "a read, edit or link as the log says it: only its call and result are there",
 };
 pub(crate) const NO_CALL: Rule = Rule {
     name: "result.without_call",
@@ -159,7 +159,7 @@ impl Traces {
     }
 
     /// The trace of a session: a line with the session, and one for each message. `None` if there is no message. `name` is used where the
-    /// tape states no session id.
+    /// tape has no session id.
     pub fn trace(&mut self, name: &str, session: &Session<'_>) -> Option<String> {
         let (facts, said) = self.read(name, session)?;
         let title = facts

@@ -1,4 +1,4 @@
-//! What a tape states about its responses, its times, and what of it spans cannot hold.
+//! What a tape says about its responses, its times, and what of it spans cannot hold.
 
 use engram_core::event::*;
 use engram_core::text::replace_lone_surrogates;
@@ -11,7 +11,7 @@ use crate::session::{Response, Session};
 use crate::text::owned;
 use crate::time::moment;
 
-/// The provider, as the session stated it last before an event.
+/// The provider, as the session said it last before an event.
 pub(super) fn provider(session: &Session<'_>, before: usize) -> Option<String> {
     session.events[..before]
         .iter()

@@ -104,7 +104,7 @@ impl Default for Options {
 /// One tape of a session: that of the session, or of a sub-agent.
 #[derive(Debug)]
 pub struct Part<'s, 't> {
-    /// The name of the tape, used where it states no session id.
+    /// The name of the tape, used where it has no session id.
     pub name: &'s str,
     /// The tape.
     pub session: &'s Session<'t>,

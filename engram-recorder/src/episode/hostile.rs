@@ -83,7 +83,7 @@ pub fn check(bridge: &ToolBridge, agent: &Path) -> Result<Outcome, RecorderError
 }
 
 impl Case {
-    /// How its episode differs from what is stated.
+    /// How its episode differs from what is given.
     fn fault(&self, out: &Path) -> Result<Option<String>, RecorderError> {
         let reason = match verify(out)?.review {
             Review::Receipt(_) => return Ok(Some("there is a receipt".to_owned())),

@@ -1,4 +1,4 @@
-//! What the adapter states about itself: claims and omission rules.
+//! What the adapter says about itself: claims and omission rules.
 
 use engram_core::coverage::{Coverage, Grade};
 use engram_core::descriptor::{AdapterDescriptor, OmissionRule, UnknownVersionPolicy};

@@ -1,4 +1,4 @@
-//! The note of a line: its ids, flags, and what each block states.
+//! The note of a line: its ids, flags, and what each block says.
 
 use engram_core::emit::Pointer;
 use engram_core::event::Author;

@@ -122,7 +122,7 @@ fn queued_command(line: &AttachmentLine<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-/// The author of a queued text, as far as the line states it.
+/// The author of a queued text, as far as the line says it.
 fn queued_by(line: &AttachmentLine<'_>) -> Option<Author> {
     let origin = line
         .member("origin")

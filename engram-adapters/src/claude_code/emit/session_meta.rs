@@ -1,4 +1,4 @@
-//! What every line states before its own content: session, sub-agent, time, version, and changed session facts.
+//! What every line says before its own content: session, sub-agent, time, version, and changed session facts.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub(super) fn fill_in(state: &mut State, record: &mut Record<'_>) {
         "user" | "assistant" | "system" | "attachment" | "progress"
     );
     record.replay = record.is_conversation && state.plan.is_replay(record.at);
-    // It gives no event: the next line states its facts again.
+    // It gives no event: the next line has its facts again.
     record.is_conversation &=
         record.kind != "system" || raw_str(record.line.subtype()) != "turn_duration";
 }

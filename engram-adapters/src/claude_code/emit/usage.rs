@@ -19,7 +19,7 @@ const ADVISOR_ITERATION: &str = "advisor_message";
 /// The name of such a part of a response on the tape.
 const ADVISOR: &str = "advisor";
 
-/// Emits the usage that the last line of a response states.
+/// Emits the usage that the last line of a response says.
 pub(super) fn emit_usage(
     record: &Record<'_>,
     here: UsageHere,

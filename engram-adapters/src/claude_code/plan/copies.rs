@@ -15,7 +15,7 @@ use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NO_TIME, NONE, No
 /// The longest time between two lines that were copied together, in milliseconds.
 pub(super) const COPY_STEP_MS: i64 = 1;
 
-/// The prompts and notices that are copies. `repeated` are the blocks that earlier ones have stated.
+/// The prompts and notices that are copies. `repeated` are the blocks that earlier ones have said.
 pub(in crate::claude_code) fn copied_prompts(
     notes: &Notes,
     skip: &Skip<'_>,
@@ -39,7 +39,7 @@ pub(in crate::claude_code) fn copied_prompts(
 struct History<'n> {
     notes: &'n Notes,
     lines: Vec<usize>,
-    /// The first line that states a fact.
+    /// The first line that says a fact.
     first: KeyMap<usize>,
     /// Prompts and notices whose words were said before.
     again: HashSet<usize>,
@@ -95,7 +95,7 @@ impl<'n> History<'n> {
         history
     }
 
-    /// What a line states. A copy has one block of a line.
+    /// What a line says. A copy has one block of a line.
     fn facts(&self, at: usize) -> impl Iterator<Item = u64> + use<'n> {
         let kind = self.notes.all[at].kind as u8;
         let blocks = self
@@ -240,7 +240,7 @@ fn key(note: &Note, block: &Block) -> u64 {
     hash64((note.kind as u8, note.time, note.message, stated(block)))
 }
 
-/// What a block states. A text may be a string in one line and a block in another.
+/// What a block says. A text may be a string in one line and a block in another.
 fn stated(block: &Block) -> (u64, bool) {
     let is_text = block.kind == BlockKind::Text;
     (if is_text { block.key } else { block.fact }, is_text)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{BlockKind, Kind, NONE, Notes};
 
-/// The calls and results that no line of the conversation states, each where it was sent first. The file of a fork has messages of its parent.
+/// The calls and results that no line of the conversation says, each where it was sent first. The file of a fork has messages of its parent.
 pub(in crate::claude_code) fn lost(notes: &Notes, skip: &Skip<'_>) -> Blocks {
     let mut found = Blocks::new();
     let is_any = |kind| notes.all.iter().any(|note| note.kind == kind);

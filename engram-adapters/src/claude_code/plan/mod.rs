@@ -136,12 +136,12 @@ impl Plan {
         self.fates.get(at).copied().unwrap_or_default()
     }
 
-    /// True if an earlier line with the id of this one has stated the block.
+    /// True if an earlier line with the id of this one has said the block.
     pub fn is_stated(&self, at: usize, block: usize) -> bool {
         self.stated.contains(&(at, block))
     }
 
-    /// True if another line has stated the block.
+    /// True if another line has said the block.
     pub fn is_repeated(&self, at: usize, block: usize) -> bool {
         self.repeated.contains(&(at, block))
     }

@@ -1,4 +1,4 @@
-//! Copies that no line states: a session that was resumed in the terminal, or moved to the background, may begin with the history of another
+//! Copies that no line says: a session that was resumed in the terminal, or moved to the background, may begin with the history of another
 //! one under a new session id. The ids of the lines are those of the log of that session, which lies beside this one.
 
 use engram_core::adapter::{LogRecord, OlderLog};

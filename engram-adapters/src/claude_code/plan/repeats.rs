@@ -7,7 +7,7 @@ use engram_core::keys::{KeyMap, key_map};
 use super::skip::Blocks;
 use crate::claude_code::notes::{Flags, NONE, Notes};
 
-/// The lines that the log has again, and the blocks of other lines that an earlier line with their id has stated.
+/// The lines that the log has again, and the blocks of other lines that an earlier line with their id has said.
 #[derive(Debug, Default)]
 pub(in crate::claude_code) struct Repeats {
     /// By the place of the note.
@@ -15,7 +15,7 @@ pub(in crate::claude_code) struct Repeats {
     pub stated: Blocks,
 }
 
-/// A line is a repeat if earlier lines with its id state all that it states. Ids of lines that have nothing in common identify nothing:
+/// A line is a repeat if earlier lines with its id state all that it says. Ids of lines that have nothing in common identify nothing:
 /// then the time must be the same, too.
 pub(in crate::claude_code) fn repeats(notes: &Notes) -> Repeats {
     let mut found = Repeats {

@@ -49,7 +49,7 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
         is_copy: vec![false; notes.all.len()],
         ..Replay::default()
     };
-    // Where the log states which lines are copies, all others are new.
+    // Where the log says which lines are copies, all others are new.
     let states_copies = notes.all.iter().any(|note| note.is(Flags::FORKED));
     // A fork is briefed after the copies (2.1.332). The history of a fork of a fork has an older briefing.
     let briefing = notes

@@ -1,4 +1,4 @@
-//! After which line the usage of each response stands: after its last part that states the counts.
+//! After which line the usage of each response stands: after its last part that has the counts.
 //!
 //! A message is logged block by block, and each line repeats the counts, which may grow. Between its parts there may be lines of other
 //! agents, notices, and results.
@@ -28,13 +28,13 @@ pub(in crate::claude_code) enum UsageHere {
 struct Open {
     message: u64,
     request: u64,
-    /// Its last part that states the counts.
+    /// Its last part that has the counts.
     at: usize,
     /// The line with its last part.
     line: u64,
 }
 
-/// Finds the place of each usage. `repeated` are blocks that an earlier line has stated.
+/// Finds the place of each usage. `repeated` are blocks that an earlier line has said.
 pub(in crate::claude_code) fn responses(
     notes: &Notes,
     agents: &Agents,
@@ -145,7 +145,7 @@ impl Open {
         note.message == self.message && !is_other
     }
 
-    /// True if a line that states a broken stream names the request of this response, or else follows its last part.
+    /// True if a line that has a broken stream names the request of this response, or else follows its last part.
     fn is_broken(&self, note: &Note) -> bool {
         match note.request {
             NONE => self.line != NONE && note.parent == self.line,

@@ -1,4 +1,4 @@
-//! Going back to an earlier point (2.1.300 and later). A `last-prompt` line states it, before or after the prompt with which the person goes on.
+//! Going back to an earlier point (2.1.300 and later). A `last-prompt` line says it, before or after the prompt with which the person goes on.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::claude_code::notes::{Flags, Kind, NONE, Note, Notes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::claude_code) struct Rewind {
     pub to: Target,
-    /// The place of the line that states it.
+    /// The place of the line that says it.
     pub stated_by: usize,
     /// Files are as they were, too.
     pub files: bool,
@@ -37,7 +37,7 @@ impl Target {
     }
 }
 
-/// Finds the rewinds. Each belongs before a line: the prompt with which the person goes on, else the line that states it.
+/// Finds the rewinds. Each belongs before a line: the prompt with which the person goes on, else the line that says it.
 pub(in crate::claude_code) fn rewinds(
     notes: &Notes,
     agents: &Agents,

@@ -1,5 +1,5 @@
 //! Blocks, calls and results that the log has a second time under other ids: messages that were appended again after a failed stream or when
-//! the session was resumed (up to 2.1.12), and results that state what an earlier one has stated.
+//! the session was resumed (up to 2.1.12), and results that state what an earlier one has said.
 
 use engram_core::keys::{KeyMap, KeySet, hash64};
 
@@ -7,7 +7,7 @@ use super::skip::{Blocks, Skip};
 use crate::claude_code::notes::{Block, BlockKind, Flags, Kind, NONE, Note, Notes};
 use crate::claude_code::revisions::Dialect;
 
-/// The blocks that an earlier block has stated, and the results without a call.
+/// The blocks that an earlier block has said, and the results without a call.
 #[derive(Debug, Default)]
 pub(in crate::claude_code) struct Twins {
     pub repeated: Blocks,
@@ -161,7 +161,7 @@ impl Seen {
         }
     }
 
-    /// False for a block of a finished message that was stated. A message may have the same block twice while it is open.
+    /// False for a block of a finished message that was given. A message may have the same block twice while it is open.
     fn block(&mut self, note: &Note, block: &Block) -> bool {
         if !note.dialect.messages_are_repeated() || note.message == NONE {
             return true;
@@ -187,7 +187,7 @@ impl Seen {
         true
     }
 
-    /// False for a result that was stated: its call has one that states the same, and no other call of its id is open.
+    /// False for a result that was given: its call has one that has the same, and no other call of its id is open.
     fn result(&mut self, call: u64, block: &Block) -> bool {
         let calls = self.results.entry(call).or_default();
         let is_other = self.result_facts.insert(hash64((call, block.fact)));

@@ -92,7 +92,7 @@ impl AgentMeta {
     }
 }
 
-/// The call that started a sub-agent or a run of a workflow, and the type of the agent if the result states it.
+/// The call that started a sub-agent or a run of a workflow, and the type of the agent if the result says it.
 type StartingCall = (Option<String>, Option<String>);
 
 /// The members of a result that name what the call started.

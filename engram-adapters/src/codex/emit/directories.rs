@@ -5,7 +5,7 @@ use engram_core::file_path::full_path;
 /// The names by which a script applies a patch.
 const APPLY: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// The directory of a call with this `workdir`, in a turn in this directory. An empty text means a directory that no record states.
+/// The directory of a call with this `workdir`, in a turn in this directory. An empty text means a directory that no record says.
 pub fn directory_of_call(cwd: &str, workdir: Option<&str>) -> String {
     workdir.map_or_else(
         || cwd.to_owned(),

@@ -164,7 +164,7 @@ fn emit_call(item: Value<'_>, out: &mut Emitter<'_>) {
     );
 }
 
-/// Emits the files of an applied patch. The stream states which files it changed, and not how.
+/// Emits the files of an applied patch. The stream says which files it changed, and not how.
 fn emit_edits(state: &mut State, item: Value<'_>, id: Text<'_>, out: &mut Emitter<'_>) {
     for (index, change) in elements(item.first_member("changes")).enumerate() {
         let Some(file) = text(change.member("path")) else {

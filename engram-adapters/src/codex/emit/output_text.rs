@@ -16,7 +16,7 @@ use super::printed_files::SUCCESS;
 use crate::codex::blocks::{joined_lines, unquote};
 use crate::codex::readers::{Metadata, WrappedOutput};
 
-/// What an output states about the end of its call.
+/// What an output says about the end of its call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExitFacts {
     /// Exit code of the command.
@@ -82,7 +82,7 @@ impl ExitFacts {
         } = facts.read_framing(unquote(token), framing);
         let of_body = ExitFacts::of_body(body);
         facts.truncated = of_body.truncated;
-        // What a command printed states nothing about it.
+        // What a command printed says nothing about it.
         if !is_printed || framing.may_nest {
             facts.status = of_body.status.or(facts.status);
             facts.patched = of_body.patched;
@@ -195,7 +195,7 @@ impl ExitFacts {
         }
     }
 
-    /// The facts that the beginning of an unframed text states.
+    /// The facts that the beginning of an unframed text says.
     fn of_body(body: &str) -> ExitFacts {
         let patched = body.starts_with(SUCCESS) || body == "Done!";
         let status = STATUS_PREFIXES
@@ -220,7 +220,7 @@ impl ExitFacts {
         }
     }
 
-    /// Adds the status that the harness's own text of a tool's output states, if there is none.
+    /// Adds the status that the harness's own text of a tool's output says, if there is none.
     pub fn with_status_of_tool(mut self, tool: Option<&str>, token: &str) -> ExitFacts {
         if self.status.is_none()
             && !self.running

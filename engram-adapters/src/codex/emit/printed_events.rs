@@ -236,7 +236,7 @@ pub fn mcp_ended(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> O
     Outcome::Mapped
 }
 
-/// The beginning of a web search. What is searched for is stated at its end.
+/// The beginning of a web search. What is searched for is given at its end.
 pub fn search_begun(_: &mut State, record: &Record<'_>, out: &mut Emitter<'_>) -> Outcome {
     let event = PrintedEvent::lenient(record.value);
     out.emit(

@@ -1,4 +1,4 @@
-//! Detection of a Codex session by its content, and the identity that its head states.
+//! Detection of a Codex session by its content, and the identity that its head says.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -75,7 +75,7 @@ pub fn probe(head: &Head<'_>) -> Option<Evidence> {
     })
 }
 
-/// The identity that the head states. Only the envelope form has a `cli_version`; the older forms are schemas of their own.
+/// The identity that the head says. Only the envelope form has a `cli_version`; the older forms are schemas of their own.
 pub fn identify(head: &Head<'_>) -> Identity {
     let mut index = StructuralIndex::default();
     if let Some(session) = document_session(head.text(), &mut index) {

@@ -17,7 +17,7 @@ use crate::codex::schema::elements;
 
 /// The call that started the session, if the parent's rollout is in the same directory and names it.
 ///
-/// Rollouts are in directories by day, and their file names end with the id of their thread. The call is in the first record that states
+/// Rollouts are in directories by day, and their file names end with the id of their thread. The call is in the first record that says
 /// which call started the child: an item (0.150 and later), an event, or the call's output.
 pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
     let started = || {
@@ -41,7 +41,7 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
 static STARTING_CALLS: LineFacts<String> =
     LineFacts::new(&["thread_id", "agent_id"], add_starting_calls);
 
-/// Adds the children that this record states a call for.
+/// Adds the children that this record has a call for.
 fn add_starting_calls(line: &str, add: &mut dyn FnMut(String, String)) {
     let mut index = StructuralIndex::default();
     let Some(payload) = parse(line, &mut index)

@@ -71,7 +71,7 @@ impl<'a> ChatLine<'a> {
 }
 
 impl<'a> ChatStep<'a> {
-    /// Who wrote a prompt, if the step states it.
+    /// Who wrote a prompt, if the step says it.
     pub(super) fn prompt_by(&self) -> Option<Author> {
         let by_agent = || non_empty_text(self.sent_by_agent_id()).map(|_| Author::Agent);
         is_true(self.is_simulated_msg())

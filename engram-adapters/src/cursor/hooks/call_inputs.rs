@@ -1,4 +1,4 @@
-//! The inputs of open calls: the payload of a result states the input again, and it may be another one.
+//! The inputs of open calls: the payload of a result has the input again, and it may be another one.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl CallInputs {
         }
     }
 
-    /// True if a payload states another input than its call has on the tape. Where that is not known any more, too: a fact that is on the
+    /// True if a payload has another input than its call has on the tape. Where that is not known any more, too: a fact that is on the
     /// tape twice is better than one that is not.
     pub(super) fn differs(&self, payload: &Payload<'_>) -> bool {
         let Some(id) = decoded_non_empty(payload.tool_use_id()) else {

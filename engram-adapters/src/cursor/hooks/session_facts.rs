@@ -79,7 +79,7 @@ impl LastFacts {
     }
 }
 
-/// The fact, if it is stated and differs from before.
+/// The fact, if it is given and differs from before.
 fn changed<'n>(now: &'n str, before: &str) -> Option<Text<'n>> {
     (!now.is_empty() && now != before).then_some(Text::Plain(now))
 }

@@ -216,7 +216,7 @@ fn whole_millis(value: Value<'_>) -> Result<u64, Fault> {
 }
 
 /// Emits a result, and its call first if no earlier payload had it. An input that differs from that of the call is a notice: the call
-/// states what the model asked for, the result what the tool got.
+/// says what the model asked for, the result what the tool got.
 fn emit_result<'a>(
     state: &mut HookState,
     payload: &Payload<'a>,

@@ -65,7 +65,7 @@ enum Part<'t> {
     Section { name: &'t str, text: &'t str },
 }
 
-/// A text with the role of the user, and what else its message states.
+/// A text with the role of the user, and what else its message says.
 pub(in crate::cursor) struct UserText<'a> {
     /// The text.
     pub(in crate::cursor) text: Text<'a>,

@@ -39,7 +39,7 @@ pub(in crate::cursor) struct RunStore {
     number: usize,
 }
 
-/// What the beginning of a run states, and its end does not.
+/// What the beginning of a run says, and its end does not.
 struct OpenRun {
     request_id: String,
     error: Option<String>,
@@ -130,7 +130,7 @@ impl RunStore {
         out.set_header(header);
     }
 
-    /// The end of a run: what it states and the events of the run do not.
+    /// The end of a run: what it says and the events of the run do not.
     fn run_end(
         &mut self,
         line: &RunStoreLine<'_>,

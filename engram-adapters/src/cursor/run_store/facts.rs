@@ -28,7 +28,7 @@ pub(in crate::cursor) enum End {
     Failed,
 }
 
-/// The end that a status states. None for a run that is under way or has finished. The database and the files spell it differently.
+/// The end that a status says. None for a run that is under way or has finished. The database and the files spell it differently.
 pub(in crate::cursor) fn end(status: &str) -> Option<End> {
     match status.to_ascii_uppercase().as_str() {
         "CANCELLED" => Some(End::Cancelled),

@@ -55,7 +55,7 @@ fn text_of_runs(
 }
 
 /// The members of a run that its end decides. They are written after the events of the run, so that all lines are in the order in which
-/// things happened. The error stays with the beginning: the event that states the end of the run has no text of its own.
+/// things happened. The error stays with the beginning: the event that has the end of the run has no text of its own.
 const END: &[&str] = &[
     "status",
     "usage",

@@ -38,9 +38,9 @@ pub(in crate::cursor) struct SdkMessages {
     request_id: Option<String>,
     /// True if a message of the run had its tokens.
     has_usage: bool,
-    /// True if a message of the run stated that it failed or was stopped.
+    /// True if a message of the run said that it failed or was stopped.
     has_end: bool,
-    /// The error of the run, for the message that states its end.
+    /// The error of the run, for the message that has its end.
     error: Option<String>,
 }
 

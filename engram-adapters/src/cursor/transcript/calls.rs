@@ -86,7 +86,7 @@ fn requested_edit<'a>(tool: &str, args: Value<'a>) -> Option<CodeEdit<'a>> {
     Some(edit)
 }
 
-/// Emits the edits that a patch requests, one for each change that it states: a `*** Begin Patch` of any number of files, or the hunks of a
+/// Emits the edits that a patch requests, one for each change that it says: a `*** Begin Patch` of any number of files, or the hunks of a
 /// unified diff of the file at `path`. Lines are not known, because nothing shows that the patch was applied.
 fn emit_patch(
     call: Seq,

@@ -22,7 +22,7 @@ const DENIED: &str = "User denied execution";
 /// The prefix of a cancelled call's error, as raw JSON.
 const CANCELLED: &str = "\"[Operation Cancelled]";
 
-/// The line that states a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
+/// The line that has a command's exit code: always up to 0.30.1, from 0.31.0 only if it is not 0.
 const EXIT_CODE: &str = "Exit Code: ";
 
 /// Prefixes of a truncated output, as raw JSON.
@@ -259,7 +259,7 @@ fn made_call<'a>(
     }
 }
 
-/// The exit code that the harness states after the output of a command.
+/// The exit code that the harness says after the output of a command.
 ///
 /// The command itself may print such a line. So the code is used only if the command's own output, which the terminal shows, has none.
 fn exit_code(output: Option<Text<'_>>, display: Field<'_>) -> Option<i64> {

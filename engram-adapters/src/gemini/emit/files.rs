@@ -319,7 +319,7 @@ fn edit(record: &CallRecord<'_>, request: &Request<'_>, out: &mut Emitter<'_>) {
     );
 }
 
-/// What the log states about an edit besides the arguments of its call.
+/// What the log says about an edit besides the arguments of its call.
 struct Source<'s> {
     /// The change may have been lost.
     is_unconfirmed: bool,

@@ -225,7 +225,7 @@ impl Events {
         self.outcome(record, repeated, out)
     }
 
-    /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was stated before, else without content.
+    /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was given before, else without content.
     fn outcome(&self, record: &'static str, repeated: &'static str, out: &Emitter<'_>) -> Outcome {
         let gives_usage = self
             .usage

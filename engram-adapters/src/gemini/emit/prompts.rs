@@ -241,7 +241,7 @@ impl Events {
         Outcome::Mapped
     }
 
-    /// True if the log of this session has this prompt as often as this file has stated it by now.
+    /// True if the log of this session has this prompt as often as this file has said it by now.
     fn is_logged_prompt(&mut self, session_id: Option<&str>, prompt: Text<'_>) -> bool {
         let Some(files) = &self.side_info.side_files else {
             return false;

@@ -35,7 +35,7 @@ pub struct Events {
     pub(super) is_saved_copy: bool,
     /// What calls ask of a sub-agent, by the key of the text.
     pub(super) objectives: HashSet<u64>,
-    /// How often a file that repeats prompts has stated each.
+    /// How often a file that repeats prompts has said each.
     pub(super) typed: KeyMap<u32>,
     /// The last event before each message that a person goes back to.
     pub(super) rewind_points: KeyMap<Option<Seq>>,
@@ -55,7 +55,7 @@ pub struct Plan {
     pub(super) at: usize,
     /// The next usage.
     pub(super) usage_at: usize,
-    /// Something in the current record was stated before.
+    /// Something in the current record was given before.
     pub(super) has_repeats: bool,
 }
 

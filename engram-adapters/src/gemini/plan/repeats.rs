@@ -1,4 +1,4 @@
-//! Which facts the log has stated before, so that the tape states each once.
+//! Which facts the log has said before, so that the tape says each once.
 //!
 //! From 0.39.0 on the harness writes a turn when the model has answered, and again under its id when its calls have ended. From 0.44.0 on it
 //! writes its whole history again at resume, compression, cancellation and failure, with new ids for some messages and without the details
@@ -12,7 +12,7 @@ use crate::gemini::schema::Form;
 /// What becomes of a fact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// It was stated before, or it belongs to something that was.
+    /// It was given before, or it belongs to something that was.
     pub is_repeated: bool,
     /// Its message is part of a history that the harness writes again.
     pub in_history: bool,
@@ -42,7 +42,7 @@ struct CallKey {
     number: u32,
 }
 
-/// What the notes so far have stated.
+/// What the notes so far have said.
 #[derive(Default)]
 struct Seen {
     form: Form,
@@ -72,7 +72,7 @@ struct Message {
     time: u64,
     in_history: bool,
     turn: Decision,
-    /// Its last result was stated before.
+    /// Its last result was given before.
     result_is_repeated: bool,
     /// The calls of its list, by the place of their notes.
     calls: KeyMap<CallKey>,
@@ -231,7 +231,7 @@ impl Seen {
         }
     }
 
-    /// True if the turn has stated this thought before. A history may have it twice: as a thought, and in the content.
+    /// True if the turn has said this thought before. A history may have it twice: as a thought, and in the content.
     fn is_thought_of_turn(&mut self, key: u64, nth: u32) -> bool {
         let thought = hash64((self.message.id, key, nth));
         match (self.message.id, self.message.in_history) {
@@ -269,7 +269,7 @@ impl Seen {
         is_again
     }
 
-    /// The call with this id that the message states next, and whether the log stated it before. A message states its calls again when it
+    /// The call with this id that the message says next, and whether the log said it before. A message has its calls again when it
     /// is written again. In a history that is written again, the n-th call with an id is the n-th one of the log.
     fn next_call(&mut self, id: u64, args: u64, list: CallList) -> (CallKey, bool) {
         if id == 0 {
@@ -318,7 +318,7 @@ impl Seen {
         (CallKey { id, number }, is_known)
     }
 
-    /// True if the log has stated the result of the call whose note is at `at`.
+    /// True if the log has said the result of the call whose note is at `at`.
     fn repeats_result(&mut self, at: usize) -> bool {
         let call = self
             .message
@@ -349,7 +349,7 @@ struct Calls {
 const MAX_OPEN: usize = 64;
 
 impl Calls {
-    /// Notes the result of a call. True if the log stated it before.
+    /// Notes the result of a call. True if the log said it before.
     fn returns(&mut self, call: CallKey) -> bool {
         self.returned.insert(hash64(call), ()).is_some()
     }

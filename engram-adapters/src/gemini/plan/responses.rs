@@ -6,7 +6,7 @@ use crate::gemini::notes::{After, Note};
 /// The token counts of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// The record that states them.
+    /// The record that says them.
     pub of: u32,
     /// The last record of the turn. They stand after its events.
     pub after: u32,

@@ -1,4 +1,4 @@
-//! Detection by named marks in the content, never by file name, and the identity that the head states.
+//! Detection by named marks in the content, never by file name, and the identity that the head says.
 
 use std::borrow::Cow;
 

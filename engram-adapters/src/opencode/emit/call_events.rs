@@ -15,14 +15,14 @@ use crate::opencode::tools::TOOLS;
 use crate::shared::time::MillisFormatter;
 use crate::shared::value::{Field, Value, non_empty_text, raw_str};
 
-/// The part that states a call.
+/// The part that has a call.
 pub(super) struct CallPlace<'r> {
     pub message: &'r MessageContext<'r>,
     /// The id of the part, if it has one.
     pub id: Field<'r>,
     pub pointer: Pointer<'r>,
     pub dialect: Dialect,
-    /// An earlier record with the id of the part has stated the call.
+    /// An earlier record with the id of the part has said the call.
     pub is_stated: bool,
 }
 

@@ -1,10 +1,10 @@
-//! The last stated session facts. `meta session` is emitted only when one of them changes.
+//! The last said session facts. `meta session` is emitted only when one of them changes.
 
 use engram_core::text::Text;
 
 use crate::shared::value::{Field, non_empty_text};
 
-/// The last stated value of each fact that messages repeat.
+/// The last said value of each fact that messages repeat.
 #[derive(Default)]
 pub struct LastStated {
     cwd: LastValue,
@@ -18,7 +18,7 @@ pub struct LastStated {
 type LastValue = Option<String>;
 
 impl LastStated {
-    /// The last stated working directory. None if it has escapes.
+    /// The last said working directory. None if it has escapes.
     pub fn cwd(&self) -> Option<&str> {
         let token = self.cwd.as_deref()?;
         token

@@ -10,7 +10,7 @@ use engram_core::steps::Emitter;
 
 use crate::shared::value::{Field, Value, is_true, raw_str};
 
-/// The revert that the session's own record states.
+/// The revert that the session's own record says.
 #[derive(Default)]
 pub struct Revert {
     /// The first message that is reverted.
@@ -75,7 +75,7 @@ struct Turns {
 }
 
 impl Undone {
-    /// What the session's own record states.
+    /// What the session's own record says.
     pub fn of(reverts: Field<'_>) -> Undone {
         let mut undone = Undone::default();
         for revert in reverts.into_iter().flat_map(Value::elements) {

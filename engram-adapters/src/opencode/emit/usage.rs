@@ -11,7 +11,7 @@ use crate::shared::value::{Field, amount, count, count_or_zero, non_empty_text};
 /// Tokens and cost of a request of 1.x.
 ///
 /// Up to 1.3.2 `output` contains the reasoning, and later it does not: `total` shows which. Before 1.0.98 `input` contains what came from
-/// the cache, but not for all providers; a message that states how it finished is of a later version, and input below that is without it. A
+/// the cache, but not for all providers; a message that says how it finished is of a later version, and input below that is without it. A
 /// line of a stream without a total may be of 2.x, too.
 pub(super) fn usage<'a>(
     counts: &Tokens<'a>,

@@ -30,7 +30,7 @@ pub struct Call<'a> {
     pub contents: Field<'a>,
     /// 2.x: its diffs are known to be complete.
     pub is_exact: bool,
-    /// The directory that the call ran in, where the log states it.
+    /// The directory that the call ran in, where the log says it.
     pub directory: Option<&'a str>,
     /// What a call without a result has returned so far.
     pub partial_output: Option<Text<'a>>,

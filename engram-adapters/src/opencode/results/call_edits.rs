@@ -1,4 +1,4 @@
-//! The edits of one call, as exactly as its result states them.
+//! The edits of one call, as exactly as its result says them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -24,7 +24,7 @@ pub(super) fn edit(call: &Call<'_>, dialect: Dialect, pointer: Pointer<'_>, out:
     }
 }
 
-/// A `write` call. It states whether the file existed, but not its content. A formatter may change the file afterwards.
+/// A `write` call. It says whether the file existed, but not its content. A formatter may change the file afterwards.
 pub(super) fn write(
     call: &Call<'_>,
     dialect: Dialect,

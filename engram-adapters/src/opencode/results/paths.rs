@@ -1,4 +1,4 @@
-//! Paths of files: absolute where the log states the directory that a call ran in.
+//! Paths of files: absolute where the log has the directory that a call ran in.
 
 use std::borrow::Cow;
 

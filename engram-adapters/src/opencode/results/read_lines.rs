@@ -18,7 +18,7 @@ const CUT_LINE_ENDS: [&str; 2] = ["...", "... (line truncated to 2000 chars)"];
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lines {
     pub range: Range,
-    /// The number of lines of the whole file, if the output states it and counts lines only.
+    /// The number of lines of the whole file, if the output says it and counts lines only.
     pub total: Option<u64>,
     pub text: String,
     /// No line is cut.
@@ -109,7 +109,7 @@ pub(super) fn numbered<'o>(output: &'o str, separator: &str) -> Option<(u64, &'o
     ))
 }
 
-/// The number of lines that the notice after the lines states.
+/// The number of lines that the notice after the lines says.
 fn total(notice: &str) -> Option<u64> {
     let notice = notice.trim_start();
     let (_, rest) = match notice.strip_prefix("(End of file - total ") {

@@ -140,7 +140,7 @@ fn completed_status(call: &Call<'_>, exit: Option<i64>) -> Option<Status> {
     }
 }
 
-/// True unless a `read` states `truncated` only because the call requested a part of the file.
+/// True unless a `read` has `truncated` only because the call requested a part of the file.
 fn is_truncated(call: &Call<'_>) -> bool {
     let has_limit = || {
         call.input

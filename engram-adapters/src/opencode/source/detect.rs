@@ -1,4 +1,4 @@
-//! Detection by named marks in the content, never by file name, and the identity that the head states.
+//! Detection by named marks in the content, never by file name, and the identity that the head says.
 
 use std::sync::LazyLock;
 
@@ -28,7 +28,7 @@ const MESSAGE_PREFIX: &str = "msg_";
 /// Members of the session record of an export, whose id may be bad.
 const OF_SESSION: &[&str] = &["title", "time"];
 
-/// What the session record of an export states.
+/// What the session record of an export says.
 struct ExportHeader {
     session_id: Option<String>,
     parent_id: Option<String>,

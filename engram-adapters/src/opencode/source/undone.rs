@@ -14,7 +14,7 @@ use crate::shared::value::{StructuralIndex, integer, parse, raw_str, text};
 use crate::shared::view::view;
 
 view! {
-    /// What an event states.
+    /// What an event says.
     Event {
         /// The session or the message as it is now.
         info: "info" Object,

@@ -17,7 +17,7 @@ pub struct LineRun {
     pub after: Vec<String>,
 }
 
-/// What a diff states of the lines of a file in which a CR may stand alone.
+/// What a diff says of the lines of a file in which a CR may stand alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineRuns {
     /// The changed runs: the diff has all of the file up to its last change.

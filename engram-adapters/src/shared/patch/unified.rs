@@ -24,7 +24,7 @@ pub struct ChangedRun<'p> {
 }
 
 /// The changed runs of a unified diff without file headers, in file order. None if the text is not such a diff, or if a hunk does not
-/// have the number of lines that its header states.
+/// have the number of lines that its header says.
 ///
 /// ```
 /// use engram_adapters::shared::patch::unified_runs;
@@ -49,7 +49,7 @@ struct Hunk<'p> {
 }
 
 impl<'p> Hunk<'p> {
-    /// Adds the hunk's runs. None if its lines are not as many as its header states.
+    /// Adds the hunk's runs. None if its lines are not as many as its header says.
     fn add_runs(&self, runs: &mut Vec<ChangedRun<'p>>) -> Option<()> {
         let first = |(start, count): (u64, u64)| {
             if count == 0 {

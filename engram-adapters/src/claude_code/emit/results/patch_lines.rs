@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::claude_code::readers::Hunk;
 use crate::shared::value::{Field, Value};
 
-/// What a line of a patch states about the file.
+/// What a line of a patch says about the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Unchanged,

@@ -61,7 +61,7 @@ pub(super) fn persisted_path(shown: &str) -> Option<&str> {
         .filter(|path| !path.is_empty())
 }
 
-/// True if a command printed nothing, and the model gets a text that states this: `(Bash completed with no output)`.
+/// True if a command printed nothing, and the model gets a text that says this: `(Bash completed with no output)`.
 pub(super) fn is_placeholder(structured: &Structured<'_>, content: Option<Text<'_>>) -> bool {
     let is_silent = |stream: Field<'_>| {
         stream

@@ -52,7 +52,7 @@ pub(super) fn status(
     }
 }
 
-/// True if a capture states that the call was denied.
+/// True if a capture says that the call was denied.
 fn is_denied(line: &Line<'_>, block: &Block<'_>) -> bool {
     // These calls were stopped.
     const STOPPED: [&str; 2] = ["interrupted", "cancelled"];

@@ -101,7 +101,7 @@ fn emit_write(
     out.emit(event, pointer);
 }
 
-/// Whether the file is new, as the text of the result states it.
+/// Whether the file is new, as the text of the result says it.
 fn write_op(content: Option<Text<'_>>) -> EditOp {
     let created = content.is_some_and(|content| content.starts_with("File created successfully"));
     if created {

@@ -1,11 +1,11 @@
-//! Last stated session facts (cwd, branch, model, title ...). An event is emitted only when one of them changes.
+//! Last said session facts (cwd, branch, model, title ...). An event is emitted only when one of them changes.
 
 use crate::claude_code::readers::Line;
 use crate::claude_code::record::{Record, SYNTHETIC_MODEL};
 use crate::claude_code::schema::Fact;
 use crate::shared::value::{Field, amount, raw_str};
 
-/// The last stated values, as raw JSON; empty if none was stated.
+/// The last said values, as raw JSON; empty if none was given.
 #[derive(Default)]
 pub struct LastStated {
     facts: [String; Fact::REPEATED],

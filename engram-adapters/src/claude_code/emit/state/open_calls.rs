@@ -32,7 +32,7 @@ impl OpenCalls {
         );
     }
 
-    /// A result states that its call has changed this file.
+    /// A result says that its call has changed this file.
     pub fn set_changed(&mut self, file: Text<'_>) {
         self.changed.push(hash64(file.comparable()));
     }

@@ -19,7 +19,7 @@ pub struct Words {
     pub is_next_launched: bool,
     /// Hash of the last command that was typed, with its prompt id.
     typed: Option<u64>,
-    /// Hash of the `uuid` of the last result that states that a command was started.
+    /// Hash of the `uuid` of the last result that says that a command was started.
     launched: Option<u64>,
     /// Hash of the `uuid` of the last result, or of the last message that was added to it. The model answers a result at once, so that a
     /// person can write nothing in between.
@@ -35,7 +35,7 @@ impl Words {
         }
     }
 
-    /// True if the line before stated this command as it was typed: both have the same prompt id.
+    /// True if the line before said this command as it was typed: both have the same prompt id.
     pub fn is_typed_again(&self, line: &Line<'_>, typed: &str) -> bool {
         self.typed.is_some() && self.typed == command_key(line, typed)
     }
