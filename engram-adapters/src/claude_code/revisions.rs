@@ -271,8 +271,8 @@ pub(super) const MATRIX: VersionMatrix = VersionMatrix {
             schema: STREAM,
             versions: None,
             tested: &[
-                "1.0.80", "1.0.100", "2.0.32", "2.1.90", "2.1.326", "2.1.329", "2.1.330", "2.1.331",
-                "2.1.332",
+                "1.0.80", "1.0.100", "2.0.32", "2.1.90", "2.1.326", "2.1.329", "2.1.330",
+                "2.1.331", "2.1.332",
             ],
             coverage: Coverage {
                 msg_in: STREAM_PROMPTS,

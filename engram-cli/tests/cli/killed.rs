@@ -155,7 +155,7 @@ impl Killed {
             text(fresh.path()),
         ]);
         assert_same_tapes(&out, fresh.path());
-        assert_eq!(leftovers(&out), [""; 0], "seen says: {:?}", self.states);
+        assert_eq!(leftovers(&out), [""; 0], "seen states: {:?}", self.states);
     }
 }
 
@@ -215,7 +215,7 @@ fn runs_over_500_sessions_that_are_killed_at_200_random_instants() {
         checked += tapes(&rounds.out()).len();
     }
     println!(
-        "200 runs, {} killed; {checked} tapes checked; says of sources: {:?}",
+        "200 runs, {} killed; {checked} tapes checked; states of sources: {:?}",
         rounds.killed, rounds.states
     );
     assert!(

@@ -230,7 +230,7 @@ fn a_session_that_its_store_does_not_have_any_more_is_gone() {
     assert_eq!(
         states.values().filter(|(state, _)| state == "gone").count(),
         1,
-        "{says:?} {}",
+        "{states:?} {}",
         stderr(&output)
     );
 }

@@ -114,7 +114,7 @@ fn a_file_system_without_room_is_a_named_error_and_loses_nothing() {
         println!("{kib} KiB: {}", states.join(", "));
         assert!(
             states[0].starts_with("state index_full ") || states[0].starts_with("state ok "),
-            "{kib} KiB: {says:?}"
+            "{kib} KiB: {states:?}"
         );
         assert_eq!(states[1], format!("then {expected} tapes"), "{kib} KiB");
         full += usize::from(states[0].contains("index_full"));
@@ -141,7 +141,7 @@ fn a_limit_of_the_size_of_files_is_a_named_error() {
             ["state index_failed ", "state index_full "]
                 .iter()
                 .any(|state| states[0].starts_with(state)),
-            "{blocks} blocks: {says:?}"
+            "{blocks} blocks: {states:?}"
         );
     }
 }
