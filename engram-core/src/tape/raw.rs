@@ -41,51 +41,46 @@ impl<'t> RawEvent<'t> {
     pub fn parse(line: &'t str) -> Result<Self, InvalidEvent> {
         let members = Members::of(line)
             .map_err(|error| InvalidEvent::new(format!("not a JSON object: {error}")))?;
-        let (envelope, fields): (Vec<_>, Vec<_>) =
-            members.0.into_iter().partition(|(key, _)| is_envelope(key));
-        let envelope = Members(envelope);
-        let kind = envelope
+        let kind = members
             .word("k")
             .and_then(Kind::from_name)
             .ok_or_else(|| InvalidEvent::new("`k` is not one of the eight kinds"))?;
         Ok(RawEvent {
-            seq: envelope
+            seq: members
                 .count("seq")
                 .map(Seq)
                 .ok_or_else(|| InvalidEvent::new("`seq` is not a number"))?,
-            t: envelope
+            t: members
                 .word("t")
                 .ok_or_else(|| InvalidEvent::new("`t` is not a string"))?,
             kind,
-            source: read_source(envelope.get("source"))
+            source: read_source(members.get("source"))
                 .ok_or_else(|| InvalidEvent::new("`source` does not name a harness"))?,
-            fields: Members(fields),
-            parent: envelope
+            parent: members
                 .get("parent")
                 .map(|_| {
-                    envelope
+                    members
                         .count("parent")
                         .map(Seq)
                         .ok_or_else(|| InvalidEvent::new("`parent` is not a number"))
                 })
                 .transpose()?,
-            t_basis: envelope
+            t_basis: members
                 .get("t_basis")
                 .map(|_| {
-                    read_basis(&envelope)
+                    read_basis(&members)
                         .ok_or_else(|| InvalidEvent::new("`t_basis` is not a basis"))
                 })
                 .transpose()?,
-            origin: envelope
+            origin: members
                 .get("origin")
                 .map(|raw| {
                     read_origin(raw).ok_or_else(|| InvalidEvent::new("`origin` is not an object"))
                 })
                 .transpose()?
                 .unwrap_or_default(),
-            replay: envelope
-                .get("replay")
-                .is_some_and(|raw| raw.get() == "true"),
+            replay: members.get("replay").is_some_and(|raw| raw.get() == "true"),
+            fields: without_envelope(members),
         })
     }
 
@@ -209,11 +204,14 @@ pub(crate) fn count(raw: &RawValue) -> Option<u64> {
         .filter(|_| raw.get().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn is_envelope(key: &str) -> bool {
-    matches!(
-        key,
-        "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay"
-    )
+fn without_envelope(mut members: Members<'_>) -> Members<'_> {
+    members.0.retain(|(key, _)| {
+        !matches!(
+            *key,
+            "seq" | "t" | "k" | "source" | "parent" | "t_basis" | "origin" | "replay"
+        )
+    });
+    members
 }
 
 fn read_source(raw: Option<&RawValue>) -> Option<EventSource<'_>> {
