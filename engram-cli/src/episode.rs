@@ -14,6 +14,7 @@ use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
 use crate::report::{Reporter, printable};
+use crate::verdict::{exit_of, line_of};
 use crate::{profile, record};
 
 /// The most bytes of a transcript or a prompt.
@@ -230,7 +231,7 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
         isolation: &isolation,
     };
     let done = job.run()?;
-    let mut text: String = done.outcomes.iter().map(profile::line_of).collect();
+    let mut text: String = done.outcomes.iter().map(line_of).collect();
     let exit = match &done.reason {
         None => {
             text.push_str(&format!("receipt: {}\n", args.out.display()));
@@ -238,7 +239,7 @@ fn episode(args: &Run, report: &Reporter) -> Result<(String, Exit), RecorderErro
         }
         Some(reason) => {
             text.push_str(&format!("blocked: {}\n", printable(reason)));
-            profile::exit_of(reason)
+            exit_of(reason)
         }
     };
     Ok((text, exit))
@@ -280,7 +281,7 @@ fn verified(args: &Verify) -> Result<(String, Exit), RecorderError> {
         Review::Receipt(_) => (format!("{}; receipt\n", printable(&whole)), Exit::Success),
         Review::Blocked(reason) => (
             printable(&format!("{whole}; blocked: {reason}")).into_owned() + "\n",
-            profile::exit_of(&reason),
+            exit_of(&reason),
         ),
     })
 }

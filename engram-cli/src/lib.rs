@@ -69,6 +69,8 @@ mod tape_dir;
 mod tapes;
 mod unicode;
 mod units;
+#[cfg(all(unix, feature = "record"))]
+mod verdict;
 mod when;
 mod write;
 

@@ -9,13 +9,14 @@ use engram_profiles::limits::MAX_PROFILE_BYTES;
 use engram_profiles::receipt::Verdict;
 use engram_profiles::registry::{self, Shipped};
 use engram_profiles::{Profile as AgentProfile, ProfileError};
-use engram_recorder::conform::{self, Outcome};
+use engram_recorder::conform;
 use engram_recorder::episode::suite::{self, Settings, Suite};
 use engram_recorder::error::{Fault, RecorderError};
 
 use crate::exit::Exit;
 use crate::record;
 use crate::report::{Reporter, printable};
+use crate::verdict::{exit_of, line_of};
 
 /// Arguments of `engram profile`.
 #[derive(Debug, Args)]
@@ -224,20 +225,6 @@ fn check(args: &Check, report: &Reporter) -> Result<(String, Exit), Exit> {
             Exit::Success
         },
     ))
-}
-
-/// The outcome of a check as a line.
-pub fn line_of(outcome: &Outcome) -> String {
-    format!("{:<20} {}\n", outcome.check, printable(&outcome.words()))
-}
-
-/// The exit code of the reason why there is no receipt.
-pub fn exit_of(reason: &str) -> Exit {
-    if reason.starts_with("ADAPTER_MISCONFIGURED") {
-        Exit::Misconfigured
-    } else {
-        Exit::Violation
-    }
 }
 
 /// The bytes of a profile: of the shipped one with this hash, or this id and the expected hash; or of a file.

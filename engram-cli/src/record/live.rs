@@ -4,16 +4,23 @@ use std::io::{self, stdout};
 
 use engram_recorder::episode::suite::Settings;
 use engram_recorder::error::RecorderError;
+use engram_recorder::isolation::Isolation;
 use engram_recorder::live::{self, Live, Smoke};
 
 use super::args::Record;
-use super::{INSIDE, isolation};
 use crate::exit::Exit;
-use crate::profile::{exit_of, line_of};
 use crate::report::{Reporter, printable, write_json};
+use crate::verdict::{exit_of, line_of};
 
 /// Runs it, and prints one line for each scenario of each harness.
-pub fn run(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, RecorderError> {
+///
+/// # Errors
+/// If nothing could be run.
+pub fn run(
+    args: &Record,
+    isolation: &Isolation,
+    report: &Reporter,
+) -> Result<io::Result<Exit>, RecorderError> {
     let only = match args.what.as_deref() {
         Some(what) => match what.split_once('@') {
             None => return Ok(Ok(report.usage(&format!("`{what}` is not HARNESS@VERSION")))),
@@ -26,7 +33,7 @@ pub fn run(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorde
         installed: &args.installed,
         scenarios: &args.scenarios,
         out: &args.out,
-        isolation: &isolation(args.open, report, INSIDE),
+        isolation,
         open: args.open,
         settings: Settings::of(variable)?,
     };

@@ -59,7 +59,7 @@ fn record(args: &Record, report: &Reporter) -> Result<io::Result<Exit>, Recorder
         return sweep::run(args, which, &isolation(args.open, report, INSIDE), report);
     }
     if args.live {
-        return live::run(args, report);
+        return live::run(args, &isolation(args.open, report, INSIDE), report);
     }
     let what = args.what.as_deref().unwrap_or_default();
     let Some((family, version)) = what.split_once('@') else {

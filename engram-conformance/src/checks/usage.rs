@@ -272,10 +272,7 @@ impl Ledger<'_, '_> {
         // Whether the output has the reasoning in it is a part of the same gap.
         let may_be_unknown = |name: &str| match name {
             "input" => true,
-            "output" => stated
-                .event
-                .number("reasoning")
-                .is_some_and(|count| count > 0),
+            "output" => matches!(stated.counts.0[4], Some(1..)),
             _ => false,
         };
         match lost {
