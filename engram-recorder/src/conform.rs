@@ -216,7 +216,8 @@ fn names(help: &str, flag: &str) -> bool {
     })
 }
 
-/// What a program prints. It sees the caller's search path, an empty home, and nothing else.
+/// What a program prints, and what it prints as errors: some have their help there. It sees the caller's search path, an empty home, and
+/// nothing else.
 fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
     let work = WorkFolder::make("engram-probe-", None).map_err(|error| error.what)?;
     // A directory of its own: whatever works in it is ended.
@@ -240,10 +241,11 @@ fn printed(exe: &Path, args: &[String]) -> Result<String, String> {
     let end = running.wait(PATIENCE, &out, is_flood).map_err(failed);
     inside::end_left(&home);
     match end? {
-        End::Exit(0) => Ok(String::from_utf8_lossy(
-            &bounded::read_left(&out, MAX_PRINTED).map_err(failed)?,
-        )
-        .into_owned()),
+        End::Exit(0) => {
+            let [out, err] = [&out, &err].map(|path| bounded::read_left(path, MAX_PRINTED));
+            let bytes = [out.map_err(failed)?, err.map_err(failed)?].concat();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
         End::Killed | End::Flood => Err(format!(
             "`{}` printed more than {MAX_PRINTED} bytes",
             argv.join(" ")
@@ -306,6 +308,11 @@ mod tests {
     #[test]
     fn installed_program_of_the_profile_passes() {
         assert_eq!(with("echo '2.1.330 (Claude Code)'", HELP), [PASSED; 3]);
+        let as_errors = format!("{HELP}' >&2 '");
+        assert_eq!(
+            with("echo '2.1.330 (Claude Code)'", &as_errors),
+            [PASSED; 3]
+        );
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn a_session_and_its_tapes_count_once_unless_every_form_is_asked_for() {
     assert_eq!(once, both);
     let output = run(&["stats", "--json", text(&log), text(out.path())]);
     assert!(
-        stderr(&output).contains("1 input with a session that another one states"),
+        stderr(&output).contains("1 input with a session that another one has"),
         "{}",
         stderr(&output)
     );
