@@ -174,7 +174,7 @@ impl Live<'_> {
         })
     }
 
-    /// The provider of a harness; `Err` in it says why there is none.
+    /// The provider of a harness, or (the inner `Err`) the reason why the harness is skipped.
     fn provider(
         &self,
         family: &str,
@@ -311,7 +311,7 @@ fn tapes(directory: &Path) -> Result<Vec<String>, String> {
     Ok(tapes)
 }
 
-/// The tape of one session; `None` of a file that is none.
+/// The tape of one session; `None` if the file is not a log of a harness.
 fn tape(location: &SessionLocation, options: &SessionOptions) -> Result<Option<String>, String> {
     let at = |what: &dyn std::fmt::Display| format!("{}: {what}", location.path().display());
     let log = Kept::default();

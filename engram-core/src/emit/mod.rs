@@ -242,8 +242,8 @@ impl<'s> Emitter<'s> {
         self.calls.latest(self.call_key(call_id))
     }
 
-    /// The number of the latest `tool.call` with this id that has no result; `None` if there is none. Where a log has a call by its end
-    /// alone, the end of a call that is not open is that of another call with the same id.
+    /// The number of the latest `tool.call` with this id that is still without a result. If a log has only the ends of calls, then
+    /// an end without an open call belongs to another call with the same id.
     pub fn seq_of_open_call(&self, call_id: Text<'_>) -> Option<Seq> {
         self.calls.latest_open(self.call_key(call_id))
     }

@@ -227,7 +227,7 @@ simple_column!(
     Bools, BooleanBuilder, bool, DataType::Boolean
 );
 
-/// A column that has a value in every row: this one where nothing is said.
+/// A column without nulls: a row without a value gets this default.
 macro_rules! full_column {
     ($(#[$doc:meta])* $name:ident, $column:ty, $value:ty, $nothing:expr) => {
         $(#[$doc])*

@@ -220,7 +220,7 @@ impl ExitFacts {
         }
     }
 
-    /// Adds the status that the harness's own text of a tool's output says, if there is none.
+    /// Adds the status from the harness's own words in a tool's output, unless the result has one already.
     pub fn with_status_of_tool(mut self, tool: Option<&str>, token: &str) -> ExitFacts {
         if self.status.is_none()
             && !self.running

@@ -1,4 +1,4 @@
-//! The events of what stands in the user's place: prompts, contexts, results as the model gets them, and what was typed at the terminal.
+//! The events of messages with the role `user`: prompts, contexts, results as the model gets them, and what was typed at the terminal.
 
 use engram_core::emit::{Pointer, RecordHeader};
 use engram_core::event::{Author, ImplicitInput, Meta, MsgIn, Role};
