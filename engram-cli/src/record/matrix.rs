@@ -158,8 +158,13 @@ fn proposed(
     for harness in HARNESSES.iter().map(|harness| harness.family()) {
         let file = Path::new("matrix").join(format!("{harness}.tsv"));
         let mut matrix = Lines::read(&repository.join(&file))?;
-        for version in versions.get(harness).into_iter().flatten() {
-            let row = judged(tree, harness, version, known, report)?;
+        let recorded = versions.get(harness).map(Vec::as_slice).unwrap_or_default();
+        let shape = match recorded {
+            [] => Shape::default(),
+            _ => Shape::of_harness(harness, known)?,
+        };
+        for version in recorded {
+            let row = judged(tree, harness, version, &shape, report)?;
             if row.outcome == Outcome::Broken {
                 exit = Exit::PartialFailure;
             }
@@ -187,10 +192,9 @@ fn judged(
     tree: &Path,
     harness: &str,
     version: &str,
-    known: &Path,
+    known: &Shape,
     report: &Reporter,
 ) -> Result<Row, RecorderError> {
-    let shape = Shape::of_harness(harness, known)?;
     let scenarios = names(&tree.join(harness).join(version))?;
     let scenarios: Vec<String> = scenarios
         .iter()
@@ -198,7 +202,7 @@ fn judged(
         .collect();
     let row = Row {
         scenarios: scenarios.join(" "),
-        ..judged_row(tree, harness, version, &shape, &[])?
+        ..judged_row(tree, harness, version, known, &[])?
     };
     let line = format!("{harness}@{version}: {} {}", row.outcome.as_str(), row.why);
     report.note(&printable(line.trim_end()));
