@@ -17,10 +17,13 @@ const SCHEMA: &CStr = c"arrow_schema";
 
 /// The table of this name.
 pub fn table_named(name: &str) -> PyResult<Table> {
-    Table::ALL.into_iter().find(|table| table.as_str() == name).ok_or_else(|| {
-        let names = Table::ALL.map(Table::as_str).join(", ");
-        PyValueError::new_err(format!("there is no table {name:?}; there are {names}"))
-    })
+    Table::ALL
+        .into_iter()
+        .find(|table| table.as_str() == name)
+        .ok_or_else(|| {
+            let names = Table::ALL.map(Table::as_str).join(", ");
+            PyValueError::new_err(format!("there is no table {name:?}; there are {names}"))
+        })
 }
 
 /// The columns of a table.
@@ -31,7 +34,8 @@ pub struct Schema(pub Table);
 impl Schema {
     /// The columns, as the interface hands them over.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&*schema::of(self.0)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let schema = FFI_ArrowSchema::try_from(&*schema::of(self.0))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 }
@@ -54,9 +58,14 @@ impl Batches {
 impl Batches {
     /// The batches as a stream. A wish for another schema may be left unheard, says the interface.
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
+        let batches: Vec<Result<RecordBatch, ArrowError>> =
+            self.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, schema::of(self.table));
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
     }
@@ -72,6 +81,10 @@ impl Batches {
     }
 
     fn __repr__(&self) -> String {
-        format!("<engram.Batches of {} with {} rows>", self.table, self.__len__())
+        format!(
+            "<engram.Batches of {} with {} rows>",
+            self.table,
+            self.__len__()
+        )
     }
 }

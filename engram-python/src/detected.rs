@@ -22,7 +22,12 @@ pub struct Detected {
 #[pymethods]
 impl Detected {
     fn __repr__(&self) -> String {
-        format!("<engram.Detected {} {} {}>", self.harness, self.version.as_deref().unwrap_or("of unrecorded version"), self.path)
+        format!(
+            "<engram.Detected {} {} {}>",
+            self.harness,
+            self.version.as_deref().unwrap_or("of unrecorded version"),
+            self.path
+        )
     }
 }
 
@@ -42,11 +47,16 @@ pub fn at(path: &Path) -> Result<Vec<Detected>, AdapterError> {
                 harness: source.harness(),
                 version: identity.version.clone(),
                 // Other versions are converted like the nearest revision, but their schema is not known.
-                schema: revision.filter(|_| support.degradation().is_none()).map(|revision| revision.schema),
+                schema: revision
+                    .filter(|_| support.degradation().is_none())
+                    .map(|revision| revision.schema),
                 support: support.as_str(),
                 session_id: identity.session_id.clone(),
                 agent_id: identity.agent_id.clone(),
-                evidence: source.evidence().map(|evidence| evidence.marks.clone()).unwrap_or_default(),
+                evidence: source
+                    .evidence()
+                    .map(|evidence| evidence.marks.clone())
+                    .unwrap_or_default(),
             })
         })
         .collect()

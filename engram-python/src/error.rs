@@ -5,7 +5,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-create_exception!(engram, EngramError, PyException, "A log cannot be converted. `code` says why, `path` and `line` say where.");
+create_exception!(
+    engram,
+    EngramError,
+    PyException,
+    "A log cannot be converted. `code` says why, `path` and `line` say where."
+);
 
 /// The exception of an error, with its code and place as attributes.
 pub fn raised(py: Python<'_>, error: AdapterError) -> PyErr {

@@ -37,7 +37,10 @@ pub struct Tape {
 /// # Errors
 /// Those of the first log that cannot be converted.
 pub fn of_unit(unit: &sessions::Unit, options: &SessionOptions) -> Result<Vec<Tape>, AdapterError> {
-    unit.locations(options)?.iter().map(|location| of_location(location, options)).collect()
+    unit.locations(options)?
+        .iter()
+        .map(|location| of_location(location, options))
+        .collect()
 }
 
 fn of_location(location: &SessionLocation, options: &SessionOptions) -> Result<Tape, AdapterError> {
@@ -45,9 +48,19 @@ fn of_location(location: &SessionLocation, options: &SessionOptions) -> Result<T
     let fallback_id = location.fallback_id(source.registration());
     let mut tape = Vec::new();
     let summary = source.convert(&mut JsonLines::new(&mut tape))?;
-    let session = summary.session_id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&fallback_id);
-    let agent = summary.agent_id.as_deref().filter(|agent| *agent != session);
-    let name = agent.map_or_else(|| format!("{}/{session}", summary.harness), |agent| format!("{}/{session}.{agent}", summary.harness));
+    let session = summary
+        .session_id
+        .as_deref()
+        .filter(|id| !id.is_empty())
+        .unwrap_or(&fallback_id);
+    let agent = summary
+        .agent_id
+        .as_deref()
+        .filter(|agent| *agent != session);
+    let name = agent.map_or_else(
+        || format!("{}/{session}", summary.harness),
+        |agent| format!("{}/{session}.{agent}", summary.harness),
+    );
     Ok(Tape {
         name,
         harness: summary.harness,
@@ -71,7 +84,11 @@ impl Tape {
     /// An iterator of its events.
     fn events(slf: Bound<'_, Self>) -> PyResult<Events> {
         let loads = slf.py().import("json")?.getattr("loads")?.unbind();
-        Ok(Events { tape: slf.unbind(), at: 0, loads })
+        Ok(Events {
+            tape: slf.unbind(),
+            at: 0,
+            loads,
+        })
     }
 
     /// The rows of a table.
@@ -85,7 +102,10 @@ impl Tape {
             tables.finish()
         });
         let (batches, _losses) = filled.map_err(|error| PyIOError::new_err(error.to_string()))?;
-        Ok(Batches::new(table, batches.into_iter().map(|(_, batch)| batch).collect()))
+        Ok(Batches::new(
+            table,
+            batches.into_iter().map(|(_, batch)| batch).collect(),
+        ))
     }
 
     /// The number of its events.
@@ -114,8 +134,13 @@ impl Events {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let rest = self.tape.get().tape.get(self.at..).unwrap_or_default();
-        let Some(end) = memchr(b'\n', rest) else { return Ok(None) };
+        let Some(end) = memchr(b'\n', rest) else {
+            return Ok(None);
+        };
         self.at += end + 1;
-        self.loads.bind(py).call1((PyBytes::new(py, &rest[..end]),)).map(Some)
+        self.loads
+            .bind(py)
+            .call1((PyBytes::new(py, &rest[..end]),))
+            .map(Some)
     }
 }

@@ -66,15 +66,25 @@ impl Unit {
     /// The unit of such a text.
     #[classmethod]
     fn from_json(_: &Bound<'_, PyType>, text: &str) -> PyResult<Unit> {
-        serde_json::from_str(text).map(Unit).map_err(|error| PyValueError::new_err(format!("no unit: {error}")))
+        serde_json::from_str(text)
+            .map(Unit)
+            .map_err(|error| PyValueError::new_err(format!("no unit: {error}")))
     }
 
     /// Workers of a cluster get units pickled.
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
-        Ok((slf.get_type().getattr("from_json")?.unbind(), (slf.get().to_json()?,)))
+        Ok((
+            slf.get_type().getattr("from_json")?.unbind(),
+            (slf.get().to_json()?,),
+        ))
     }
 
     fn __repr__(&self) -> String {
-        format!("<engram.Unit {} {} {} bytes>", self.0.harness, self.0.session.as_deref().unwrap_or(&self.0.unit), self.0.bytes)
+        format!(
+            "<engram.Unit {} {} {} bytes>",
+            self.0.harness,
+            self.0.session.as_deref().unwrap_or(&self.0.unit),
+            self.0.bytes
+        )
     }
 }
