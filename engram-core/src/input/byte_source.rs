@@ -126,6 +126,9 @@ impl<R: Source> ByteSource for Reader<R> {
         if discarded == 0 {
             SourceText::Bytes(&self.buffer[..self.filled])
         } else {
+            // What the second reading needs it reads itself: one record at a time is in memory.
+            self.buffer = Vec::new();
+            self.filled = 0;
             SourceText::of_file(&mut self.reader)
         }
     }
