@@ -27,6 +27,24 @@ use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen}
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 
+/// The code that the build script has made of an adapter's member tables: its record types, marks and rules, the views of the objects that
+/// it reads, and the compiled table.
+macro_rules! from_tables {
+    ($adapter:literal) => {
+        #[allow(dead_code, reason = "an adapter need not use each name of its format")]
+        mod format {
+            include!(concat!(env!("OUT_DIR"), "/", $adapter, "/format.rs"));
+        }
+        mod readers {
+            include!(concat!(env!("OUT_DIR"), "/", $adapter, "/readers.rs"));
+        }
+        #[allow(unused_imports, reason = "a table need not have each kind of row")]
+        mod table {
+            include!(concat!(env!("OUT_DIR"), "/", $adapter, "/table.rs"));
+        }
+    };
+}
+
 mod builtin;
 #[cfg(feature = "conformance")]
 pub mod certification;
@@ -38,8 +56,6 @@ mod codex;
 pub mod conformance;
 #[cfg(feature = "cursor")]
 mod cursor;
-#[cfg(test)]
-mod format_code;
 #[cfg(feature = "gemini")]
 mod gemini;
 mod home_directory;
@@ -47,8 +63,6 @@ pub mod homes;
 pub mod open;
 #[cfg(feature = "opencode")]
 mod opencode;
-#[cfg(test)]
-mod reader_code;
 mod registration;
 mod registry;
 mod session_file;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher};
 
-use foldhash::quality::FixedState;
+use foldhash::{fast, quality::FixedState};
 
 /// The hash of a fact. It is the same in every run.
 pub fn hash64(fact: impl Hash) -> u64 {
@@ -15,6 +15,9 @@ pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 
 /// A set of keys from [`hash64`], which are not hashed again.
 pub type KeySet = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
+
+/// A map with keys that are places or numbers, or a few of them together.
+pub type PlaceMap<K, T> = HashMap<K, T, fast::FixedState>;
 
 /// An empty map with capacity for a short session: growing to that size would copy the map six times.
 pub fn key_map<T>() -> KeyMap<T> {

@@ -1,6 +1,6 @@
 //! Counts over one or many tapes, from typed events: sessions, prompts, calls, edited files and tokens.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ mod breakdown;
 pub use breakdown::{Breakdown, Split};
 
 use crate::event::*;
-use crate::keys::hash64;
+use crate::keys::{PlaceMap, hash64};
 use crate::sink::EventSink;
 use crate::text::Text;
 use crate::tool_kind::ToolKind;
@@ -133,7 +133,7 @@ pub struct Stats {
 #[derive(Debug, Default)]
 struct Tape {
     /// Calls without a status so far.
-    calls: HashMap<Seq, ToolKind>,
+    calls: PlaceMap<Seq, ToolKind>,
     /// The session's model, as last said.
     model: Option<String>,
 }

@@ -3,8 +3,8 @@
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
 use super::format::RULES;
-use super::members::MEMBERS;
 use super::revisions::{MATRIX, WEAKEST};
+use super::table::MEMBERS;
 
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {

@@ -1,24 +1,9 @@
-//! The member table: every member of every line.
-
-use engram_core::members::MemberSource;
+//! The type of a line, as the member table names it.
 
 use super::emit::state::Scratch;
 use super::readers::{Attachment, Line, Progress};
+use super::table::MEMBERS;
 use crate::shared::value::raw_str;
-
-/// The member table.
-pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
-    include_str!("members/rules.members"),
-    include_str!("members/messages.members"),
-    include_str!("members/results.members"),
-    include_str!("members/progress.members"),
-    include_str!("members/system.members"),
-    include_str!("members/attachments.members"),
-    include_str!("members/attached_files.members"),
-    include_str!("members/session.members"),
-    include_str!("members/arguments.members"),
-    include_str!("members/stream.members"),
-]);
 
 /// The names of arguments in the table begin with this.
 pub(super) const ARGUMENTS: &str = "arguments/";

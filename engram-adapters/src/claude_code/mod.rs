@@ -22,12 +22,9 @@ mod check;
 mod context_events;
 mod descriptor;
 mod emit;
-#[rustfmt::skip]
-mod format;
 mod members;
 mod notes;
 mod plan;
-mod readers;
 mod record;
 mod revisions;
 mod schema;
@@ -37,6 +34,8 @@ mod swept;
 mod tests;
 mod tools;
 mod transcript;
+
+from_tables!("claude_code");
 
 /// Where sessions are kept.
 const HOMES: &[HomeDirectory] = &[

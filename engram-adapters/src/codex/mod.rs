@@ -23,18 +23,14 @@ mod edit_tests;
 mod emit;
 #[cfg(test)]
 mod fact_tests;
-#[rustfmt::skip]
-mod format;
 #[cfg(test)]
 mod member_tests;
-mod members;
 mod notes;
 mod plan;
 #[cfg(test)]
 mod printed_tests;
 #[cfg(test)]
 mod prompt_tests;
-mod readers;
 mod record;
 mod records;
 mod revisions;
@@ -46,6 +42,8 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;
+
+from_tables!("codex");
 
 /// Where sessions are kept.
 const HOMES: &[HomeDirectory] =

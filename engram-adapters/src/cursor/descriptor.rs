@@ -3,8 +3,8 @@
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
 
 use super::format::RULES;
-use super::members::MEMBERS;
 use super::revisions;
+use super::table::MEMBERS;
 
 /// The self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {

@@ -1,23 +1,9 @@
-//! The member table: every member of every record, and the check of a record against it.
+//! The check of a record against the member table.
 
 use engram_core::emit::Pointer;
-use engram_core::members::MemberSource;
 
 use crate::cursor::steps::Out;
 use crate::shared::value::Value;
-
-/// Every member of every record.
-pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
-    include_str!("members/rules.members"),
-    include_str!("members/tool_calls.members"),
-    include_str!("members/shell.members"),
-    include_str!("members/messages.members"),
-    include_str!("members/captures.members"),
-    include_str!("members/hooks.members"),
-    include_str!("members/chats.members"),
-    include_str!("members/runs.members"),
-    include_str!("members/editor.members"),
-]);
 
 /// Compares a record with the table.
 pub(super) fn check(record: &str, value: Value<'_>, out: &mut Out<'_, '_>) {

@@ -8,14 +8,11 @@ mod chat_store;
 mod descriptor;
 mod edits;
 mod fields;
-#[rustfmt::skip]
-mod format;
 mod hooks;
 mod ide;
 mod members;
 mod messages;
 mod pieces;
-mod readers;
 mod revisions;
 mod run_store;
 mod sdk_messages;
@@ -27,6 +24,8 @@ mod tests;
 mod tool_calls;
 mod tools;
 mod transcript;
+
+from_tables!("cursor");
 
 use engram_core::adapter::{Evidence, Identity, SessionInit, StreamAdapter};
 use engram_core::descriptor::AdapterDescriptor;

@@ -1,18 +1,12 @@
 //! The adapter's self-description: members, gaps and tools, one row each.
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
-use engram_core::members::MemberSource;
 use engram_core::tool_kind::ToolKind;
 
 use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
+use super::table::MEMBERS;
 use crate::shared::tool_table::ToolTable;
-
-/// The member table.
-pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
-    include_str!("members/records.members"),
-    include_str!("members/tools.members"),
-]);
 
 const GAPS: &[Gap] = &[
     Gap {

@@ -30,8 +30,6 @@ mod emit {
     pub mod stream;
     pub mod turns;
 }
-#[rustfmt::skip]
-mod format;
 mod notes;
 mod plan {
     //! Step 2: what becomes of each fact, decided over the notes alone.
@@ -45,7 +43,6 @@ mod author_tests;
 mod hook_tests;
 #[cfg(test)]
 mod member_tests;
-mod readers;
 #[cfg(test)]
 mod repeat_tests;
 #[cfg(test)]
@@ -55,6 +52,8 @@ mod schema;
 mod source;
 #[cfg(test)]
 mod tests;
+
+from_tables!("gemini");
 
 use emit::state::Events;
 use format::{ChangeKind, mark, rule};

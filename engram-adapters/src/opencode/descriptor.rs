@@ -1,10 +1,10 @@
 //! The adapter's self-description: members and gaps, one row each.
 
 use engram_core::descriptor::{AdapterDescriptor, Gap, UnknownVersionPolicy};
-use engram_core::members::MemberSource;
 
 use super::format::RULES;
 use super::revisions::{MATRIX, WEAKEST};
+use super::table::MEMBERS;
 
 const GAPS: &[Gap] = &[
     Gap {
@@ -114,14 +114,6 @@ const GAPS: &[Gap] = &[
         fixture: "1.18.34/main",
     },
 ];
-
-/// Every member of every record.
-pub(super) static MEMBERS: MemberSource = MemberSource::new(&[
-    include_str!("members/session.members"),
-    include_str!("members/parts.members"),
-    include_str!("members/results.members"),
-    include_str!("members/steps.members"),
-]);
 
 /// The adapter's self-description.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {

@@ -15,11 +15,8 @@ use crate::shared::value::Value;
 mod certification;
 mod descriptor;
 mod emit;
-#[rustfmt::skip]
-mod format;
 mod notes;
 mod plan;
-mod readers;
 mod record_facts;
 mod results;
 mod revisions;
@@ -29,6 +26,8 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;
+
+from_tables!("opencode");
 
 use emit::Events;
 use notes::Notes;

@@ -1,15 +1,12 @@
 //! The adapter's self-description: members, claims and tools.
 
 use engram_core::descriptor::{AdapterDescriptor, UnknownVersionPolicy};
-use engram_core::members::MemberSource;
 use engram_core::tool_kind::ToolKind;
 
 use super::format::RULES;
 use super::revisions::{CLAIMS, MATRIX};
+use super::table::MEMBERS;
 use crate::shared::tool_table::ToolTable;
-
-/// The member table.
-static MEMBERS: MemberSource = MemberSource::new(&[include_str!("members/records.members")]);
 
 /// The descriptor.
 pub(super) static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {

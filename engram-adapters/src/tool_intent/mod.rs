@@ -15,14 +15,13 @@ mod certification;
 mod descriptor;
 mod detect;
 mod emit;
-#[rustfmt::skip]
-mod format;
 mod notes;
-mod readers;
 mod revisions;
 #[cfg(test)]
 mod tests;
 mod transcript;
+
+from_tables!("tool_intent");
 
 use emit::Events;
 use format::mark;

@@ -11,6 +11,7 @@ mod drift;
 mod excerpt;
 mod features;
 mod forms;
+mod generated;
 mod golden;
 mod headers;
 mod hostile;

@@ -1,7 +1,7 @@
 //! Compiles the lines of a member table: resolves shapes, inherits what becomes of values, and merges the members of cases.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
@@ -87,7 +87,7 @@ impl<'l> Compiler<'l> {
             name,
             Some(&Fate {
                 kind: FateKind::Tape,
-                name: Arc::from(""),
+                name: Cow::Borrowed(""),
             }),
         )
         .ok()
@@ -102,7 +102,10 @@ impl<'l> Compiler<'l> {
                 if reason.is_empty() || self.table.rules.iter().any(|rule| rule.name == name) {
                     return Err(line.error("a rule has a name of its own and a reason"));
                 }
-                self.table.rules.push(TableRule { name, reason });
+                self.table.rules.to_mut().push(TableRule {
+                    name: name.into(),
+                    reason: reason.into(),
+                });
                 Ok(())
             }
             "mark" => match &line.words[1..] {
@@ -128,7 +131,7 @@ impl<'l> Compiler<'l> {
                     return Err(line.error("a record of this type exists"));
                 }
                 self.table.by_name.push(name);
-                self.table.records.push(record);
+                self.table.records.to_mut().push(record);
                 Ok(())
             }
             "document" => {
@@ -140,7 +143,7 @@ impl<'l> Compiler<'l> {
                     line,
                     words,
                 )?;
-                self.table.documents.push(document);
+                self.table.documents.to_mut().push(document);
                 Ok(())
             }
             _ => {
@@ -159,15 +162,15 @@ impl<'l> Compiler<'l> {
     ) -> Result<RecordShape, MemberTableError> {
         let suffix = read_suffix(line, &line.words[words..])?;
         let (groups, feeds, context) = (
-            suffix.groups.clone(),
-            suffix.feeds.clone(),
+            suffix.groups.iter().cloned().map(Cow::Owned).collect(),
+            suffix.feeds.clone().into(),
             suffix.context.clone(),
         );
         self.forced = suffix.fate.clone();
         let row = self.row_of(line, (types, ValueForms::NONE), suffix, None)?;
         self.forced = None;
         Ok(RecordShape {
-            name: name.to_owned(),
+            name: name.to_owned().into(),
             groups,
             feeds,
             context,
@@ -220,7 +223,7 @@ impl<'l> Compiler<'l> {
     }
 
     fn push_row(&mut self, row: Row) -> RowId {
-        self.table.rows.push(row);
+        self.table.rows.to_mut().push(row);
         RowId(self.table.rows.len() as u32 - 1)
     }
 
@@ -314,14 +317,16 @@ impl<'l> Compiler<'l> {
         self.compiled
             .insert((name, fate.clone(), self.forced.is_some()), shape);
         let lines: Vec<&Line<'_>> = source.children.iter().collect();
-        let compiled = self.object(&Members::default(), &lines, fate.as_ref())?;
-        self.table.shapes[shape.0 as usize] = self.table.shape(compiled).clone();
+        self.object(&Members::default(), &lines, fate.as_ref())?;
+        // The object is the last one: it moves to its place.
+        let shapes = self.table.shapes.to_mut();
+        shapes.swap_remove(shape.0 as usize);
         Ok(shape)
     }
 
     fn push_shape(&mut self, mut shape: Shape) -> ShapeId {
         shape.index();
-        self.table.shapes.push(shape);
+        self.table.shapes.to_mut().push(shape);
         ShapeId(self.table.shapes.len() as u32 - 1)
     }
 
@@ -392,16 +397,17 @@ impl<'l> Compiler<'l> {
                 .strip_suffix('+')
                 .map_or((name, false), |name| (name, true));
             let member = Member {
-                name: name.into(),
+                name: name.to_owned().into(),
                 types,
                 forms,
                 need,
                 row,
                 repeats,
             };
-            match shape.members.iter_mut().find(|known| &*known.name == name) {
+            let members = shape.members.to_mut();
+            match members.iter_mut().find(|known| known.name == name) {
                 Some(known) => *known = member,
-                None => shape.members.push(member),
+                None => members.push(member),
             }
         }
         Ok(())
@@ -425,7 +431,7 @@ impl<'l> Compiler<'l> {
                 "case" if values > 0 => cases.extend(
                     line.words[1..=values]
                         .iter()
-                        .map(|value| (value.text.as_ref().into(), choice)),
+                        .map(|value| (value.text.to_string().into(), choice)),
                 ),
                 "else" if values == 0 => otherwise = choice,
                 _ => return Err(line.error("`case` has values, `else` has none")),
@@ -546,7 +552,7 @@ fn types_of(line: &Line<'_>, word: &Word<'_>) -> Result<(JsonTypes, ValueForms),
 fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
     let mut name = line.name()?;
     if let Some(key) = name.strip_prefix('@') {
-        return Ok(SelectorKey::Adapter(key.into()));
+        return Ok(SelectorKey::Adapter(key.to_owned().into()));
     }
     let mut levels = 0;
     while let Some(rest) = name.strip_prefix("../") {
@@ -555,7 +561,7 @@ fn selector_key(line: &Line<'_>) -> Result<SelectorKey, MemberTableError> {
     let known = KnownName::new(name);
     Ok(SelectorKey::Member {
         levels,
-        name: name.into(),
+        name: name.to_owned().into(),
         known,
     })
 }
@@ -581,12 +587,12 @@ fn is_suffix(word: &str) -> bool {
 fn context(words: &[&str]) -> Option<TableContext> {
     match words {
         ["name"] => Some(TableContext::Name),
-        ["text", pointer] => Some(TableContext::Text((*pointer).to_owned())),
+        ["text", pointer] => Some(TableContext::Text((*pointer).to_owned().into())),
         ["file", name, text] => Some(TableContext::File {
-            name: (*name).to_owned(),
-            text: (*text).to_owned(),
+            name: (*name).to_owned().into(),
+            text: (*text).to_owned().into(),
         }),
-        ["hash", pointer] => Some(TableContext::Hash((*pointer).to_owned())),
+        ["hash", pointer] => Some(TableContext::Hash((*pointer).to_owned().into())),
         _ => None,
     }
 }
@@ -602,7 +608,7 @@ fn read_suffix<'l>(
         let mut named = |kind| match words.next() {
             Some(name) if kind != FateKind::Tape => Ok(Fate {
                 kind,
-                name: Arc::from(name.text.as_ref()),
+                name: name.text.to_string().into(),
             }),
             _ => Err(line.error(format!("a name after `{}`", word.text))),
         };
@@ -610,7 +616,7 @@ fn read_suffix<'l>(
             "tape" => {
                 suffix.fate = Some(Fate {
                     kind: FateKind::Tape,
-                    name: Arc::from(""),
+                    name: Cow::Borrowed(""),
                 })
             }
             "as" => suffix.fate = Some(named(FateKind::As)?),

@@ -1,5 +1,7 @@
 //! The name of a member in a form that is cheap to compare with a place in a text.
 
+use std::borrow::Cow;
+
 /// The bytes of a name that are compared at once.
 const CHUNK: usize = 16;
 
@@ -7,20 +9,24 @@ const CHUNK: usize = 16;
 #[derive(Debug, Clone)]
 pub struct KnownName {
     /// The first bytes of the name and the quote after it.
-    head: [u64; 2],
+    #[doc(hidden)]
+    pub head: [u64; 2],
     /// The bytes of `head` that count.
-    mask: [u64; 2],
-    tail: Tail,
+    #[doc(hidden)]
+    pub mask: [u64; 2],
+    #[doc(hidden)]
+    pub tail: Tail,
 }
 
 /// What does not fit into the head.
+#[doc(hidden)]
 #[derive(Debug, Clone)]
-enum Tail {
+pub enum Tail {
     Nothing,
     /// The last bytes of the name and the quote after it, and where they begin.
     Chunk([u8; CHUNK], u8),
     /// The whole name and the quote after it.
-    Long(Box<str>),
+    Long(Cow<'static, str>),
 }
 
 impl KnownName {
@@ -31,7 +37,7 @@ impl KnownName {
         head[..head_len].copy_from_slice(&bytes[..head_len]);
         mask[..head_len].fill(u8::MAX);
         let tail = match bytes.last_chunk() {
-            Some(_) if bytes.len() > 2 * CHUNK => Tail::Long(token.into_boxed_str()),
+            Some(_) if bytes.len() > 2 * CHUNK => Tail::Long(Cow::Owned(token)),
             Some(tail) if bytes.len() > CHUNK => Tail::Chunk(*tail, (bytes.len() - CHUNK) as u8),
             _ => Tail::Nothing,
         };

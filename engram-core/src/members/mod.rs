@@ -38,7 +38,17 @@ pub use unknown::{DEGRADED_BY_MEMBERS, MAX_UNKNOWN_MEMBERS, UnknownMember, Unkno
 pub use value_forms::ValueForms;
 pub use walk::{Visitor, Walk};
 
-/// The text of a member table, compiled when it is first used.
+/// What a table consists of, for code that is generated from one.
+#[doc(hidden)]
+pub mod compiled {
+    pub use super::known_name::Tail;
+    pub use super::model::{
+        Choice, Content, List, Member, Name, NameIndex, RowId, Selector, SelectorKey, Shape,
+        ShapeId,
+    };
+}
+
+/// The text of a member table, with what was compiled from it: with the program, or when it is first used.
 ///
 /// ```
 /// use engram_core::members::MemberSource;
@@ -50,6 +60,8 @@ pub use walk::{Visitor, Walk};
 #[derive(Debug)]
 pub struct MemberSource {
     parts: &'static [&'static str],
+    /// The table that was compiled with the program.
+    compiled: Option<&'static MemberTable>,
     table: OnceLock<Result<MemberTable, MemberTableError>>,
     /// What conversions that have ended have learned, for later ones.
     known: Mutex<Vec<KnownObjects>>,
@@ -63,6 +75,20 @@ impl MemberSource {
     pub const fn new(parts: &'static [&'static str]) -> MemberSource {
         MemberSource {
             parts,
+            compiled: None,
+            table: OnceLock::new(),
+            known: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// As [`MemberSource::new`], with the table that a build script has compiled from these texts.
+    pub const fn compiled(
+        parts: &'static [&'static str],
+        table: &'static MemberTable,
+    ) -> MemberSource {
+        MemberSource {
+            parts,
+            compiled: Some(table),
             table: OnceLock::new(),
             known: Mutex::new(Vec::new()),
         }
@@ -78,6 +104,9 @@ impl MemberSource {
     /// # Errors
     /// If the text is not a member table.
     pub fn table(&self) -> Result<&MemberTable, MemberTableError> {
+        if let Some(table) = self.compiled {
+            return Ok(table);
+        }
         self.table
             .get_or_init(|| MemberTable::parse(&self.text()))
             .as_ref()

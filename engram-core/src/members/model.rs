@@ -1,7 +1,6 @@
 //! The compiled form of a member table.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::json_types::JsonTypes;
 use super::known_name::KnownName;
@@ -10,13 +9,18 @@ use super::value_forms::ValueForms;
 use crate::event::Kind;
 use crate::omission::Omission;
 
+/// A text of a table: of one that was compiled with the program, or when it runs.
+pub type Name = Cow<'static, str>;
+/// A list of a table, likewise.
+pub type List<T> = Cow<'static, [T]>;
+
 /// What becomes of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fate {
     /// How the tape treats it.
     pub kind: FateKind,
     /// The field of the tape, or the name of the rule; empty for [`FateKind::Tape`].
-    pub name: Arc<str>,
+    pub name: Name,
 }
 
 /// How the tape treats a value.
@@ -36,9 +40,9 @@ pub enum FateKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableRule {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// The reason.
-    pub reason: String,
+    pub reason: Name,
 }
 
 /// A name by which an adapter recognises its logs.
@@ -73,16 +77,16 @@ pub enum TableContext {
     /// It has only the name.
     Name,
     /// It has this value as text.
-    Text(String),
+    Text(Name),
     /// It has the name and the text of a file.
     File {
         /// Where the name is.
-        name: String,
+        name: Name,
         /// Where the text is.
-        text: String,
+        text: Name,
     },
     /// It has hash and size of this value.
-    Hash(String),
+    Hash(Name),
 }
 
 /// One row: the types of a value, what becomes of it, and what it contains.
@@ -94,7 +98,8 @@ pub struct Row {
     pub forms: ValueForms,
     /// What becomes of the leaf values in it. `None` for containers whose contents have rows of their own.
     pub fate: Option<Fate>,
-    pub(super) content: Content,
+    #[doc(hidden)]
+    pub content: Content,
 }
 
 impl Row {
@@ -120,10 +125,12 @@ impl Row {
 
 /// What a value contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub enum Content {
     /// Members and items that have rows.
     Described {
+        /// The members, if the value is an object.
         object: Option<ShapeId>,
+        /// The items, if it is an array.
         items: Option<RowId>,
     },
     /// Anything.
@@ -132,11 +139,13 @@ pub(super) enum Content {
     Record,
 }
 
+/// The place of a row in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RowId(pub u32);
+pub struct RowId(pub u32);
 
+/// The place of a shape in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ShapeId(pub u32);
+pub struct ShapeId(pub u32);
 
 /// True if a member is in every object of its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,13 +158,16 @@ pub enum Need {
 
 /// A named member of an object.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
-    pub name: Box<str>,
+pub struct Member {
+    /// Its name.
+    pub name: Name,
     /// The types of its row.
     pub types: JsonTypes,
     /// The forms of its row.
     pub forms: ValueForms,
+    /// Whether it must be there.
     pub need: Need,
+    /// Its row.
     pub row: RowId,
     /// True if the harness writes it more than once into one object.
     pub repeats: bool,
@@ -163,22 +175,24 @@ pub(super) struct Member {
 
 /// The members of an object.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shape {
-    pub members: Vec<Member>,
+pub struct Shape {
+    /// Those with a name.
+    pub members: List<Member>,
     /// The places in `members` by name. Empty until [`Shape::index`].
-    by_name: NameIndex,
+    pub by_name: NameIndex,
     /// The row of all other members.
     pub rest: Option<RowId>,
+    /// What chooses another shape in place of this one.
     pub selector: Option<Selector>,
 }
 
 /// The places of names in a list: the places of one [`bucket`] are a chain.
 #[derive(Debug, Clone)]
-pub(super) struct NameIndex {
+pub struct NameIndex {
     /// The index of the first place in each bucket, plus one; 0 for an empty bucket.
-    first: [u16; BUCKETS],
+    pub first: [u16; BUCKETS],
     /// For each place the next one of its bucket, in the same form.
-    next: Vec<u16>,
+    pub next: List<u16>,
 }
 
 /// The number of buckets of an index.
@@ -207,7 +221,7 @@ impl Default for NameIndex {
     fn default() -> Self {
         NameIndex {
             first: [0; BUCKETS],
-            next: Vec::new(),
+            next: List::default(),
         }
     }
 }
@@ -215,20 +229,21 @@ impl Default for NameIndex {
 impl NameIndex {
     /// An index of these names, at places 0, 1, and so on. Of equal names the first is found first.
     pub fn of<'n>(names: impl DoubleEndedIterator<Item = &'n str> + ExactSizeIterator) -> Self {
-        let mut index = NameIndex {
-            first: [0; BUCKETS],
-            next: vec![0; names.len()],
-        };
+        let (mut first, mut next) = ([0; BUCKETS], vec![0; names.len()]);
         for (at, name) in names.enumerate().rev() {
-            index.next[at] = std::mem::replace(&mut index.first[bucket(name)], at as u16 + 1);
+            next[at] = std::mem::replace(&mut first[bucket(name)], at as u16 + 1);
         }
-        index
+        NameIndex {
+            first,
+            next: next.into(),
+        }
     }
 
     /// Adds the next name of a list of different names.
     pub fn push(&mut self, name: &str) {
         let number = self.next.len() as u16 + 1;
         self.next
+            .to_mut()
             .push(std::mem::replace(&mut self.first[bucket(name)], number));
     }
 
@@ -261,31 +276,36 @@ impl Shape {
 
 /// Chooses the shape of an object by a value.
 #[derive(Debug, Clone)]
-pub(super) struct Selector {
+pub struct Selector {
+    /// Where the value is.
     pub key: SelectorKey,
     /// Values and what they choose.
-    cases: Vec<(Box<str>, Choice)>,
-    by_value: NameIndex,
+    pub cases: List<(Name, Choice)>,
+    /// The places in `cases` by value.
+    pub by_value: NameIndex,
     /// For all other values.
     pub otherwise: Choice,
 }
 
 /// Where the value of a selector is.
 #[derive(Debug, Clone)]
-pub(super) enum SelectorKey {
+pub enum SelectorKey {
     /// A member of the object, or of an object this many levels around it.
     Member {
+        /// How many objects are between.
         levels: usize,
-        name: Box<str>,
+        /// The name of the member.
+        name: Name,
+        /// The same, to compare with.
         known: KnownName,
     },
     /// The adapter knows it.
-    Adapter(Box<str>),
+    Adapter(Name),
 }
 
 /// What applies to an object with a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub enum Choice {
     /// The value of the selector is reported as an unknown member.
     Unknown,
     /// The adapter reports the object.
@@ -300,31 +320,68 @@ pub(super) enum Choice {
 #[derive(Debug, Clone)]
 pub struct RecordShape {
     /// The record type; empty for the document.
-    pub name: String,
+    pub name: Name,
     /// The groups of record types that it belongs to: each is dispatched by one `match`.
-    pub groups: Vec<String>,
+    pub groups: List<Name>,
     /// The kinds of events that it gives.
-    pub feeds: Vec<Kind>,
+    pub feeds: List<Kind>,
     /// Its event, if it is only data.
     pub context: Option<TableContext>,
-    pub(super) row: RowId,
+    #[doc(hidden)]
+    pub row: RowId,
 }
 
 /// Every member of every record of a harness. See the module.
 #[derive(Debug, Clone, Default)]
 pub struct MemberTable {
-    pub(super) rules: Vec<TableRule>,
+    pub(super) rules: List<TableRule>,
+    /// Only of a table that was compiled from its text: the code of an adapter has them as constants.
     pub(super) marks: Vec<TableMark>,
+    /// Likewise.
     pub(super) omissions: Vec<TableOmission>,
-    pub(super) rows: Vec<Row>,
-    pub(super) shapes: Vec<Shape>,
-    pub(super) records: Vec<RecordShape>,
-    pub(super) documents: Vec<RecordShape>,
+    pub(super) rows: List<Row>,
+    pub(super) shapes: List<Shape>,
+    pub(super) records: List<RecordShape>,
+    pub(super) documents: List<RecordShape>,
     /// The place in `records` of each name.
     pub(super) by_name: NameIndex,
 }
 
 impl MemberTable {
+    /// A table of parts that a build script has compiled.
+    #[doc(hidden)]
+    pub const fn of(
+        rules: &'static [TableRule],
+        rows: &'static [Row],
+        shapes: &'static [Shape],
+        records: &'static [RecordShape],
+        documents: &'static [RecordShape],
+        by_name: NameIndex,
+    ) -> MemberTable {
+        MemberTable {
+            rules: Cow::Borrowed(rules),
+            marks: Vec::new(),
+            omissions: Vec::new(),
+            rows: Cow::Borrowed(rows),
+            shapes: Cow::Borrowed(shapes),
+            records: Cow::Borrowed(records),
+            documents: Cow::Borrowed(documents),
+            by_name,
+        }
+    }
+
+    /// All shapes, in the order in which they were compiled.
+    #[doc(hidden)]
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// The places of the records by name.
+    #[doc(hidden)]
+    pub fn by_name(&self) -> &NameIndex {
+        &self.by_name
+    }
+
     /// The shape of records of this type.
     pub fn record(&self, record: &str) -> Option<&RecordShape> {
         let exact = self
@@ -395,11 +452,11 @@ impl MemberTable {
 }
 
 impl Selector {
-    pub fn new(key: SelectorKey, cases: Vec<(Box<str>, Choice)>, otherwise: Choice) -> Selector {
+    pub(super) fn new(key: SelectorKey, cases: Vec<(Name, Choice)>, otherwise: Choice) -> Selector {
         let by_value = NameIndex::of(cases.iter().map(|(value, _)| &**value));
         Selector {
             key,
-            cases,
+            cases: cases.into(),
             by_value,
             otherwise,
         }

@@ -29,15 +29,17 @@ pub(in crate::claude_code) fn lost(notes: &Notes, skip: &Skip<'_>) -> Blocks {
     let is_part = |(kind, key): (BlockKind, u64)| {
         matches!(kind, BlockKind::Call | BlockKind::Result) && key != NONE
     };
-    let stated = blocks(|kind| matches!(kind, Kind::User | Kind::Assistant))
-        .map(|(_, _, part)| part)
-        .filter(|part| is_part(*part));
-    let mut known: HashSet<(BlockKind, u64)> = stated.collect();
-    for (at, n, part) in blocks(|kind| kind == Kind::Blob) {
-        if is_part(part) && known.insert(part) {
-            found.insert((at, n));
-        }
+    let sent = || blocks(|kind| kind == Kind::Blob).filter(|(_, _, part)| is_part(*part));
+    let mut missing: HashSet<(BlockKind, u64)> = sent().map(|(_, _, part)| part).collect();
+    for (_, _, part) in blocks(|kind| matches!(kind, Kind::User | Kind::Assistant)) {
+        missing.remove(&part);
     }
+    let mut first_of = |part| missing.remove(&part);
+    found.extend(
+        sent()
+            .filter(|(_, _, part)| first_of(*part))
+            .map(|(at, n, _)| (at, n)),
+    );
     found
 }
 

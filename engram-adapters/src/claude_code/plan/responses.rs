@@ -3,9 +3,7 @@
 //! A message is logged block by block, and each line repeats the counts, which may grow. Between its parts there may be lines of other
 //! agents, notices, and results.
 
-use std::collections::HashMap;
-
-use engram_core::keys::{KeySet, hash64};
+use engram_core::keys::{KeySet, PlaceMap, hash64};
 
 use super::agents::Agents;
 use super::skip::{Blocks, Skip};
@@ -44,7 +42,7 @@ pub(in crate::claude_code) fn responses(
     let mut places = Places {
         usage: vec![UsageHere::None; notes.all.len()],
         emitted: KeySet::default(),
-        open: HashMap::new(),
+        open: PlaceMap::default(),
     };
     for (at, note) in notes
         .all
@@ -76,7 +74,7 @@ struct Places {
     /// The responses that have a usage: each message, alone and with its request.
     emitted: KeySet,
     /// One for each agent of each session.
-    open: HashMap<(u16, u64), Open>,
+    open: PlaceMap<(u16, u64), Open>,
 }
 
 impl Places {

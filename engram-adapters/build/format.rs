@@ -1,28 +1,15 @@
-//! The Rust code that follows from a member table: record types, marks, and rules. It is kept as `format.rs` beside the adapter's `mod.rs`.
-//! The test here generates it again and compares; `ENGRAM_BLESS=1` writes it.
+//! The record types, marks, and rules of a member table.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use engram_core::descriptor::Omission;
 use engram_core::members::{MemberTable, RecordShape, TableContext};
 
-/// The file beside the tables of an adapter that declares its readers.
-pub const READERS: &str = "readers.members";
-
 /// The beginning of the code.
-const HEAD: &str = "\
-//! The record types, marks and rules of the format. Generated from `members/*.members` (`ENGRAM_BLESS=1` with the unit tests writes
-//! it). Do not edit it.
-
-#![allow(dead_code, reason = \"an adapter need not use each name of its format\")]
-
-use engram_core::descriptor::OmissionRule;
-";
+const HEAD: &str = "use engram_core::descriptor::OmissionRule;\n";
 
 /// The code of a table.
-fn code(table: &MemberTable) -> String {
+pub fn code(table: &MemberTable) -> String {
     let mut out = String::new();
     if table
         .records()
@@ -31,10 +18,11 @@ fn code(table: &MemberTable) -> String {
     {
         out.push_str(CONTEXT_TYPE);
     }
-    let mut groups: Vec<&String> = table
+    let mut groups: Vec<&str> = table
         .records()
         .iter()
-        .flat_map(|record| &record.groups)
+        .flat_map(|record| record.groups.iter())
+        .map(|group| &**group)
         .collect();
     groups.sort_unstable();
     groups.dedup();
@@ -282,7 +270,7 @@ fn push_rules(out: &mut String, table: &MemberTable) {
 }
 
 /// `message/user` as `MessageUser`. The empty name is `Unnamed`.
-fn camel_case(name: &str) -> String {
+pub fn camel_case(name: &str) -> String {
     let words = name
         .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
@@ -290,104 +278,4 @@ fn camel_case(name: &str) -> String {
     Some(words.map(capital).collect::<String>())
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "Unnamed".to_owned())
-}
-
-/// Compares a generated file with what follows from the table; with `ENGRAM_BLESS=1` writes it.
-pub fn follows(file: &Path, expected: &str) {
-    if env::var_os("ENGRAM_BLESS").is_some_and(|value| value == "1") {
-        fs::write(file, expected).expect("the source can be written");
-    }
-    let is_same = fs::read_to_string(file).is_ok_and(|text| text == expected);
-    assert!(
-        is_same,
-        "{} does not follow from the table; ENGRAM_BLESS=1 writes it",
-        file.display()
-    );
-}
-
-/// The directories of the adapters, and of their tables.
-pub fn formats() -> impl Iterator<Item = (PathBuf, PathBuf)> {
-    let entries =
-        fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources are there");
-    let directories = entries
-        .flatten()
-        .map(|entry| (entry.path(), entry.path().join("members")));
-    directories.filter(|(_, tables)| tables.is_dir())
-}
-
-/// The text of the tables of a directory, in the order of their names. Its readers are no part of the table.
-pub fn table_text(directory: &Path) -> String {
-    let entries = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = entries.filter(|path| !path.ends_with(READERS)).collect();
-    files.sort();
-    files
-        .iter()
-        .map(|file| fs::read_to_string(file).expect("a table is text"))
-        .collect()
-}
-
-#[test]
-fn the_code_of_each_format_is_generated_from_its_table() {
-    let mut count = 0;
-    for (directory, tables) in formats() {
-        let table = MemberTable::parse(&table_text(&tables))
-            .unwrap_or_else(|error| panic!("{}: {error}", tables.display()));
-        follows(&directory.join("format.rs"), &code(&table));
-        count += 1;
-    }
-    assert!(count >= 6, "each adapter has tables: {count}");
-}
-
-#[test]
-fn code_changes_with_the_table() {
-    let code = |text: &str| code(&MemberTable::parse(text).unwrap());
-    let table = "mark A a.b  A log.\nomission duplicate x.y a/b  twice\nomission bookkeeping z a/off  nothing\n\
-                 record a/c* in line feeds msg.in\n  t string tape\nrecord a/b in line feeds msg.in\n  t string tape\nrecord a/off in line omit z\nrecord a/note in line context text /n feeds meta\n  n string tape\n";
-    let known = code(table);
-    for part in [
-        "enum LineKind {\n    B, C,\n",
-        "\"b\" => LineKind::B",
-        "name if name.starts_with(\"c\") => LineKind::C",
-        "LineKind::B => \"a/b\"",
-        "\"off\" => LineKind::Omitted(Outcome::Bookkeeping { record: \"a/off\", rule: \"z\" })",
-        "\"note\" => LineKind::Context(\"a/note\", Context::Text(\"/n\"))",
-        "const A: &str = \"a.b\"",
-        "const X_Y",
-        "duplicate(\"x.y\", \"a/b\", \"twice\")",
-    ] {
-        assert!(known.contains(part), "{part}: {known}");
-    }
-    for (from, to) in [
-        ("a/b in", "a/d in"),
-        ("in line", "in item"),
-        ("a.b", "a.c"),
-        ("twice", "again"),
-        ("x.y", "x.z"),
-        ("a/", "b/"),
-        ("context text /n", "context name"),
-    ] {
-        assert_ne!(known, code(&table.replace(from, to)), "{from}");
-    }
-}
-
-#[test]
-#[should_panic(expected = "no `omission` line `z` is for it")]
-fn a_record_that_gives_nothing_needs_an_omission() {
-    code(&MemberTable::parse("rule z  nothing\nrecord a in line omit z\n").unwrap());
-}
-
-#[test]
-fn types_have_names_of_rust() {
-    for (name, expected) in [
-        ("message/user", "MessageUser"),
-        ("tool_use", "ToolUse"),
-        ("lastUpdated", "LastUpdated"),
-        ("", "Unnamed"),
-    ] {
-        assert_eq!(camel_case(name), expected);
-    }
 }
