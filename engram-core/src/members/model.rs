@@ -186,7 +186,7 @@ pub struct Shape {
     pub selector: Option<Selector>,
 }
 
-/// The places of names in a list: the places of one [`bucket`] are a chain.
+/// The places of names in a list: the places of names in one bucket are a chain.
 #[derive(Debug, Clone)]
 pub struct NameIndex {
     /// The index of the first place in each bucket, plus one; 0 for an empty bucket.
