@@ -84,7 +84,7 @@ pub trait Harness: Sync {
         session: Option<&str>,
     ) -> Result<Invocation, String>;
     /// The command line of a run in a terminal; `None` if it is not known how.
-    fn terminal(&self, _setting: &Setting<'_>) -> Option<Vec<String>> {
+    fn terminal(&self, _setting: &Setting<'_>, _run: &Run) -> Option<Vec<String>> {
         None
     }
     /// The id of the session of a run that has ended.
