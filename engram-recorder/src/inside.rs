@@ -337,7 +337,9 @@ impl Session<'_> {
             self.harness.seconds()
         });
         let end = if run.says.is_empty() {
-            self.stage.enter(&run.prompt);
+            if !run.prompt.is_empty() {
+                self.stage.enter(&self.harness.prompt(run));
+            }
             let stdout = Stdio::from(File::create(&out).map_err(io)?);
             let mut running =
                 Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)

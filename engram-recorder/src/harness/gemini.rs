@@ -72,16 +72,17 @@ impl Harness for Gemini {
                 session.ok_or("there is no session to go on with")?,
             ]),
         }
-        let images: String = run
-            .images
-            .iter()
-            .map(|image| format!(" @{image}"))
-            .collect();
-        add(&["-p", &format!("{}{images}", run.prompt)]);
+        add(&["-p", &self.prompt(run)]);
         Ok(Invocation {
             argv,
             stdin: Vec::new(),
         })
+    }
+
+    /// Images are named in the prompt.
+    fn prompt(&self, run: &Run) -> String {
+        let images = run.images.iter().map(|image| format!(" @{image}"));
+        std::iter::once(run.prompt.clone()).chain(images).collect()
     }
 
     /// What it prints has the sums of a run, its log those of each answer.
