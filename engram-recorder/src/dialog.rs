@@ -10,8 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use crate::bounded;
 use crate::process::{End, Running};
 use crate::scenario::Run;
 use crate::server::Stage;
@@ -20,6 +23,8 @@ use crate::server::Stage;
 const LOOK: Duration = Duration::from_millis(25);
 /// How long what was printed may take to be read after the end.
 const DRAIN: Duration = Duration::from_secs(5);
+/// The most bytes of an image.
+const MAX_IMAGE: u64 = 1 << 20;
 /// The most bytes that a command may print.
 const MAX_PRINTED: u64 = 256 << 20;
 
@@ -31,6 +36,7 @@ const MAX_PRINTED: u64 = 256 << 20;
 pub fn hold(
     mut running: Running,
     run: &Run,
+    project: &Path,
     stage: &Arc<Stage>,
     out: &Path,
     limit: Duration,
@@ -61,7 +67,12 @@ pub fn hold(
         drop(ends);
     });
     let speaker = (Arc::clone(&line), run.says.clone(), Arc::clone(stage));
-    thread::spawn(move || speaker.0.speak(&speaker.1, &speaker.2, limit));
+    let images = run
+        .images
+        .iter()
+        .map(|name| image(&project.join(name)))
+        .collect::<io::Result<Vec<Value>>>()?;
+    thread::spawn(move || speaker.0.speak(&speaker.1, images, &speaker.2, limit));
     let mut since = None;
     let kill = run.kill.clone();
     let end = running.wait(limit, out, || {
@@ -91,7 +102,7 @@ impl Line {
         }
     }
 
-    fn speak(&self, says: &[String], stage: &Stage, limit: Duration) {
+    fn speak(&self, says: &[String], mut images: Vec<Value>, stage: &Stage, limit: Duration) {
         let begun = Instant::now();
         self.send(&json!({"type": "control_request", "request_id": "start", "request": {"subtype": "initialize", "hooks": null}}));
         thread::sleep(Duration::from_millis(500));
@@ -121,7 +132,13 @@ impl Line {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone();
-            let message = json!({"role": "user", "content": text});
+            let content = if images.is_empty() {
+                json!(text)
+            } else {
+                let text = json!({"type": "text", "text": text});
+                Value::Array([text].into_iter().chain(images.drain(..)).collect())
+            };
+            let message = json!({"role": "user", "content": content});
             self.send(&json!({"type": "user", "message": message, "parent_tool_use_id": null, "session_id": session}));
             said += 1;
         }
@@ -170,6 +187,14 @@ impl Line {
     }
 }
 
+/// An image as a part of a message.
+fn image(path: &Path) -> io::Result<Value> {
+    let data = BASE64.encode(bounded::read_left(path, MAX_IMAGE)?);
+    Ok(
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}),
+    )
+}
+
 /// The next answer for a tool, or that it is allowed. `merge` is joined with the input.
 fn answer(request: &Value, answers: &mut BTreeMap<String, Vec<Value>>) -> Value {
     let tool = request["tool_name"].as_str().unwrap_or_default();
@@ -210,6 +235,18 @@ fn answer(request: &Value, answers: &mut BTreeMap<String, Vec<Value>>) -> Value 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn image_is_a_part_of_a_message() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.png");
+        std::fs::write(&path, b"\x89PNG").unwrap();
+        let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw=="});
+        assert_eq!(
+            image(&path).unwrap(),
+            json!({"type": "image", "source": source})
+        );
+    }
 
     #[test]
     fn answers_are_used_in_order_and_the_last_one_stays() {

@@ -27,6 +27,8 @@ use crate::truth::Truth;
 const HELP_SECONDS: u64 = 60;
 /// How long runs that start together are apart.
 const APART: Duration = Duration::from_millis(300);
+/// How often the state is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What is to be done. The parent writes it to the work folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -310,40 +312,15 @@ impl Session<'_> {
 
     fn run(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
         if !run.only.is_empty() && !run.only.contains(&self.plan.harness) {
-            return Ok(Ran {
-                skipped: Some(format!("not for {}", self.plan.harness)),
-                ..Ran::default()
-            });
+            return Ok(skipped(format!("not for {}", self.plan.harness)));
         }
         if !run.keys.is_empty() {
             return self.terminal(at, run);
         }
-        let session = run
-            .resume
-            .filter(|resume| *resume != Resume::Last)
-            .and_then(|_| self.first.clone());
-        let Invocation { argv, stdin } = match self
-            .with_setting(|setting| self.harness.invocation(setting, run, session.as_deref()))
-        {
-            Ok(invocation) => self.with_arguments(invocation, run),
-            Err(why) => {
-                return Ok(Ran {
-                    skipped: Some(why),
-                    ..Ran::default()
-                });
-            }
+        let Invocation { argv, stdin } = match self.invocation(run) {
+            Ok(invocation) => invocation,
+            Err(why) => return Ok(skipped(why)),
         };
-        if let Some(flag) = run.args.iter().find(|word| {
-            word.starts_with("--")
-                && !self
-                    .help
-                    .contains(word.split('=').next().unwrap_or_default())
-        }) {
-            return Ok(Ran {
-                skipped: Some(format!("--help does not name {flag}")),
-                ..Ran::default()
-            });
-        }
         let printed = self.plan.places.work.join(PRINTED);
         let (out, err) = (
             printed.join(format!("run{at}.out")),
@@ -360,7 +337,9 @@ impl Session<'_> {
             self.harness.seconds()
         });
         let end = if run.says.is_empty() {
-            self.stage.enter(&run.prompt);
+            if !run.prompt.is_empty() {
+                self.stage.enter(&self.harness.prompt(run));
+            }
             let stdout = Stdio::from(File::create(&out).map_err(io)?);
             let mut running =
                 Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
@@ -379,8 +358,10 @@ impl Session<'_> {
             let running =
                 Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
                     .map_err(io)?;
-            crate::dialog::hold(running, run, self.stage, &out, limit).map_err(io)?
+            let project = &self.plan.places.project;
+            crate::dialog::hold(running, run, project, self.stage, &out, limit).map_err(io)?
         };
+        self.wait_until(run, begun, limit);
         let session = self.harness.session(&self.plan.places.home, &read(&out)?);
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Ran {
@@ -395,11 +376,9 @@ impl Session<'_> {
     /// A run in a terminal.
     #[cfg(feature = "pty")]
     fn terminal(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
-        let Some(argv) = self.with_setting(|setting| self.harness.terminal(setting)) else {
-            return Ok(Ran {
-                skipped: Some("nobody knows its terminal".to_owned()),
-                ..Ran::default()
-            });
+        let argv = match self.terminal_line(run) {
+            Ok(argv) => argv,
+            Err(why) => return Ok(skipped(why)),
         };
         let printed = self.plan.places.work.join(PRINTED);
         let io = |error: std::io::Error| {
@@ -421,6 +400,7 @@ impl Session<'_> {
             limit,
         };
         let end = crate::terminal::run(&command, &run.keys, self.stage).map_err(io)?;
+        self.wait_until(run, begun, limit);
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let session = self.harness.session(&self.plan.places.home, "");
         Ok(Ran {
@@ -435,27 +415,88 @@ impl Session<'_> {
     /// This build has no terminal.
     #[cfg(not(feature = "pty"))]
     fn terminal(&self, _at: usize, _run: &Run) -> Result<Ran, RecorderError> {
-        Ok(Ran {
-            skipped: Some("it needs a terminal: build with the feature `pty`".to_owned()),
-            ..Ran::default()
-        })
+        Ok(skipped(
+            "it needs a terminal: build with the feature `pty`".to_owned(),
+        ))
+    }
+
+    /// The command line of a run.
+    fn invocation(&self, run: &Run) -> Result<Invocation, String> {
+        let mut invocation = if run.command.is_empty() {
+            let session = run
+                .resume
+                .filter(|resume| *resume != Resume::Last)
+                .and(self.first.as_deref());
+            self.with_setting(|setting| self.harness.invocation(setting, run, session))?
+        } else {
+            let argv = self.plan.exe.iter().cloned();
+            let words = run.command.iter().map(|word| self.placed(word, run));
+            Invocation {
+                argv: argv.chain(words).collect(),
+                stdin: Vec::new(),
+            }
+        };
+        self.add_arguments(&mut invocation.argv, run)?;
+        Ok(invocation)
+    }
+
+    /// The command line of a run in a terminal.
+    #[cfg(feature = "pty")]
+    fn terminal_line(&self, run: &Run) -> Result<Vec<String>, String> {
+        let mut argv = self
+            .with_setting(|setting| self.harness.terminal(setting, run))
+            .ok_or("nobody knows its terminal")?;
+        self.add_arguments(&mut argv, run)?;
+        Ok(argv)
     }
 
     /// Adds the arguments of the run: behind the subcommand, if there is one, and before everything else.
-    fn with_arguments(&self, mut invocation: Invocation, run: &Run) -> Invocation {
-        let (home, project) = (
-            self.plan.places.home.to_string_lossy(),
-            self.plan.places.project.to_string_lossy(),
-        );
-        let words = run
-            .args
-            .iter()
-            .map(|word| word.replace("{project}", &project).replace("{home}", &home));
-        let first = invocation.argv.get(self.plan.exe.len());
+    fn add_arguments(&self, argv: &mut Vec<String>, run: &Run) -> Result<(), String> {
+        let is_unknown = |word: &&String| {
+            let flag = word.split('=').next().unwrap_or_default();
+            word.starts_with("--") && !self.help.contains(flag)
+        };
+        if let Some(flag) = run.args.iter().find(is_unknown) {
+            return Err(format!("--help does not name {flag}"));
+        }
+        let words = run.args.iter().map(|word| self.placed(word, run));
+        let first = argv.get(self.plan.exe.len());
         let at =
             self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
-        invocation.argv.splice(at..at, words);
-        invocation
+        argv.splice(at..at, words);
+        Ok(())
+    }
+
+    /// A word of a command line, with what it names.
+    fn placed(&self, word: &str, run: &Run) -> String {
+        let session = self.first.as_deref().unwrap_or_default();
+        word.replace("{project}", &self.plan.places.project.to_string_lossy())
+            .replace("{home}", &self.plan.places.home.to_string_lossy())
+            .replace("{session}", session)
+            .replace("{short}", session.get(..8).unwrap_or(session))
+            .replace("{prompt}", &run.prompt)
+    }
+
+    /// Waits for what a command has left behind.
+    fn wait_until(&self, run: &Run, begun: Instant, limit: Duration) {
+        let Some(until) = &run.until else { return };
+        let mut alarm = Alarm::default();
+        while begun.elapsed() < limit
+            && !alarm.rings(
+                self.stage.begun(&until.thread) >= until.answers,
+                until.wait_ms,
+            )
+        {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// A run that cannot be.
+fn skipped(why: String) -> Ran {
+    Ran {
+        skipped: Some(why),
+        ..Ran::default()
     }
 }
 

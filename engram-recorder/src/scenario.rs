@@ -90,14 +90,19 @@ pub struct Run {
     pub prompt: String,
     /// Which session it goes on with.
     pub resume: Option<Resume>,
-    /// Images of the project that are attached to the prompt.
+    /// Images of the project that are attached to the prompt, or to the first of the messages in `says`.
     pub images: Vec<String>,
+    /// The words behind the program, as they are, for a command of another kind: `{prompt}`, `{session}` (the id of the first session of the
+    /// scenario), `{short}` (its first eight letters), `{project}` and `{home}` are filled in.
+    pub command: Vec<String>,
+    /// What is waited for after its end: it may leave work behind.
+    pub until: Option<Moment>,
     /// Further arguments. A flag that `--help` does not name skips the run.
     pub args: Vec<String>,
     /// Only these harnesses run it; empty: all.
     pub only: BTreeSet<String>,
     /// When the process group is killed.
-    pub kill: Option<Kill>,
+    pub kill: Option<Moment>,
     /// The longest time that it may take, in seconds; 0: the default.
     pub timeout: u64,
     /// True if it starts together with the run before.
@@ -122,7 +127,7 @@ pub enum Key {
     Say(String),
     /// Types a text.
     Type(String),
-    /// Presses `enter`, `escape`, `tab`, `up`, `down`, `ctrl-c` or `ctrl-d`.
+    /// Presses `enter`, `escape`, `tab`, `up`, `down`, `left`, `right`, or `ctrl-` and a letter.
     Press(String),
     /// Waits until so many answers of a conversation were begun.
     Answer {
@@ -145,10 +150,10 @@ pub enum Resume {
     Fork,
 }
 
-/// When a run is killed.
+/// A moment of a conversation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kill {
+pub struct Moment {
     /// The conversation.
     pub thread: String,
     /// After this many of its answers were begun.

@@ -137,7 +137,7 @@ fn press(key: &Key, keyboard: &Keyboard, stage: &Stage) {
         }
         Key::Type(text) => type_text(text, keyboard),
         Key::Press(name) => {
-            send(keyboard, code(name));
+            send(keyboard, &code(name));
             thread::sleep(APART * 12);
         }
         Key::Answer { thread, answers } => {
@@ -159,15 +159,34 @@ fn type_text(text: &str, keyboard: &Keyboard) {
 }
 
 /// What a key sends; nothing for a key that no terminal has.
-fn code(name: &str) -> &'static [u8] {
-    match name {
+fn code(name: &str) -> Vec<u8> {
+    if let Some([letter @ b'a'..=b'z']) = name.strip_prefix("ctrl-").map(str::as_bytes) {
+        return vec![letter & 0x1f];
+    }
+    let code: &[u8] = match name {
         "enter" => b"\r",
         "escape" => b"\x1b",
         "tab" => b"\t",
         "up" => b"\x1b[A",
         "down" => b"\x1b[B",
-        "ctrl-c" => b"\x03",
-        "ctrl-d" => b"\x04",
+        "right" => b"\x1b[C",
+        "left" => b"\x1b[D",
         _ => b"",
+    };
+    code.to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_codes() {
+        assert_eq!(code("ctrl-b"), [2]);
+        assert_eq!(code("ctrl-z"), [26]);
+        assert_eq!(code("left"), b"\x1b[D");
+        for none in ["ctrl-", "ctrl-B", "ctrl-ab", "home"] {
+            assert_eq!(code(none), b"", "{none}");
+        }
     }
 }

@@ -7,6 +7,14 @@ VERSION = "2.1.331"
 if "--help" in sys.argv:
     print("Usage: claude\n  --output-format\n  --verbose\n  --dangerously-skip-permissions\n  --continue\n  --resume")
     sys.exit()
+if "--bg" in sys.argv:
+    # The work goes on in a process that nobody waits for.
+    behind = subprocess.Popen([sys.executable, __file__], start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    behind.stdin.write(sys.argv[-1].encode())
+    behind.stdin.close()
+    sys.exit()
+if "stop" in sys.argv:
+    sys.exit()
 prompt, home, cwd = sys.stdin.read(), os.environ["HOME"], os.getcwd()
 folder = os.path.join(home, ".claude/projects", "".join(c if c.isalnum() else "-" for c in cwd))
 os.makedirs(folder, exist_ok=True)

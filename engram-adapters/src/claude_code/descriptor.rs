@@ -67,7 +67,7 @@ const GAPS: &[Gap] = &[
         "edit.shell",
         "2.1.278/b_edit",
         "before 2.1.280 the log does not record which files a shell command changes; later not if it fails, runs in the background or in a \
-         sub-agent, or changes a file that another call changes meanwhile",
+         sub-agent, or changes a file that another call changes meanwhile, or if the harness says that it could not look",
     ),
     gap(
         "edit.shell_names_only",

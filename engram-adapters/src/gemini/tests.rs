@@ -54,11 +54,15 @@ pub(super) fn user(id: &str, text: &str) -> String {
 #[test]
 fn a_rewind_names_the_last_event_that_holds() {
     let rewind = |to: &str| format!(r#"{{"$rewindTo":"{to}",{TIME}}}"#);
+    let again = [user("d", "one"), user("e", "three")].join(",");
+    let history = format!(r#"{{"$set":{{"messages":[{again}]}}}}"#);
     let events = events(&[
         &user("a", "one"),
         &user("b", "two"),
         &rewind("b"),
         &user("c", "three"),
+        &history,
+        &rewind("e"),
         &rewind("unknown"),
     ]);
     let first = &events[0]["seq"];
@@ -68,11 +72,13 @@ fn a_rewind_names_the_last_event_that_holds() {
         .map(|event| &event["to"])
         .collect();
     assert_eq!(rewound, [first]);
-    // What the log does not have cannot be named.
-    assert_eq!(
-        events.last().map(|event| &event["name"]),
-        Some(&Value::from("rewind"))
-    );
+    // What the log does not have cannot be named, and what it only repeats under another id is not.
+    let unnamed: Vec<_> = events
+        .iter()
+        .filter(|event| event["name"] == "rewind")
+        .map(|event| &event["text"])
+        .collect();
+    assert_eq!(unnamed, ["e", "unknown"]);
 }
 
 #[test]

@@ -251,7 +251,16 @@ pub fn results_once(case: &Case<'_>, findings: &mut Findings) {
 pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
     for (session, event) in case.own_events(Kind::ToolResult) {
         let id = event.text("call_id").unwrap_or_default();
-        let Some(returned) = case.truth.results.iter().find(|returned| returned.id == id) else {
+        let status = event.text("status").unwrap_or_default();
+        // A call has two results if a second process made one up while the first one still ran it.
+        let contradicts =
+            |returned: &&RealResult| (returned.is_error == Some(true)) == (status == "ok");
+        let of_call = case
+            .truth
+            .results
+            .iter()
+            .filter(|returned| returned.id == id);
+        let Some(returned) = of_call.min_by_key(contradicts) else {
             continue;
         };
         if !is_result_logged(case, &returned.id, &returned.text) {
@@ -264,7 +273,6 @@ pub fn result_facts(case: &Case<'_>, findings: &mut Findings) {
                 format!("tool.result {id} lacks `{}`", excerpt(missing)),
             );
         }
-        let status = event.text("status").unwrap_or_default();
         let is_unstated = status.is_empty() && session.claim(Kind::ToolResult) != Some("full");
         findings.note_many("results without a logged status", u64::from(is_unstated));
         let actual = event.0.get("exit").and_then(Value::as_i64);

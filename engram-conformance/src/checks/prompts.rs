@@ -35,10 +35,9 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             .own_events(Kind::MsgIn)
             .filter(|(_, event)| !is_sub_agents(event))
         {
-            if event
-                .text("text")
-                .is_some_and(|text| is_prompt(text, prompt))
-            {
+            if event.text("text").is_some_and(|text| {
+                is_prompt(text, prompt) || is_in_queue(text, prompt, &case.truth.prompts)
+            }) {
                 *actual.entry(session.name()).or_default() += 1;
             }
         }
@@ -125,11 +124,21 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
         .and_then(|text| text.strip_suffix('"'));
     let is_quoted =
         in_quotes.is_some_and(|text| text == prompt || text == prompt.replace('"', "\\\""));
+    // `/background` and `/fork` send what follows.
+    let is_sent_on = name.starts_with('/') && !args.is_empty() && text.trim() == args.trim();
     text.trim() == prompt
+        || is_sent_on
         || is_quoted
         || is_section
         || is_expanded
         || (is_command && text.contains(args))
+}
+
+/// True if a message is several prompts, among them this one: what is said while a harness is busy may be sent as one.
+fn is_in_queue(text: &str, prompt: &str, prompts: &[String]) -> bool {
+    let parts: Vec<&str> = text.split("\n\n").map(str::trim).collect();
+    let is_said = |part: &&str| prompts.iter().any(|prompt| prompt.trim() == *part);
+    parts.contains(&prompt.trim()) && parts.iter().all(is_said)
 }
 
 /// Scenarios with this in their names were typed in a terminal: their ground truth may lack what was typed.
@@ -237,7 +246,7 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             .truth
             .prompts
             .iter()
-            .any(|prompt| is_prompt(text, prompt))
+            .any(|prompt| is_prompt(text, prompt) || is_in_queue(text, prompt, &case.truth.prompts))
         {
             findings.count("messages by a person");
         } else if !is_known {
@@ -313,5 +322,20 @@ mod tests {
         ] {
             assert!(!is_prompt(logged, prompt), "{logged}");
         }
+    }
+
+    #[test]
+    fn a_command_may_send_its_words_on() {
+        assert!(is_prompt("go on", "/background go on"));
+        assert!(!is_prompt("", "/clear"));
+        assert!(!is_prompt("go on", "background go on"));
+    }
+
+    #[test]
+    fn what_waits_may_be_sent_as_one() {
+        let prompts = ["one", "two", "three"].map(str::to_owned);
+        assert!(is_in_queue("two\n\nthree", "two", &prompts));
+        assert!(!is_in_queue("two\n\nthree", "one", &prompts));
+        assert!(!is_in_queue("two\n\nadded", "two", &prompts));
     }
 }

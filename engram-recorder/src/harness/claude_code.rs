@@ -141,9 +141,11 @@ impl Harness for ClaudeCode {
         })
     }
 
-    fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
+    fn terminal(&self, setting: &Setting<'_>, run: &Run) -> Option<Vec<String>> {
         let mut argv = setting.exe.to_vec();
-        if setting.has_flag("--permission-mode") {
+        if setting.permissions(run) == Permissions::Full {
+            argv.push("--dangerously-skip-permissions".to_owned());
+        } else if setting.has_flag("--permission-mode") {
             argv.extend(["--permission-mode", "default"].map(str::to_owned));
         }
         Some(argv)

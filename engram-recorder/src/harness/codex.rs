@@ -128,7 +128,7 @@ impl Harness for Codex {
         &[RESULTS_WITHOUT_STATUS]
     }
 
-    fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
+    fn terminal(&self, setting: &Setting<'_>, _run: &Run) -> Option<Vec<String>> {
         Some(setting.exe.to_vec())
     }
 

@@ -52,14 +52,8 @@ impl Harness for Gemini {
         session: Option<&str>,
     ) -> Result<Invocation, String> {
         let mut argv = setting.exe.to_vec();
+        argv.extend(may_act(setting, run));
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
-        if setting.permissions(run) == Permissions::Full {
-            if setting.has_flag("--approval-mode") {
-                add(&["--approval-mode", "yolo"])
-            } else {
-                add(&["--yolo"])
-            }
-        }
         if setting.has_flag("stream-json") {
             add(&["--output-format", "stream-json"]);
         }
@@ -78,16 +72,17 @@ impl Harness for Gemini {
                 session.ok_or("there is no session to go on with")?,
             ]),
         }
-        let images: String = run
-            .images
-            .iter()
-            .map(|image| format!(" @{image}"))
-            .collect();
-        add(&["-p", &format!("{}{images}", run.prompt)]);
+        add(&["-p", &self.prompt(run)]);
         Ok(Invocation {
             argv,
             stdin: Vec::new(),
         })
+    }
+
+    /// Images are named in the prompt.
+    fn prompt(&self, run: &Run) -> String {
+        let images = run.images.iter().map(|image| format!(" @{image}"));
+        std::iter::once(run.prompt.clone()).chain(images).collect()
     }
 
     /// What it prints has the sums of a run, its log those of each answer.
@@ -95,8 +90,10 @@ impl Harness for Gemini {
         &[("usage", "usage_of_answers")]
     }
 
-    fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
-        Some(setting.exe.to_vec())
+    fn terminal(&self, setting: &Setting<'_>, run: &Run) -> Option<Vec<String>> {
+        let mut argv = setting.exe.to_vec();
+        argv.extend(may_act(setting, run));
+        Some(argv)
     }
 
     fn session(&self, _home: &Path, stdout: &str) -> Option<String> {
@@ -120,4 +117,14 @@ impl Harness for Gemini {
         }
         found
     }
+}
+
+/// The flags that let it act without asking, if it may.
+fn may_act(setting: &Setting<'_>, run: &Run) -> Vec<String> {
+    let flags: &[&str] = match setting.permissions(run) {
+        Permissions::Default => &[],
+        Permissions::Full if setting.has_flag("--approval-mode") => &["--approval-mode", "yolo"],
+        Permissions::Full => &["--yolo"],
+    };
+    flags.iter().map(|flag| (*flag).to_owned()).collect()
 }

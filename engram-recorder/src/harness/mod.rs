@@ -83,8 +83,12 @@ pub trait Harness: Sync {
         run: &Run,
         session: Option<&str>,
     ) -> Result<Invocation, String>;
+    /// What the person says in a run, as the command line has it.
+    fn prompt(&self, run: &Run) -> String {
+        run.prompt.clone()
+    }
     /// The command line of a run in a terminal; `None` if it is not known how.
-    fn terminal(&self, _setting: &Setting<'_>) -> Option<Vec<String>> {
+    fn terminal(&self, _setting: &Setting<'_>, _run: &Run) -> Option<Vec<String>> {
         None
     }
     /// The id of the session of a run that has ended.

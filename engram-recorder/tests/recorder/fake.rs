@@ -127,6 +127,29 @@ fn recording_has_the_log_and_the_truth_and_holds() {
 }
 
 #[test]
+fn work_that_a_command_leaves_behind_is_waited_for_and_named() {
+    let out = tempfile::tempdir().unwrap();
+    let scenario: Scenario = serde_json::from_value(serde_json::json!({
+        "id": "behind", "about": "works behind", "shows": ["background"],
+        "runs": [
+            {"prompt": "go [[main]]", "command": ["--bg", "{prompt}"], "until": {"thread": "main", "answers": 2, "wait_ms": 500}},
+            {"command": ["stop", "{short}", "{session}"]},
+        ],
+        "threads": {"main": [[{"shell": {"command": "echo behind", "about": "print"}}], [{"say": "done"}]]},
+    }))
+    .unwrap();
+    let Some(recorded) = record_one(out.path(), &scenario) else {
+        return;
+    };
+    let (done, log) = (&recorded.done, log(&recorded));
+    let session = log.file_stem().unwrap().to_string_lossy().into_owned();
+    assert_eq!(done.runs[0].session.as_ref(), Some(&session));
+    assert_eq!(done.runs[1].argv[1..], ["stop", &session[..8], &session]);
+    assert_eq!(done.truth.prompts, ["go [[main]]"]);
+    assert!(fs::read_to_string(log).unwrap().contains("\"done\""));
+}
+
+#[test]
 fn harness_sees_nothing_of_the_environment_of_the_caller() {
     let out = tempfile::tempdir().unwrap();
     let scenario: Scenario = serde_json::from_value(serde_json::json!({

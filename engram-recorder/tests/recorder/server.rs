@@ -313,3 +313,44 @@ fn changes_belong_to_the_calls_that_ran() {
         [Some(false), Some(true)]
     );
 }
+
+/// A request of Claude Code with a result, or with none.
+fn with_result(served: &Served, result: Option<Value>) {
+    let (path, mut body) = request("/v1/messages", "[[main]]", false);
+    if let Some(mut result) = result {
+        result["type"] = json!("tool_result");
+        result["tool_use_id"] = served.stage.truth().calls[0].id.clone().into();
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    assert_eq!(post(served.server.port, &path, &body).0, 200);
+}
+
+#[test]
+fn what_a_person_takes_back_after_a_turn_is_no_change_of_a_call() {
+    let served = serve(json!({"main": [[{"run": {"command": "x"}}], [{"say": "done"}]]}));
+    let file = served._project.path().join("a.txt");
+    with_result(&served, None);
+    std::fs::write(&file, "new").unwrap();
+    with_result(&served, Some(json!({"content": "ran"})));
+    std::fs::remove_file(&file).unwrap();
+    served.stage.leave();
+    let edits = served.stage.truth().edits;
+    let calls: Vec<usize> = edits.iter().map(|edit| edit.call_ids.len()).collect();
+    assert_eq!(calls, [1, 0]);
+}
+
+#[test]
+fn call_may_have_two_outcomes() {
+    let served = serve(json!({"main": [[{"run": {"command": "x"}}], [{"say": "done"}]]}));
+    with_result(&served, None);
+    for (text, is_error) in [("lost", true), ("ran", false), ("ran, cleared", false)] {
+        with_result(
+            &served,
+            Some(json!({"content": text, "is_error": is_error})),
+        );
+    }
+    let results = served.stage.truth().results;
+    let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(texts, ["lost", "ran"]);
+}

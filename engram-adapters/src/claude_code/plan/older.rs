@@ -6,14 +6,14 @@ use engram_core::adapter::{LogRecord, OlderLog};
 use super::replay::Replay;
 use crate::claude_code::notes::{Flags, NONE, Note, Notes};
 
-/// Adds the lines that an older log has, too, unless the log itself shows which of its lines are copies.
+/// Adds the lines that an older log has, too, unless the log itself shows all of its copies.
 pub(in crate::claude_code) fn add_copies(
     notes: &Notes,
     skip: &[bool],
     replay: &mut Replay,
     older_logs: impl FnOnce(&[LogRecord]) -> Vec<OlderLog>,
 ) {
-    if replay.has_copies(notes) {
+    if replay.has_copies(notes) && !replay.is_by_requests {
         return;
     }
     let has_id =

@@ -13,6 +13,8 @@ pub(in crate::claude_code) struct Replay {
     pub results: Blocks,
     /// The first new line after copies that name their session, and that session.
     pub forked: Option<(usize, String)>,
+    /// Only requests of another session show the copies: what no model was asked about may be one, too.
+    pub is_by_requests: bool,
 }
 
 impl Replay {
@@ -62,6 +64,7 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
         ..Restamped::default()
     });
     let foreign = last_foreign_request(notes, skip);
+    found.is_by_requests = foreign.is_some() && !states_copies && briefing.is_none();
     let mut older = Older {
         begins_older: begins_older(notes, skip),
         ..Older::default()
@@ -100,6 +103,7 @@ pub(in crate::claude_code) fn replay(notes: &Notes, skip: &[bool]) -> Replay {
             None => is_restamped || is_foreign || is_older,
         };
         let is_copy = is_copy || note.is(Flags::BESIDE);
+        found.is_by_requests &= !is_restamped && !is_older;
         only_copies &= is_copy;
         found.is_copy[at] = is_copy;
     }

@@ -109,6 +109,32 @@ fn of_two_sessions_that_go_on_the_one_that_went_on_later_is_the_copy() {
 }
 
 #[test]
+fn what_was_typed_after_the_last_request_of_the_other_session_is_a_copy_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let [prompt, mut answer] = turn("first", 1);
+    let [typed, _] = turn("first", 2);
+    let log = format!("{prompt}\n{answer}\n{typed}\n");
+    fs::write(directory.path().join("first.jsonl"), log).unwrap();
+    answer["requestSessionId"] = json!("first");
+    let mut copies = [prompt, answer, typed];
+    copies
+        .iter_mut()
+        .for_each(|line| line["sessionId"] = json!("again"));
+    let lines = copies.into_iter().chain(turn("again", 3));
+    let log: String = lines.map(|line| format!("{line}\n")).collect();
+    fs::write(directory.path().join("again.jsonl"), log).unwrap();
+    assert_eq!(
+        replays(&tape(directory.path(), "again")),
+        [true, true, true, false, false]
+    );
+    fs::remove_file(directory.path().join("first.jsonl")).unwrap();
+    assert_eq!(
+        replays(&tape(directory.path(), "again")),
+        [true, true, false, false, false]
+    );
+}
+
+#[test]
 fn a_log_that_states_its_copies_is_compared_with_none() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), "first", &[1, 2]);

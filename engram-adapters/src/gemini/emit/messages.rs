@@ -256,11 +256,7 @@ impl Events {
     /// Emits a message. Returns its type, and whether it is part of a history.
     fn message_events(&mut self, line: Line<'_>, out: &mut Emitter<'_>) -> (&'static str, bool) {
         let (note, decision) = self.plan.next_note();
-        if let Note::Message { id, .. } = note
-            && let Some(point @ None) = self.rewind_points.get_mut(&id)
-        {
-            *point = out.last_seq();
-        }
+        let before = out.last_seq();
         set_header(line.timestamp(), line.id(), out);
         let message = Message {
             line,
@@ -276,6 +272,13 @@ impl Events {
             MessageKind::Info | MessageKind::Warning | MessageKind::Error => {
                 self.notice(kind, &message, out)
             }
+        }
+        // One that repeats another has no place of its own.
+        if out.last_seq() != before
+            && let Note::Message { id, .. } = note
+            && let Some(point @ None) = self.rewind_points.get_mut(&id)
+        {
+            *point = before;
         }
         (kind.name(), decision.in_history)
     }

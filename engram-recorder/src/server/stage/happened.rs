@@ -17,9 +17,10 @@ impl Inner {
     pub(super) fn take_results(&mut self, request: &Request) {
         self.look();
         for result in &request.results {
+            // Of two processes with one session, one can make up what the other one has not returned yet.
             let is_known =
-                result.id.is_some() && self.truth.results.iter().any(|known| known.id == result.id);
-            if is_known {
+                |known: &Returned| known.id == result.id && known.is_error == result.is_error;
+            if result.id.is_some() && self.truth.results.iter().any(is_known) {
                 continue;
             }
             self.learn(&result.text);
@@ -130,6 +131,10 @@ impl Inner {
                 channel: channel.to_owned(),
                 text: text.to_owned(),
             });
+        }
+        // The turn has ended: what a person takes back at a terminal now is no call's.
+        if step.is_empty() && self.in_flight.is_empty() && kind == "main" {
+            self.last_step.clear();
         }
         self.truth.usage.push(Counted::new(reply, kind));
         self.in_flight.extend(step.iter().cloned());
