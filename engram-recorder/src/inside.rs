@@ -12,7 +12,9 @@ use engram_profiles::Profile;
 use engram_profiles::template::Values;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use crate::client::{self, Led};
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY, Harness, Setting};
 use crate::isolation::Places;
@@ -20,7 +22,7 @@ use crate::process::{End, Invocation, Running};
 use crate::sandbox::write;
 use crate::scenario::{Resume, Run, Scenario};
 use crate::server::{Server, Stage};
-use crate::tools::{OpTable, Place};
+use crate::tools::{self, OpTable, Place};
 use crate::truth::Truth;
 
 /// How long `--help` may take.
@@ -72,6 +74,9 @@ pub struct Ran {
     pub session: Option<String>,
     /// Why it did not run.
     pub skipped: Option<String>,
+    /// Calls of a client that were refused or had no answer: method and reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// The file in the work folder that has [`Done`].
@@ -208,15 +213,9 @@ impl Session<'_> {
         env
     }
 
-    /// What `--help` prints: it says which flags this version has.
+    /// What `--help` prints, also behind the subcommand of a run: it says which flags this version has.
     fn help(&self) -> Result<String, RecorderError> {
-        let mut argv = self.plan.exe.clone();
-        argv.push("--help".to_owned());
-        let out = self.plan.places.work.join("help.txt");
-        let err = self.plan.places.work.join("help.err");
-        let text = self
-            .command(&argv, &out, &err, HELP_SECONDS)
-            .and_then(|_| Ok(read(&out)? + &read(&err)?))?;
+        let text = self.help_of(None)?;
         let node = text.contains("Error: ") && !text.to_lowercase().contains("usage");
         if node || text.trim().is_empty() {
             let first = text
@@ -229,7 +228,18 @@ impl Session<'_> {
                 format!("--help: {first}"),
             ));
         }
-        Ok(text)
+        let of_run = self.harness.subcommand();
+        Ok(text + &of_run.map_or(Ok(String::new()), |word| self.help_of(Some(word)))?)
+    }
+
+    fn help_of(&self, subcommand: Option<&str>) -> Result<String, RecorderError> {
+        let words = subcommand.into_iter().chain(["--help"]).map(str::to_owned);
+        let argv: Vec<String> = self.plan.exe.iter().cloned().chain(words).collect();
+        let name = subcommand.unwrap_or("all");
+        let out = self.plan.places.work.join(format!("help-{name}.txt"));
+        let err = self.plan.places.work.join(format!("help-{name}.err"));
+        self.command(&argv, &out, &err, HELP_SECONDS)?;
+        Ok(read(&out)? + &read(&err)?)
     }
 
     fn command(
@@ -258,9 +268,7 @@ impl Session<'_> {
             write(Path::new(&path), text.as_bytes())?;
         }
         for (name, text) in &self.plan.scenario.files {
-            let path = name
-                .strip_prefix("~/")
-                .map_or_else(|| project.join(name), |name| home.join(name));
+            let path = self.path_of(name);
             let text = text
                 .replace("{project}", &project.to_string_lossy())
                 .replace("{home}", &home.to_string_lossy());
@@ -318,14 +326,11 @@ impl Session<'_> {
         if !run.keys.is_empty() {
             return self.terminal(at, run);
         }
-        let session = run
-            .resume
-            .filter(|resume| *resume != Resume::Last)
-            .and_then(|_| self.first.clone());
-        let Invocation { argv, stdin } = match self
-            .with_setting(|setting| self.harness.invocation(setting, run, session.as_deref()))
-        {
-            Ok(invocation) => self.with_arguments(invocation, run),
+        let values = self
+            .values(run)
+            .map_err(|error| RecorderError::new(Fault::Io, error))?;
+        let Invocation { argv, stdin } = match self.invocation(run, &values) {
+            Ok(invocation) => invocation,
             Err(why) => {
                 return Ok(Ran {
                     skipped: Some(why),
@@ -333,20 +338,11 @@ impl Session<'_> {
                 });
             }
         };
-        if let Some(flag) = run.args.iter().find(|word| {
-            word.starts_with("--")
-                && !self
-                    .help
-                    .contains(word.split('=').next().unwrap_or_default())
-        }) {
-            return Ok(Ran {
-                skipped: Some(format!("--help does not name {flag}")),
-                ..Ran::default()
-            });
-        }
         let printed = self.plan.places.work.join(PRINTED);
+        // What a client hears is no form of a session.
+        let is_kept = run.into.is_empty() && run.client.is_empty();
         let (out, err) = (
-            printed.join(format!("run{at}.out")),
+            printed.join(format!("run{at}.{}", if is_kept { "out" } else { "else" })),
             printed.join(format!("run{at}.err")),
         );
         let io = |error: std::io::Error| {
@@ -359,37 +355,109 @@ impl Session<'_> {
         } else {
             self.harness.seconds()
         });
-        let end = if run.says.is_empty() {
-            self.stage.enter(&run.prompt);
-            let stdout = Stdio::from(File::create(&out).map_err(io)?);
-            let mut running =
-                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
-                    .map_err(io)?;
+        let start = |stdout: Stdio| {
+            Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)
+        };
+        let mut led = Led::default();
+        let end = if !run.client.is_empty() {
+            let running = start(Stdio::piped())?;
+            led = client::lead(running, run, self.stage, &out, limit, values).map_err(io)?;
+            led.end
+        } else if !run.says.is_empty() {
+            let running = start(Stdio::piped())?;
+            Some(crate::dialog::hold(running, run, self.stage, &out, limit).map_err(io)?)
+        } else {
+            if run.command.is_empty() || !run.prompt.is_empty() {
+                self.stage.enter(&run.prompt);
+            }
+            let mut running = start(Stdio::from(File::create(&out).map_err(io)?))?;
             running.words().say(stdin);
             let mut alarm = Alarm::default();
-            running
-                .wait(limit, &out, || {
-                    run.kill.as_ref().is_some_and(|kill| {
-                        alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms)
-                    })
+            let is_killed = || {
+                run.kill.as_ref().is_some_and(|kill| {
+                    alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms)
                 })
-                .map_err(io)?
-        } else {
-            let stdout = Stdio::piped();
-            let running =
-                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
-                    .map_err(io)?;
-            crate::dialog::hold(running, run, self.stage, &out, limit).map_err(io)?
+            };
+            Some(running.wait(limit, &out, is_killed).map_err(io)?)
         };
-        let session = self.harness.session(&self.plan.places.home, &read(&out)?);
+        if !run.into.is_empty() {
+            write(&self.path_of(&run.into), read(&out)?.as_bytes())?;
+        }
+        let session = led.session.or_else(|| {
+            self.harness
+                .session(&self.plan.places.home, &read(&out).ok()?)
+        });
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Ran {
             argv,
-            end: Some(end),
+            end,
             milliseconds,
             session,
             skipped: None,
+            refused: led.refused,
         })
+    }
+
+    /// Where a file of the scenario is.
+    fn path_of(&self, name: &str) -> PathBuf {
+        let (home, project) = (&self.plan.places.home, &self.plan.places.project);
+        name.strip_prefix("~/")
+            .map_or_else(|| project.join(name), |name| home.join(name))
+    }
+
+    /// The values that words of a command and calls of a client can name.
+    fn values(&self, run: &Run) -> std::io::Result<BTreeMap<String, Value>> {
+        let places = &self.plan.places;
+        let mut values = BTreeMap::from([
+            ("home".to_owned(), json!(places.home.to_string_lossy())),
+            (
+                "project".to_owned(),
+                json!(places.project.to_string_lossy()),
+            ),
+            ("prompt".to_owned(), json!(run.prompt)),
+        ]);
+        if let Some(first) = &self.first {
+            values.insert("session".to_owned(), json!(first));
+        }
+        if run.command.iter().any(|word| word.contains("{port}")) {
+            values.insert("port".to_owned(), json!(client::free_port()?.to_string()));
+        }
+        Ok(values)
+    }
+
+    /// The command line of a run.
+    ///
+    /// # Errors
+    /// Why this version cannot do it.
+    fn invocation(
+        &self,
+        run: &Run,
+        values: &BTreeMap<String, Value>,
+    ) -> Result<Invocation, String> {
+        if !run.command.is_empty() {
+            let words = run
+                .command
+                .iter()
+                .map(|word| tools::fill_text(word, values));
+            return Ok(Invocation {
+                argv: self.plan.exe.iter().cloned().chain(words).collect(),
+                stdin: Vec::new(),
+            });
+        }
+        let session = run
+            .resume
+            .filter(|resume| *resume != Resume::Last)
+            .and_then(|_| self.first.clone());
+        let invocation =
+            self.with_setting(|setting| self.harness.invocation(setting, run, session.as_deref()))?;
+        let is_unknown = |word: &&String| {
+            let flag = word.split('=').next().unwrap_or_default();
+            word.starts_with("--") && !self.help.contains(flag)
+        };
+        if let Some(flag) = run.args.iter().find(is_unknown) {
+            return Err(format!("--help does not name {flag}"));
+        }
+        Ok(self.with_arguments(invocation, run))
     }
 
     /// A run in a terminal.
@@ -428,7 +496,7 @@ impl Session<'_> {
             end: Some(end),
             milliseconds,
             session,
-            skipped: None,
+            ..Ran::default()
         })
     }
 

@@ -58,6 +58,10 @@ impl Harness for OpenCode {
         "opencode"
     }
 
+    fn subcommand(&self) -> Option<&'static str> {
+        Some("run")
+    }
+
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
         let url = format!("http://127.0.0.1:{}/v1", setting.port);
         let model = setting.model(self.family(), MODEL);
@@ -147,6 +151,7 @@ impl Harness for OpenCode {
             .iter()
             .flat_map(|name| files_below(&data.join(name), &data, "opencode"))
             .collect();
+        found.extend(files_below(&home.join("export"), home, ""));
         for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".db") || name.ends_with(".db-wal") {
