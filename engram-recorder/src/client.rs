@@ -20,8 +20,9 @@ use crate::tools::{fill, fill_text};
 
 /// How often the state is looked at.
 const LOOK: Duration = Duration::from_millis(25);
-/// How far calls are apart that are made again.
+/// How far calls are apart that are made again, and how long one of them is waited for: a server that starts may lose one.
 const AGAIN: Duration = Duration::from_millis(200);
+const TRY: Duration = Duration::from_secs(3);
 /// How long a message of the harness, or an answer, is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a harness may take to end after its client has gone.
@@ -157,9 +158,13 @@ impl Client {
     }
 
     /// Waits until something is so; false if it never was.
-    fn wait(&self, mut is_so: impl FnMut() -> bool) -> bool {
+    fn wait(&self, is_so: impl FnMut() -> bool) -> bool {
+        self.wait_for(PATIENCE, is_so)
+    }
+
+    fn wait_for(&self, limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && !self.is_over.load(Ordering::Relaxed) {
+        while begun.elapsed() < limit && !self.is_over.load(Ordering::Relaxed) {
             if is_so() {
                 return true;
             }
@@ -236,10 +241,12 @@ impl Client {
                 return Ok(());
             }
             let mut answer = None;
-            self.wait(|| {
+            let limit = if call.again { TRY } else { PATIENCE };
+            self.wait_for(limit, || {
                 answer = self.heard().answers.remove(&number);
                 answer.is_some()
             });
+            self.heard().open.remove(&number);
             let answer = answer.unwrap_or_else(|| Err("no answer".to_owned()));
             let kept = answer.and_then(|answer| keep(call, &answer));
             match kept {
@@ -405,25 +412,15 @@ fn request(port: u16, method: &str, body: &Value) -> Result<Value, String> {
         body.len()
     );
     stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut answer = Vec::new();
-    stream
-        .take(MAX_BYTES)
-        .read_to_end(&mut answer)
-        .map_err(failed)?;
-    let head = memchr::memmem::find(&answer, b"\r\n\r\n").ok_or("no answer of HTTP")?;
-    let (head, text) = (
-        String::from_utf8_lossy(&answer[..head]),
-        &answer[head + 4..],
-    );
-    let status = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    let is_chunked = head
-        .to_ascii_lowercase()
-        .contains("transfer-encoding: chunked");
-    let text = if is_chunked {
-        unchunked(text)
-    } else {
-        text.to_vec()
-    };
+    let mut answer = BufReader::new(stream.take(MAX_BYTES));
+    let (status, size) = head(&mut answer).map_err(failed)?;
+    let mut text = Vec::new();
+    match size {
+        Size::Known(size) => answer.take(size).read_to_end(&mut text).map(drop),
+        Size::Chunks => chunks(&mut answer, &mut text),
+        Size::ToTheEnd => answer.read_to_end(&mut text).map(drop),
+    }
+    .map_err(failed)?;
     if !status.starts_with('2') {
         let said: String = String::from_utf8_lossy(&text).chars().take(200).collect();
         return Err(format!("{status}: {said}"));
@@ -434,20 +431,47 @@ fn request(port: u16, method: &str, body: &Value) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| error.to_string())
 }
 
-/// A body that came in chunks; it ends where the chunks end.
-fn unchunked(mut text: &[u8]) -> Vec<u8> {
-    let mut whole = Vec::new();
-    while let Some(at) = memchr::memmem::find(text, b"\r\n") {
-        let size = String::from_utf8_lossy(&text[..at]).into_owned();
-        let size = usize::from_str_radix(size.split(';').next().unwrap_or_default().trim(), 16);
-        let size = size.unwrap_or_default();
-        let Some(chunk) = text[at + 2..].get(..size).filter(|_| size > 0) else {
-            break;
-        };
-        whole.extend_from_slice(chunk);
-        text = text.get(at + 4 + chunk.len()..).unwrap_or_default();
+/// Where the body of an answer ends: a server may keep the connection open.
+#[derive(Debug, PartialEq)]
+enum Size {
+    Known(u64),
+    Chunks,
+    ToTheEnd,
+}
+
+/// The status of an answer, and where its body ends.
+fn head(answer: &mut impl BufRead) -> io::Result<(String, Size)> {
+    let mut line = String::new();
+    answer.read_line(&mut line)?;
+    let status = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut size = Size::ToTheEnd;
+    loop {
+        line.clear();
+        answer.read_line(&mut line)?;
+        let header = line.trim().to_ascii_lowercase();
+        let (name, value) = header.split_once(':').unwrap_or_default();
+        match name {
+            "" => return Ok((status, size)),
+            "content-length" => size = value.trim().parse().map_or(Size::ToTheEnd, Size::Known),
+            "transfer-encoding" if value.contains("chunked") => size = Size::Chunks,
+            _ => {}
+        }
     }
-    whole
+}
+
+/// Reads a body that comes in chunks.
+fn chunks(answer: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
+    loop {
+        let mut line = String::new();
+        answer.read_line(&mut line)?;
+        let size = line.split(';').next().unwrap_or_default().trim();
+        let size = u64::from_str_radix(size, 16).unwrap_or_default();
+        if size == 0 {
+            return Ok(());
+        }
+        answer.by_ref().take(size).read_to_end(text)?;
+        answer.read_line(&mut line)?;
+    }
 }
 
 #[cfg(test)]
@@ -456,9 +480,29 @@ mod tests {
 
     #[test]
     fn chunks_are_joined_and_a_cut_one_ends_the_body() {
-        assert_eq!(unchunked(b"3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n"), b"abcde");
-        assert_eq!(unchunked(b"3\r\nabc\r\nffffffffffffffff\r\nde"), b"abc");
-        assert_eq!(unchunked(b"no\r\n"), b"");
+        let joined = |mut body: &[u8]| {
+            let mut text = Vec::new();
+            chunks(&mut body, &mut text).map(|()| text)
+        };
+        assert_eq!(
+            joined(b"3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n").unwrap(),
+            b"abcde"
+        );
+        assert_eq!(
+            joined(b"3\r\nabc\r\nffffffffffffffff\r\nde").unwrap(),
+            b"abcde"
+        );
+        assert_eq!(joined(b"no\r\n").unwrap(), b"");
+    }
+
+    #[test]
+    fn head_says_where_the_body_ends() {
+        let read = |text: &str| head(&mut text.as_bytes()).unwrap();
+        let known = read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+        assert_eq!(known, ("200".to_owned(), Size::Known(2)));
+        let chunks = read("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n");
+        assert_eq!(chunks, ("404".to_owned(), Size::Chunks));
+        assert_eq!(read("").1, Size::ToTheEnd);
     }
 
     #[test]

@@ -134,7 +134,13 @@ impl Harness for Codex {
     }
 
     fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
-        Some(setting.exe.to_vec())
+        let mut argv = setting.exe.to_vec();
+        if setting.scenario.permissions == Permissions::Default {
+            // A person is there to ask.
+            let words = ["--ask-for-approval", "on-request", "--sandbox", "read-only"];
+            argv.extend(words.map(str::to_owned));
+        }
+        Some(argv)
     }
 
     fn session(&self, home: &Path, stdout: &str) -> Option<String> {

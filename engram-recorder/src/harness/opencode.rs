@@ -141,6 +141,10 @@ impl Harness for OpenCode {
         &[RESULTS_WITHOUT_STATUS]
     }
 
+    fn terminal(&self, setting: &Setting<'_>) -> Option<Vec<String>> {
+        Some(setting.exe.to_vec())
+    }
+
     fn session(&self, _home: &Path, stdout: &str) -> Option<String> {
         member_in(stdout, &["sessionID", "session_id"]).map(str::to_owned)
     }
