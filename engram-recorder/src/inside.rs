@@ -1,5 +1,7 @@
 //! The part of a recording that runs beside the harness: the model server, the commands, and what they left.
 
+mod command_line;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,12 +15,13 @@ use engram_profiles::template::Values;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
+use crate::client::{self, Led};
 use crate::error::{Fault, RecorderError};
 use crate::harness::{self, FAKE_KEY, Harness, Setting};
 use crate::isolation::Places;
 use crate::process::{End, Invocation, Running};
 use crate::sandbox::write;
-use crate::scenario::{Resume, Run, Scenario};
+use crate::scenario::{Run, Scenario};
 use crate::server::{Server, Stage};
 use crate::tools::{OpTable, Place};
 use crate::truth::Truth;
@@ -74,6 +77,9 @@ pub struct Ran {
     pub session: Option<String>,
     /// Why it did not run.
     pub skipped: Option<String>,
+    /// Calls of a client that were refused or had no answer: method and reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
 }
 
 /// The file in the work folder that has [`Done`].
@@ -210,15 +216,9 @@ impl Session<'_> {
         env
     }
 
-    /// What `--help` prints: it says which flags this version has.
+    /// What `--help` prints, also behind the subcommand of a run: it says which flags this version has.
     fn help(&self) -> Result<String, RecorderError> {
-        let mut argv = self.plan.exe.clone();
-        argv.push("--help".to_owned());
-        let out = self.plan.places.work.join("help.txt");
-        let err = self.plan.places.work.join("help.err");
-        let text = self
-            .command(&argv, &out, &err, HELP_SECONDS)
-            .and_then(|_| Ok(read(&out)? + &read(&err)?))?;
+        let text = self.help_of(None)?;
         let node = text.contains("Error: ") && !text.to_lowercase().contains("usage");
         if node || text.trim().is_empty() {
             let first = text
@@ -231,7 +231,18 @@ impl Session<'_> {
                 format!("--help: {first}"),
             ));
         }
-        Ok(text)
+        let of_run = self.harness.subcommand();
+        Ok(text + &of_run.map_or(Ok(String::new()), |word| self.help_of(Some(word)))?)
+    }
+
+    fn help_of(&self, subcommand: Option<&str>) -> Result<String, RecorderError> {
+        let words = subcommand.into_iter().chain(["--help"]).map(str::to_owned);
+        let argv: Vec<String> = self.plan.exe.iter().cloned().chain(words).collect();
+        let name = subcommand.unwrap_or("all");
+        let out = self.plan.places.work.join(format!("help-{name}.txt"));
+        let err = self.plan.places.work.join(format!("help-{name}.err"));
+        self.command(&argv, &out, &err, HELP_SECONDS)?;
+        Ok(read(&out)? + &read(&err)?)
     }
 
     fn command(
@@ -260,9 +271,7 @@ impl Session<'_> {
             write(Path::new(&path), text.as_bytes())?;
         }
         for (name, text) in &self.plan.scenario.files {
-            let path = name
-                .strip_prefix("~/")
-                .map_or_else(|| project.join(name), |name| home.join(name));
+            let path = self.path_of(name);
             let text = text
                 .replace("{project}", &project.to_string_lossy())
                 .replace("{home}", &home.to_string_lossy());
@@ -317,13 +326,16 @@ impl Session<'_> {
         if !run.keys.is_empty() {
             return self.terminal(at, run);
         }
-        let Invocation { argv, stdin } = match self.invocation(run) {
+        let values = self.values(run)?;
+        let Invocation { argv, stdin } = match self.invocation(run, &values) {
             Ok(invocation) => invocation,
             Err(why) => return Ok(skipped(why)),
         };
         let printed = self.plan.places.work.join(PRINTED);
+        // What a client hears is no form of a session.
+        let is_kept = run.into.is_empty() && run.client.is_empty();
         let (out, err) = (
-            printed.join(format!("run{at}.out")),
+            printed.join(format!("run{at}.{}", if is_kept { "out" } else { "else" })),
             printed.join(format!("run{at}.err")),
         );
         let io = |error: std::io::Error| {
@@ -336,47 +348,63 @@ impl Session<'_> {
         } else {
             self.harness.seconds()
         });
-        let end = if run.says.is_empty() {
-            if !run.prompt.is_empty() {
+        let start = |stdout: Stdio| {
+            Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err).map_err(io)
+        };
+        let mut led = Led::default();
+        let end = if !run.client.is_empty() {
+            let running = start(Stdio::piped())?;
+            led = client::lead(running, run, self.stage, &out, limit, values).map_err(io)?;
+            led.end
+        } else if !run.says.is_empty() {
+            let running = start(Stdio::piped())?;
+            let project = &self.plan.places.project;
+            let end = crate::dialog::hold(running, run, project, self.stage, &out, limit);
+            Some(end.map_err(io)?)
+        } else {
+            if run.command.is_empty() || !run.prompt.is_empty() {
                 self.stage.enter(&self.harness.prompt(run));
             }
-            let stdout = Stdio::from(File::create(&out).map_err(io)?);
-            let mut running =
-                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
-                    .map_err(io)?;
+            let mut running = start(Stdio::from(File::create(&out).map_err(io)?))?;
             running.words().say(stdin);
             let mut alarm = Alarm::default();
-            running
-                .wait(limit, &out, || {
-                    run.kill.as_ref().is_some_and(|kill| {
-                        alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms)
-                    })
+            let is_killed = || {
+                run.kill.as_ref().is_some_and(|kill| {
+                    alarm.rings(self.stage.begun(&kill.thread) >= kill.answers, kill.wait_ms)
                 })
-                .map_err(io)?
-        } else {
-            let stdout = Stdio::piped();
-            let running =
-                Running::start(&argv, &self.plan.places.project, &self.env(), stdout, &err)
-                    .map_err(io)?;
-            let project = &self.plan.places.project;
-            crate::dialog::hold(running, run, project, self.stage, &out, limit).map_err(io)?
+            };
+            Some(running.wait(limit, &out, is_killed).map_err(io)?)
         };
+        if !run.into.is_empty() {
+            write(&self.path_of(&run.into), read(&out)?.as_bytes())?;
+        }
         self.wait_until(run, begun, limit);
-        let session = self.harness.session(&self.plan.places.home, &read(&out)?);
+        let session = led.session.or_else(|| {
+            self.harness
+                .session(&self.plan.places.home, &read(&out).ok()?)
+        });
         let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Ran {
             argv,
-            end: Some(end),
+            end,
             milliseconds,
             session,
             skipped: None,
+            refused: led.refused,
         })
+    }
+
+    /// Where a file of the scenario is.
+    fn path_of(&self, name: &str) -> PathBuf {
+        let (home, project) = (&self.plan.places.home, &self.plan.places.project);
+        name.strip_prefix("~/")
+            .map_or_else(|| project.join(name), |name| home.join(name))
     }
 
     /// A run in a terminal.
     #[cfg(feature = "pty")]
     fn terminal(&self, at: usize, run: &Run) -> Result<Ran, RecorderError> {
-        let argv = match self.terminal_line(run) {
+        let argv = match self.terminal_line(run, &self.values(run)?) {
             Ok(argv) => argv,
             Err(why) => return Ok(skipped(why)),
         };
@@ -408,7 +436,7 @@ impl Session<'_> {
             end: Some(end),
             milliseconds,
             session,
-            skipped: None,
+            ..Ran::default()
         })
     }
 
@@ -418,63 +446,6 @@ impl Session<'_> {
         Ok(skipped(
             "it needs a terminal: build with the feature `pty`".to_owned(),
         ))
-    }
-
-    /// The command line of a run.
-    fn invocation(&self, run: &Run) -> Result<Invocation, String> {
-        let mut invocation = if run.command.is_empty() {
-            let session = run
-                .resume
-                .filter(|resume| *resume != Resume::Last)
-                .and(self.first.as_deref());
-            self.with_setting(|setting| self.harness.invocation(setting, run, session))?
-        } else {
-            let argv = self.plan.exe.iter().cloned();
-            let words = run.command.iter().map(|word| self.placed(word, run));
-            Invocation {
-                argv: argv.chain(words).collect(),
-                stdin: Vec::new(),
-            }
-        };
-        self.add_arguments(&mut invocation.argv, run)?;
-        Ok(invocation)
-    }
-
-    /// The command line of a run in a terminal.
-    #[cfg(feature = "pty")]
-    fn terminal_line(&self, run: &Run) -> Result<Vec<String>, String> {
-        let mut argv = self
-            .with_setting(|setting| self.harness.terminal(setting, run))
-            .ok_or("nobody knows its terminal")?;
-        self.add_arguments(&mut argv, run)?;
-        Ok(argv)
-    }
-
-    /// Adds the arguments of the run: behind the subcommand, if there is one, and before everything else.
-    fn add_arguments(&self, argv: &mut Vec<String>, run: &Run) -> Result<(), String> {
-        let is_unknown = |word: &&String| {
-            let flag = word.split('=').next().unwrap_or_default();
-            word.starts_with("--") && !self.help.contains(flag)
-        };
-        if let Some(flag) = run.args.iter().find(is_unknown) {
-            return Err(format!("--help does not name {flag}"));
-        }
-        let words = run.args.iter().map(|word| self.placed(word, run));
-        let first = argv.get(self.plan.exe.len());
-        let at =
-            self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
-        argv.splice(at..at, words);
-        Ok(())
-    }
-
-    /// A word of a command line, with what it names.
-    fn placed(&self, word: &str, run: &Run) -> String {
-        let session = self.first.as_deref().unwrap_or_default();
-        word.replace("{project}", &self.plan.places.project.to_string_lossy())
-            .replace("{home}", &self.plan.places.home.to_string_lossy())
-            .replace("{session}", session)
-            .replace("{short}", session.get(..8).unwrap_or(session))
-            .replace("{prompt}", &run.prompt)
     }
 
     /// Waits for what a command has left behind.

@@ -7,6 +7,7 @@
 
 pub mod agent;
 mod bounded;
+pub mod client;
 pub mod conform;
 pub mod dialog;
 pub mod episode;

@@ -93,7 +93,7 @@ pub struct Run {
     /// Images of the project that are attached to the prompt, or to the first of the messages in `says`.
     pub images: Vec<String>,
     /// The words behind the program, as they are, for a command of another kind: `{prompt}`, `{session}` (the id of the first session of the
-    /// scenario), `{short}` (its first eight letters), `{project}` and `{home}` are filled in.
+    /// scenario), `{short}` (its first eight letters), `{project}`, `{home}` and `{port}` (one that is free) are filled in.
     pub command: Vec<String>,
     /// What is waited for after its end: it may leave work behind.
     pub until: Option<Moment>,
@@ -113,8 +113,65 @@ pub struct Run {
     pub says: Vec<String>,
     /// What is pressed in a terminal; then the run needs one. `prompt` is empty.
     pub keys: Vec<Key>,
-    /// Answers to questions for permission in that mode, by tool; `*` for any.
+    /// Answers to questions for permission in that mode, by tool; `*` for any. Of a client: by method.
     pub answers: BTreeMap<String, Vec<Value>>,
+    /// The file that gets what the command prints, which is then not in the recording.
+    pub into: String,
+    /// What a client of the command does: over standard input and output in JSON-RPC, or over HTTP if the command has a `{port}`.
+    pub client: Vec<Act>,
+}
+
+/// What a client of a harness does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Act {
+    /// Waits so many milliseconds.
+    Wait(u64),
+    /// Waits until so many answers of a conversation were begun.
+    Answer {
+        /// The conversation.
+        thread: String,
+        /// How many.
+        answers: usize,
+    },
+    /// Calls a method, and waits for the answer.
+    Call(Call),
+    /// Sends a message that has no answer.
+    Notify(Message),
+    /// Waits for a message of the harness that came after the last call was made.
+    Until(Message),
+    /// Waits until every call is answered.
+    Settle(bool),
+}
+
+/// A call of a client.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Call {
+    /// The method; over HTTP, `GET /path`.
+    pub method: String,
+    /// Its parameters; over HTTP, the body. `{name}` is a value that was kept, `{says}` what the person says, `{project}` and `{home}` are paths.
+    pub params: Value,
+    /// What the person says with it.
+    pub says: String,
+    /// Values of the answer that are kept, by name: where they are. `session` is the session of the run.
+    pub keep: BTreeMap<String, String>,
+    /// True if its answer is not waited for.
+    pub later: bool,
+    /// True if it is made again until it is answered with every value that is kept.
+    pub again: bool,
+    /// The message that is waited for after the answer.
+    pub until: Option<Message>,
+}
+
+/// A message without an answer, or what one must have.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Message {
+    /// The method.
+    pub method: String,
+    /// Its parameters, as in a call. One that is waited for has at least these.
+    pub params: Value,
 }
 
 /// What a person does at a terminal.
@@ -300,6 +357,17 @@ impl Scenario {
                 "/files: `{name}` is not below the project or the home"
             ));
         }
+        let into = |run: &&Run| !run.into.is_empty() && !is_below(&run.into);
+        if let Some(run) = self.runs.iter().find(into) {
+            return Some(format!(
+                "/runs: `{}` is not below the project or the home",
+                run.into
+            ));
+        }
+        let is_alone = |run: &Run| !run.client.is_empty() && run.command.is_empty();
+        if self.runs.iter().any(is_alone) {
+            return Some("/runs: a client needs a command".to_owned());
+        }
         if let Some(name) = self.env.iter().find(|(name, value)| {
             name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
         }) {
@@ -330,16 +398,15 @@ impl Scenario {
     /// agents, which texts of the model name.
     pub fn main_threads(&self) -> BTreeSet<String> {
         let said = |run: &Run| {
-            run.keys
-                .iter()
-                .filter_map(|key| {
-                    if let Key::Say(text) = key {
-                        Some(text.clone())
-                    } else {
-                        None
-                    }
-                })
-                .collect::<Vec<_>>()
+            let keys = run.keys.iter().filter_map(|key| match key {
+                Key::Say(text) => Some(text.clone()),
+                _ => None,
+            });
+            let calls = run.client.iter().filter_map(|act| match act {
+                Act::Call(call) => Some(call.says.clone()),
+                _ => None,
+            });
+            keys.chain(calls).collect::<Vec<_>>()
         };
         let prompts = self.runs.iter().flat_map(|run| {
             run.says
@@ -425,6 +492,16 @@ mod tests {
                 .unwrap()
                 .contains("its id"),
                 "{id}"
+            );
+        }
+        for (runs, word) in [
+            (r#"[{"prompt":"[[m]]","into":"../x"}]"#, "below"),
+            (r#"[{"prompt":"[[m]]","client":[{"wait":1}]}]"#, "command"),
+        ] {
+            let runs = serde_json::from_str(runs).unwrap();
+            assert!(
+                Scenario { runs, ..sound() }.fault().unwrap().contains(word),
+                "{word}"
             );
         }
         for name in ["../x", "/etc/x", "~/../x", "a//b", ""] {

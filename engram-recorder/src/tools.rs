@@ -215,7 +215,7 @@ fn patch_of(op: &Op) -> Option<String> {
 }
 
 /// Replaces placeholders. `None` if the value is one placeholder that has no value. In a longer text, `{field:json}` is the value as JSON.
-fn fill(template: &Value, fields: &BTreeMap<String, Value>) -> Option<Value> {
+pub(crate) fn fill(template: &Value, fields: &BTreeMap<String, Value>) -> Option<Value> {
     match template {
         Value::String(text) => {
             if let Some(name) = text
@@ -249,7 +249,7 @@ fn is_name(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-fn fill_text(text: &str, fields: &BTreeMap<String, Value>) -> String {
+pub(crate) fn fill_text(text: &str, fields: &BTreeMap<String, Value>) -> String {
     let mut filled = text.to_owned();
     for (name, value) in fields {
         if filled.contains('{') {

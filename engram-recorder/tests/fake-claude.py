@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""A small harness for tests: speaks to the model as Claude Code does, runs three tools, and writes a log of the same form."""
-import http.client, json, os, subprocess, sys, uuid, glob, datetime
+"""A small harness for tests: speaks to the model as Claude Code does, runs three tools, and writes a log of the same form.
+
+`rpc` and `serve PORT` take prompts from a client, and `export` prints the log."""
+import http.client, http.server, json, os, subprocess, sys, uuid, glob, datetime
 from urllib.parse import urlparse
 
 VERSION = "2.1.331"
@@ -15,10 +17,11 @@ if "--bg" in sys.argv:
     sys.exit()
 if "stop" in sys.argv:
     sys.exit()
-prompt, home, cwd = sys.stdin.read(), os.environ["HOME"], os.getcwd()
+mode = next((word for word in ("rpc", "serve", "export") if word in sys.argv), None)
+prompt, home, cwd = "" if mode else sys.stdin.read(), os.environ["HOME"], os.getcwd()
 folder = os.path.join(home, ".claude/projects", "".join(c if c.isalnum() else "-" for c in cwd))
 os.makedirs(folder, exist_ok=True)
-old = sorted(glob.glob(folder + "/*.jsonl"), key=os.path.getmtime) if "--continue" in sys.argv or "--resume" in sys.argv else []
+old = sorted(glob.glob(folder + "/*.jsonl"), key=os.path.getmtime) if mode == "export" or "--continue" in sys.argv or "--resume" in sys.argv else []
 session = os.path.basename(old[-1])[:-6] if old else str(uuid.uuid4())
 path, messages, parent = f"{folder}/{session}.jsonl", [], None
 if old:
@@ -83,24 +86,59 @@ def act(name, args):
 
 # A process that leaves the group and would run for ever.
 subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-messages.append({"role": "user", "content": prompt})
-keep("user", messages[-1])
-while True:
-    message = ask()
-    messages.append({"role": "assistant", "content": message["content"]})
-    for block in message["content"]:
-        keep("assistant", {**message, "content": [block]}, requestId="req_recorded")
-    results = []
-    for block in message["content"]:
-        if block["type"] == "tool_use":
-            result = {"tool_use_id": block["id"], "type": "tool_result"}
-            try:
-                text, facts = act(block["name"], block["input"])
-                results.append(({**result, "content": text}, facts))
-            except (OSError, ValueError, KeyError) as error:
-                results.append(({**result, "content": f"<tool_use_error>{error}</tool_use_error>", "is_error": True}, f"Error: {error}"))
-    if not results:
-        break
-    messages.append({"role": "user", "content": [result for result, _ in results]})
-    for result, facts in results:
-        keep("user", {"role": "user", "content": [result]}, toolUseResult=facts)
+def turn(prompt):
+    messages.append({"role": "user", "content": prompt})
+    keep("user", messages[-1])
+    while True:
+        message = ask()
+        messages.append({"role": "assistant", "content": message["content"]})
+        for block in message["content"]:
+            keep("assistant", {**message, "content": [block]}, requestId="req_recorded")
+        results = []
+        for block in message["content"]:
+            if block["type"] == "tool_use":
+                result = {"tool_use_id": block["id"], "type": "tool_result"}
+                try:
+                    text, facts = act(block["name"], block["input"])
+                    results.append(({**result, "content": text}, facts))
+                except (OSError, ValueError, KeyError) as error:
+                    results.append(({**result, "content": f"<tool_use_error>{error}</tool_use_error>", "is_error": True}, f"Error: {error}"))
+        if not results:
+            break
+        messages.append({"role": "user", "content": [result for result, _ in results]})
+        for result, facts in results:
+            keep("user", {"role": "user", "content": [result]}, toolUseResult=facts)
+
+def lead():
+    """Prompts over standard input; each one needs a permission."""
+    send = lambda message: print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+    for line in sys.stdin:
+        call = json.loads(line)
+        if call["method"] != "prompt":
+            send({"id": call["id"], "error": {"code": -32601, "message": "unknown"}})
+            continue
+        send({"id": "ask", "method": "permission", "params": {}})
+        if json.loads(sys.stdin.readline())["result"]["allowed"]:
+            turn(call["params"]["text"])
+        send({"id": call["id"], "result": {"session": {"id": session}}})
+        send({"method": "done", "params": {"session": session}})
+
+class Door(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "null")
+        if self.path == "/prompt":
+            turn(body["text"])
+        answer = json.dumps({"session": session}).encode()
+        self.send_response(200 if self.path == "/prompt" else 404)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+if mode == "rpc":
+    lead()
+elif mode == "serve":
+    http.server.HTTPServer(("127.0.0.1", int(sys.argv[-1])), Door).serve_forever()
+elif mode == "export":
+    print(open(path).read(), end="")
+else:
+    turn(prompt)

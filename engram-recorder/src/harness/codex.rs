@@ -36,6 +36,10 @@ impl Harness for Codex {
         "codex"
     }
 
+    fn subcommand(&self) -> Option<&'static str> {
+        Some("exec")
+    }
+
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
         let is_full = setting.scenario.permissions == Permissions::Full;
         let sandbox = if is_full {
@@ -76,7 +80,8 @@ impl Harness for Codex {
         config.push_str(lines("tables"));
         let config = config
             .replace("{project}", setting.project)
-            .replace("{home}", setting.home);
+            .replace("{home}", setting.home)
+            .replace("{server}", &format!("http://127.0.0.1:{}", setting.port));
         vec![(format!("{}/.codex/config.toml", setting.home), config)]
     }
 
@@ -129,7 +134,13 @@ impl Harness for Codex {
     }
 
     fn terminal(&self, setting: &Setting<'_>, _run: &Run) -> Option<Vec<String>> {
-        Some(setting.exe.to_vec())
+        let mut argv = setting.exe.to_vec();
+        if setting.scenario.permissions == Permissions::Default {
+            // A person is there to ask.
+            let words = ["--ask-for-approval", "on-request", "--sandbox", "read-only"];
+            argv.extend(words.map(str::to_owned));
+        }
+        Some(argv)
     }
 
     fn session(&self, home: &Path, stdout: &str) -> Option<String> {

@@ -71,6 +71,10 @@ pub trait Harness: Sync {
     fn package(&self) -> &'static str;
     /// The name of the program.
     fn program(&self) -> &'static str;
+    /// The subcommand of a run, which has flags of its own.
+    fn subcommand(&self) -> Option<&'static str> {
+        None
+    }
     /// Files that must be there before it starts: absolute paths, as the harness sees them.
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)>;
     /// The command line of a run. `session` is the id of the session that it goes on with.

@@ -58,6 +58,10 @@ impl Harness for OpenCode {
         "opencode"
     }
 
+    fn subcommand(&self) -> Option<&'static str> {
+        Some("run")
+    }
+
     fn files(&self, setting: &Setting<'_>) -> Vec<(String, String)> {
         let url = format!("http://127.0.0.1:{}/v1", setting.port);
         let model = setting.model(self.family(), MODEL);
@@ -137,6 +141,10 @@ impl Harness for OpenCode {
         &[RESULTS_WITHOUT_STATUS]
     }
 
+    fn terminal(&self, setting: &Setting<'_>, _run: &Run) -> Option<Vec<String>> {
+        Some(setting.exe.to_vec())
+    }
+
     fn session(&self, _home: &Path, stdout: &str) -> Option<String> {
         member_in(stdout, &["sessionID", "session_id"]).map(str::to_owned)
     }
@@ -147,6 +155,7 @@ impl Harness for OpenCode {
             .iter()
             .flat_map(|name| files_below(&data.join(name), &data, "opencode"))
             .collect();
+        found.extend(files_below(&home.join("export"), home, ""));
         for entry in std::fs::read_dir(&data).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.ends_with(".db") || name.ends_with(".db-wal") {

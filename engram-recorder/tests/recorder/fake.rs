@@ -126,6 +126,64 @@ fn recording_has_the_log_and_the_truth_and_holds() {
     );
 }
 
+/// A scenario of the fake harness with these runs.
+fn led(runs: serde_json::Value) -> Scenario {
+    serde_json::from_value(serde_json::json!({
+        "id": "led", "about": "a client", "shows": ["client"], "runs": runs,
+        "threads": {"one": [[{"shell": {"command": "echo one > one.txt", "about": "write"}}], [{"say": "done"}]], "two": [[{"say": "done too"}]]},
+    }))
+    .unwrap()
+}
+
+#[test]
+fn client_calls_answers_and_is_refused() {
+    let out = tempfile::tempdir().unwrap();
+    let prompt = |says: &str| serde_json::json!({"method": "prompt", "params": {"text": "{says}"}, "says": says, "keep": {"session": "/session/id"}, "until": {"method": "done", "params": {"session": "{session}"}}});
+    let runs = serde_json::json!([
+        {"command": ["rpc"], "answers": {"permission": [{"allowed": true}, {"allowed": false}]}, "client": [
+            {"call": {"method": "nothing"}}, {"call": prompt("Do it. [[one]]")}, {"call": prompt("Not allowed. [[two]]")}]},
+        {"command": ["export", "{session}"], "into": "~/out/log.jsonl"},
+    ]);
+    let Some(recorded) = record_one(out.path(), &led(runs)) else {
+        return;
+    };
+    let (truth, runs) = (&recorded.done.truth, &recorded.done.runs);
+    assert_eq!(truth.prompts, ["Do it. [[one]]", "Not allowed. [[two]]"]);
+    assert_eq!(truth.calls.len(), 1, "{:?}", truth.calls);
+    assert_eq!(runs[0].refused, ["nothing: unknown"]);
+    assert_eq!(
+        (runs[0].end, runs[1].end),
+        (Some(End::Exit(0)), Some(End::Exit(0)))
+    );
+    let session = runs[0].session.as_deref().unwrap();
+    assert!(log(&recorded).to_string_lossy().contains(session));
+    assert_eq!(runs[1].argv.last().map(String::as_str), Some(session));
+    // What went to a file, and what a client heard, is not in the recording.
+    assert!(!recorded.directory.join("stdout").exists());
+}
+
+#[test]
+fn client_of_a_server_calls_over_http_and_ends_it() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = serde_json::json!([{"command": ["serve", "{port}"], "client": [
+        {"call": {"method": "POST /prompt", "params": {"text": "{says}"}, "says": "Do it. [[one]]", "keep": {"session": "/session"}, "again": true}},
+        {"call": {"method": "POST /prompt", "params": {"text": "{says}"}, "says": "And this. [[two]]", "later": true}},
+        {"settle": true}, {"call": {"method": "POST /{session}"}}]}]);
+    let Some(recorded) = record_one(out.path(), &led(runs)) else {
+        return;
+    };
+    let run = &recorded.done.runs[0];
+    assert_eq!(run.end, Some(End::Killed));
+    let session = run.session.as_deref().unwrap();
+    assert!(
+        run.refused.len() == 1 && run.refused[0].contains(&format!("POST /{session}: 404")),
+        "{:?}",
+        run.refused
+    );
+    let text = fs::read_to_string(log(&recorded)).unwrap();
+    assert!(text.contains("Do it.") && text.contains("done too"));
+}
+
 #[test]
 fn work_that_a_command_leaves_behind_is_waited_for_and_named() {
     let out = tempfile::tempdir().unwrap();

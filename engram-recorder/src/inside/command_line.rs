@@ -1,0 +1,97 @@
+//! The command line of a run, and what its words can name.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::Session;
+use crate::client;
+use crate::error::{Fault, RecorderError};
+use crate::process::Invocation;
+use crate::scenario::{Resume, Run};
+use crate::tools;
+
+/// What words of command lines and calls of a client can name.
+pub type Filled = BTreeMap<String, Value>;
+
+impl Session<'_> {
+    /// The values that words of a command and calls of a client can name.
+    pub(super) fn values(&self, run: &Run) -> Result<Filled, RecorderError> {
+        let places = &self.plan.places;
+        let mut values = BTreeMap::from([
+            ("home".to_owned(), json!(places.home.to_string_lossy())),
+            (
+                "project".to_owned(),
+                json!(places.project.to_string_lossy()),
+            ),
+            ("prompt".to_owned(), json!(run.prompt)),
+        ]);
+        if let Some(first) = &self.first {
+            let short = first.get(..8).unwrap_or(first);
+            values.insert("session".to_owned(), json!(first));
+            values.insert("short".to_owned(), json!(short));
+        }
+        if run.command.iter().any(|word| word.contains("{port}")) {
+            let port = client::free_port().map_err(|error| RecorderError::new(Fault::Io, error))?;
+            values.insert("port".to_owned(), json!(port.to_string()));
+        }
+        Ok(values)
+    }
+
+    /// The command line of a run.
+    ///
+    /// # Errors
+    /// Why this version cannot do it.
+    pub(super) fn invocation(&self, run: &Run, values: &Filled) -> Result<Invocation, String> {
+        let mut invocation = if run.command.is_empty() {
+            let session = run
+                .resume
+                .filter(|resume| *resume != Resume::Last)
+                .and(self.first.as_deref());
+            self.with_setting(|setting| self.harness.invocation(setting, run, session))?
+        } else {
+            let argv = self.plan.exe.iter().cloned();
+            let words = run.command.iter();
+            let words = words.map(|word| tools::fill_text(word, values));
+            Invocation {
+                argv: argv.chain(words).collect(),
+                stdin: Vec::new(),
+            }
+        };
+        self.add_arguments(&mut invocation.argv, run, values)?;
+        Ok(invocation)
+    }
+
+    /// The command line of a run in a terminal.
+    #[cfg(feature = "pty")]
+    pub(super) fn terminal_line(&self, run: &Run, values: &Filled) -> Result<Vec<String>, String> {
+        let mut argv = self
+            .with_setting(|setting| self.harness.terminal(setting, run))
+            .ok_or("nobody knows its terminal")?;
+        self.add_arguments(&mut argv, run, values)?;
+        Ok(argv)
+    }
+
+    /// Adds the arguments of the run: behind the subcommand, if there is one, and before everything else.
+    fn add_arguments(
+        &self,
+        argv: &mut Vec<String>,
+        run: &Run,
+        values: &Filled,
+    ) -> Result<(), String> {
+        let is_unknown = |word: &&String| {
+            let flag = word.split('=').next().unwrap_or_default();
+            word.starts_with("--") && !self.help.contains(flag)
+        };
+        if let Some(flag) = run.args.iter().find(is_unknown) {
+            return Err(format!("--help does not name {flag}"));
+        }
+        let words = run.args.iter();
+        let words = words.map(|word| tools::fill_text(word, values));
+        let first = argv.get(self.plan.exe.len());
+        let at =
+            self.plan.exe.len() + usize::from(first.is_some_and(|word| !word.starts_with('-')));
+        argv.splice(at..at, words);
+        Ok(())
+    }
+}
