@@ -1,9 +1,10 @@
 //! A client of a harness: it calls, waits, and answers what the harness asks, as the scenario says.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::ChildStdout;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
 
 use crate::process::{End, Running, Words};
 use crate::scenario::{Act, Call, Message, Run};
@@ -333,13 +340,12 @@ impl Client {
             };
             match (message["method"].as_str(), message["id"].as_u64()) {
                 (Some(method), _) if !message["id"].is_null() => {
-                    let answer = match next(method, &mut answers) {
+                    let mut answer = match next(method, &mut answers) {
                         Some(result) => json!({"result": result}),
                         None => {
                             json!({"error": {"code": -32601, "message": "the scenario has no answer"}})
                         }
                     };
-                    let mut answer = answer;
                     (answer["jsonrpc"], answer["id"]) = (json!("2.0"), message["id"].clone());
                     self.send(&answer);
                 }
@@ -397,33 +403,23 @@ fn has(value: &Value, least: &Value) -> bool {
 
 /// One request over HTTP on loopback, and the JSON of its answer.
 fn request(port: u16, method: &str, body: &Value) -> Result<Value, String> {
-    let failed = |error: io::Error| error.to_string();
     let (verb, path) = method.split_once(' ').ok_or("expected a verb and a path")?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     let body = if body.is_null() {
         String::new()
     } else {
         body.to_string()
     };
-    let request = format!(
-        "{verb} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut answer = BufReader::new(stream.take(MAX_BYTES));
-    let (status, size) = head(&mut answer).map_err(failed)?;
-    let mut text = Vec::new();
-    match size {
-        Size::Known(size) => answer.take(size).read_to_end(&mut text).map(drop),
-        Size::Chunks => chunks(&mut answer, &mut text),
-        Size::ToTheEnd => answer.read_to_end(&mut text).map(drop),
-    }
-    .map_err(failed)?;
-    if !status.starts_with('2') {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let (status, text) = runtime
+        .map_err(|error| error.to_string())?
+        .block_on(tokio::time::timeout(PATIENCE, ask(port, verb, path, body)))
+        .map_err(|_| "no answer in time")?
+        .map_err(|error| error.to_string())?;
+    if !status.is_success() {
         let said: String = String::from_utf8_lossy(&text).chars().take(200).collect();
-        return Err(format!("{status}: {said}"));
+        return Err(format!("{}: {said}", status.as_u16()));
     }
     if text.is_empty() {
         return Ok(Value::Null);
@@ -431,47 +427,28 @@ fn request(port: u16, method: &str, body: &Value) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| error.to_string())
 }
 
-/// Where the body of an answer ends: a server may keep the connection open.
-#[derive(Debug, PartialEq)]
-enum Size {
-    Known(u64),
-    Chunks,
-    ToTheEnd,
-}
-
-/// The status of an answer, and where its body ends.
-fn head(answer: &mut impl BufRead) -> io::Result<(String, Size)> {
-    let mut line = String::new();
-    answer.read_line(&mut line)?;
-    let status = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut size = Size::ToTheEnd;
-    loop {
-        line.clear();
-        answer.read_line(&mut line)?;
-        let header = line.trim().to_ascii_lowercase();
-        let (name, value) = header.split_once(':').unwrap_or_default();
-        match name {
-            "" => return Ok((status, size)),
-            "content-length" => size = value.trim().parse().map_or(Size::ToTheEnd, Size::Known),
-            "transfer-encoding" if value.contains("chunked") => size = Size::Chunks,
-            _ => {}
-        }
-    }
-}
-
-/// Reads a body that comes in chunks.
-fn chunks(answer: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<()> {
-    loop {
-        let mut line = String::new();
-        answer.read_line(&mut line)?;
-        let size = line.split(';').next().unwrap_or_default().trim();
-        let size = u64::from_str_radix(size, 16).unwrap_or_default();
-        if size == 0 {
-            return Ok(());
-        }
-        answer.by_ref().take(size).read_to_end(text)?;
-        answer.read_line(&mut line)?;
-    }
+/// The status and the body of an answer.
+async fn ask(
+    port: u16,
+    verb: &str,
+    path: &str,
+    body: String,
+) -> Result<(StatusCode, Bytes), Box<dyn Error + Send + Sync>> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let stream = TokioIo::new(TcpStream::connect(address).await?);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+    // It ends with the sender.
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(verb)
+        .uri(path)
+        .header(HOST, address.to_string())
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(body)))?;
+    let answer = sender.send_request(request).await?;
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), MAX_BYTES as usize);
+    Ok((status, body.collect().await?.to_bytes()))
 }
 
 #[cfg(test)]
@@ -479,30 +456,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_joined_and_a_cut_one_ends_the_body() {
-        let joined = |mut body: &[u8]| {
-            let mut text = Vec::new();
-            chunks(&mut body, &mut text).map(|()| text)
+    fn answers_over_http_are_json_or_the_reason() {
+        let answer_of = |answer: &'static str| {
+            let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let port = server.local_addr().unwrap().port();
+            let serving = thread::spawn(move || {
+                let (mut stream, _) = server.accept().unwrap();
+                let mut begin = [0; 16];
+                stream.read_exact(&mut begin).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+                String::from_utf8_lossy(&begin).into_owned()
+            });
+            let answer = request(port, "POST /session", &json!({"a": 1}));
+            assert!(serving.join().unwrap().starts_with("POST /session "));
+            answer
         };
-        assert_eq!(
-            joined(b"3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n").unwrap(),
-            b"abcde"
-        );
-        assert_eq!(
-            joined(b"3\r\nabc\r\nffffffffffffffff\r\nde").unwrap(),
-            b"abcde"
-        );
-        assert_eq!(joined(b"no\r\n").unwrap(), b"");
-    }
-
-    #[test]
-    fn head_says_where_the_body_ends() {
-        let read = |text: &str| head(&mut text.as_bytes()).unwrap();
-        let known = read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-        assert_eq!(known, ("200".to_owned(), Size::Known(2)));
-        let chunks = read("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n");
-        assert_eq!(chunks, ("404".to_owned(), Size::Chunks));
-        assert_eq!(read("").1, Size::ToTheEnd);
+        let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
+        assert_eq!(answer_of(chunks), Ok(json!({})));
+        let known = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n7";
+        assert_eq!(answer_of(known), Ok(json!(7)));
+        let refused = "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno";
+        assert_eq!(answer_of(refused), Err("404: no".to_owned()));
+        assert!(answer_of("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut").is_err());
+        assert!(request(1, "nothing", &Value::Null).is_err());
     }
 
     #[test]
