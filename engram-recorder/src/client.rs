@@ -414,7 +414,7 @@ fn request(port: u16, method: &str, body: &Value) -> Result<Value, String> {
         .build();
     let (status, text) = runtime
         .map_err(|error| error.to_string())?
-        .block_on(tokio::time::timeout(PATIENCE, ask(port, verb, path, body)))
+        .block_on(async { tokio::time::timeout(PATIENCE, ask(port, verb, path, body)).await })
         .map_err(|_| "no answer in time")?
         .map_err(|error| error.to_string())?;
     if !status.is_success() {
