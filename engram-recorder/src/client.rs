@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -444,6 +444,8 @@ async fn ask(
         .uri(path)
         .header(HOST, address.to_string())
         .header(CONTENT_TYPE, "application/json")
+        // hyper leaves it out of a call without a body, and a simple server waits for it.
+        .header(CONTENT_LENGTH, body.len())
         .body(Full::new(Bytes::from(body)))?;
     let answer = sender.send_request(request).await?;
     let status = answer.status();
