@@ -51,7 +51,7 @@ pub struct Led {
 /// A port of this machine that nobody uses.
 ///
 /// # Errors
-/// If there is none.
+/// If the system has no free port.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
         .local_addr()?
@@ -143,7 +143,7 @@ struct Heard {
     calls: u64,
     /// Calls that are not answered.
     open: BTreeMap<u64, String>,
-    /// Answers to calls, or why there is none.
+    /// The answer to each call, or the reason why it failed.
     answers: BTreeMap<u64, Result<Value, String>>,
     /// Messages that came since the last call was made, or since one of them was waited for.
     messages: Vec<Value>,

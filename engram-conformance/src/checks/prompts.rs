@@ -134,7 +134,7 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
         || (is_command && text.contains(args))
 }
 
-/// True if a message is several prompts, among them this one: what is said while a harness is busy may be sent as one.
+/// True if a message joins several prompts, and this is one of them. A harness that is busy may send all that was typed meanwhile as one message.
 fn is_in_queue(text: &str, prompt: &str, prompts: &[String]) -> bool {
     let parts: Vec<&str> = text.split("\n\n").map(str::trim).collect();
     let is_said = |part: &&str| prompts.iter().any(|prompt| prompt.trim() == *part);
