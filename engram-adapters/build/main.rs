@@ -60,9 +60,7 @@ fn generate(package: &Path, adapter: &Path, out: &Path) -> Result<(), Box<dyn Er
         .map(path)
         .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     fs::write(out.join("table.rs"), table::code(&table, &files))?;
-    let readers = match fs::read_to_string(adapter.join("members").join(READERS)) {
-        Ok(readers) => engram_core::members::readers(&text, &readers)?,
-        Err(_) => Vec::new(),
-    };
+    let readers = fs::read_to_string(adapter.join("members").join(READERS))?;
+    let readers = engram_core::members::readers(&text, &readers)?;
     Ok(fs::write(out.join("readers.rs"), readers::code(&readers))?)
 }

@@ -35,9 +35,10 @@ pub fn all(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings) {
             .own_events(Kind::MsgIn)
             .filter(|(_, event)| !is_sub_agents(event))
         {
-            if event.text("text").is_some_and(|text| {
-                is_prompt(text, prompt) || is_in_queue(text, prompt, &case.truth.prompts)
-            }) {
+            if event
+                .text("text")
+                .is_some_and(|text| has_prompt(text, prompt, &case.truth.prompts))
+            {
                 *actual.entry(session.name()).or_default() += 1;
             }
         }
@@ -132,6 +133,11 @@ fn is_prompt(text: &str, prompt: &str) -> bool {
         || is_section
         || is_expanded
         || (is_command && text.contains(args))
+}
+
+/// True if a message is a prompt, or joins several with it.
+fn has_prompt(text: &str, prompt: &str, prompts: &[String]) -> bool {
+    is_prompt(text, prompt) || is_in_queue(text, prompt, prompts)
 }
 
 /// True if a message joins several prompts, and this is one of them. A harness that is busy may send all that was typed meanwhile as one message.
@@ -246,7 +252,7 @@ pub fn by_person(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings
             .truth
             .prompts
             .iter()
-            .any(|prompt| is_prompt(text, prompt) || is_in_queue(text, prompt, &case.truth.prompts))
+            .any(|prompt| has_prompt(text, prompt, &case.truth.prompts))
         {
             findings.count("messages by a person");
         } else if !is_known {
