@@ -10,6 +10,7 @@ use engram_core::event::Kind;
 use serde_json::Value;
 
 use crate::certification::Certification;
+use crate::shared::patch::has_bare_cr;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
@@ -30,6 +31,18 @@ const GAP_ROWS: &[GapRow] = &[
                     .before
                     .as_deref()
                     .is_some_and(|text| text.starts_with('\u{feff}'))
+        })
+    }),
+    GapRow::new("read.bare_cr", Kind::CodeRead, |case| {
+        has_event(case, Kind::CodeRead, |read| {
+            let file = read.text("file").unwrap_or_default();
+            let real = case
+                .truth
+                .edits
+                .iter()
+                .filter(|real| file.ends_with(&real.file));
+            real.filter_map(|real| real.before.as_deref())
+                .any(|text| counts_bare_cr(read, text))
         })
     }),
     GapRow::new("edit.formatter", Kind::CodeEdit, |case| {
@@ -112,6 +125,14 @@ const GAP_ROWS: &[GapRow] = &[
             })
     }),
 ];
+
+/// True if a read has more lines of a file than line feeds end, as many as CRs and line feeds end.
+fn counts_bare_cr(read: &Event, text: &str) -> bool {
+    let ended = |text: &str| text.lines().count() as u64;
+    let split = text.replace("\r\n", "\n").replace('\r', "\n");
+    has_bare_cr(text)
+        && read.number("total_lines") == Some(ended(&split)).filter(|lines| *lines != ended(text))
+}
 
 /// True for an update of which only the file is known.
 fn names_file_alone(edit: &Event) -> bool {

@@ -95,13 +95,14 @@ const READS: Grade = Grade::Partial(&[
     "read.shell",
 ]);
 
-/// Reads of versions that leave out the byte order mark of a file.
+/// Reads of versions that leave out the byte order mark of a file, and take a CR for a line end.
 const UNMARKED_READS: Grade = Grade::Partial(&[
     "read.not_utf8",
     "read.no_lines",
     "read.no_total",
     "read.shell",
     "read.bom",
+    "read.bare_cr",
 ]);
 
 /// Edits of these versions.

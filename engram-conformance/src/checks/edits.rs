@@ -16,6 +16,8 @@ use crate::tape::Event;
 
 /// The gap of edits of a file without its byte order mark.
 const UNMARKED: &str = "edit.bom";
+/// The gap of edits by a harness that takes a bare CR for a line end.
+const BARE_CR: &str = "edit.bare_cr";
 
 /// The file of every `code.edit` really changed, unless the call failed or the edit itself says that nothing changed.
 pub fn real(case: &Case<'_>, findings: &mut Findings) {
@@ -235,6 +237,29 @@ fn is_unmarked(
         && bare.is_some_and(|bare| spans::refuted(event, part, Some(&bare)).is_none())
 }
 
+/// True if the spans are wrong for the lines of the file, and right if every bare CR ends a line.
+fn counts_bare_cr(edits: &CallEdits<'_>, before: FileState<'_>, after: FileState<'_>) -> bool {
+    let fit = |lines: &dyn Fn(&str) -> Lines| {
+        let [before, after] = [before, after].map(|state| state.text().map(lines));
+        let is_refuted = |part, text: &Option<Lines>| {
+            let mut events = edits.events.iter();
+            events.any(|event| spans::refuted(event, part, text.as_ref()).is_some())
+        };
+        !is_refuted("before", &before)
+            && !is_refuted("after", &after)
+            && (before.zip(after)).is_none_or(|(before, after)| {
+                spans::explain(&edits.events, &before, &after) != Some(false)
+            })
+    };
+    let split =
+        |text: &str| Lines::new(&spans::split_at_cr(text).unwrap_or_else(|| text.to_owned()));
+    [before, after]
+        .iter()
+        .any(|state| state.text().and_then(spans::split_at_cr).is_some())
+        && !fit(&Lines::new)
+        && fit(&split)
+}
+
 /// Every span is right, and together the spans explain the whole change.
 fn ranges(
     subject: &Subject<'_>,
@@ -248,6 +273,11 @@ fn ranges(
         ("before", before == FileState::Unknown),
         ("after", after == FileState::Unknown),
     ];
+    if subject.declares_for(edits.session.schema(), Kind::CodeEdit, BARE_CR)
+        && counts_bare_cr(edits, before, after)
+    {
+        return findings.gap(BARE_CR);
+    }
     let (before, after) = (before.text().map(Lines::new), after.text().map(Lines::new));
     for ((part, is_unknown), text) in is_unknown.into_iter().zip([&before, &after]) {
         for event in &edits.events {

@@ -4,6 +4,7 @@ use engram_core::event::Kind;
 
 use super::spans::{self, Lines};
 use crate::case::Case;
+use crate::converted_session::ConvertedSession;
 use crate::ground_truth::{FileState, RealEdit, in_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
@@ -11,6 +12,8 @@ use crate::tape::Event;
 
 /// The gap of reads of a file without its byte order mark and the bare CR at its end.
 const UNMARKED: &str = "read.bom";
+/// The gap of reads by a harness that takes a bare CR for a line end.
+const BARE_CR: &str = "read.bare_cr";
 const MARK: char = '\u{feff}';
 
 /// The calls of the model in their order. A read of another call, or of none, may have been made at any time.
@@ -65,13 +68,8 @@ pub fn of_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings)
             .any(|text| is_of(event, text))
         {
             findings.count("reads of known files");
-        } else if subject.declares_for(session.schema(), Kind::CodeRead, UNMARKED)
-            && states
-                .iter()
-                .filter_map(|state| unmarked(state.text()?))
-                .any(|text| is_of(event, text))
-        {
-            findings.gap(UNMARKED);
+        } else if let Some(gap) = explained(subject, session, event, &states) {
+            findings.gap(gap);
         } else {
             findings.fail(
                 case.place_of(session, event),
@@ -81,6 +79,22 @@ pub fn of_files(subject: &Subject<'_>, case: &Case<'_>, findings: &mut Findings)
             );
         }
     }
+}
+
+/// The gap that the adapter declares for what the log leaves out of a text, if the read has the lines of the rest.
+fn explained(
+    subject: &Subject<'_>,
+    session: &ConvertedSession,
+    read: &Event,
+    states: &[FileState<'_>],
+) -> Option<&'static str> {
+    let texts = || states.iter().filter_map(|state| state.text());
+    let declares = |gap| subject.declares_for(session.schema(), Kind::CodeRead, gap);
+    if declares(UNMARKED) && texts().filter_map(unmarked).any(|text| is_of(read, text)) {
+        return Some(UNMARKED);
+    }
+    let mut split = texts().filter_map(spans::split_at_cr);
+    (declares(BARE_CR) && split.any(|text| is_of(read, &text))).then_some(BARE_CR)
 }
 
 /// A text without the byte order mark at its beginning and the bare CR at its end; none if it has neither.

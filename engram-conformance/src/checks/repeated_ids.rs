@@ -82,23 +82,30 @@ fn ended(session: &ConvertedSession) -> Vec<Ended<'_>> {
             results.push(event);
         }
     }
-    let seq = |event: &Event| event.number("seq").unwrap_or_default();
-    let mut ended: Vec<Ended<'_>> = of_id
+    let of_one = |call: &Event, result: &Event| call.0.get("origin") == result.0.get("origin");
+    let pairs: Vec<(&str, &Event, &Event)> = of_id
         .into_iter()
         .filter(|(id, _)| id.len() >= LEAST_ID)
         .filter_map(
             |(id, (calls, results))| match (calls.as_slice(), results.as_slice()) {
-                // A call inside another one may be given by its end alone.
-                ([call], [result]) if !call.is_replay() && !call.has("parent") => Some(Ended {
-                    id,
-                    tool: call.text("tool").unwrap_or_default(),
-                    call: seq(call),
-                    result: seq(result),
-                    said: ["status", "stdout", "stderr"].map(|field| result.text(field)),
-                }),
+                ([call], [result]) if !call.is_replay() => Some((id, *call, *result)),
                 _ => None,
             },
         )
+        .collect();
+    // Where other calls have a record of their own, one without it is given by its end alone: a second such end repeats the first.
+    let is_apart = pairs.iter().any(|(_, call, result)| !of_one(call, result));
+    let seq = |event: &Event| event.number("seq").unwrap_or_default();
+    let mut ended: Vec<Ended<'_>> = pairs
+        .into_iter()
+        .filter(|(_, call, result)| !(is_apart && of_one(call, result)))
+        .map(|(id, call, result)| Ended {
+            id,
+            tool: call.text("tool").unwrap_or_default(),
+            call: seq(call),
+            result: seq(result),
+            said: ["status", "stdout", "stderr"].map(|field| result.text(field)),
+        })
         .collect();
     ended.sort_by_key(|ended| ended.call);
     ended
