@@ -73,6 +73,9 @@ pub struct Returned {
 pub struct Edit {
     /// The calls that were running.
     pub call_ids: Vec<Option<String>>,
+    /// Where they are in [`Truth::calls`]: some have no id.
+    #[serde(default)]
+    pub calls: Vec<usize>,
     /// Their tools.
     pub tools: Vec<String>,
     /// The file, below the project.

@@ -236,7 +236,15 @@ fn unwrapped(mut result: Value, calls_on_tapes: &[&Event]) -> Option<Value> {
     Some(result)
 }
 
-/// Adds to each edit the calls of its turn: consecutive calls of these tools, of which one names the file and did not fail.
+/// The ids of the calls of an edit, if the ground truth says where they are in its list.
+fn ids_by_place(edit: &Value, calls: &[Value]) -> Option<Vec<Value>> {
+    let places = edit["calls"].as_array()?.iter();
+    places
+        .map(|place| Some(calls.get(usize::try_from(place.as_u64()?).ok()?)?["id"].clone()))
+        .collect()
+}
+
+/// Adds to each edit the calls of its turn. Older recordings do not say which: consecutive calls of these tools, of which one names the file and did not fail.
 fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSession]) -> Vec<Value> {
     let failed: BTreeSet<&str> = sessions
         .iter()
@@ -247,6 +255,10 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSessi
     let (mut from, mut width_there) = (0, 1);
     let mut matched: BTreeSet<(usize, String)> = BTreeSet::new();
     for edit in &mut edits {
+        if let Some(ids) = ids_by_place(edit, calls) {
+            edit["call_ids"] = Value::Array(ids);
+            continue;
+        }
         let tools: Vec<&str> = edit["tools"]
             .as_array()
             .into_iter()
@@ -284,4 +296,38 @@ fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSessi
         edit["call_ids"] = Value::Array(ids);
     }
     edits
+}
+
+#[test]
+fn an_edit_has_the_calls_at_its_places_whatever_other_agents_called_meanwhile() {
+    let call =
+        |id: &str, tool: &str| json!({"id": id, "tool": tool, "args": {"file_path": "a.py"}});
+    let calls = [
+        call("a", "agent"),
+        call("b", "read"),
+        call("c", "replace"),
+        call("d", "replace"),
+    ];
+    let edit =
+        |tools: &[&str], places: Value| json!({"file": "a.py", "tools": tools, "calls": places});
+    let of_calls = |first: Value, second: Value| {
+        let edits = vec![
+            edit(&["agent", "replace"], first),
+            edit(&["replace"], second),
+        ];
+        let found = with_calls(edits, &calls, &[]);
+        found
+            .iter()
+            .map(|edit| edit["call_ids"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of_calls(json!([0, 2]), json!([3])),
+        [json!(["a", "c"]), json!(["d"])]
+    );
+    assert_eq!(
+        of_calls(json!([0, 9]), json!([3]))[0],
+        json!([]),
+        "there is no such call"
+    );
 }

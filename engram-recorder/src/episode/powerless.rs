@@ -397,6 +397,7 @@ mod tests {
     fn tool_that_acts_is_named_and_one_that_cannot_be_called_blocks() {
         let edit = Edit {
             call_ids: vec![None],
+            calls: vec![0],
             tools: vec!["write".into()],
             file: "a".into(),
             before: None,

@@ -93,6 +93,8 @@ pub type Player = Box<dyn FnMut(&Request) -> Option<Call> + Send>;
 #[derive(Clone)]
 struct Sent {
     id: Option<String>,
+    /// Where it is among the calls of the ground truth.
+    place: usize,
     tool: String,
 }
 

@@ -303,6 +303,7 @@ fn changes_belong_to_the_calls_that_ran() {
         ),
         (1, "new.txt", 2)
     );
+    assert_eq!(truth.edits[0].calls, [0, 1], "where the calls are");
     assert_eq!(truth.edits[0].after.as_deref(), Some("new\n"));
     assert_eq!(
         truth

@@ -82,6 +82,7 @@ impl Inner {
             let (before, after) = (self.files.get(name), now.get(name));
             self.truth.edits.push(Edit {
                 call_ids: running.iter().map(|sent| sent.id.clone()).collect(),
+                calls: running.iter().map(|sent| sent.place).collect(),
                 tools: running.iter().map(|sent| sent.tool.clone()).collect(),
                 file: name.to_owned(),
                 before: before
@@ -115,11 +116,12 @@ impl Inner {
                 Block::Call(id, call) => {
                     // One API gives calls no ids.
                     let id = (dialect != Dialect::GeminiGenerate).then(|| id.clone());
-                    self.truth.calls.push(made(id.clone(), call, &thread));
                     step.push(Sent {
-                        id,
+                        id: id.clone(),
+                        place: self.truth.calls.len(),
                         tool: call.tool.clone(),
                     });
+                    self.truth.calls.push(made(id, call, &thread));
                     continue;
                 }
                 Block::Redacted(_) | Block::Item(_) => continue,
