@@ -227,20 +227,10 @@ impl Events {
 
     /// The outcome of a record: mapped if it gives events, else a duplicate if something in it was given before, else without content.
     fn outcome(&self, record: &'static str, repeated: &'static str, out: &Emitter<'_>) -> Outcome {
-        let gives_usage = self
-            .usage
-            .as_ref()
-            .is_some_and(|usage| usage.of == self.number);
-        if out.has_events()
-            || (gives_usage
-                && self
-                    .plan
-                    .usages
-                    .get(self.plan.usage_at)
-                    .is_some_and(|usage| usage.of as usize == self.number))
-        {
+        let gives_usage = self.open_usages.contains_key(&self.number);
+        if out.has_events() || gives_usage {
             Outcome::Mapped
-        } else if self.plan.has_repeats || gives_usage {
+        } else if self.plan.has_repeats {
             Outcome::Duplicate {
                 record,
                 rule: repeated,

@@ -1,6 +1,6 @@
 //! What the handlers know: the decisions about the notes, and what events need of the records before them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::RecordHeader;
@@ -39,8 +39,8 @@ pub struct Events {
     pub(super) typed: KeyMap<u32>,
     /// The last event before each message that a person goes back to.
     pub(super) rewind_points: KeyMap<Option<Seq>>,
-    /// The token counts of the current turn.
-    pub(super) usage: Option<OpenUsage>,
+    /// The token counts of turns that have not ended, by the number of their record.
+    pub(super) open_usages: HashMap<usize, OpenUsage>,
     pub(super) answer: Answer,
 }
 
@@ -90,7 +90,6 @@ impl Plan {
 
 /// Token counts that stand after a later record.
 pub(super) struct OpenUsage {
-    pub(super) of: usize,
     pub(super) tokens: event::Tokens,
     pub(super) time: Option<String>,
     /// Id and model as raw JSON.
@@ -126,7 +125,7 @@ impl Events {
             objectives: HashSet::new(),
             typed: KeyMap::default(),
             rewind_points: KeyMap::default(),
-            usage: None,
+            open_usages: HashMap::new(),
             answer: Answer::default(),
         }
     }

@@ -119,13 +119,13 @@ impl Events {
         if self.form == Form::Lines && !message.in_history {
             let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
             let time = tape_time(line.timestamp()).map(|time| time.into_owned());
-            self.usage = Some(OpenUsage {
-                of: self.number,
+            let open = OpenUsage {
                 tokens,
                 time,
                 id: owned(line.id()),
                 model: owned(line.model()),
-            });
+            };
+            self.open_usages.insert(self.number, open);
             return;
         }
         // Calls have times and ids of their own.
@@ -141,38 +141,33 @@ impl Events {
 
     /// Emits the token counts that stand after the current record.
     pub(super) fn end_response(&mut self, out: &mut Emitter<'_>) {
-        let Some(Usage { of, after }) = self.plan.usages.get(self.plan.usage_at).copied() else {
-            return;
-        };
-        if after as usize != self.number {
-            return;
+        while let Some(Usage { of, after }) = self.plan.usages.get(self.plan.usage_at).copied()
+            && after as usize == self.number
+        {
+            self.plan.usage_at += 1;
+            let of = of as usize;
+            if let Some(open) = self.open_usages.remove(&of) {
+                emit_usage(of, open, out);
+            }
         }
-        self.plan.usage_at += 1;
-        let Some(OpenUsage {
-            tokens,
-            time,
-            id,
-            model,
-            ..
-        }) = self.usage.take()
-        else {
-            return;
-        };
-        let header = RecordHeader {
-            t: time.as_deref(),
-            id: token_text(&id),
-            replay: false,
-        };
-        let usage = event::Usage {
-            message_id: token_text(&id),
-            model: token_text(&model),
-            tokens,
-            ..event::Usage::default()
-        };
-        out.of_record(of as usize, header, |out| {
-            out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
-        });
     }
+}
+
+fn emit_usage(of: usize, open: OpenUsage, out: &mut Emitter<'_>) {
+    let header = RecordHeader {
+        t: open.time.as_deref(),
+        id: token_text(&open.id),
+        replay: false,
+    };
+    let usage = event::Usage {
+        message_id: token_text(&open.id),
+        model: token_text(&open.model),
+        tokens: open.tokens,
+        ..event::Usage::default()
+    };
+    out.of_record(of, header, |out| {
+        out.emit(Meta::Usage(usage), Pointer::At("/tokens"))
+    });
 }
 
 /// An answer, or reasoning.

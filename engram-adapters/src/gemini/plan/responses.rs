@@ -1,5 +1,7 @@
 //! What stands after all events of a response: its token counts, and the answer that is joined from pieces.
 
+use engram_core::keys::KeyMap;
+
 use super::repeats::Decision;
 use crate::gemini::notes::{After, Note};
 
@@ -12,11 +14,13 @@ pub struct Usage {
     pub after: u32,
 }
 
-/// Where the token counts of each turn of a log of lines stand. The harness writes a turn when the model has answered, and again with its
-/// calls when they have ended.
+/// Where the token counts of each turn of a log of lines stand, in this order. The harness writes a turn when the model has answered, and
+/// again with its calls when they have ended: directly behind it, or, if two processes write one log, behind records of the other one.
 pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
-    let mut usages = Vec::new();
-    let mut open: Option<(Usage, Turn)> = None;
+    let mut usages: Vec<(Usage, Turn)> = Vec::new();
+    let mut of_id: KeyMap<usize> = KeyMap::default();
+    // The turn whose records go on.
+    let mut open: Option<usize> = None;
     let starts = notes
         .iter()
         .enumerate()
@@ -26,34 +30,55 @@ pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
         });
     for (at, number, after) in starts {
         let turn = Turn::at(at, notes, decisions).filter(|_| after == After::Turn);
-        open = match open {
-            Some((usage, last))
-                if after == After::Ends || turn.as_ref().is_some_and(|turn| !turn.is(&last)) =>
-            {
-                usages.push(usage);
-                None
-            }
-            Some((usage, last)) => Some((
-                Usage {
-                    after: number,
-                    ..usage
-                },
-                last,
-            )),
-            None => None,
+        let known = turn.as_ref().and_then(|turn| of_id.get(&turn.id).copied());
+        let again =
+            known.filter(|known| turn.as_ref().is_some_and(|turn| turn.is(&usages[*known].1)));
+        open = match after {
+            After::Ends => None,
+            After::GoesOn => open,
+            After::Turn => open.filter(|open| turn.is_none() || again == Some(*open)),
         };
         if let Some(turn) = turn.filter(|turn| turn.has_new_tokens) {
-            open = Some((
-                Usage {
-                    of: number,
-                    after: number,
-                },
-                turn,
-            ));
+            let usage = Usage {
+                of: number,
+                after: number,
+            };
+            let place = open.unwrap_or(usages.len());
+            of_id.insert(turn.id, place);
+            // Directly behind the turn, they stand for its counts so far.
+            match usages.get_mut(place) {
+                Some(so_far) => *so_far = (usage, turn),
+                None => usages.push((usage, turn)),
+            }
+            open = Some(place);
+        } else {
+            open = open.or(again.filter(|_| gives_more(at, notes, decisions)));
+            if let Some(open) = open {
+                usages[open].0.after = number;
+            }
         }
     }
-    usages.extend(open.map(|(usage, _)| usage));
+    let mut usages: Vec<Usage> = usages.into_iter().map(|(usage, _)| usage).collect();
+    usages.sort_by_key(|usage| usage.after);
     usages
+}
+
+/// True if the record at `at` has a part of a response that was not given before.
+fn gives_more(at: usize, notes: &[Note], decisions: &[Decision]) -> bool {
+    let is_part = |note: &Note| {
+        matches!(
+            note,
+            Note::Thought { .. }
+                | Note::Content { .. }
+                | Note::Text { .. }
+                | Note::Call { .. }
+                | Note::NamelessCall { .. }
+        )
+    };
+    let of_record = notes.iter().zip(decisions).skip(at + 1);
+    of_record
+        .take_while(|(note, _)| !matches!(note, Note::Record { .. }))
+        .any(|(note, decision)| is_part(note) && !decision.is_repeated && !decision.in_history)
 }
 
 /// What identifies a turn.
@@ -144,7 +169,7 @@ pub fn pieces(notes: &[Note]) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gemini::notes::History;
+    use crate::gemini::notes::{CallList, History};
     use crate::gemini::plan::repeats::repeats;
     use crate::gemini::schema::Form;
 
@@ -184,6 +209,27 @@ mod tests {
         ]
         .concat();
         assert_eq!(places(&notes), [(1, 3), (4, 4)]);
+    }
+
+    #[test]
+    fn counts_stand_behind_a_part_that_comes_after_records_of_another_process() {
+        let call = |id| Note::Call {
+            id,
+            args: 1,
+            list: CallList::Calls,
+        };
+        let notes = [
+            &turn(1, 7, 5, 10)[..],
+            &[record(2, After::Ends)],
+            &turn(3, 8, 6, 11),
+            &turn(4, 7, 5, 10),
+            &[call(70)],
+            &turn(5, 8, 6, 11),
+            &turn(6, 7, 5, 10),
+            &[call(70)],
+        ]
+        .concat();
+        assert_eq!(places(&notes), [(3, 3), (1, 4)]);
     }
 
     #[test]
