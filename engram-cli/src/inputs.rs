@@ -170,7 +170,7 @@ fn found(paths: &[PathBuf], mut finder: SessionFinder<'_>, known: Option<&Known<
         }
     }
     let again = known
-        .map(|known| known.in_other_forms(finder.forms(), finder.unchanged()))
+        .map(|known| known.reopen_other_forms(finder.forms(), finder.unchanged()))
         .unwrap_or_default();
     again.iter().for_each(|path| finder.open_again(path));
     let FoundSessions {

@@ -85,7 +85,7 @@ pub(super) fn steps(row: Row) -> Result<Steps, Outcome> {
         Row::Event(kind) => event(kind)?,
         Row::Completed(kind) => completed(kind),
         Row::Exec(kind) => exec(kind)?,
-        Row::Printed(kind) => printed(kind)?,
+        Row::Printed(kind) => printed_event(kind)?,
         Row::State => return Err(STATE),
         Row::BareHeader => of(shapes::any, settings::bare_header),
         Row::Document => of(shapes::any, settings::document_header),
@@ -227,7 +227,7 @@ fn exec(kind: ExecKind) -> Result<Steps, Outcome> {
 }
 
 /// What it prints up to 0.42.
-fn printed(kind: PrintedKind) -> Result<Steps, Outcome> {
+fn printed_event(kind: PrintedKind) -> Result<Steps, Outcome> {
     use PrintedKind as Kind;
     Ok(match kind {
         Kind::AgentMessage => of(shapes::event_message, printed_events::answer),

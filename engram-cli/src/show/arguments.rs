@@ -72,7 +72,8 @@ impl Arguments {
         let telling = TELLING.into_iter().find(|name| members.get(name).is_some());
         for (name, value) in &members.0 {
             // A flag that is off says nothing about a change.
-            if has_pair && (diff::is_part(name) || matches!(value.get(), "false" | "null")) {
+            if has_pair && (diff::is_side_of_pair(name) || matches!(value.get(), "false" | "null"))
+            {
                 continue;
             }
             if kind == ToolKind::Write && CONTENTS.contains(name) && value.get().starts_with('"') {

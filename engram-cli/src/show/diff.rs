@@ -16,7 +16,7 @@ const PAIRS: [(&str, &str); 6] = [
 const CONTEXT: usize = 3;
 
 /// True if an argument of this name is a part of a change.
-pub fn is_part(name: &str) -> bool {
+pub fn is_side_of_pair(name: &str) -> bool {
     PAIRS.iter().any(|(old, new)| name == *old || name == *new)
 }
 

@@ -98,7 +98,7 @@ impl Known<'_> {
     }
 
     /// The unchanged sources that have one of these sessions in another form: which form is used must be decided again.
-    pub fn in_other_forms<'f>(
+    pub fn reopen_other_forms<'f>(
         &self,
         forms: impl Iterator<Item = &'f FormIdentity>,
         unchanged: &[PathBuf],

@@ -5,7 +5,7 @@ use engram_core::keys::hash64;
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
 use crate::outcome::Findings;
-use crate::repeats::{Way, changed_session, is_full_run, is_steady, repeatable};
+use crate::repeats::{Way, difference_with_repeats, is_full_run, is_steady, repeatable};
 use crate::subject::Subject;
 
 /// Longer sessions are repeated in a full run only.
@@ -102,7 +102,7 @@ impl Trials<'_> {
         if lines.is_empty() || found >= MAX_RECORDS {
             return;
         }
-        let Some(what) = changed_session(self.subject, self.session, lines, way) else {
+        let Some(what) = difference_with_repeats(self.subject, self.session, lines, way) else {
             return;
         };
         if lines.len() > 1 {

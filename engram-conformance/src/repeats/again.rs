@@ -36,7 +36,7 @@ impl Way {
 }
 
 /// What changes on the tape if these lines (from 0, ascending) are written again. `None` if nothing does.
-pub fn changed_session(
+pub fn difference_with_repeats(
     subject: &Subject<'_>,
     session: &ConvertedSession,
     lines: &[usize],

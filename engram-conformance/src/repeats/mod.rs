@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 mod again;
 mod lines;
 
-pub use again::{Way, changed_session, is_steady};
+pub use again::{Way, difference_with_repeats, is_steady};
 pub use lines::repeatable;
 
 /// With the value `all`, the checks of repeats try every line and every call of every session.

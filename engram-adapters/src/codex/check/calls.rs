@@ -15,12 +15,10 @@ use crate::codex::blocks::{joined_lines, part, unquote};
 use crate::codex::emit::edits::is_readable_diff;
 use crate::codex::emit::ends::ScreenEnd;
 use crate::codex::emit::output_text::{
-    ExitFacts, Framing, may_be_wrapped, strip_framing, wrapped_of,
+    ExitFacts, Framing, line_breaks_of_command, may_be_wrapped, strip_framing, wrapped_of,
 };
 use crate::codex::emit::outputs::is_told;
-use crate::codex::emit::patch_text::{
-    command_breaks, contain_patch, patch_of_command, patch_of_input,
-};
+use crate::codex::emit::patch_text::{contain_patch, patch_of_command, patch_of_input};
 use crate::codex::emit::tool_calls::{SHELL_TOOLS, object_or_list};
 use crate::codex::notes::{CallNote, Kind, Role};
 use crate::codex::readers::{
@@ -202,7 +200,7 @@ pub fn function_call(
         None
     };
     let breaks = match (&*name, value) {
-        ("exec_command", Some(args)) => command_breaks(args),
+        ("exec_command", Some(args)) => line_breaks_of_command(args),
         ("write_stdin", Some(args)) => count(args.first_member("session_id"))
             .and_then(|session| checker.sessions.get(&session).copied())
             .unwrap_or_default(),

@@ -14,7 +14,7 @@ use crate::shared::value::{StructuralIndex, Value, integer, parse, raw_str};
 
 use super::printed_files::SUCCESS;
 use crate::codex::blocks::{joined_lines, unquote};
-use crate::codex::readers::{Metadata, WrappedOutput};
+use crate::codex::readers::{Command, Metadata, WrappedOutput};
 
 /// What an output says about the end of its call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +43,15 @@ pub struct Framing {
     pub command_breaks: usize,
     /// The harness may have applied a patch itself: what follows the framing may be its own text.
     pub may_nest: bool,
+}
+
+/// How often the command of a shell tool begins a new line.
+pub fn line_breaks_of_command(arguments: Value<'_>) -> usize {
+    let command = Command::lenient(arguments)
+        .cmd()
+        .and_then(Value::text)
+        .filter(|command| command.raw().contains('\\'));
+    command.map_or(0, |command| command.decode_lossy().matches('\n').count())
 }
 
 /// The `{"output": ..., "metadata": ...}` object in a decoded output text.

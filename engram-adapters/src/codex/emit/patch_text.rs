@@ -69,15 +69,6 @@ pub fn directory_of_patch(arguments: Value<'_>, cwd: &str) -> Option<String> {
     directory_of_script(before, &directory)
 }
 
-/// How often the command of a shell tool begins a new line.
-pub fn command_breaks(arguments: Value<'_>) -> usize {
-    let command = Command::lenient(arguments)
-        .cmd()
-        .and_then(Value::text)
-        .filter(|command| command.raw().contains('\\'));
-    command.map_or(0, |command| command.decode_lossy().matches('\n').count())
-}
-
 /// The note on the link between the two paths of a moved file.
 const MOVED: Option<Text<'_>> = Some(Text::Plain("move"));
 
