@@ -50,6 +50,8 @@ pub struct Plan {
     pub(super) notes: Vec<Note>,
     pub(super) decisions: Vec<Decision>,
     pub(super) usages: Vec<Usage>,
+    /// The records that say them.
+    pub(super) usage_records: HashSet<usize>,
     pub(super) pieces: std::vec::IntoIter<Piece>,
     /// The next note.
     pub(super) at: usize,
@@ -155,6 +157,7 @@ impl Events {
         self.plan = Plan {
             notes,
             decisions,
+            usage_records: usages.iter().map(|usage| usage.of as usize).collect(),
             usages,
             pieces: pieces.into_iter(),
             ..Plan::default()

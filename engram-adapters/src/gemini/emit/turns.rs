@@ -117,6 +117,11 @@ impl Events {
     ) {
         let line = &message.line;
         if self.form == Form::Lines && !message.in_history {
+            if !self.plan.usage_records.contains(&self.number) {
+                // The counts of the record directly behind this one stand for these.
+                self.plan.has_repeats = true;
+                return;
+            }
             let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
             let time = tape_time(line.timestamp()).map(|time| time.into_owned());
             let open = OpenUsage {
