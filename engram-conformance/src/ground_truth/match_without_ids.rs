@@ -236,7 +236,7 @@ fn unwrapped(mut result: Value, calls_on_tapes: &[&Event]) -> Option<Value> {
     Some(result)
 }
 
-/// The ids of the calls of an edit, if the ground truth says where they are in its list.
+/// The ids of the calls that made an edit. `None` if the edit has no list of places (`calls`), or one of them is not a place in `calls` here.
 fn ids_by_place(edit: &Value, calls: &[Value]) -> Option<Vec<Value>> {
     let places = edit["calls"].as_array()?.iter();
     places
@@ -244,7 +244,8 @@ fn ids_by_place(edit: &Value, calls: &[Value]) -> Option<Vec<Value>> {
         .collect()
 }
 
-/// Adds to each edit the calls of its turn. Older recordings do not say which: consecutive calls of these tools, of which one names the file and did not fail.
+/// Adds to each edit the ids of its calls. Recordings without places get those of a turn: consecutive calls of the edit's tools, of which one
+/// names the file and did not fail.
 fn with_calls(mut edits: Vec<Value>, calls: &[Value], sessions: &[ConvertedSession]) -> Vec<Value> {
     let failed: BTreeSet<&str> = sessions
         .iter()
