@@ -23,7 +23,7 @@
 use engram_core::adapter::Evidence;
 use engram_core::error::AdapterError;
 use engram_core::head::Head;
-use engram_core::pipeline::{ByteSource, Input, Options, Summary, convert_chosen};
+use engram_core::pipeline::{ByteSource, Chosen, Input, Options, Summary, convert_chosen};
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 
@@ -146,5 +146,11 @@ pub fn ingest_with<S: ByteSource>(
     let adapter = registration
         .stream()
         .ok_or_else(|| AdapterError::new(engram_core::error::ErrorCode::AdapterDefect))?;
-    convert_chosen(input, options, sink, |_| Ok((adapter, evidence.framing)))
+    convert_chosen(input, options, sink, |head| {
+        Ok(Chosen {
+            adapter,
+            framing: evidence.framing,
+            identity: adapter.identify(head),
+        })
+    })
 }

@@ -15,8 +15,8 @@ use crate::session_file::SessionFile;
 use crate::session_form::SessionForm;
 use crate::shared::tool_table::ToolTable;
 
-/// Reads what the files around a session file state about it. Gets the file's path and head.
-pub type SideInfoFn = fn(&Path, &Head<'_>) -> SideInfo;
+/// Reads what the files around a session file say about it. Gets the file's path, its head, and what the head says.
+pub type SideInfoFn = fn(&Path, &Head<'_>, &Identity) -> SideInfo;
 
 /// One of the two forms of the adapter contract.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl Registration {
         Registration {
             form,
             tools: &ToolTable::EMPTY,
-            side_info: |_, _| SideInfo::default(),
+            side_info: |_, _, _| SideInfo::default(),
             opener: &Opener::NOTHING,
             homes: &[],
             files: &[],
@@ -178,9 +178,9 @@ impl Registration {
         self.tools
     }
 
-    /// What the files around the session file at `path` state about it.
-    pub fn side_info(&self, path: &Path, head: &Head<'_>) -> SideInfo {
-        (self.side_info)(path, head)
+    /// What the files around the session file at `path` say about it. `identity` is what [`Registration::identify`] returns for its head.
+    pub fn side_info(&self, path: &Path, head: &Head<'_>, identity: &Identity) -> SideInfo {
+        (self.side_info)(path, head, identity)
     }
 
     /// The directories where the harness keeps its sessions.

@@ -205,6 +205,12 @@ pub const EDITORS: &[&str] = &["edit", "write"];
 /// Commands that print a file.
 const PRINT_COMMANDS: &[&str] = &["cat ", "sed -n", "head ", "tail "];
 
+/// A text with a line feed in place of every CR that is in front of none; none if it has no such CR. Some harnesses count lines like this.
+pub fn split_at_cr(text: &str) -> Option<String> {
+    let text = text.replace("\r\n", "\n");
+    text.contains('\r').then(|| text.replace('\r', "\n"))
+}
+
 /// True if `exhibits` accepts an event of the kind.
 pub fn has_event(case: &Case<'_>, kind: Kind, exhibits: impl Fn(&Event) -> bool) -> bool {
     case.events(kind).any(|(_, event)| exhibits(event))

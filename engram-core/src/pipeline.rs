@@ -2,7 +2,7 @@
 
 pub use crate::conversion::{Options, Summary};
 use crate::error::AdapterError;
-use crate::input::head::Head;
+use crate::input::head::{Head, Identity};
 pub use crate::input::source::{Source, Spool};
 pub use crate::input::{ByteSource, Input, Memory, Reader};
 use crate::policy::Policy;
@@ -49,11 +49,25 @@ pub fn convert<S: ByteSource>(
         let framing = adapter
             .probe(head)
             .map_or(Framing::Lines, |evidence| evidence.framing);
-        Ok((adapter, framing))
+        Ok(Chosen {
+            adapter,
+            framing,
+            identity: adapter.identify(head),
+        })
     })
 }
 
-/// As [`convert`], with the adapter and framing that `choose` returns for the head of the artifact.
+/// How an artifact is converted.
+pub struct Chosen<'a> {
+    /// The adapter.
+    pub adapter: &'a dyn StreamAdapter,
+    /// How the artifact is divided into records.
+    pub framing: Framing,
+    /// What [`StreamAdapter::identify`] returns for its head.
+    pub identity: Identity,
+}
+
+/// As [`convert`], with what `choose` returns for the head of the artifact.
 ///
 /// # Errors
 /// Those of [`convert`] and of `choose`.
@@ -61,12 +75,16 @@ pub fn convert_chosen<'a, S: ByteSource>(
     mut input: Input<S>,
     options: &Options,
     sink: &mut dyn EventSink,
-    choose: impl FnOnce(&Head<'_>) -> Result<(&'a dyn StreamAdapter, Framing), AdapterError>,
+    choose: impl FnOnce(&Head<'_>) -> Result<Chosen<'a>, AdapterError>,
 ) -> Result<Summary, AdapterError> {
     let head = input.head()?;
-    let (adapter, framing) = choose(&head)?;
+    let Chosen {
+        adapter,
+        framing,
+        identity,
+    } = choose(&head)?;
     let descriptor = adapter.describe();
-    let identity = options.context.complete(adapter.identify(&head));
+    let identity = options.context.complete(identity);
     let (revision, support) = descriptor.matrix.identify(&identity);
     let support = if options.context.unknown_schema {
         Support::Unknown

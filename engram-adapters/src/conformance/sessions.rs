@@ -189,7 +189,7 @@ fn read_file(
     let mut input = Input::new(bytes.as_slice(), Limits::default());
     let head = input.head().map_err(|error| error.to_string())?;
     let (entry, _) = registry.detect(&head).map_err(|error| error.to_string())?;
-    let context = entry.side_info(path, &head);
+    let context = entry.side_info(path, &head, &entry.identify(&head));
     let name = path
         .strip_prefix(shared)
         .unwrap_or(path)

@@ -60,6 +60,21 @@ fn a_line_that_repeats_another_changes_nothing() {
 }
 
 #[test]
+fn counts_that_the_next_record_of_their_turn_replaces_give_no_usage() {
+    let turn = |output: u8| {
+        format!(
+            r#"{{"id":"m",{TIME},"type":"gemini","content":"","thoughts":[],"tokens":{{"input":1,"output":{output}}}}}"#
+        )
+    };
+    let outputs: Vec<Value> = events(&[&user("a", "go on"), &turn(2), &turn(3)])
+        .into_iter()
+        .filter(|event| event["label"] == "usage")
+        .map(|mut usage| usage["tokens"]["output"].take())
+        .collect();
+    assert_eq!(outputs, [3]);
+}
+
+#[test]
 fn a_turn_that_is_written_again_adds_only_what_is_new_in_it() {
     let thought = |text: &str, second: u8| {
         format!(

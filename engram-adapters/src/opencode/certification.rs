@@ -3,14 +3,13 @@
 use engram_conformance::Case;
 use engram_conformance::gaps::{
     EDITORS, GapRow, READ_BOM, edits_by, has_event, has_no_hashes, is_snippet,
-    lacks_file_before_hash,
+    lacks_file_before_hash, split_at_cr,
 };
 use engram_conformance::tape::Event;
 use engram_core::event::Kind;
 use serde_json::Value;
 
 use crate::certification::Certification;
-use crate::shared::patch::has_bare_cr;
 
 /// See [`Certification`].
 pub(super) const CERTIFICATION: Certification = Certification::new()
@@ -129,9 +128,8 @@ const GAP_ROWS: &[GapRow] = &[
 /// True if a read has more lines of a file than line feeds end, as many as CRs and line feeds end.
 fn counts_bare_cr(read: &Event, text: &str) -> bool {
     let ended = |text: &str| text.lines().count() as u64;
-    let split = text.replace("\r\n", "\n").replace('\r', "\n");
-    has_bare_cr(text)
-        && read.number("total_lines") == Some(ended(&split)).filter(|lines| *lines != ended(text))
+    let split = split_at_cr(text).map(|split| ended(&split));
+    split.is_some_and(|split| split != ended(text) && read.number("total_lines") == Some(split))
 }
 
 /// True for an update of which only the file is known.

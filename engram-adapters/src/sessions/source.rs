@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use engram_core::adapter::{Evidence, Framing, Identity, SideInfo, StreamAdapter};
 use engram_core::error::{AdapterError, ErrorCode};
 use engram_core::head::Head;
-use engram_core::pipeline::{Input, Options, Reader, Source, Spool, Summary, convert_chosen};
+use engram_core::pipeline::{
+    Chosen, Input, Options, Reader, Source, Spool, Summary, convert_chosen,
+};
 use engram_core::sink::EventSink;
 use engram_core::tape::replay;
 use engram_core::version::{Revision, Support};
@@ -162,12 +164,13 @@ impl SessionSource {
         let Some(adapter) = registration.stream() else {
             return SessionSource::text_only(registration, input, origin, options);
         };
+        let identity = adapter.identify(&head);
         let context = match (origin.known, origin.side_info_path) {
             (Some((_, context)), _) => context,
-            (None, Some(path)) => registration.side_info(path, &head),
+            (None, Some(path)) => registration.side_info(path, &head, &identity),
             (None, None) => SideInfo::default(),
         };
-        let identity = context.complete(adapter.identify(&head));
+        let identity = context.complete(identity);
         Ok(SessionSource {
             path: origin.path.to_owned(),
             store: origin.store,
@@ -329,7 +332,13 @@ impl SessionSource {
         let framing = self.framing();
         let converted = match self.content {
             Prepared::Records(adapter, input) => {
-                convert_chosen(*input, &self.options, sink, |_| Ok((adapter, framing)))
+                let identity = self.identity;
+                let chosen = Chosen {
+                    adapter,
+                    framing,
+                    identity,
+                };
+                convert_chosen(*input, &self.options, sink, |_| Ok(chosen))
             }
             Prepared::Tape(converted) => replay(converted.tape.as_bytes(), sink)
                 .map(|()| converted.summary)

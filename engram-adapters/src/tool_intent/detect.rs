@@ -2,6 +2,7 @@
 
 use engram_core::adapter::{Evidence, Framing, Identity};
 use engram_core::head::Head;
+use memchr::memmem;
 
 use super::format::mark;
 use super::readers::Header;
@@ -17,8 +18,11 @@ const HEADER: &[&str] = &["schema", "episode_id", "nonce_hash"];
 
 /// Reads the header, if the head begins with one.
 fn with_header<T>(head: &Head<'_>, then: impl FnOnce(Header<'_>) -> T) -> Option<T> {
+    // Most heads are of other harnesses. Searching for one member is faster than parsing their first line.
+    let first = head.lines().next()?;
+    memmem::find(first.as_bytes(), b"\"nonce_hash\"")?;
     let mut index = StructuralIndex::default();
-    let value = parse(head.lines().next()?, &mut index).ok()?;
+    let value = parse(first, &mut index).ok()?;
     has_members(value, HEADER).then(|| then(Header::lenient(value)))
 }
 

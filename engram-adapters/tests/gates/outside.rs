@@ -257,7 +257,7 @@ static NEWER: Registration = Registration::new(&Newer("codex"))
     .with_side_info(note_beside)
     .with_store_opener(&OPENER);
 
-fn note_beside(path: &Path, _: &Head<'_>) -> SideInfo {
+fn note_beside(path: &Path, _: &Head<'_>, _: &Identity) -> SideInfo {
     let parent = fs::read_to_string(path.with_extension("parent")).ok();
     SideInfo {
         parent_session_id: parent,

@@ -8,7 +8,7 @@ use super::call_edits::{CallEdits, call_edits, is_alone, is_edit_of, is_of, matc
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::{ConvertedSession, escaped};
-use crate::gaps::names_only;
+use crate::gaps::{names_only, split_at_cr};
 use crate::ground_truth::{Call, FileState, RealEdit, is_outside_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
@@ -251,11 +251,10 @@ fn counts_bare_cr(edits: &CallEdits<'_>, before: FileState<'_>, after: FileState
                 spans::explain(&edits.events, &before, &after) != Some(false)
             })
     };
-    let split =
-        |text: &str| Lines::new(&spans::split_at_cr(text).unwrap_or_else(|| text.to_owned()));
+    let split = |text: &str| Lines::new(&split_at_cr(text).unwrap_or_else(|| text.to_owned()));
     [before, after]
         .iter()
-        .any(|state| state.text().and_then(spans::split_at_cr).is_some())
+        .any(|state| state.text().and_then(split_at_cr).is_some())
         && !fit(&Lines::new)
         && fit(&split)
 }

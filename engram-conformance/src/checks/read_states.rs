@@ -5,6 +5,7 @@ use engram_core::event::Kind;
 use super::spans::{self, Lines};
 use crate::case::Case;
 use crate::converted_session::ConvertedSession;
+use crate::gaps::split_at_cr;
 use crate::ground_truth::{FileState, RealEdit, in_project};
 use crate::outcome::Findings;
 use crate::subject::Subject;
@@ -93,7 +94,7 @@ fn explained(
     if declares(UNMARKED) && texts().filter_map(unmarked).any(|text| is_of(read, text)) {
         return Some(UNMARKED);
     }
-    let mut split = texts().filter_map(spans::split_at_cr);
+    let mut split = texts().filter_map(split_at_cr);
     (declares(BARE_CR) && split.any(|text| is_of(read, &text))).then_some(BARE_CR)
 }
 

@@ -32,12 +32,6 @@ impl Lines {
     }
 }
 
-/// A text with a line feed in place of every CR that is in front of none; none if it has no such CR. Some harnesses count lines like this.
-pub fn split_at_cr(text: &str) -> Option<String> {
-    let text = text.replace("\r\n", "\n");
-    text.contains('\r').then(|| text.replace('\r', "\n"))
-}
-
 /// Why the real text refutes one part of an edit (`before` or `after`) or a read (empty `part`), if it does.
 pub fn refuted(event: &Event, part: &str, text: Option<&Lines>) -> Option<String> {
     let field = |name: &str| {

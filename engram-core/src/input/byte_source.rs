@@ -9,6 +9,9 @@ use super::again::SourceText;
 use super::head::HEAD_BYTES;
 use super::source::{READ_BYTES, Source, read_full};
 
+/// The first bytes of an artifact that are read at once.
+const FIRST_READ_BYTES: usize = 8 << 10;
+
 /// A buffer with more free bytes than this gives them back.
 const MAX_FREE_BYTES: usize = 8 << 20;
 
@@ -116,10 +119,17 @@ impl<R: Source> ByteSource for Reader<R> {
             return read.map(drop);
         }
         let end = self.filled + bytes as usize;
-        if self.buffer.len() < end {
-            self.buffer.resize(end, 0);
+        loop {
+            // Most artifacts are small: what they do not fill is not set to zero.
+            let to = end.min(self.buffer.len().max(self.filled + FIRST_READ_BYTES));
+            if self.buffer.len() < to {
+                self.buffer.resize(to, 0);
+            }
+            read_full(&mut self.reader, &mut self.buffer[..to], &mut self.filled)?;
+            if self.filled < to || to == end {
+                return Ok(());
+            }
         }
-        read_full(&mut self.reader, &mut self.buffer[..end], &mut self.filled)
     }
 
     fn again(&mut self, discarded: u64) -> SourceText<'_> {

@@ -7,12 +7,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engram_core::adapter::{LogRecord, OlderLog, SideFiles, SideInfo};
+use engram_core::adapter::{Identity, LogRecord, OlderLog, SideFiles, SideInfo};
 use engram_core::event::BesideFile;
 use engram_core::hash::Hash;
 use engram_core::head::Head;
 
-use super::detect::identify;
 use super::older_logs::older_logs;
 use crate::claude_code::readers::{Block, Line, Message};
 use crate::shared::neighbours::Neighbours;
@@ -23,19 +22,19 @@ use crate::shared::value::{Field, StructuralIndex, parse, text};
 const RESULTS: &str = "tool-results";
 
 /// What the files around the transcript at `path` add to it.
-pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
-    let identity = identify(head);
+pub fn side_info(path: &Path, _: &Head<'_>, identity: &Identity) -> SideInfo {
     let mut info = SideInfo::default();
-    let Some(session) = identity.session_id.filter(|session| is_plain_name(session)) else {
+    let session = identity.session_id.as_deref();
+    let Some(session) = session.filter(|session| is_plain_name(session)) else {
         return info;
     };
-    let Some(mut files) = SessionFiles::open(path, &session) else {
+    let Some(mut files) = SessionFiles::open(path, session) else {
         return info;
     };
-    if let Some(agent) = identity.agent_id {
+    if let Some(agent) = &identity.agent_id {
         files.own_log = None;
         let meta = files.agent_meta(path);
-        let of_agent = || files.starting_call(path, "agentId", &agent);
+        let of_agent = || files.starting_call(path, "agentId", agent);
         let of_run = || files.starting_call(path, "runId", workflow_run(path)?);
         let started = if meta.call.is_none() {
             of_agent().or_else(of_run)
@@ -43,7 +42,7 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
             None
         };
         let (call, kind) = started.unwrap_or_default();
-        info.parent_session_id = Some(session);
+        info.parent_session_id = Some(session.to_owned());
         info.parent_call_id = meta.call.or(call);
         info.agent = meta.kind.or(kind);
     }

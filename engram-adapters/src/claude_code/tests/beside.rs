@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use engram_core::adapter::convert_str;
+use engram_core::adapter::{StreamAdapter as _, convert_str};
 use engram_core::head::Head;
 use engram_core::pipeline::Options;
 use serde_json::{Value, json};
@@ -43,7 +43,8 @@ fn write(directory: &Path, session: &str, turns: &[u32]) {
 fn tape(directory: &Path, session: &str) -> Vec<Value> {
     let path = directory.join(format!("{session}.jsonl"));
     let log = fs::read_to_string(&path).unwrap();
-    let context = side_info(&path, &Head::new(log.as_bytes(), true));
+    let head = Head::new(log.as_bytes(), true);
+    let context = side_info(&path, &head, &ClaudeCode.identify(&head));
     let tape = convert_str(
         &ClaudeCode,
         &log,

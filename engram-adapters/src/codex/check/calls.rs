@@ -281,7 +281,7 @@ pub fn call_output(
         .unwrap_or_default();
     let author = Author::of(tool, called.is_some_and(|called| called.has_patch));
     let framing = Framing {
-        command_breaks: called.map_or(0, |called| called.breaks),
+        line_breaks_of_command: called.map_or(0, |called| called.breaks),
         may_nest: called.is_none() || author != Author::Other,
     };
     let known_tool = called.map(|_| tool);

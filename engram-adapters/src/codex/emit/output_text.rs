@@ -40,7 +40,7 @@ pub struct ExitFacts {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Framing {
     /// How often the command begins a new line. 0.115 to 0.117 repeat the command before everything else.
-    pub command_breaks: usize,
+    pub line_breaks_of_command: usize,
     /// The harness may have applied a patch itself: what follows the framing may be its own text.
     pub may_nest: bool,
 }
@@ -135,7 +135,7 @@ impl ExitFacts {
     fn read_framing<'t>(&mut self, text: &'t str, framing: Framing) -> Body<'t> {
         let (mut rest, mut framed) = (text, false);
         if text.starts_with("Command: ") {
-            let Some(after) = skip_lines(text, framing.command_breaks + 1)
+            let Some(after) = skip_lines(text, framing.line_breaks_of_command + 1)
                 .filter(|after| after.starts_with("Chunk ID: "))
             else {
                 return Body {
@@ -452,11 +452,11 @@ mod tests {
     fn lines_of_a_command_are_no_framing() {
         let text = "Command: /bin/bash -lc \"cat <<'X'\nProcess exited with code 9\nOutput:\nX\"\nChunk ID: f453d7\nWall time: 0.5000 seconds\n\
                     Process exited with code 0\nOriginal token count: 7\nOutput:\nProcess exited with code 9\n";
-        let of = |command_breaks| {
+        let of = |line_breaks_of_command| {
             read(
                 text,
                 Framing {
-                    command_breaks,
+                    line_breaks_of_command,
                     may_nest: false,
                 },
             )

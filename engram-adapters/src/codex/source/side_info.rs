@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::{Identity, SideInfo};
 use engram_core::head::Head;
 use engram_core::text::Text;
 
@@ -19,7 +19,7 @@ use crate::codex::schema::elements;
 ///
 /// Rollouts are in directories by day, and their file names end with the id of their thread. The call is in the first record that says
 /// which call started the child: an item (0.150 and later), an event, or the call's output.
-pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
+pub fn side_info(path: &Path, head: &Head<'_>, _: &Identity) -> SideInfo {
     let started = || {
         let (child, parent) = detect::lineage(head)?;
         let neighbours = Neighbours::open(path.parent()?, path)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engram_core::adapter::SideInfo;
+use engram_core::adapter::{Identity, SideInfo};
 use engram_core::head::Head;
 
 use super::detect;
@@ -15,7 +15,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// Session and parent session of a transcript:
 /// `agent-transcripts/<session>/<session>.jsonl`, `agent-transcripts/<session>.jsonl` in older versions, and
 /// `agent-transcripts/<parent session>/subagents/<session>.jsonl`. No record names either.
-pub(in crate::cursor) fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
+pub(in crate::cursor) fn side_info(path: &Path, head: &Head<'_>, _: &Identity) -> SideInfo {
     let is_transcript = detect::form(head)
         .is_some_and(|(form, _)| matches!(form, Form::Transcript | Form::TranscriptDocument));
     if !is_transcript {

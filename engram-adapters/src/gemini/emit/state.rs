@@ -1,11 +1,11 @@
 //! What the handlers know: the decisions about the notes, and what events need of the records before them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use engram_core::adapter::{SessionInit, SideInfo};
 use engram_core::emit::RecordHeader;
 use engram_core::event::{self, Attachment, Seq};
-use engram_core::keys::KeyMap;
+use engram_core::keys::{KeyMap, PlaceMap};
 use engram_core::steps::Emitter;
 
 use crate::gemini::notes::Note;
@@ -40,7 +40,7 @@ pub struct Events {
     /// The last event before each message that a person goes back to.
     pub(super) rewind_points: KeyMap<Option<Seq>>,
     /// The token counts of turns that have not ended, by the number of their record.
-    pub(super) open_usages: HashMap<usize, OpenUsage>,
+    pub(super) open_usages: PlaceMap<usize, OpenUsage>,
     pub(super) answer: Answer,
 }
 
@@ -50,8 +50,6 @@ pub struct Plan {
     pub(super) notes: Vec<Note>,
     pub(super) decisions: Vec<Decision>,
     pub(super) usages: Vec<Usage>,
-    /// The records that say them.
-    pub(super) usage_records: HashSet<usize>,
     pub(super) pieces: std::vec::IntoIter<Piece>,
     /// The next note.
     pub(super) at: usize,
@@ -127,7 +125,7 @@ impl Events {
             objectives: HashSet::new(),
             typed: KeyMap::default(),
             rewind_points: KeyMap::default(),
-            open_usages: HashMap::new(),
+            open_usages: PlaceMap::default(),
             answer: Answer::default(),
         }
     }
@@ -135,9 +133,9 @@ impl Events {
     /// Step 2.
     pub fn decide(&mut self, notes: Vec<Note>, objectives: HashSet<u64>) {
         self.objectives = objectives;
-        let decisions = repeats(self.form, &notes);
+        let mut decisions = repeats(self.form, &notes);
         let usages = if self.form == Form::Lines {
-            usages(&notes, &decisions)
+            usages(&notes, &mut decisions)
         } else {
             Vec::new()
         };
@@ -157,7 +155,6 @@ impl Events {
         self.plan = Plan {
             notes,
             decisions,
-            usage_records: usages.iter().map(|usage| usage.of as usize).collect(),
             usages,
             pieces: pieces.into_iter(),
             ..Plan::default()

@@ -27,7 +27,7 @@ impl Events {
             out.emit(Meta::Session(facts), Pointer::At("/model"));
         }
         let (_, repeated) = self.plan.next_note();
-        self.plan.has_repeats |= repeated.is_repeated;
+        self.plan.has_repeats |= repeated.is_repeated || repeated.tokens;
         for (n, thought) in line
             .thoughts()
             .into_iter()
@@ -117,11 +117,6 @@ impl Events {
     ) {
         let line = &message.line;
         if self.form == Form::Lines && !message.in_history {
-            if !self.plan.usage_records.contains(&self.number) {
-                // The counts of the record directly behind this one stand for these.
-                self.plan.has_repeats = true;
-                return;
-            }
             let owned = |field: Field<'_>| field.map(|value| value.raw().to_owned());
             let time = tape_time(line.timestamp()).map(|time| time.into_owned());
             let open = OpenUsage {

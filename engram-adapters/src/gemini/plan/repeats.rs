@@ -16,8 +16,9 @@ pub struct Decision {
     pub is_repeated: bool,
     /// Its message is part of a history that the harness writes again.
     pub in_history: bool,
-    /// For [`Note::Turn`]: an earlier record of the turn has its content, or its tokens.
+    /// For [`Note::Turn`]: an earlier record of the turn has its content.
     pub content: bool,
+    /// For [`Note::Turn`]: another record of the turn has its tokens, or later ones.
     pub tokens: bool,
 }
 

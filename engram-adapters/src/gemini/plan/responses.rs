@@ -16,7 +16,9 @@ pub struct Usage {
 
 /// Where the token counts of each turn of a log of lines stand, in this order. The harness writes a turn when the model has answered, and
 /// again with its calls when they have ended: directly behind it, or, if two processes write one log, behind records of the other one.
-pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
+///
+/// Decides also about counts that give no usage, since the next record of their turn has later ones.
+pub fn usages(notes: &[Note], decisions: &mut [Decision]) -> Vec<Usage> {
     let mut usages: Vec<(Usage, Turn)> = Vec::new();
     let mut of_id: KeyMap<usize> = KeyMap::default();
     // The turn whose records go on.
@@ -47,7 +49,10 @@ pub fn usages(notes: &[Note], decisions: &[Decision]) -> Vec<Usage> {
             of_id.insert(turn.id, place);
             // Directly behind the turn, they stand for its counts so far.
             match usages.get_mut(place) {
-                Some(so_far) => *so_far = (usage, turn),
+                Some(so_far) => {
+                    decisions[so_far.1.at].tokens = true;
+                    *so_far = (usage, turn);
+                }
                 None => usages.push((usage, turn)),
             }
             open = Some(place);
@@ -83,6 +88,8 @@ fn gives_more(at: usize, notes: &[Note], decisions: &[Decision]) -> bool {
 
 /// What identifies a turn.
 struct Turn {
+    /// The place of its note.
+    at: usize,
     id: u64,
     time: u64,
     tokens: u64,
@@ -96,11 +103,12 @@ impl Turn {
         let Some(Note::Message { id, time, .. }) = notes.get(at + 1) else {
             return None;
         };
-        let rest = notes.iter().zip(decisions).skip(at + 2);
-        rest.take(2).find_map(|(note, decision)| match note {
+        let rest = notes.iter().zip(decisions).enumerate().skip(at + 2);
+        rest.take(2).find_map(|(at, (note, decision))| match note {
             Note::Turn { content, tokens } => {
                 let has_new_tokens = *tokens != 0 && !decision.tokens && !decision.in_history;
                 Some(Turn {
+                    at,
                     id: *id,
                     time: *time,
                     tokens: *tokens,
@@ -191,7 +199,7 @@ mod tests {
     }
 
     fn places(notes: &[Note]) -> Vec<(u32, u32)> {
-        usages(notes, &repeats(Form::Lines, notes))
+        usages(notes, &mut repeats(Form::Lines, notes))
             .iter()
             .map(|usage| (usage.of, usage.after))
             .collect()
@@ -238,6 +246,15 @@ mod tests {
             places(&[turn(1, 7, 5, 10), turn(2, 7, 6, 11)].concat()),
             [(1, 1), (2, 2)]
         );
+    }
+
+    #[test]
+    fn counts_directly_behind_those_of_their_turn_stand_for_them() {
+        let notes = [turn(1, 7, 5, 10), turn(2, 7, 5, 11)].concat();
+        let mut decisions = repeats(Form::Lines, &notes);
+        let usage = Usage { of: 2, after: 2 };
+        assert_eq!(usages(&notes, &mut decisions), [usage]);
+        assert_eq!([2, 5].map(|at| decisions[at].tokens), [true, false]);
     }
 
     #[test]

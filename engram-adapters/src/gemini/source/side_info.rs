@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engram_core::adapter::{SideFiles, SideInfo};
+use engram_core::adapter::{Identity, SideFiles, SideInfo};
 use engram_core::event::BesideFile;
 use engram_core::hash::Hash;
 use engram_core::head::Head;
 
-use super::detect::{form, identify};
+use super::detect::form;
 use super::repeated_logs::{CHATS, RepeatedLogs};
 use crate::gemini::readers::{Call, Line};
 use crate::gemini::schema::Form;
@@ -23,7 +23,7 @@ const OUTPUTS: &str = "tool-outputs";
 const PROJECT_ROOT: &str = ".project_root";
 
 /// What the files around the session at `path` add.
-pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
+pub fn side_info(path: &Path, head: &Head<'_>, identity: &Identity) -> SideInfo {
     if matches!(form(head), Form::TypedPrompts | Form::Saved) {
         let logs = path
             .parent()
@@ -34,7 +34,6 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
             ..SideInfo::default()
         };
     }
-    let identity = identify(head);
     let Some(chats) = path
         .ancestors()
         .find(|directory| directory.file_name().is_some_and(|name| name == CHATS))
@@ -60,9 +59,9 @@ pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
         .filter(|directory| *directory != chats)
         .and_then(Path::file_name)
         .and_then(|name| name.to_str());
-    if let (Some(agent_id), Some(parent)) = (identity.agent_id, parent) {
+    if let (Some(agent_id), Some(parent)) = (&identity.agent_id, parent) {
         side_info.parent_session_id = Some(parent.to_owned());
-        if let Some((call_id, agent)) = starting_call(&neighbours, parent, &agent_id) {
+        if let Some((call_id, agent)) = starting_call(&neighbours, parent, agent_id) {
             side_info.parent_call_id = Some(call_id);
             side_info.agent = agent;
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engram_core::adapter::{ParentCall, SideInfo};
+use engram_core::adapter::{Identity, ParentCall, SideInfo};
 use engram_core::head::Head;
 
 use super::detect;
@@ -12,7 +12,7 @@ use crate::shared::neighbours::Neighbours;
 use crate::shared::value::{StructuralIndex, Value, parse};
 
 /// Finds the parent's export in the same directory, if its file is named after the parent's id.
-pub fn side_info(path: &Path, head: &Head<'_>) -> SideInfo {
+pub fn side_info(path: &Path, head: &Head<'_>, _: &Identity) -> SideInfo {
     let started = || {
         let (id, parent) = detect::session_and_parent(head)?;
         let is_plain = parent
