@@ -22,6 +22,8 @@ function schema(type) {
     if (type.isStringLiteral()) return { const: type.value };
     if (type.flags & flags.BooleanLike) return { type: "boolean" };
     if (type.flags & (flags.NumberLike | flags.BigIntLike) && typeof type.value !== "string") return { type: "number" };
+    // A string of which some values are known: `"a" | (string & {})`.
+    if (type.isIntersection() && type.types.some((part) => part.flags & flags.StringLike)) return { type: "string" };
     if (type.flags & flags.StringLike) return type.value === undefined ? { type: "string" } : { const: type.value };
     if (type.flags & (flags.Conditional | flags.Index | flags.IndexedAccess | flags.Substitution)) {
         const bound = checker.getBaseConstraintOfType(type);

@@ -1,6 +1,6 @@
 //! The declared types: each member that they have is known, in each of its types, and each record of theirs is converted under strict policy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engram_core::adapter::SideInfo;
 use engram_core::audit::audit;
@@ -21,49 +21,88 @@ use crate::tree::{Artifact, files, fixtures, registered, root};
 /// A string that is also a time.
 const TEXT: &str = "2026-11-21T10:02:05.000Z";
 
-/// Makes values of all types and members that a table has.
+/// A value, and the tool of the call that it is the result of.
+#[derive(Clone)]
+struct Sample<'t> {
+    value: Value,
+    tool: Option<&'t str>,
+}
+
+impl<'t> Sample<'t> {
+    fn of(value: Value) -> Sample<'t> {
+        Sample { value, tool: None }
+    }
+
+    fn with(self, outer: impl FnOnce(Value) -> Value) -> Sample<'t> {
+        Sample {
+            value: outer(self.value),
+            tool: self.tool,
+        }
+    }
+}
+
+/// Makes values of all types and members that the records of one type have.
 struct Samples<'t> {
     table: &'t MemberTable,
-    /// The shapes around the current value: a shape that contains itself is made once.
+    /// The values that make the type of the record, by their pointers.
+    types: BTreeMap<&'static str, &'t str>,
+    /// The pointer of the current value.
+    pointer: String,
+    /// The shapes around it: a shape that contains itself is made once.
     open: Vec<ShapeId>,
 }
 
 impl<'t> Samples<'t> {
+    /// The records of one type, as JSON.
+    fn of_record(
+        descriptor: &AdapterDescriptor,
+        table: &'t MemberTable,
+        record: &'t RecordShape,
+    ) -> Vec<Sample<'t>> {
+        let parts: Vec<&str> = record.name.split('/').collect();
+        let pointers = descriptor.record_type.iter().enumerate();
+        let part = |at: usize| *parts.get(at).unwrap_or(&parts[0]);
+        let mut samples = Samples {
+            table,
+            types: pointers.map(|(at, pointer)| (*pointer, part(at))).collect(),
+            pointer: String::new(),
+            open: Vec::new(),
+        };
+        samples.of_row(samples.row(record.row))
+    }
+
     /// Values of a row: of each of its types, and for each member in it, in each case, one object that has it.
-    fn of_row(&mut self, row: &Row) -> Vec<Value> {
+    fn of_row(&mut self, row: &'t Row) -> Vec<Sample<'t>> {
         let has = |types: JsonTypes| row.types.meets(types);
         let mut values = Vec::new();
         for (types, value) in [
-            (JsonTypes::STRING, json!(TEXT)),
+            (JsonTypes::STRING, json!(self.text())),
             (JsonTypes::BOOL, json!(true)),
             (JsonTypes::NATURAL, json!(1)),
             (JsonTypes::NULL, Value::Null),
         ] {
-            values.extend(has(types).then_some(value));
+            values.extend(has(types).then_some(Sample::of(value)));
         }
         let (object, items) = match row.content {
             Content::Described { object, items } => (object, items),
             Content::Free | Content::Record => (None, None),
         };
-        if has(JsonTypes::OBJECT) {
-            values
-                .extend(object.map_or(vec![json!({})], |shape| self.of_shape(shape, &Map::new())));
+        match object.filter(|_| has(JsonTypes::OBJECT)) {
+            Some(shape) => values.extend(self.of_shape(shape, &Map::new())),
+            None if has(JsonTypes::OBJECT) => values.push(Sample::of(json!({}))),
+            None => {}
         }
         if has(JsonTypes::ARRAY) {
-            let of_items = items.map(|id| self.of_row(self.row(id)));
-            values.push(json!([]));
-            values.extend(
-                of_items
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|item| json!([item])),
-            );
+            let items = items.map(|id| self.within("*", |samples| samples.of_row(samples.row(id))));
+            values.push(Sample::of(json!([])));
+            let items = items.unwrap_or_default().into_iter();
+            values.extend(items.map(|item| item.with(|item| json!([item]))));
         }
         values
     }
 
     /// Objects of a shape, each with one of its members beside those that it always has. `chosen` are the members that chose the shape.
-    fn of_shape(&mut self, id: ShapeId, chosen: &Map<String, Value>) -> Vec<Value> {
+    fn of_shape(&mut self, id: ShapeId, chosen: &Map<String, Value>) -> Vec<Sample<'t>> {
         if self.open.contains(&id) {
             return Vec::new();
         }
@@ -77,23 +116,43 @@ impl<'t> Samples<'t> {
         values
     }
 
-    fn of_cases(&mut self, selector: &Selector, chosen: &Map<String, Value>) -> Vec<Value> {
+    fn of_cases(&mut self, selector: &'t Selector, chosen: &Map<String, Value>) -> Vec<Sample<'t>> {
         let mut values = Vec::new();
-        for (value, choice) in selector.cases.iter() {
+        for (value, choice) in self.cases(selector) {
             let mut chosen = chosen.clone();
-            if let SelectorKey::Member { name, .. } = &selector.key {
-                chosen.insert(name.to_string(), json!(value));
-            }
+            let tool = choose(&selector.key, value, &mut chosen);
             if let Choice::Shape(shape) = choice {
-                values.extend(self.of_shape(*shape, &chosen));
+                let of_case = self.of_shape(shape, &chosen).into_iter();
+                values.extend(of_case.map(|sample| Sample {
+                    tool: sample.tool.or(tool),
+                    ..sample
+                }));
             }
         }
         values
     }
 
-    fn of_members(&mut self, shape: &Shape, chosen: &Map<String, Value>) -> Vec<Value> {
+    /// The cases of a selector that a record of the type can have.
+    fn cases(&self, selector: &'t Selector) -> Vec<(&'t str, Choice)> {
+        let wanted = match &selector.key {
+            SelectorKey::Member { name, .. } => self
+                .types
+                .get(&*format!("{}/{name}", self.pointer))
+                .copied(),
+            SelectorKey::Adapter(_) => None,
+        };
+        let cases = selector
+            .cases
+            .iter()
+            .map(|(value, choice)| (&**value, *choice));
+        cases
+            .filter(|(value, _)| wanted.is_none_or(|wanted| wanted == *value))
+            .collect()
+    }
+
+    fn of_members(&mut self, shape: &'t Shape, chosen: &Map<String, Value>) -> Vec<Sample<'t>> {
         let least = self.least_of(shape, chosen);
-        let mut values = vec![Value::Object(least.clone())];
+        let mut values = vec![Sample::of(Value::Object(least.clone()))];
         let rest = shape.rest.map(|row| ("key", row));
         let members = shape
             .members
@@ -103,21 +162,20 @@ impl<'t> Samples<'t> {
             .chain(rest)
             .filter(|(name, _)| !chosen.contains_key(*name))
         {
-            for value in self.of_row(self.row(row)) {
-                let mut object = least.clone();
-                object.insert(name.to_owned(), value);
-                values.push(Value::Object(object));
-            }
+            let of_member = self.within(name, |samples| samples.of_row(samples.row(row)));
+            values.extend(of_member.into_iter().map(|sample| {
+                sample.with(|value| {
+                    let mut object = least.clone();
+                    object.insert(name.to_owned(), value);
+                    Value::Object(object)
+                })
+            }));
         }
         values
     }
 
-    fn row(&self, id: RowId) -> &'t Row {
-        &self.table.rows()[id.0 as usize]
-    }
-
     /// The members that an object of this shape always has.
-    fn least_of(&mut self, shape: &Shape, chosen: &Map<String, Value>) -> Map<String, Value> {
+    fn least_of(&mut self, shape: &'t Shape, chosen: &Map<String, Value>) -> Map<String, Value> {
         let mut least = chosen.clone();
         for member in shape
             .members
@@ -125,7 +183,8 @@ impl<'t> Samples<'t> {
             .filter(|member| member.need == Need::Always)
         {
             if !least.contains_key(&*member.name) {
-                let value = self.least(self.row(member.row));
+                let row = self.row(member.row);
+                let value = self.within(&member.name, |samples| samples.least(row));
                 least.insert(member.name.to_string(), value);
             }
         }
@@ -133,9 +192,9 @@ impl<'t> Samples<'t> {
     }
 
     /// One value of a row.
-    fn least(&mut self, row: &Row) -> Value {
+    fn least(&mut self, row: &'t Row) -> Value {
         match row.content {
-            _ if row.types.meets(JsonTypes::STRING) => json!(TEXT),
+            _ if row.types.meets(JsonTypes::STRING) => json!(self.text()),
             _ if row.types.meets(JsonTypes::NATURAL) => json!(1),
             _ if row.types.meets(JsonTypes::BOOL) => json!(true),
             _ if row.types.meets(JsonTypes::ARRAY) => json!([]),
@@ -152,34 +211,55 @@ impl<'t> Samples<'t> {
         }
         self.open.push(id);
         let shape = &self.table.shapes()[id.0 as usize];
-        let first = shape
-            .selector
-            .as_ref()
-            .and_then(|selector| Some((&selector.key, selector.cases.first()?)));
+        let selector = shape.selector.as_ref();
+        let first = selector.and_then(|selector| Some((selector, *self.cases(selector).first()?)));
         let value = match first {
-            Some((key, (value, Choice::Shape(inner)))) => {
+            Some((selector, (value, Choice::Shape(inner)))) => {
                 let mut chosen = chosen.clone();
-                if let SelectorKey::Member { name, .. } = key {
-                    chosen.insert(name.to_string(), json!(value));
-                }
-                self.least_object(*inner, &chosen)
+                choose(&selector.key, value, &mut chosen);
+                self.least_object(inner, &chosen)
             }
             _ => Value::Object(self.least_of(shape, chosen)),
         };
         self.open.pop();
         value
     }
+
+    fn row(&self, id: RowId) -> &'t Row {
+        &self.table.rows()[id.0 as usize]
+    }
+
+    /// A string for the current value.
+    fn text(&self) -> &'t str {
+        self.types.get(&*self.pointer).copied().unwrap_or(TEXT)
+    }
+
+    /// Makes values of a member or an item.
+    fn within<T>(&mut self, name: &str, make: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(name);
+        let made = make(self);
+        self.pointer.truncate(outer);
+        made
+    }
 }
 
-/// The records that a table has, as JSON.
-fn samples(table: &MemberTable, record: &RecordShape) -> Vec<String> {
-    let mut samples = Samples {
-        table,
-        open: Vec::new(),
-    };
-    let row = &table.rows()[record.row.0 as usize];
-    let values: BTreeSet<String> = samples.of_row(row).iter().map(Value::to_string).collect();
-    values.into_iter().collect()
+/// Gives an object the member with which a selector chooses a case. Returns the tool, if the adapter chooses.
+fn choose<'t>(
+    key: &SelectorKey,
+    value: &'t str,
+    chosen: &mut Map<String, Value>,
+) -> Option<&'t str> {
+    match key {
+        SelectorKey::Adapter(_) => Some(value),
+        SelectorKey::Member { name, .. } => {
+            if !value.is_empty() {
+                chosen.insert(name.to_string(), json!(value));
+            }
+            None
+        }
+    }
 }
 
 /// The members of samples, and what is wrong.
@@ -189,6 +269,7 @@ struct Found {
     seen: BTreeSet<String>,
     declared: BTreeSet<String>,
     unknown: BTreeSet<String>,
+    /// What is walked through: the type of the record, and the value in it that only the types declare.
     record: String,
     inside: Option<String>,
 }
@@ -220,8 +301,13 @@ impl<'n> Visitor<RawNode<'n>> for Found {
         self.unknown.insert(self.pointer(path));
     }
 
-    fn mismatch(&mut self, path: &Path<'_, RawNode<'n>>, _: &Row) {
-        self.unknown.insert(self.pointer(path));
+    fn mismatch(&mut self, path: &Path<'_, RawNode<'n>>, row: &Row) {
+        let found = row.found(path.node);
+        self.unknown.insert(format!(
+            "{} {found}, not {}",
+            self.pointer(path),
+            row.expected()
+        ));
     }
 }
 
@@ -242,20 +328,19 @@ fn tables() -> Vec<(
 }
 
 /// The members of all samples of an adapter.
-fn members(table: &MemberTable, declared: &MemberTable) -> Found {
+fn members(descriptor: &AdapterDescriptor, table: &MemberTable, declared: &MemberTable) -> Found {
     let mut found = Found::default();
     for record in declared.records() {
         found.record = record.name.to_string();
-        for sample in samples(declared, record) {
-            let root = Path::root(RawNode::parse(&sample).expect("it is JSON"));
+        for sample in Samples::of_record(descriptor, declared, record) {
+            let json = sample.value.to_string();
+            let root = Path::root(RawNode::parse(&json).expect("it is JSON"));
             found.inside = None;
             let (table, shape) = table.of_record(&record.name).expect("the types have it");
-            if !std::ptr::eq(table, declared) {
-                Walk::of(table, &|_| None).record(shape, &root, &mut found);
-                continue;
+            if std::ptr::eq(table, declared) {
+                found.declared(&root);
             }
-            found.declared(&root);
-            Walk::of(declared, &|_| None).record(shape, &root, &mut found);
+            Walk::of(table, &|_| sample.tool).record(shape, &root, &mut found);
         }
     }
     found
@@ -265,7 +350,7 @@ fn members(table: &MemberTable, declared: &MemberTable) -> Found {
 fn every_declared_member_is_known() {
     let mut wrong = Vec::new();
     for (descriptor, table, declared) in tables() {
-        let found = members(table, declared);
+        let found = members(&descriptor, table, declared);
         let mut tally = Tally::default();
         tally.count_many("seen", found.seen.len() as u64);
         let only = found.declared.difference(&found.seen).count();
@@ -324,12 +409,9 @@ fn a_record_that_only_the_types_declare_is_converted() {
         };
         let only_declared = |record: &&RecordShape| table.record(&record.name).is_none();
         for record in declared.records().iter().filter(only_declared) {
-            let samples = samples(declared, record);
-            wrong.extend(
-                samples
-                    .iter()
-                    .flat_map(|sample| faults(artifact, &record.name, sample)),
-            );
+            for sample in Samples::of_record(&descriptor, declared, record) {
+                wrong.extend(faults(artifact, &record.name, &sample.value.to_string()));
+            }
         }
     }
     report::assert_none("declared records", &wrong);

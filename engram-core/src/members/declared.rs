@@ -4,9 +4,9 @@
 //! type: it follows the path of that value from the record on. So the types cost nothing where a table is complete.
 
 use super::json_types::JsonTypes;
-use super::model::{Choice, Content, FateKind, RecordShape, Row, ShapeId};
+use super::model::{Choice, Content, FateKind, RecordShape, Row, RowId, ShapeId};
 use super::node::JsonNode;
-use super::path::{Path, Step};
+use super::path::{Once, Path, Step};
 use super::walk::{Visitor, Walk};
 
 impl Row {
@@ -69,7 +69,10 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
         };
         let allowed = own.map_or(row.types, |own| own.types_beside(row));
         let fits_own = own.is_some_and(|own| own.types.allow(types));
-        if fits_own || !allowed.allow(types) || !walk.has_case(row, path) {
+        let has_case = types != JsonTypes::OBJECT
+            || !walk.has_shape(row)
+            || walk.shape_of(path, row).is_some();
+        if fits_own || !allowed.allow(types) || !has_case {
             return false;
         }
         visitor.declared(path);
@@ -90,55 +93,70 @@ impl<'t, 's, 'v> Walk<'t, 's, 'v> {
             table.record(&shape.name)
         };
         let walk = self.along(table);
-        let row = walk.row_at(table.row(declared?.row), path)?;
-        Some((walk, row))
+        let row = walk.row_at(declared?.row, path)?;
+        Some((walk, table.row(row)))
     }
 
     /// The row of the value at a path. None if the table has none. A row that allows anything declares no member.
-    fn row_at<'a, N: JsonNode<'a>>(&self, root: &'t Row, path: &Path<'_, N>) -> Option<&'t Row> {
-        let Some(outer) = path.outer else {
-            return Some(root);
+    fn row_at<'a, N: JsonNode<'a>>(&self, root: RowId, path: &Path<'_, N>) -> Option<RowId> {
+        if let Once::Known(row) = path.declared_row.get() {
+            return row;
+        }
+        let row = match path.outer {
+            None => Some(root),
+            Some(outer) => self.row_in(root, outer, path.step()),
         };
-        let row = self.row_at(root, outer)?;
-        let id = match (row.content, path.step()) {
+        path.declared_row.set(Once::Known(row));
+        row
+    }
+
+    /// The row of a member or an item of the value at a path.
+    fn row_in<'a, N: JsonNode<'a>>(
+        &self,
+        root: RowId,
+        outer: &Path<'_, N>,
+        step: Step<'_>,
+    ) -> Option<RowId> {
+        let row = self.table.row(self.row_at(root, outer)?);
+        match (row.content, step) {
             (Content::Described { items, .. }, Step::Item(_)) => items,
-            (Content::Described { object, .. }, Step::Name(name) | Step::Key(name)) => {
-                let shape = self.table.shape(self.shape_of(object?, row, outer)?);
+            (Content::Described { .. }, Step::Name(name) | Step::Key(name)) => {
+                let shape = self.table.shape(self.shape_of(outer, row)?);
                 let rest = shape.rest.filter(|id| !self.table.row(*id).is_free());
                 shape.find(name).map(|member| member.row).or(rest)
             }
             _ => None,
-        };
-        id.map(|id| self.table.row(id))
+        }
+    }
+
+    /// True if the members of an object with this row have rows.
+    fn has_shape(&self, row: &Row) -> bool {
+        matches!(
+            row.content,
+            Content::Described {
+                object: Some(_),
+                ..
+            }
+        )
     }
 
     /// The shape of an object, by the values of its selectors. None if they choose none.
-    fn shape_of<'a, N: JsonNode<'a>>(
-        &self,
-        shape: ShapeId,
-        row: &Row,
-        path: &Path<'_, N>,
-    ) -> Option<ShapeId> {
-        let Some(selector) = &self.table.shape(shape).selector else {
-            return Some(shape);
+    fn shape_of<'a, N: JsonNode<'a>>(&self, path: &Path<'_, N>, row: &Row) -> Option<ShapeId> {
+        if let Once::Known(shape) = path.declared_shape.get() {
+            return shape;
+        }
+        let Content::Described { object, .. } = row.content else {
+            return None;
         };
-        match self.choose(selector, row, path) {
-            Choice::Shape(shape) => self.shape_of(shape, row, path),
-            _ => None,
+        let mut shape = object;
+        while let Some(selector) = shape.and_then(|id| self.table.shape(id).selector.as_ref()) {
+            shape = match self.choose(selector, row, path) {
+                Choice::Shape(shape) => Some(shape),
+                _ => None,
+            };
         }
-    }
-
-    /// False for an object whose type is none of those that its row has.
-    fn has_case<'a, N: JsonNode<'a>>(&self, row: &Row, path: &Path<'_, N>) -> bool {
-        match row.content {
-            Content::Described {
-                object: Some(shape),
-                ..
-            } if path.node.types() == JsonTypes::OBJECT => {
-                self.shape_of(shape, row, path).is_some()
-            }
-            _ => true,
-        }
+        path.declared_shape.set(Once::Known(shape));
+        shape
     }
 }
 

@@ -1,7 +1,9 @@
 //! The path from a record to a value in it.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
+use super::model::{RowId, ShapeId};
 use crate::text::Text;
 
 /// One step of a path.
@@ -17,12 +19,23 @@ pub enum Step<'p> {
     Item(usize),
 }
 
+/// What was found out once, and is not looked for again.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Once<T> {
+    #[default]
+    Unasked,
+    Known(Option<T>),
+}
+
 /// A value and the path to it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Path<'p, N> {
     pub(super) outer: Option<&'p Path<'p, N>>,
     step: Step<'p>,
     pub(super) depth: usize,
+    /// The row of the value among the declared types, and its shape if it is an object: many values in it may ask for them.
+    pub(super) declared_row: Cell<Once<RowId>>,
+    pub(super) declared_shape: Cell<Once<ShapeId>>,
     /// The value.
     pub node: N,
 }
@@ -34,6 +47,8 @@ impl<'p, N: Copy> Path<'p, N> {
             outer: None,
             step: Step::Root,
             depth: 0,
+            declared_row: Cell::default(),
+            declared_shape: Cell::default(),
             node,
         }
     }
@@ -48,6 +63,8 @@ impl<'p, N: Copy> Path<'p, N> {
             outer: Some(self),
             step,
             depth: self.depth + 1,
+            declared_row: Cell::default(),
+            declared_shape: Cell::default(),
             node,
         }
     }

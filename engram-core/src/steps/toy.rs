@@ -22,11 +22,16 @@ use crate::policy::Policy;
 use crate::tape::JsonLines;
 use crate::version::{Revision, VersionMatrix};
 
-static MEMBERS: MemberSource = MemberSource::new(&[
-    "document object feeds msg.in\n  prompts array records\n\n\
+static DECLARED: MemberSource = MemberSource::new(&["rule declared  The types have it.\n\n\
+     record prompt omit declared\n  mood string\n\n\
+     record weather feeds meta omit declared\n  type string\n  degrees number|null\n"]);
+
+static MEMBERS: MemberSource = MemberSource::with_declared(
+    &["document object feeds msg.in\n  prompts array records\n\n\
      record prompt feeds msg.in\n  type string as k\n  id string tape\n  text string tape\n\n\
-     record cost feeds meta\n  type string as k\n  of string tape\n  tokens count as meta.usage.tokens.input\n",
-]);
+     record cost feeds meta\n  type string as k\n  of string tape\n  tokens count as meta.usage.tokens.input\n"],
+    &DECLARED,
+);
 
 static DESCRIPTOR: AdapterDescriptor = AdapterDescriptor {
     adapter_id: "toy",
@@ -337,6 +342,31 @@ fn claims_are_lowered_before_the_first_event_of_a_record_with_an_unknown_member(
         ["tape.start", "prompt", "revision", "prompt", "tape.stop"]
     );
     assert_eq!(tape[4]["ledger"]["unknown_members"][0]["pointer"], "/x");
+}
+
+#[test]
+fn what_only_the_types_declare_is_no_fault() {
+    let weather = r#"{"type":"weather","degrees":null}"#;
+    let member = prompt("a", "one").replace("\"id\"", "\"mood\":\"x\",\"id\"");
+    let tape = converted(&[member.as_str(), weather].join("\n"), Policy::Strict).unwrap();
+    assert_eq!(shown(&tape)[0], "msg.in 1 one");
+    let (notice, stop) = (&tape[2], &tape[3]["ledger"]);
+    assert_eq!(
+        (&notice["label"], &notice["name"], &notice["text"]),
+        (&"system".into(), &"weather".into(), &weather.into())
+    );
+    assert_eq!(
+        (&stop["mapped"], &stop["unknown_members"]),
+        (&2.into(), &Json::Null)
+    );
+    // The types declare neither this member of the record, nor this type of a value.
+    for other in [r#""degrees":1,"wind":2"#, r#""degrees":"warm""#] {
+        let log = format!(r#"{{"type":"weather",{other}}}"#);
+        let error = converted(&log, Policy::Strict).unwrap_err();
+        assert_eq!(error.code, ErrorCode::UnknownMember, "{other}");
+        let tape = converted(&log, Policy::Permissive).unwrap();
+        assert_eq!(tape[1]["label"], "revision", "{other}");
+    }
 }
 
 #[test]
