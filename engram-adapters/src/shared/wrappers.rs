@@ -132,19 +132,87 @@ fn framed<'t>(
         })
 }
 
-/// Adds words, and the wrappers that stand on lines of their own among them.
+/// Adds words, and the wrappers that stand on lines of their own among them. One walk over the lines: a text may have many wrappers, and many
+/// beginnings without an end.
 fn push_words<'t>(text: &'t str, table: &[Wrapper], parts: &mut Vec<Part<'t>>) {
-    let mut rest = text;
-    while let Some((name, at, length)) = on_lines(rest, table) {
-        push_trimmed(&rest[..at], parts);
-        let (wrapped, after) = rest[at..].split_at(length);
-        parts.push(Part::Wrapped {
-            name,
-            text: wrapped,
-        });
-        rest = after;
+    let mut rows: Vec<Ends<'_, '_>> = table
+        .iter()
+        .filter(|row| row.place == Place::Lines)
+        .map(|row| Ends {
+            row,
+            text,
+            found: Some(Ended {
+                at: 0,
+                ends_line: false,
+            }),
+        })
+        .collect();
+    let (mut words, mut line) = (0, 0);
+    while line < text.len() {
+        if let Some((name, end)) = rows.iter_mut().find_map(|row| row.on_lines(line)) {
+            push_trimmed(&text[words..line], parts);
+            parts.push(Part::Wrapped {
+                name,
+                text: &text[line..end],
+            });
+            (words, line) = (end, end);
+        }
+        line = text[line..]
+            .find('\n')
+            .map_or(text.len(), |at| line + at + 1);
     }
-    push_trimmed(rest, parts);
+    push_trimmed(&text[words..], parts);
+}
+
+/// Where the wrappers of one row end in a text.
+struct Ends<'t, 'w> {
+    row: &'w Wrapper,
+    text: &'t str,
+    /// The end that was found last. `None` if no further one is in the text.
+    found: Option<Ended>,
+}
+
+/// An end of a wrapper.
+#[derive(Clone, Copy)]
+struct Ended {
+    at: usize,
+    /// The line ends with it.
+    ends_line: bool,
+}
+
+impl Ends<'_, '_> {
+    /// The name and the end of the wrapper that begins with a line, if a line ends with it.
+    fn on_lines(&mut self, line: usize) -> Option<(&'static str, usize)> {
+        if !self.text[line..].starts_with(self.row.begin) {
+            return None;
+        }
+        let from = line + self.row.begin.len();
+        let found = self.found?;
+        // What was found for an earlier line serves this one too, so each part of the text is searched once.
+        let found = match self.row.end {
+            End::First(end) if found.at < from + end.len() => {
+                self.find(self.text[from..].find(end).map(|at| from + at + end.len()))?
+            }
+            End::Last(end) if found.at == 0 => {
+                self.find(self.text.rfind(end).map(|at| at + end.len()))?
+            }
+            End::OfText if found.at == 0 => self.find(Some(self.text.len()))?,
+            _ => found,
+        };
+        (found.ends_line && from <= found.at).then_some((self.row.name, found.at))
+    }
+
+    /// Keeps the end that was found.
+    fn find(&mut self, at: Option<usize>) -> Option<Ended> {
+        self.found = at.map(|at| {
+            let behind = self.text[at..].trim_start_matches([' ', '\t', '\r']);
+            Ended {
+                at,
+                ends_line: behind.is_empty() || behind.starts_with('\n'),
+            }
+        });
+        self.found
+    }
 }
 
 fn push_trimmed<'t>(words: &'t str, parts: &mut Vec<Part<'t>>) {
@@ -152,25 +220,6 @@ fn push_trimmed<'t>(words: &'t str, parts: &mut Vec<Part<'t>>) {
     if !words.is_empty() {
         parts.push(Part::Words(words));
     }
-}
-
-/// The first wrapper on lines of its own: its name, place and length.
-fn on_lines(text: &str, table: &[Wrapper]) -> Option<(&'static str, usize, usize)> {
-    let found = |row: &Wrapper| {
-        let (at, _) = text.match_indices(row.begin).find(|(at, _)| {
-            (*at == 0 || text[..*at].ends_with('\n'))
-                && length(&text[*at..], row).is_some_and(|length| {
-                    let after = text[at + length..].trim_start_matches([' ', '\t', '\r']);
-                    after.is_empty() || after.starts_with('\n')
-                })
-        })?;
-        Some((row.name, at, length(&text[at..], row)?))
-    };
-    table
-        .iter()
-        .filter(|row| row.place == Place::Lines)
-        .filter_map(found)
-        .min_by_key(|(_, at, _)| *at)
 }
 
 /// The length of a wrapper at the beginning of a text.
@@ -265,6 +314,19 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parts(text), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_time_is_linear_in_the_text() {
+        for line in [
+            "<note>\n",
+            "<note>a</note>\n",
+            "<note>a</note> x\n",
+            "--- Files ---\n",
+        ] {
+            let text = line.repeat(200_000);
+            assert!(!split(&text, TABLE).is_empty());
         }
     }
 
