@@ -130,6 +130,8 @@ checks! {
         needs RESULTS, from "runtime: Tool loop", by Case(conversation::results_once);
     "result.facts" asserts "a result has the text, the status and the exit code that the harness returned",
         needs RESULTS, from "ack: event.result contains the tool output", by Case(conversation::result_facts);
+    "permission.denied" asserts "a denied call has a permission that was denied, before its result",
+        needs RESULTS, from "runtime: Tool loop", by Case(observable::denied);
     "form.same" asserts "the string form and the streaming form give the same tape, with chunks of any size",
         needs STREAM, from "adapters: Determinism test", by Conversion(stability::forms);
     "claim.none" asserts "a kind with the claim none has no events, and a degraded tape claims nothing as full",
