@@ -269,9 +269,9 @@ impl<'s> Emitter<'s> {
     }
 
     /// Emits an event, and returns its number. `pointer` is the place in the record that the event comes from. The parent of results, reads,
-    /// edits and links is the call with their `call_id`. The result of a
-    /// denied call has a `meta permission` before it, unless there was one. A relative path becomes absolute by the directory that the session said last, and a
-    /// usage without a model gets the one that the session said last.
+    /// edits and links is the call with their `call_id`. The result of a denied call has a `meta permission` before it, unless there was one.
+    /// A relative path becomes absolute by the directory that the session said last, and a usage without a model gets the one that the session
+    /// said last.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
         self.emit_child(None, event, pointer)
     }
