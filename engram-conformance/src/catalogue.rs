@@ -7,8 +7,8 @@ use crate::check::Run::{Case, Claims, Conversion};
 use crate::check::{Capability, Check, Needs};
 use crate::checks::{
     apart, arguments, authors, claims, completeness, conversation, edit_chain, edits, home,
-    identity, members, observable, prompts, provenance, read_states, reads, repeated, repeated_ids,
-    responses, shared_ids, stability, statements, usage, versions, viable,
+    identity, members, observable, one_prompt, prompts, provenance, read_states, reads, repeated,
+    repeated_ids, responses, shared_ids, stability, statements, usage, versions, viable,
 };
 use crate::tier::Tier;
 
@@ -61,6 +61,10 @@ checks! {
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::all);
     "prompt.person" asserts "every msg.in by a person is a prompt that a person sent, and every logged prompt is one",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Conversion(prompts::by_person);
+    "prompt.once" asserts "what came along with a prompt is no message of its own, and a session has a prompt as often as a person sent it",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(one_prompt::once);
+    "prompt.hook" asserts "words that a hook printed are not by a person",
+        needs Nothing, from "ack: test_transcript_contains_user_message", by Case(one_prompt::of_hooks);
     "message.author" asserts "a message with the words of a call is by an agent, and no message of a person or an agent has a wrapper of the harness",
         needs Nothing, from "ack: test_transcript_contains_user_message", by Case(authors::of_messages);
     "answer.present" asserts "a recording with a prompt has an answer of the model after it",
