@@ -294,10 +294,14 @@ impl<'s> Emitter<'s> {
         seq
     }
 
-    /// Keeps a part of the record of an unknown type as `meta unrecognized`. `name` is its type, `raw` its JSON. The check has named it
-    /// ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
+    /// Keeps a part of the record of an unknown type as `meta unrecognized`, or as `meta system` if the harness's own types declare it. `name`
+    /// is its type, `raw` its JSON. The check has named it ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
     pub fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
         self.lower_claims();
+        if self.descriptor.declares_block(name) {
+            self.emit_declared(name, raw, pointer);
+            return self.records.note_event();
+        }
         if self.policy == Policy::Strict {
             return self.fail(error_of(Fault::unrecognized(name), self.line()));
         }
