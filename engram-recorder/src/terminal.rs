@@ -154,6 +154,8 @@ fn press(key: &Key, keyboard: &Keyboard, shown: &Shown, stage: &Stage) {
         Key::Say(text) => {
             stage.enter(text);
             type_text(text, keyboard);
+            // Enter that comes too soon is a new line of a paste.
+            thread::sleep(APART * 16);
             send(keyboard, b"\r");
             thread::sleep(APART * 10);
         }
