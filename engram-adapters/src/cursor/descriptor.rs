@@ -92,8 +92,8 @@ const GAPS: &[Gap] = &[
     },
     Gap {
         code: "result.stub",
-        reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read.",
-        fixture: "2026.06/editor",
+        reason: "The editor and hooks have some results as a stub, such as the number of lines or characters of a file that was read. Results of the editor's searches are mostly only in the message of the agent's protocol (`toolCallBinary`).",
+        fixture: "2026.06/editor_results",
     },
     Gap {
         code: "result.no_denial",
@@ -139,6 +139,11 @@ const GAPS: &[Gap] = &[
         code: "edit.diff_only",
         reason: "An edit has its diff, not the file: the hash of the whole file is not known, nor the text of a deleted one.",
         fixture: "sdk-1.0.32/interrupt",
+    },
+    Gap {
+        code: "edit.no_content",
+        reason: "The editor's store has lost the texts of the file, or the result of an older tool has a diff for display alone: such an edit has its file and its operation.",
+        fixture: "2026.06/editor_results",
     },
     Gap {
         code: "edit.no_range",
