@@ -4,11 +4,11 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
+pub use engram_core::bounds;
 use engram_core::error::AdapterError;
 use engram_core::limits::Limits;
 use engram_core::pipeline::{Input, Reader, Source, Spool};
 
-pub mod bounds;
 #[cfg(feature = "sqlite")]
 mod copies;
 pub mod database;
@@ -421,6 +421,35 @@ mod tests {
             io::read_to_string(&mut shrunk).unwrap_err().kind(),
             ErrorKind::UnexpectedEof
         );
+    }
+
+    #[test]
+    fn a_log_in_utf_16_gives_the_events_of_the_same_log_in_utf_8() {
+        let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/");
+        for log in [
+            "claude-code/2.1.329/a_qa/session/.claude/projects/-home-dev-proj/a1b4a766-80c8-49fe-8160-a44929b36ca0.jsonl",
+            "claude-code/2.0.32/n_hooks/stdout/run2.jsonl",
+        ] {
+            let text = std::fs::read_to_string(format!("{logs}{log}")).unwrap();
+            let marked = format!("\u{feff}{text}");
+            let tape = |bytes: &[u8]| {
+                let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+                std::fs::write(&path, bytes).unwrap();
+                let options = Options {
+                    policy: Policy::Strict,
+                    ..Options::default()
+                };
+                let mut tape = Vec::new();
+                let input = artifact(&path, options.limits).unwrap();
+                crate::ingest(input, &options, &mut JsonLines::new(&mut tape)).unwrap();
+                String::from_utf8(tape).unwrap()
+            };
+            let of_utf8 = tape(marked.as_bytes());
+            for bytes_of in [u16::to_le_bytes, u16::to_be_bytes] {
+                let bytes: Vec<u8> = marked.encode_utf16().flat_map(bytes_of).collect();
+                assert!(tape(&bytes) == of_utf8, "{log}");
+            }
+        }
     }
 
     #[test]
