@@ -69,7 +69,8 @@ pub enum Command {
     ///
     /// Prints when each session was last active, its harness, project, size and title, else its first prompt; the newest first. Reads logs,
     /// stores and tapes. Sessions whose tapes are up to date are listed from the index of the tapes, without reading their logs. `old`: the
-    /// log has changed since; `none`: there is no tape; `log gone`: only the tape is left.
+    /// log has changed since; `none`: there is no tape; `log gone`: only the tape is left; `lost`: only the prompts are left, in the
+    /// history of Claude Code or Codex.
     List(List),
     /// List the files that agents changed
     ///

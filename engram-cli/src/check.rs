@@ -3,7 +3,7 @@
 use std::io::{self, Write, stdout};
 use std::path::Path;
 
-use engram_core::check::check_stream;
+use engram_core::check::{MAX_VIOLATIONS, check_stream};
 use engram_core::error::AdapterError;
 
 use crate::args::Check;
@@ -106,7 +106,7 @@ fn check_index(root: &Path, violations: &mut u64) -> io::Result<()> {
 /// Checks one tape and prints its violations. The outer error is that of standard output, the inner one that of the tape.
 fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
     let mut out = stdout().lock();
-    let mut printed = Ok(());
+    let (mut printed, before) = (Ok(()), *violations);
     let checked = open_tape(path).and_then(|mut tape| {
         if !begins_as_tape(&mut tape)? {
             *violations += 1;
@@ -124,5 +124,12 @@ fn check_one(path: &Path, violations: &mut u64) -> io::Result<io::Result<()>> {
             }
         })
     });
+    if printed.is_ok() && *violations - before >= MAX_VIOLATIONS {
+        printed = writeln!(
+            out,
+            "{}",
+            one_line(&format!("{}: the rest is not checked", shown(path)))
+        );
+    }
     printed.and_then(|()| out.flush()).map(|()| checked)
 }

@@ -10,6 +10,7 @@ mod breakdown;
 pub use breakdown::{Breakdown, Split};
 
 use crate::event::*;
+use crate::file_path::comparable;
 use crate::keys::{PlaceMap, hash64};
 use crate::sink::EventSink;
 use crate::text::Text;
@@ -250,7 +251,7 @@ impl Stats {
                 }
             }
             Fact::Edit(op, file) => {
-                self.files.insert(file);
+                self.files.insert(comparable(&file).into_owned());
                 *self.counts.edits.entry(op.as_str()).or_default() += 1;
             }
             Fact::Model(model) => self.tape.model = Some(model),

@@ -11,6 +11,7 @@ use engram_core::steps::Conversion;
 use crate::home_directory::{Base, HomeDirectory};
 use crate::registration::Registration;
 use crate::session_file::SessionFile;
+use crate::sessions::PromptHistory;
 use emit::stream::Stream;
 use transcript::Transcript;
 
@@ -50,6 +51,16 @@ const SESSION_FILES: &[SessionFile] = &[
     SessionFile::new(("subagents", 1), "agent-", ".jsonl"),
 ];
 
+/// What was typed. It outlives the transcripts, which are deleted after 30 days.
+const HISTORY: PromptHistory = PromptHistory {
+    file: "history.jsonl",
+    session: "sessionId",
+    time: "timestamp",
+    unit: 1,
+    prompt: "display",
+    project: "project",
+};
+
 /// The adapter and everything that belongs to it.
 pub(crate) static REGISTRATION: Registration = registration();
 
@@ -57,6 +68,7 @@ const fn registration() -> Registration {
     let registration = Registration::new(&ClaudeCode)
         .with_tools(&tools::TOOLS)
         .with_homes(HOMES)
+        .with_prompt_history(&HISTORY)
         .with_session_files(SESSION_FILES)
         .with_side_info(source::side_info::side_info);
     #[cfg(feature = "sqlite")]

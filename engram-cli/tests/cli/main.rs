@@ -58,6 +58,7 @@ fn engram() -> Command {
         "CODEX_HOME",
         "GEMINI_CLI_HOME",
         "CURSOR_DATA_DIR",
+        "OPENCODE_DB",
         "XDG_DATA_HOME",
         "XDG_CONFIG_HOME",
     ] {
