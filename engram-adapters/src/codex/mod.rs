@@ -42,6 +42,7 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wrappers;
 
 from_tables!("codex");
 

@@ -5,6 +5,7 @@ mod captures;
 mod codes;
 mod conformance;
 mod contract;
+mod declared;
 mod detection;
 mod determinism;
 mod drift;

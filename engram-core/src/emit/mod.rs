@@ -269,9 +269,9 @@ impl<'s> Emitter<'s> {
     }
 
     /// Emits an event, and returns its number. `pointer` is the place in the record that the event comes from. The parent of results, reads,
-    /// edits and links is the call with their `call_id`. The result of a
-    /// denied call has a `meta permission` before it, unless there was one. A relative path becomes absolute by the directory that the session said last, and a
-    /// usage without a model gets the one that the session said last.
+    /// edits and links is the call with their `call_id`. The result of a denied call has a `meta permission` before it, unless there was one.
+    /// A relative path becomes absolute by the directory that the session said last, and a usage without a model gets the one that the session
+    /// said last.
     pub fn emit<'e>(&mut self, event: impl Into<Event<'e>>, pointer: Pointer<'_>) -> Seq {
         self.emit_child(None, event, pointer)
     }
@@ -294,10 +294,14 @@ impl<'s> Emitter<'s> {
         seq
     }
 
-    /// Keeps a part of the record of an unknown type as `meta unrecognized`. `name` is its type, `raw` its JSON. The check has named it
-    /// ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
+    /// Keeps a part of the record of an unknown type as `meta unrecognized`, or as `meta system` if the harness's own types declare it. `name`
+    /// is its type, `raw` its JSON. The check has named it ([`Check::unknown_block`](crate::steps::Check::unknown_block)).
     pub fn unrecognized_block(&mut self, name: &str, raw: &str, pointer: Pointer<'_>) {
         self.lower_claims();
+        if self.descriptor.declares_block(name) {
+            self.emit_declared(name, raw, pointer);
+            return self.records.note_event();
+        }
         if self.policy == Policy::Strict {
             return self.fail(error_of(Fault::unrecognized(name), self.line()));
         }

@@ -33,6 +33,9 @@ fn nothing_outside_of_the_sandbox_is_touched() {
         "ln \"$OUTSIDE/victim\" h; ask r2 write '{\"path\":\"h\",\"text\":\"evil\"}'; ask r3 read '{\"path\":\"h\"}'",
         "mv \"$HOME/proj\" \"$HOME/moved\"; ln -s \"$OUTSIDE\" \"$HOME/proj\"; ask r2 write '{\"path\":\"victim\",\"text\":\"evil\"}'",
         "ln -s \"$OUTSIDE/victim\" \"$HOME/../run1.err\"",
+        "ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/tape.jsonl\"; ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/sums.txt\"",
+        "ln -s \"$OUTSIDE/victim\" \"$HOME/../episode/run.json\"",
+        "mv \"$HOME/../episode\" \"$HOME/../other\"; ln -s \"$OUTSIDE\" \"$HOME/../episode\"",
         "mv \"$HOME/../episode/cas\" \"$HOME/../episode/other\"; ln -s \"$OUTSIDE\" \"$HOME/../episode/cas\"",
     ] {
         let directory = tempfile::tempdir().unwrap();

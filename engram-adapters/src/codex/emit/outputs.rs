@@ -16,7 +16,7 @@ use super::ends::{Place, ScreenEnd};
 use super::output_text::printed_by;
 use super::patch_text::{Patch, emit_patch_text, patch_of_command, patch_of_input};
 use super::tool_calls::object_or_list;
-use crate::codex::blocks::joined_lines;
+use crate::codex::blocks::{self, joined_lines};
 use crate::codex::format::rule;
 use crate::codex::plan::calls::CallFate;
 use crate::codex::readers::{Call, Output, Part};
@@ -69,7 +69,7 @@ fn emit_result(
         .unwrap_or_default();
     let list = output.elements().map(Part::lenient);
     let attachments = list
-        .filter_map(|part| part.image_url())
+        .filter_map(|part| blocks::media(&part))
         .filter_map(media::data_url)
         .collect();
     let printed = if note.has_more || output.is_array() {
@@ -141,7 +141,7 @@ fn end_in(line: Value<'_>) -> Option<(&str, &'static str, Value<'_>)> {
 fn emit_unknown_parts(list: Value<'_>, at: &'static str, out: &mut Emitter<'_>) {
     for (index, value) in list.elements().enumerate() {
         let part = Part::lenient(value);
-        if part.text().is_none() && part.image_url().is_none() {
+        if part.text().is_none() && blocks::media(&part).is_none() {
             out.unrecognized_block(raw_str(part.kind()), value.raw(), Pointer::Item(at, index));
         }
     }
