@@ -114,8 +114,9 @@ pub enum Command {
     Units(crate::units::UnitsArgs),
     /// Check that tapes follow the format, and that a directory is as its index says
     ///
-    /// Each line of a tape is checked against every rule of the format. For a directory that `ingest --out` wrote, the hashes of the tapes are
-    /// compared with its index: what is missing, changed or foreign is named.
+    /// Each line of a tape is checked against every rule of the format. In a directory, a response, call or prompt that tapes of two sessions
+    /// have must be marked as `replay` on one of them. For a directory that `ingest --out` wrote, the hashes of the tapes are compared with its
+    /// index: what is missing, changed or foreign is named.
     Check(Check),
     /// Check that a conversion lost nothing
     ///

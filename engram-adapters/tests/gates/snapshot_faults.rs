@@ -147,8 +147,9 @@ fn another_tape_by_the_same_version_of_the_adapter_is_refused() {
     let long = "a long message ".repeat(TEXT_BYTES / 10);
     for message in ["hello", &long] {
         let accepted = Accepted::of(&by_version("1", message));
+        let other = format!("{message}, and bye");
         let before = contents(&accepted.snapshots());
-        let findings = accepted.findings(&by_version("1", "bye"), &[("INSTA_UPDATE", "always")]);
+        let findings = accepted.findings(&by_version("1", &other), &[("INSTA_UPDATE", "always")]);
         assert!(
             findings.len() == 1 && findings[0].contains("another tape by toy 1"),
             "{findings:?}"
@@ -157,7 +158,7 @@ fn another_tape_by_the_same_version_of_the_adapter_is_refused() {
             before == contents(&accepted.snapshots()),
             "nothing is accepted"
         );
-        let findings = accepted.findings(&by_version("2", "bye"), &[("INSTA_UPDATE", "always")]);
+        let findings = accepted.findings(&by_version("2", &other), &[("INSTA_UPDATE", "always")]);
         assert_eq!(findings, Vec::<String>::new());
     }
 }

@@ -40,7 +40,7 @@ pub fn once(case: &Case<'_>, findings: &mut Findings) {
             .count();
         if sent == 0 {
             findings.note("messages that the ground truth does not list");
-        } else if told.len() <= sent {
+        } else if told.len() <= sent || is_repeated_on_one_tape(&told, sent) {
             findings.count_many("prompts", told.len() as u64);
         } else {
             let (session, event) = told[sent];
@@ -54,6 +54,14 @@ pub fn once(case: &Case<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// True if one tape alone has a prompt more often than it was sent: `prompt.all` reports that.
+fn is_repeated_on_one_tape(told: &[(&ConvertedSession, &Event)], sent: usize) -> bool {
+    told.iter().any(|(session, _)| {
+        let on_tape = told.iter().filter(|(of, _)| of.name() == session.name());
+        on_tape.count() > sent
+    })
 }
 
 /// The messages of persons without a text, directly beside another one: nothing but `meta` is between them.
