@@ -105,6 +105,14 @@ pub enum Command {
     Grep(crate::index::args::Grep),
     /// Ask the index in SQL
     Query(crate::index::args::Query),
+    /// Serve these answers to agents, as tools of the Model Context Protocol over standard input and output
+    ///
+    /// The tools are `explain`, `blame`, `grep`, `show`, `query`, `list`, `files` and `stats`. They only read, their answers are bounded, and keys
+    /// and tokens in them are replaced. For example, `claude mcp add engram -- engram mcp`.
+    #[cfg(feature = "mcp")]
+    Mcp,
+    /// Teach agents to ask: write a skill for Claude Code, Codex, OpenCode and Gemini CLI
+    Skill(crate::skill::Skill),
     /// Write tapes in the forms that other programs read
     Export(crate::export::Export),
     /// List what can be converted alone, for work on many machines

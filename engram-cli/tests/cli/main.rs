@@ -32,6 +32,8 @@ mod looking;
 mod many_sessions;
 #[cfg(unix)]
 mod matrix;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod one_session;
 mod opened_files;
 mod public_index;
