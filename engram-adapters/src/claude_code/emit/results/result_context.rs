@@ -64,6 +64,10 @@ impl<'a> ResultContext<'a> {
                 structured.object().member("worktreeBranch"),
                 "/toolUseResult/worktreeBranch",
             ),
+            (
+                structured.object().member("display"),
+                "/toolUseResult/display",
+            ),
             (of_task("output"), "/toolUseResult/task/output"),
             (of_task("description"), "/toolUseResult/task/description"),
         ];
